@@ -1,0 +1,134 @@
+//! Census: a quick count of what a folder holds, before it is registered.
+//!
+//! In: a folder and its settings. Out: files by type, and what would be left out and why.
+//! Invariants: follows no links; stops counting soon after the limit, so that it ends even at `/`.
+//! Not here: `.gitignore` and `.kgignore`, which the daemon applies; its own counts are in `status`.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use ::config::Settings;
+use ::config::limits::MANY_FILES;
+
+/// Folders that are never read, as in the daemon's watcher.
+const BUILT_IN: &[&str] = &[".git", ".obsidian", ".trash", "node_modules", "target", ".venv"];
+
+/// Entries looked at in all; a folder with more needs no exact count.
+const MAX_ENTRIES: usize = 4 * MANY_FILES;
+
+/// What a folder holds.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Census {
+    /// Files that would be read, by extension.
+    pub(crate) formats: BTreeMap<String, u64>,
+    /// What would be left out, by reason.
+    pub(crate) skipped: BTreeMap<String, u64>,
+    /// Entries seen, files and folders.
+    pub(crate) entries: usize,
+    /// Set when there was more than could be counted.
+    pub(crate) cut: bool,
+}
+
+impl Census {
+    /// Counts what is below `root`.
+    pub(crate) fn take(root: &Path, settings: &Settings) -> Self {
+        let mut census = Census::default();
+        let mut folders = vec![root.to_path_buf()];
+        while let Some(folder) = folders.pop() {
+            let Ok(entries) = std::fs::read_dir(&folder) else {
+                census.skip("folder that cannot be read");
+                continue;
+            };
+            for entry in entries.flatten() {
+                if census.entries >= MAX_ENTRIES {
+                    census.cut = true;
+                    return census;
+                }
+                census.entries += 1;
+                if census.count(&entry, settings) {
+                    folders.push(entry.path());
+                }
+            }
+        }
+        census
+    }
+
+    /// Files that would be read.
+    pub(crate) fn files(&self) -> u64 {
+        self.formats.values().sum()
+    }
+
+    /// Counts one entry; true when it is a folder to go into.
+    fn count(&mut self, entry: &std::fs::DirEntry, settings: &Settings) -> bool {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let Ok(kind) = entry.file_type() else { return false };
+        if name.starts_with('.') && !settings.watch.hidden {
+            self.skip("hidden");
+        } else if kind.is_symlink() {
+            self.skip("link");
+        } else if kind.is_dir() {
+            let built_in = BUILT_IN.contains(&name.as_str());
+            if built_in {
+                self.skip("folder of a tool");
+            }
+            return !built_in;
+        } else if kind.is_file() {
+            self.count_file(entry, &name, settings);
+        }
+        false
+    }
+
+    fn count_file(&mut self, entry: &std::fs::DirEntry, name: &str, settings: &Settings) {
+        let extension = name
+            .rsplit_once('.')
+            .map(|(_, extension)| extension.to_lowercase())
+            .unwrap_or_default();
+        if !settings.watch.extensions.contains(&extension) {
+            self.skip("other type");
+        } else if entry.metadata().is_ok_and(|found| found.len() > settings.watch.max_file_bytes) {
+            self.skip("too large");
+        } else {
+            *self.formats.entry(extension).or_default() += 1;
+        }
+    }
+
+    fn skip(&mut self, reason: &str) {
+        *self.skipped.entry(reason.to_string()).or_default() += 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_by_type_and_reason() {
+        let scratch = tempfile::tempdir().expect("a scratch folder");
+        let at = |path: &str| scratch.path().join(path);
+        for folder in ["deep/er", "node_modules/x", ".hidden"] {
+            std::fs::create_dir_all(at(folder)).expect("made");
+        }
+        for file in [
+            "a.md",
+            "deep/b.MD",
+            "deep/er/c.txt",
+            "d.png",
+            "none",
+            "node_modules/x/e.md",
+            ".hidden/f.md",
+        ] {
+            std::fs::write(at(file), "text").expect("written");
+        }
+        std::fs::write(at("large.md"), "x".repeat(100)).expect("written");
+        std::os::unix::fs::symlink(scratch.path(), at("loop")).expect("a link");
+        let mut settings = Settings::default();
+        settings.watch.max_file_bytes = 50;
+        let census = Census::take(scratch.path(), &settings);
+        expect_test::expect![[r#"
+            {"md": 2, "txt": 1}
+            {"folder of a tool": 1, "hidden": 1, "link": 1, "other type": 2, "too large": 1}
+            3
+        "#]]
+        .assert_eq(&format!("{:?}\n{:?}\n{}\n", census.formats, census.skipped, census.files()));
+    }
+}

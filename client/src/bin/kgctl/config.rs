@@ -1,0 +1,54 @@
+//! `kgctl config`: settings, and where each came from.
+
+use std::collections::BTreeMap;
+
+use ::config::load::load;
+use ::config::reference::reference_yaml;
+use client::render::health;
+use serde_json::{Value, json};
+
+use super::context::Context;
+use super::failure::{Exit, Failure};
+
+/// Show settings and where each came from.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {
+    /// What to show.
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum What {
+    /// Every setting of the project with its value and where that came from.
+    Show,
+    /// Every setting with its default and meaning, as a `kg.yaml`.
+    Reference,
+}
+
+pub(crate) fn run(arguments: &Arguments, ctx: &Context) -> Result<Exit, Failure> {
+    match arguments.what {
+        What::Reference => ctx.print(&reference_yaml())?,
+        What::Show => show(ctx)?,
+    }
+    Ok(Exit::Done)
+}
+
+fn show(ctx: &Context) -> Result<(), Failure> {
+    let places = ctx.places()?;
+    let project = ctx.project()?;
+    let loaded = load(&places, Some(&project.root), &[])?;
+    if ctx.json {
+        let row = |(key, value, origin): (&str, &Value, &::config::Origin)| {
+            (key.to_string(), json!({ "value": value, "from": origin.to_string() }))
+        };
+        let rows: BTreeMap<_, _> = loaded.rows().map(row).collect();
+        return ctx.print_json(&rows);
+    }
+    let files = [places.user_settings(), project.root.join(::config::load::PROJECT_FILE)];
+    let file = |path: &std::path::PathBuf| {
+        format!("{}{}", path.display(), if path.is_file() { "" } else { " (does not exist)" })
+    };
+    let files = files.each_ref().map(file).join("\n");
+    ctx.print(&format!("{}\n{}\n", health::settings(&loaded, ctx.style), ctx.style.dim(&files)))
+}

@@ -1,0 +1,136 @@
+//! What every command starts from: where things lie, which project is meant, and how to speak to its daemon.
+//!
+//! In: the flags that all commands share. Out: a target, a session, a place to print.
+//! Not here: what a command does with them.
+
+use std::io::{IsTerminal, Write};
+
+use ::config::{Places, Project, which_project};
+use client::connect::Session;
+use client::launch::{Life, Target};
+use client::render::Style;
+use proto::PROTOCOL_VERSION;
+use proto::tool::core::StatusReply;
+use serde::Serialize;
+
+use super::failure::{Exit, Failure};
+
+/// The flags that all commands share, and how to print.
+pub(crate) struct Context {
+    project: Option<String>,
+    may_start: bool,
+    /// Print JSON instead of text.
+    pub(crate) json: bool,
+    /// How text is drawn.
+    pub(crate) style: Style,
+}
+
+impl Context {
+    pub(crate) fn new(project: Option<String>, json: bool, may_start: bool) -> Self {
+        Context { project, json, may_start, style: Style::for_stdout() }
+    }
+
+    /// What `--project` said.
+    pub(crate) fn project_flag(&self) -> Option<&str> {
+        self.project.as_deref()
+    }
+
+    pub(crate) fn places(&self) -> Result<Places, Failure> {
+        Ok(Places::from_env()?)
+    }
+
+    /// The project that is meant.
+    pub(crate) fn project(&self) -> Result<Project, Failure> {
+        Ok(which_project(&self.places()?, self.project_flag())?)
+    }
+
+    /// The daemon of the project that is meant, running or not.
+    pub(crate) fn target(&self) -> Result<Target, Failure> {
+        Ok(Target::new(&self.places()?, self.project()?)?)
+    }
+
+    /// A session with the daemon, which is started if none runs and that is allowed.
+    pub(crate) async fn session(&self) -> Result<Session, Failure> {
+        self.session_with(&self.target()?).await
+    }
+
+    /// As [`Context::session`], with a daemon that is known already.
+    pub(crate) async fn session_with(&self, target: &Target) -> Result<Session, Failure> {
+        let stream = if self.may_start {
+            target.connect_or_start(Life::UntilIdle)?
+        } else {
+            target
+                .connect()
+                .map_err(|error| Failure::from(error).hint("leave out `--no-start` to start it"))?
+        };
+        let session = Session::open(stream).await?;
+        warn_of_version(session.daemon_version().as_deref());
+        Ok(session)
+    }
+
+    /// Prints text as it is.
+    pub(crate) fn print(&self, text: &str) -> Result<(), Failure> {
+        let mut out = std::io::stdout().lock();
+        out.write_all(text.as_bytes())?;
+        Ok(out.flush()?)
+    }
+
+    /// Prints JSON: indented on a terminal, one line otherwise.
+    pub(crate) fn print_json(&self, value: &impl Serialize) -> Result<(), Failure> {
+        let pretty = std::io::stdout().is_terminal();
+        let text = if pretty {
+            serde_json::to_string_pretty(value)?
+        } else {
+            serde_json::to_string(value)?
+        };
+        self.print(&(text + "\n"))
+    }
+
+    /// Prints a reply: as JSON if that was asked for, else as `text` draws it.
+    pub(crate) fn print_reply<T: Serialize>(
+        &self,
+        reply: &T,
+        text: impl FnOnce(&T) -> String,
+    ) -> Result<(), Failure> {
+        if self.json { self.print_json(reply) } else { self.print(&text(reply)) }
+    }
+
+    /// Asks on the terminal; `yes` answers for the user. Without a terminal the answer is no.
+    pub(crate) fn confirm(&self, question: &str, yes: bool) -> Result<(), Failure> {
+        if yes {
+            return Ok(());
+        }
+        let refused = || Failure::new(Exit::Refused, format!("{question} not without `--yes`"));
+        if !std::io::stdin().is_terminal() {
+            return Err(refused());
+        }
+        warn(&format!("{question} Go on? [y/N] "));
+        let mut answer = String::new();
+        std::io::stdin().read_line(&mut answer)?;
+        if matches!(answer.trim(), "y" | "Y" | "yes") { Ok(()) } else { Err(refused()) }
+    }
+}
+
+/// Says something beside the output. There is nobody left to tell when this fails.
+pub(crate) fn warn(text: &str) {
+    let _ = std::io::stderr().write_all(text.as_bytes());
+}
+
+fn warn_of_version(daemon: Option<&str>) {
+    let ours = env!("CARGO_PKG_VERSION");
+    if let Some(daemon) = daemon.filter(|daemon| *daemon != ours) {
+        warn(&format!(
+            "note: the daemon has version {daemon}, this is {ours}; `kgctl restart` runs the installed one\n"
+        ));
+    }
+}
+
+/// Says so when the tools of the daemon are of another version than ours.
+pub(crate) fn warn_of_protocol(reply: &StatusReply) {
+    let daemon = reply.protocol;
+    if daemon != PROTOCOL_VERSION {
+        warn(&format!(
+            "note: the daemon speaks protocol {daemon}, this is {PROTOCOL_VERSION}; `kgctl restart` may help\n"
+        ));
+    }
+}

@@ -1,0 +1,24 @@
+//! `kgctl extract`: extract and link again, and report what changed.
+
+use client::render::answer;
+use proto::tool::core::ExtractAndLink;
+
+use super::context::Context;
+use super::failure::{Exit, Failure};
+
+/// Extract names and relations again, and report what changed.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {
+    /// Ids of documents; whatever is pending when left out.
+    #[arg(value_name = "DOC_ID")]
+    doc_ids: Vec<i64>,
+}
+
+pub(crate) async fn run(arguments: Arguments, ctx: &Context) -> Result<Exit, Failure> {
+    let doc_ids = (!arguments.doc_ids.is_empty()).then_some(arguments.doc_ids);
+    let session = ctx.session().await?;
+    let reply = session.call(&ExtractAndLink { doc_ids }).await?;
+    session.close().await;
+    ctx.print_reply(&reply, answer::extract)?;
+    Ok(Exit::Done)
+}

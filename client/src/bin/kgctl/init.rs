@@ -1,0 +1,150 @@
+//! `kgctl init`: registers a folder, starts its daemon, and says how to connect an agent.
+
+use std::fmt::Write;
+use std::path::{Component, Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use ::config::limits::MANY_FILES;
+use ::config::load::load;
+use ::config::{Places, Project, Registry, Settings};
+use client::launch::{Life, Target};
+use client::render::{counted, thousands};
+use serde_json::json;
+
+use super::census::Census;
+use super::context::Context;
+use super::failure::{Exit, Failure};
+use super::mcp_config::snippet;
+use super::{stop, systemd};
+
+/// Register a folder as a project and start its daemon.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {
+    /// The folder.
+    #[arg(default_value = ".")]
+    dir: PathBuf,
+    /// What to call it; the folder's own name when left out.
+    #[arg(long)]
+    name: Option<String>,
+    /// Make it the project that is meant when nothing else is said.
+    #[arg(long)]
+    default: bool,
+    /// Have systemd run the daemon from login on.
+    #[arg(long)]
+    systemd: bool,
+    /// Do not ask.
+    #[arg(long)]
+    yes: bool,
+}
+
+pub(crate) async fn run(arguments: Arguments, ctx: &Context) -> Result<Exit, Failure> {
+    let places = ctx.places()?;
+    let found = Project::at(&arguments.dir);
+    let folder = found.map_err(|error| {
+        Failure::new(Exit::Refused, format!("cannot use `{}`: {error}", arguments.dir.display()))
+    })?;
+    let settings = load(&places, Some(&folder.root), &[])?.settings;
+    refuse_overlap(&places, &folder, &settings)?;
+    if let Some(doubt) = doubt_of_place(&folder.root) {
+        ctx.confirm(&doubt, arguments.yes)?;
+    }
+    let census = Census::take(&folder.root, &settings);
+    if census.files() > MANY_FILES as u64 || census.cut {
+        let doubt = format!(
+            "`{}` has more than {} files.",
+            folder.root.display(),
+            thousands(MANY_FILES as u64)
+        );
+        ctx.confirm(&doubt, arguments.yes)?;
+    }
+    let project = register(&places, &folder, &arguments)?;
+    let target = Target::new(&places, project.clone())?;
+    let by_systemd = if arguments.systemd {
+        stop::stop(&target).await?;
+        Some(systemd::install(&target)?)
+    } else {
+        target.connect_or_start(Life::Stay)?;
+        None
+    };
+    if ctx.json {
+        let name = project.name.as_str();
+        ctx.print_json(&json!({
+            "name": name, "root": project.root, "files": census.formats, "skipped": census.skipped,
+            "mcp": snippet(&project)
+        }))?;
+        return Ok(Exit::Done);
+    }
+    ctx.print(&summary(&project, &census, by_systemd.as_deref())?)?;
+    Ok(Exit::Done)
+}
+
+fn register(places: &Places, folder: &Project, arguments: &Arguments) -> Result<Project, Failure> {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+    Ok(Registry::update(&places.config, |registry| {
+        let added = registry.add(&folder.root, arguments.name.as_deref(), now)?;
+        if arguments.default {
+            registry.set_default(&added.name);
+        }
+        Ok(added.project())
+    })?)
+}
+
+/// The state must not lie among the documents: every commit would be a change to index.
+fn refuse_overlap(places: &Places, folder: &Project, settings: &Settings) -> Result<(), Failure> {
+    let state = places.state.canonicalize().unwrap_or_else(|_| places.state.clone());
+    let Ok(inside) = state.strip_prefix(&folder.root) else { return Ok(()) };
+    // Hidden folders are not read, so state below one is out of the way.
+    let is_hidden = |part: Component<'_>| part.as_os_str().as_encoded_bytes().starts_with(b".");
+    if inside.components().any(is_hidden) && !settings.watch.hidden {
+        return Ok(());
+    }
+    let message =
+        format!("`{}` holds kgd's own state, `{}`", folder.root.display(), state.display());
+    Err(Failure::new(Exit::Refused, message).hint("set `KG_STATE_DIR` to a folder elsewhere"))
+}
+
+/// Why this folder is an unlikely one.
+fn doubt_of_place(root: &Path) -> Option<String> {
+    let home =
+        std::env::var_os("HOME").map(PathBuf::from).and_then(|home| home.canonicalize().ok());
+    if root == Path::new("/") {
+        Some("`/` is the whole system.".to_string())
+    } else if home.as_deref() == Some(root) {
+        Some(format!("`{}` is your home folder, with everything in it.", root.display()))
+    } else {
+        None
+    }
+}
+
+fn summary(
+    project: &Project,
+    census: &Census,
+    by_systemd: Option<&str>,
+) -> Result<String, Failure> {
+    let mut text = format!("{}: {}\n", project.name, project.root.display());
+    let cells = |map: &std::collections::BTreeMap<String, u64>| {
+        let cells: Vec<_> =
+            map.iter().map(|(name, count)| format!("{} {name}", thousands(*count))).collect();
+        cells.join(", ")
+    };
+    let _ =
+        writeln!(text, "{} to read: {}", counted(census.files(), "file"), cells(&census.formats));
+    if !census.skipped.is_empty() {
+        let _ = writeln!(
+            text,
+            "left out: {}; what `.gitignore` and `.kgignore` name, too",
+            cells(&census.skipped)
+        );
+    }
+    let _ = writeln!(
+        text,
+        "{}",
+        by_systemd.unwrap_or("the daemon runs; `kgctl status --watch` shows its progress")
+    );
+    let _ = writeln!(
+        text,
+        "\nFor an agent's MCP configuration:\n{}",
+        serde_json::to_string_pretty(&snippet(project))?
+    );
+    Ok(text)
+}

@@ -1,0 +1,49 @@
+//! `kgctl logs`: the end of the daemon's log, and what is added to it.
+
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom, Write};
+use std::time::Duration;
+
+use super::context::Context;
+use super::failure::{Exit, Failure};
+
+/// How often a followed log is looked at.
+const POLL: Duration = Duration::from_millis(200);
+
+/// Show the end of the daemon's log.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {
+    /// Go on with what is added, until interrupted.
+    #[arg(short, long)]
+    follow: bool,
+    /// Lines to show.
+    #[arg(short = 'n', long, default_value_t = 50, value_name = "N")]
+    lines: usize,
+}
+
+pub(crate) fn run(arguments: &Arguments, ctx: &Context) -> Result<Exit, Failure> {
+    let target = ctx.target()?;
+    let mut at = target.paths.log.metadata().map(|found| found.len()).unwrap_or(0);
+    let tail = target.log_tail(arguments.lines);
+    if tail.is_empty() && !arguments.follow {
+        let message = format!("`{}` is empty or missing", target.paths.log.display());
+        return Err(Failure::new(Exit::NothingFound, message).hint(
+            "a daemon run by systemd writes to the journal: `journalctl --user -u 'kgd@*'`",
+        ));
+    }
+    ctx.print(&tail.iter().map(|line| format!("{line}\n")).collect::<String>())?;
+    while arguments.follow {
+        std::thread::sleep(POLL);
+        let Ok(mut log) = File::open(&target.paths.log) else { continue };
+        let length = log.metadata()?.len();
+        // Shorter than before: it was moved aside when a daemon started.
+        at = if length < at { 0 } else { at };
+        log.seek(SeekFrom::Start(at))?;
+        let mut fresh = Vec::new();
+        at += log.take(length - at).read_to_end(&mut fresh)? as u64;
+        let mut out = std::io::stdout().lock();
+        out.write_all(&fresh)?;
+        out.flush()?;
+    }
+    Ok(Exit::Done)
+}

@@ -1,0 +1,169 @@
+//! kgctl: the command line of kgd.
+//!
+//! In: arguments. Out: text or JSON on standard output, trouble on standard error, and an exit code that scripts can
+//! rely on: 0 done, 1 failed, 2 refused or misused, 3 nothing found, 4 no daemon, 5 timed out.
+//! Not here: what a command does; each has a file of its own.
+
+use std::io::Write;
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+use client::launch::run_if_launcher;
+
+mod census;
+mod completions;
+mod config;
+mod context;
+mod doctor;
+mod dump;
+mod eval;
+mod explain;
+mod extract;
+mod failure;
+mod ingest;
+mod init;
+mod list;
+mod logs;
+mod lookup;
+mod mcp_config;
+mod query;
+mod remove;
+mod restart;
+mod review;
+mod start;
+mod status;
+mod stop;
+mod systemd;
+mod wait;
+
+use context::Context;
+use failure::{Exit, Failure};
+
+/// Search a folder of documents as a knowledge graph, and look after the daemon that keeps it.
+#[derive(Debug, Parser)]
+#[command(name = "kgctl", version, arg_required_else_help = true)]
+struct Arguments {
+    /// Which project, by name or folder; else `KG_PROJECT`, the registered folder around the current one, or the
+    /// only or default project.
+    #[arg(long, global = true, value_name = "NAME|DIR")]
+    project: Option<String>,
+    /// Print JSON instead of text.
+    #[arg(long, global = true)]
+    json: bool,
+    /// Fail if no daemon runs, instead of starting one.
+    #[arg(long, global = true)]
+    no_start: bool,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Init(init::Arguments),
+    /// Start the daemon, to stay until it is stopped.
+    Start,
+    /// Let the daemon finish what it is doing, then stop it.
+    Stop,
+    /// Stop the daemon and start the installed one.
+    Restart,
+    Logs(logs::Arguments),
+    /// List the registered projects and whether their daemons run.
+    List,
+    Remove(remove::Arguments),
+    Status(status::Arguments),
+    Wait(wait::Arguments),
+    Query(query::Arguments),
+    Explain(explain::Arguments),
+    Lookup(lookup::Arguments),
+    Ingest(ingest::Arguments),
+    Extract(extract::Arguments),
+    Review(review::Arguments),
+    /// Print the whole graph as JSON lines, all of one tick.
+    Dump,
+    /// Look for what is wrong or about to go wrong.
+    Doctor,
+    Config(config::Arguments),
+    /// Print what to paste into an agent's MCP configuration.
+    McpConfig,
+    Completions(completions::Arguments),
+    Eval(eval::Arguments),
+}
+
+fn main() -> ExitCode {
+    if let Some(code) = run_if_launcher() {
+        return code;
+    }
+    let arguments = Arguments::parse();
+    let ctx = Context::new(arguments.project, arguments.json, !arguments.no_start);
+    // One thread is enough: a command mostly waits for one reply.
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let done = match runtime {
+        Ok(runtime) => runtime.block_on(run(arguments.command, &ctx)),
+        Err(error) => Err(error.into()),
+    };
+    match done {
+        Ok(exit) => exit.into(),
+        Err(failure) => report(&failure),
+    }
+}
+
+async fn run(command: Command, ctx: &Context) -> Result<Exit, Failure> {
+    match command {
+        Command::Init(arguments) => init::run(arguments, ctx).await,
+        Command::Start => start::run(ctx).await,
+        Command::Stop => stop::run(ctx).await,
+        Command::Restart => restart::run(ctx).await,
+        Command::Logs(arguments) => logs::run(&arguments, ctx),
+        Command::List => list::run(ctx),
+        Command::Remove(arguments) => remove::run(arguments, ctx).await,
+        Command::Status(arguments) => status::run(&arguments, ctx).await,
+        Command::Wait(arguments) => wait::run(&arguments, ctx).await,
+        Command::Query(arguments) => query::run(arguments, ctx).await,
+        Command::Explain(arguments) => explain::run(arguments, ctx).await,
+        Command::Lookup(arguments) => lookup::run(arguments, ctx).await,
+        Command::Ingest(arguments) => ingest::run(arguments, ctx).await,
+        Command::Extract(arguments) => extract::run(arguments, ctx).await,
+        Command::Review(arguments) => review::run(arguments, ctx).await,
+        Command::Dump => dump::run(ctx).await,
+        Command::Doctor => doctor::run(ctx).await,
+        Command::Config(arguments) => config::run(&arguments, ctx),
+        Command::McpConfig => mcp_config::run(ctx),
+        Command::Completions(arguments) => completions::run(&arguments, ctx),
+        Command::Eval(arguments) => eval::run(&arguments, ctx).await,
+    }
+}
+
+fn report(failure: &Failure) -> ExitCode {
+    if let Some(text) = failure.text() {
+        // There is nobody left to tell when this fails.
+        let _ = std::io::stderr().write_all(text.as_bytes());
+    }
+    failure.exit().into()
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_arguments_are_sound() {
+        Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn every_command_and_flag_is_described() {
+        for command in Arguments::command().get_subcommands() {
+            assert!(command.get_about().is_some(), "{}", command.get_name());
+            for argument in command.get_arguments() {
+                assert!(
+                    argument.get_help().is_some(),
+                    "{} {}",
+                    command.get_name(),
+                    argument.get_id()
+                );
+            }
+        }
+    }
+}

@@ -1,0 +1,148 @@
+//! `kgctl query`: ranked chunks, each with its place.
+
+use client::render::answer;
+use proto::tool::core::{HitView, HybridQuery, HybridReply};
+use serde::Serialize;
+
+use super::context::Context;
+use super::failure::{Exit, Failure};
+
+/// Search the documents by meaning, words and graph.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {
+    /// The question or keywords.
+    #[arg(required = true, value_name = "TEXT")]
+    text: Vec<String>,
+    /// Hits to return, 1 to 100.
+    #[arg(short, long)]
+    k: Option<u32>,
+    /// Hops to follow from the entities in the question, 0 to 4.
+    #[arg(long, value_name = "N")]
+    hops: Option<u32>,
+    /// Relation to follow, such as `depends_on`; may be given several times. All when left out.
+    #[arg(long, value_name = "RELATION")]
+    rel: Vec<String>,
+    /// Only documents whose path begins with this.
+    #[arg(long, value_name = "PREFIX")]
+    path: Option<String>,
+    /// Only documents with this tag; may be given several times.
+    #[arg(long)]
+    tag: Vec<String>,
+    /// Only documents of this type: frontmatter `type`, or `md`, `txt`, `html`.
+    #[arg(long, value_name = "TYPE")]
+    r#type: Option<String>,
+    /// Only documents dated on or after this day, `YYYY-MM-DD`.
+    #[arg(long, value_name = "DAY")]
+    after: Option<String>,
+    /// Only documents dated before this day, `YYYY-MM-DD`.
+    #[arg(long, value_name = "DAY")]
+    before: Option<String>,
+    /// Ranking: `hybrid`, `s4`, `text` or `vector`.
+    #[arg(long)]
+    formula: Option<String>,
+    /// Longest answer, in characters.
+    #[arg(long, value_name = "N")]
+    max_chars: Option<u32>,
+}
+
+/// The reply as `--json` prints it: hits first, each with its place first.
+#[derive(Serialize)]
+struct QueryView<'a> {
+    hits: Vec<HitRow<'a>>,
+    entities: &'a [proto::shape::EntityView],
+    edges: &'a [proto::tool::core::EdgeView],
+    explanations: &'a [String],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    truncated: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    building: Option<&'a str>,
+    tick: u64,
+    project: &'a str,
+}
+
+#[derive(Serialize)]
+struct HitRow<'a> {
+    path: &'a str,
+    lines: [u32; 2],
+    score: f32,
+    components: &'a std::collections::BTreeMap<String, f32>,
+    snippet: &'a str,
+    section: &'a str,
+    id: i64,
+    doc_id: i64,
+}
+
+pub(crate) async fn run(arguments: Arguments, ctx: &Context) -> Result<Exit, Failure> {
+    let some = |list: Vec<String>| (!list.is_empty()).then_some(list);
+    let request = HybridQuery {
+        q: arguments.text.join(" "),
+        k: arguments.k,
+        hops: arguments.hops,
+        rels: some(arguments.rel),
+        path: arguments.path,
+        tags: some(arguments.tag),
+        doc_type: arguments.r#type,
+        after: arguments.after,
+        before: arguments.before,
+        max_chars: arguments.max_chars,
+        formula: arguments.formula,
+    };
+    let session = ctx.session().await?;
+    let reply = session.call(&request).await?;
+    session.close().await;
+    ctx.print_reply(&view(&reply), |_| answer::query(&reply, ctx.style))?;
+    Ok(if reply.chunks.is_empty() { Exit::NothingFound } else { Exit::Done })
+}
+
+fn view(reply: &HybridReply) -> QueryView<'_> {
+    let HybridReply { chunks, entities, edges, explanations, truncated, freshness } = reply;
+    QueryView {
+        hits: chunks.iter().map(row).collect(),
+        entities,
+        edges,
+        explanations,
+        truncated: truncated.as_deref(),
+        building: freshness.building.as_deref(),
+        tick: freshness.tick,
+        project: &freshness.project,
+    }
+}
+
+fn row(hit: &HitView) -> HitRow<'_> {
+    let HitView { id, doc_id, path, lines, section, snippet, score, components } = hit;
+    HitRow {
+        path,
+        lines: *lines,
+        score: *score,
+        components,
+        snippet,
+        section,
+        id: *id,
+        doc_id: *doc_id,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proto::shape::Freshness;
+
+    use super::*;
+
+    #[test]
+    fn json_puts_the_place_first() {
+        let hit = HitView {
+            id: 3,
+            doc_id: 1,
+            path: "a.md".into(),
+            lines: [1, 4],
+            section: "A".into(),
+            snippet: "words".into(),
+            score: 0.5,
+            components: [("text".to_string(), 0.5)].into(),
+        };
+        let freshness = Freshness { project: "notes".into(), tick: 9, building: None };
+        let reply = HybridReply { chunks: vec![hit], freshness, ..HybridReply::default() };
+        let json = serde_json::to_string(&view(&reply)).expect("plain data");
+        expect_test::expect![[r#"{"hits":[{"path":"a.md","lines":[1,4],"score":0.5,"components":{"text":0.5},"snippet":"words","section":"A","id":3,"doc_id":1}],"entities":[],"edges":[],"explanations":[],"tick":9,"project":"notes"}"#]].assert_eq(&json);
+    }
+}

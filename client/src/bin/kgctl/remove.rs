@@ -1,0 +1,48 @@
+//! `kgctl remove`: forgets a project; its documents stay, and unless purged its index too.
+
+use ::config::Registry;
+use client::launch::Target;
+
+use super::context::Context;
+use super::failure::{Exit, Failure};
+use super::stop::stop;
+
+/// Forget a project and stop its daemon. The documents stay as they are.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {
+    /// Name or folder; the project that `--project` would mean when left out.
+    name: Option<String>,
+    /// Delete its index and its ledger, too: review decisions and entry versions are lost.
+    #[arg(long)]
+    purge: bool,
+    /// Do not ask.
+    #[arg(long)]
+    yes: bool,
+}
+
+pub(crate) async fn run(arguments: Arguments, ctx: &Context) -> Result<Exit, Failure> {
+    let places = ctx.places()?;
+    let wanted = match (&arguments.name, ctx.project_flag()) {
+        (Some(name), _) => name.clone(),
+        (None, Some(flag)) => flag.to_string(),
+        (None, None) => ctx.project()?.name,
+    };
+    let registry = Registry::load(&places.config)?;
+    let Some(found) = registry.find(&wanted).cloned() else {
+        let failure = Failure::new(Exit::NothingFound, format!("no project is called `{wanted}`"));
+        return Err(failure.hint("`kgctl list` names them"));
+    };
+    let target = Target::new(&places, found.project())?;
+    if arguments.purge {
+        let dir = target.paths.dir.display();
+        ctx.confirm(&format!("`{dir}` with all review decisions is deleted."), arguments.yes)?;
+    }
+    stop(&target).await?;
+    Registry::update(&places.config, |registry| Ok(registry.remove(&found.name)))?;
+    if arguments.purge {
+        std::fs::remove_dir_all(&target.paths.dir)?;
+    }
+    let rest = if arguments.purge { "its index is deleted" } else { "its index stays" };
+    ctx.print(&format!("{}: removed; its documents stay, {rest}\n", found.name))?;
+    Ok(Exit::Done)
+}

@@ -1,0 +1,85 @@
+//! `kgctl status`: how far the index is, and how the daemon does.
+
+use std::time::Duration;
+
+use client::connect::Session;
+use client::render::health;
+use indicatif::{ProgressBar, ProgressStyle};
+use proto::tool::core::{Status, StatusReply};
+use serde::Serialize;
+
+use super::context::{Context, warn_of_protocol};
+use super::failure::{Exit, Failure};
+
+/// How often a watched status is asked for.
+const POLL: Duration = Duration::from_millis(250);
+
+/// Show how far the index is, and how the daemon does.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {
+    /// Show progress until everything is settled, then the status.
+    #[arg(long)]
+    watch: bool,
+}
+
+/// The daemon's reply, and what only the client knows.
+#[derive(Serialize)]
+struct StatusView<'a> {
+    #[serde(flatten)]
+    reply: &'a StatusReply,
+    socket: String,
+    log: String,
+    client_version: &'static str,
+}
+
+pub(crate) async fn run(arguments: &Arguments, ctx: &Context) -> Result<Exit, Failure> {
+    let target = ctx.target()?;
+    let session = ctx.session_with(&target).await?;
+    let reply =
+        if arguments.watch { watch(&session).await? } else { session.call(&Status {}).await? };
+    warn_of_protocol(&reply);
+    let view = StatusView {
+        reply: &reply,
+        socket: target.paths.socket.display().to_string(),
+        log: target.paths.log.display().to_string(),
+        client_version: env!("CARGO_PKG_VERSION"),
+    };
+    ctx.print_reply(&view, |view| {
+        let text = health::status(view.reply, ctx.style);
+        format!(
+            "{text}{}\n",
+            ctx.style.dim(&format!("socket {}\nlog    {}", view.socket, view.log))
+        )
+    })?;
+    session.close().await;
+    Ok(Exit::Done)
+}
+
+/// Shows a progress bar until everything is settled; the last reply.
+pub(crate) async fn watch(session: &Session) -> Result<StatusReply, Failure> {
+    let bar = ProgressBar::new(0);
+    if let Ok(style) = ProgressStyle::with_template("{bar:30} {pos}/{len} files  {msg}") {
+        bar.set_style(style);
+    }
+    loop {
+        let reply = session.call(&Status {}).await?;
+        bar.set_length(reply.progress.known);
+        bar.set_position(reply.progress.indexed);
+        bar.set_message(doing(&reply));
+        if reply.settled {
+            bar.finish_and_clear();
+            return Ok(reply);
+        }
+        tokio::time::sleep(POLL).await;
+    }
+}
+
+fn doing(reply: &StatusReply) -> String {
+    let parts = &reply.stages_settled;
+    let what = match (parts.searchable, parts.resolved) {
+        (false, _) => "reading",
+        (true, false) => "linking",
+        (true, true) => "computing vectors",
+    };
+    format!("{what}, {:.0} documents a second", reply.ingest_rate)
+}

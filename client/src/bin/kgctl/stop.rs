@@ -1,0 +1,72 @@
+//! `kgctl stop`: lets the daemon finish what is on the belt, then waits until it is gone.
+
+use std::time::{Duration, Instant};
+
+use client::connect::Session;
+use client::launch::{Target, is_alive};
+use proto::tool::admin::Shutdown;
+use proto::tool::core::Status;
+use rustix::process::{Pid, Signal, kill_process};
+
+use super::context::Context;
+use super::failure::{Exit, Failure};
+
+/// Longest wait for a daemon that was asked to stop, and again for one that was signaled.
+const PATIENCE: Duration = Duration::from_secs(15);
+
+const POLL: Duration = Duration::from_millis(20);
+
+pub(crate) async fn run(ctx: &Context) -> Result<Exit, Failure> {
+    let target = ctx.target()?;
+    let was_running = stop(&target).await?;
+    let word = if was_running { "stopped" } else { "does not run" };
+    ctx.print(&format!("{}: {word}\n", target.project.name))?;
+    Ok(Exit::Done)
+}
+
+/// Stops the daemon and waits for its end; false when none ran.
+pub(crate) async fn stop(target: &Target) -> Result<bool, Failure> {
+    let asked = ask(target).await;
+    let Some(pid) = asked.or_else(|| target.pid()) else { return Ok(false) };
+    if asked.is_some() && is_gone(pid).await {
+        return Ok(true);
+    }
+    // It does not listen, or does not end. The lock file names it, and only a process of that name is signaled.
+    if is_alive(pid) && is_daemon(pid) {
+        let raw = i32::try_from(pid).ok().and_then(Pid::from_raw);
+        let sent = raw.map(|raw| kill_process(raw, Signal::TERM));
+        sent.transpose().map_err(std::io::Error::from)?;
+    }
+    if is_gone(pid).await {
+        return Ok(true);
+    }
+    let failure = Failure::new(Exit::TimedOut, format!("the daemon (pid {pid}) does not end"));
+    Err(failure.hint(format!("`kill -9 {pid}` loses nothing that is committed")))
+}
+
+/// Asks the daemon to stop; gives its process id if it heard.
+async fn ask(target: &Target) -> Option<u32> {
+    let session = Session::open(target.connect().ok()?).await.ok()?;
+    let pid = session.call(&Status {}).await.ok()?.pid;
+    // A connection that breaks now is an answer, too.
+    let _ = session.call(&Shutdown {}).await;
+    session.close().await;
+    Some(pid)
+}
+
+async fn is_gone(pid: u32) -> bool {
+    let started = Instant::now();
+    while is_alive(pid) {
+        if started.elapsed() > PATIENCE {
+            return false;
+        }
+        tokio::time::sleep(POLL).await;
+    }
+    true
+}
+
+/// Whether that process is a `kgd`: ids are used again, and a lock file may be old.
+fn is_daemon(pid: u32) -> bool {
+    std::fs::read_to_string(format!("/proc/{pid}/comm"))
+        .is_ok_and(|name| name.trim_end().starts_with("kgd"))
+}

@@ -1,0 +1,166 @@
+//! Call: one tool, by its type, with its typed reply.
+//!
+//! In: a tool's parameters. Out: its reply, or why there is none.
+//! Not here: showing the reply (`render.rs`).
+
+use proto::error::{Code, ErrorView};
+use proto::tool::Tool;
+use rmcp::ServiceError;
+use rmcp::model::{CallToolRequestParams, CallToolResult, ErrorData};
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::connect::Session;
+
+/// Why a call gave no reply.
+#[derive(Debug, thiserror::Error)]
+pub enum CallError {
+    /// The daemon refused, with a code and mostly a hint.
+    #[error(transparent)]
+    Refused(#[from] ErrorView),
+    /// The connection broke before the reply came.
+    #[error("the connection to the daemon broke during `{tool}`: {why}")]
+    Broken {
+        /// The tool that was called.
+        tool: &'static str,
+        /// What the transport said.
+        why: String,
+    },
+    /// The reply is not what this version expects.
+    #[error(
+        "the reply of `{tool}` is not understood: {why}\nhint: `kgctl restart` runs the daemon of this version"
+    )]
+    Strange {
+        /// The tool that was called.
+        tool: &'static str,
+        /// What does not fit.
+        why: String,
+    },
+}
+
+impl CallError {
+    /// The stable code, where the daemon gave one.
+    pub fn code(&self) -> Option<Code> {
+        match self {
+            CallError::Refused(view) => Some(view.code),
+            CallError::Broken { .. } | CallError::Strange { .. } => None,
+        }
+    }
+}
+
+impl Session {
+    /// Calls a tool and waits for its reply.
+    ///
+    /// # Errors
+    /// [`CallError`].
+    pub async fn call<T: Tool>(&self, parameters: &T) -> Result<T::Reply, CallError> {
+        let strange = |why: String| CallError::Strange { tool: T::NAME, why };
+        let arguments = match serde_json::to_value(parameters) {
+            Ok(Value::Object(arguments)) => arguments,
+            Ok(other) => return Err(strange(format!("parameters are not an object: {other}"))),
+            Err(error) => return Err(strange(error.to_string())),
+        };
+        let request = CallToolRequestParams::new(T::NAME).with_arguments(arguments);
+        let result =
+            self.peer().call_tool(request).await.map_err(|error| refused(T::NAME, error))?;
+        read::<T>(result)
+    }
+}
+
+fn read<T: Tool>(result: CallToolResult) -> Result<T::Reply, CallError> {
+    let strange = |why: String| CallError::Strange { tool: T::NAME, why };
+    let text = || result.content.first().and_then(|it| it.as_text()).map(|it| it.text.clone());
+    let content = result.structured_content.clone();
+    if result.is_error == Some(true) {
+        let view = content.and_then(|content| ErrorView::deserialize(content).ok());
+        let view = view.or_else(|| serde_json::from_str(&text()?).ok());
+        let message = || text().unwrap_or_else(|| "the daemon gave no reason".to_string());
+        return Err(view.unwrap_or_else(|| without_code(message())).into());
+    }
+    match content {
+        Some(content) => {
+            serde_json::from_value(content).map_err(|error| strange(error.to_string()))
+        }
+        None => serde_json::from_str(&text().unwrap_or_default())
+            .map_err(|error| strange(error.to_string())),
+    }
+}
+
+fn without_code(message: String) -> ErrorView {
+    ErrorView { code: Code::Internal, message, hint: None }
+}
+
+fn refused(tool: &'static str, error: ServiceError) -> CallError {
+    match error {
+        ServiceError::McpError(data) => CallError::Refused(view_of(data)),
+        ServiceError::UnexpectedResponse => {
+            CallError::Strange { tool, why: "it is no tool result".to_string() }
+        }
+        other => CallError::Broken { tool, why: other.to_string() },
+    }
+}
+
+/// A JSON-RPC error as our own: the daemon puts code and hint into its data.
+fn view_of(error: ErrorData) -> ErrorView {
+    #[derive(Deserialize)]
+    struct Data {
+        code: Code,
+        hint: Option<String>,
+    }
+    let data = error.data.and_then(|data| Data::deserialize(data).ok());
+    let message = error.message.into_owned();
+    match data {
+        Some(Data { code, hint }) => ErrorView { code, message, hint },
+        None => without_code(message),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proto::tool::admin::{Wait, WaitReply};
+    use serde_json::json;
+
+    use super::*;
+
+    fn result(value: Value) -> CallToolResult {
+        serde_json::from_value(value).expect("a tool result")
+    }
+
+    #[test]
+    fn replies_come_from_structured_content_else_from_text() {
+        let reply = json!({ "reached": true, "project": "notes", "tick": 7, "unknown": 1 });
+        let structured = read::<Wait>(result(json!({ "content": [], "structuredContent": reply })));
+        let text = read::<Wait>(result(
+            json!({ "content": [{ "type": "text", "text": reply.to_string() }] }),
+        ));
+        for read in [structured, text] {
+            let WaitReply { reached, freshness } = read.expect("a reply");
+            assert_eq!((reached, freshness.tick), (true, 7));
+        }
+        let strange =
+            read::<Wait>(result(json!({ "content": [{ "type": "text", "text": "hello" }] })));
+        assert!(matches!(strange, Err(CallError::Strange { tool: "wait", .. })));
+    }
+
+    #[test]
+    fn errors_keep_their_code_and_hint() {
+        let view = json!({ "code": "not_found", "message": "no entity `x`", "hint": "look it up" });
+        let error = read::<Wait>(result(
+            json!({ "content": [], "isError": true, "structuredContent": view }),
+        ));
+        let error = error.expect_err("an error");
+        assert_eq!(
+            (error.code(), error.to_string().as_str()),
+            (Some(Code::NotFound), "no entity `x`\nhint: look it up")
+        );
+
+        let plain = json!({ "content": [{ "type": "text", "text": "it broke" }], "isError": true });
+        let error = read::<Wait>(result(plain)).expect_err("an error");
+        assert_eq!((error.code(), error.to_string().as_str()), (Some(Code::Internal), "it broke"));
+
+        let data = json!({ "code": "unavailable", "hint": "later" });
+        let error =
+            view_of(ErrorData::new(rmcp::model::ErrorCode(-32_000), "stopping", Some(data)));
+        assert_eq!((error.code, error.hint.as_deref()), (Code::Unavailable, Some("later")));
+    }
+}

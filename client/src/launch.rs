@@ -1,0 +1,316 @@
+//! Launch: reach the daemon of a project, and start it when none answers.
+//!
+//! In: a project and its places. Out: a connected socket.
+//! Invariants: the daemon runs in a session of its own, with nothing of ours open but its log; it is nobody's
+//! zombie; two clients that start it at once end with one daemon.
+//! Not here: what is said over the socket (`connect.rs`, `shim.rs`). No async runtime: the shim must stay small.
+
+use std::fs::OpenOptions;
+use std::io::{self, ErrorKind};
+use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode, Stdio};
+use std::time::{Duration, Instant};
+
+use config::place::PlaceError;
+use config::{Places, Project, ProjectPaths};
+
+/// First argument that turns one of our binaries into the launcher.
+const LAUNCHER: &str = "__launch";
+
+/// Longest wait for a daemon that was just started.
+const START_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Pause between two attempts to connect; a daemon is up in 10 to 100 ms.
+const POLL: Duration = Duration::from_millis(10);
+
+/// How long another daemon may take to show up after ours gave way to it.
+const YIELD_TIME: Duration = Duration::from_secs(1);
+
+/// A log longer than this is moved aside when a daemon starts, in bytes.
+const MAX_LOG_BYTES: u64 = 5_000_000;
+
+/// Minutes without a client after which a daemon exits that a client started, unless settings say otherwise.
+const IDLE_MINUTES: u64 = 30;
+
+/// Why no daemon answers.
+#[derive(Debug, thiserror::Error)]
+pub enum LaunchError {
+    /// None runs, and none may be started.
+    #[error("no daemon runs for `{0}`\nhint: `kgctl start`")]
+    NotRunning(String),
+    /// The program is nowhere.
+    #[error(
+        "`kgd` is not beside this program and not on the path\nhint: install it, or set `KGD_BIN`"
+    )]
+    NoBinary,
+    /// It was started, and does not answer.
+    #[error("the daemon for `{name}` {why}\nhint: see `{}`", log.display())]
+    Silent {
+        /// The project.
+        name: String,
+        /// What became of it.
+        why: String,
+        /// Where it says why.
+        log: PathBuf,
+    },
+    /// The project's places cannot be used.
+    #[error(transparent)]
+    Place(#[from] PlaceError),
+    /// The system refused something else.
+    #[error("cannot start the daemon: {0}")]
+    Io(#[from] io::Error),
+}
+
+/// How long a daemon that we start shall live.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Life {
+    /// Until it is stopped.
+    Stay,
+    /// Until nobody has been connected for a while (`serve.idle_exit_minutes`).
+    UntilIdle,
+}
+
+/// The daemon of one project, running or not.
+#[derive(Debug, Clone)]
+pub struct Target {
+    /// The project.
+    pub project: Project,
+    /// Where everything lies; a daemon that we start is told so.
+    pub places: Places,
+    /// The project's own files.
+    pub paths: ProjectPaths,
+}
+
+impl Target {
+    /// The daemon that serves `project`, with its folders made.
+    ///
+    /// # Errors
+    /// [`PlaceError`] when a folder cannot be made or is not safe.
+    pub fn new(places: &Places, project: Project) -> Result<Self, PlaceError> {
+        let paths = places.project(&project)?;
+        paths.create_dirs()?;
+        Ok(Target { project, places: places.clone(), paths })
+    }
+
+    /// Connects to a daemon that runs.
+    ///
+    /// # Errors
+    /// [`LaunchError::NotRunning`], or [`LaunchError::Io`] when there is a socket that cannot be used.
+    pub fn connect(&self) -> Result<UnixStream, LaunchError> {
+        UnixStream::connect(&self.paths.socket).map_err(|error| match error.kind() {
+            // A daemon that was killed leaves its socket behind; nobody listens on it.
+            ErrorKind::NotFound | ErrorKind::ConnectionRefused => {
+                LaunchError::NotRunning(self.project.name.clone())
+            }
+            _ => LaunchError::Io(error),
+        })
+    }
+
+    /// Connects, after starting the daemon if none answers. Waits up to ten seconds.
+    ///
+    /// # Errors
+    /// [`LaunchError`] with what became of the daemon.
+    pub fn connect_or_start(&self, life: Life) -> Result<UnixStream, LaunchError> {
+        match self.connect() {
+            Err(LaunchError::NotRunning(_)) => {}
+            answer => return answer,
+        }
+        let pid = self.start(life)?;
+        self.await_socket(pid)
+    }
+
+    /// The process id in the lock file, if that process is alive.
+    pub fn pid(&self) -> Option<u32> {
+        locked_by(&self.paths.lock)
+    }
+
+    /// The last lines of the daemon's log, at most `count`.
+    pub fn log_tail(&self, count: usize) -> Vec<String> {
+        let text = std::fs::read(&self.paths.log).unwrap_or_default();
+        let text = String::from_utf8_lossy(&text);
+        let lines: Vec<_> = text.lines().collect();
+        lines[lines.len().saturating_sub(count)..].iter().map(|line| line.to_string()).collect()
+    }
+
+    /// Starts the daemon by way of the launcher; gives its process id.
+    fn start(&self, life: Life) -> Result<u32, LaunchError> {
+        let kgd = find_kgd(|name| std::env::var_os(name))?;
+        let life = match life {
+            Life::Stay => "stay",
+            Life::UntilIdle => "until-idle",
+        };
+        // This very program, even if its file was replaced since.
+        let launched = Command::new("/proc/self/exe")
+            .args([LAUNCHER.as_ref(), kgd.as_os_str(), self.project.root.as_os_str()])
+            .args([self.paths.log.as_os_str(), life.as_ref()])
+            .env("KG_STATE_DIR", &self.places.state)
+            .env("KG_RUNTIME_DIR", &self.places.runtime)
+            .env("KG_CONFIG_DIR", &self.places.config)
+            .stdin(Stdio::null())
+            .output()?;
+        let said = String::from_utf8_lossy(&launched.stdout);
+        said.trim().parse().map_err(|_| {
+            let why = String::from_utf8_lossy(&launched.stderr).trim().to_string();
+            self.silent(format!("could not be started: {why}"))
+        })
+    }
+
+    fn await_socket(&self, pid: u32) -> Result<UnixStream, LaunchError> {
+        let started = Instant::now();
+        let mut gone_since = None;
+        loop {
+            match self.connect() {
+                Err(LaunchError::NotRunning(_)) => {}
+                answer => return answer,
+            }
+            if gone_since.is_none() && !is_alive(pid) {
+                gone_since = Some(Instant::now());
+            }
+            // Ours may have given way to one that another client started at the same time.
+            let gave_up = gone_since.is_some_and(|since: Instant| since.elapsed() > YIELD_TIME);
+            if gave_up && self.pid().is_none() {
+                let last = self.log_tail(1).concat();
+                let last = if last.is_empty() { last } else { format!(": {last}") };
+                return Err(self.silent(format!("exited at once{last}")));
+            }
+            if started.elapsed() > START_TIMEOUT {
+                let seconds = START_TIMEOUT.as_secs();
+                return Err(self.silent(format!("did not answer within {seconds} seconds")));
+            }
+            std::thread::sleep(POLL);
+        }
+    }
+
+    fn silent(&self, why: String) -> LaunchError {
+        LaunchError::Silent { name: self.project.name.clone(), why, log: self.paths.log.clone() }
+    }
+}
+
+/// The process id in a lock file (`PID VERSION`), if that process is alive.
+pub fn locked_by(lock: &Path) -> Option<u32> {
+    let text = std::fs::read_to_string(lock).ok()?;
+    let pid = text.split_whitespace().next()?.parse().ok()?;
+    is_alive(pid).then_some(pid)
+}
+
+/// Whether a process of that id runs, as far as this user may know. A zombie does not count.
+pub fn is_alive(pid: u32) -> bool {
+    let Ok(stat) = std::fs::read_to_string(format!("/proc/{pid}/stat")) else { return false };
+    // The name in parentheses may hold anything, so the state is what follows the last one.
+    let state = stat.rsplit_once(") ").map(|(_, rest)| rest.chars().next());
+    !matches!(state, Some(Some('Z' | 'X')))
+}
+
+/// The daemon's program: `KGD_BIN`, else beside this one, else on the path.
+///
+/// # Errors
+/// [`LaunchError::NoBinary`].
+pub fn find_kgd(env: impl Fn(&str) -> Option<std::ffi::OsString>) -> Result<PathBuf, LaunchError> {
+    if let Some(chosen) = env("KGD_BIN").filter(|value| !value.is_empty()) {
+        return Ok(PathBuf::from(chosen));
+    }
+    let here = std::env::current_exe().ok();
+    let beside = here.as_deref().and_then(Path::parent).map(|dir| dir.join("kgd"));
+    let path = env("PATH").unwrap_or_default();
+    let on_path = std::env::split_paths(&path).map(|dir| dir.join("kgd"));
+    beside.into_iter().chain(on_path).find(|it| it.is_file()).ok_or(LaunchError::NoBinary)
+}
+
+/// To be called first in `main`: acts as the launcher when this process was started as one.
+///
+/// The launcher is a short-lived process between a client and the daemon. It leaves the client's session, starts
+/// the daemon, prints its process id and exits, so that the daemon belongs to the system and not to a client. (A
+/// hook between fork and exec would do the same, but is `unsafe`.)
+pub fn run_if_launcher() -> Option<ExitCode> {
+    let args: Vec<_> = std::env::args_os().skip(1).collect();
+    if args.first().is_none_or(|first| first != LAUNCHER) {
+        return None;
+    }
+    let [_, kgd, root, log, life] = args.as_slice() else { return Some(ExitCode::from(2)) };
+    let (kgd, root, log) = (Path::new(kgd), Path::new(root), Path::new(log));
+    Some(match launch(kgd, root, log, life == "until-idle") {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            let _ = io::Write::write_all(
+                &mut io::stderr(),
+                format!("{}: {error}", kgd.display()).as_bytes(),
+            );
+            ExitCode::FAILURE
+        }
+    })
+}
+
+fn launch(kgd: &Path, root: &Path, log: &Path, until_idle: bool) -> io::Result<()> {
+    // Fails when this process leads a group already, which a shell's job control may have arranged; then the
+    // daemon is still in a group of its own.
+    let _ = rustix::process::setsid();
+    if log.metadata().is_ok_and(|found| found.len() > MAX_LOG_BYTES) {
+        let _ = std::fs::rename(log, log.with_extension("log.old"));
+    }
+    let log = OpenOptions::new().create(true).append(true).mode(0o600).open(log)?;
+    // A bare name is looked up on the path; anything else must not depend on the current folder.
+    let bare = kgd.components().count() == 1;
+    let program = if bare { kgd.to_path_buf() } else { std::path::absolute(kgd)? };
+    let mut command = Command::new(program);
+    command.arg("--project").arg(root);
+    if until_idle {
+        command.arg("--idle-exit").arg(idle_minutes(root).to_string());
+    }
+    // Not in the folder: a daemon must not keep a file system from being unmounted.
+    let started = command
+        .current_dir("/")
+        .stdin(Stdio::null())
+        .stdout(log.try_clone()?)
+        .stderr(log)
+        .spawn()?;
+    io::Write::write_all(&mut io::stdout(), started.id().to_string().as_bytes())
+}
+
+fn idle_minutes(root: &Path) -> u64 {
+    // Settings that cannot be read are the daemon's to report.
+    let places = Places::from_env().ok();
+    let loaded = places.and_then(|places| config::load::load(&places, Some(root), &[]).ok());
+    loaded.map_or(IDLE_MINUTES, |loaded| loaded.settings.serve.idle_exit_minutes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn this_process_is_alive_and_absurd_ones_are_not() {
+        assert!(is_alive(std::process::id()));
+        assert!(!is_alive(u32::MAX));
+    }
+
+    #[test]
+    fn a_chosen_program_wins_and_a_missing_one_is_named() {
+        let chosen = find_kgd(|name| (name == "KGD_BIN").then(|| "/x/kgd".into()));
+        assert_eq!(chosen.ok(), Some(PathBuf::from("/x/kgd")));
+        assert!(matches!(find_kgd(|_| None), Err(LaunchError::NoBinary)));
+        let scratch = tempfile::tempdir().expect("a scratch folder");
+        std::fs::write(scratch.path().join("kgd"), "").expect("written");
+        let path = scratch.path().as_os_str().to_os_string();
+        let found = find_kgd(|name| (name == "PATH").then(|| path.clone()));
+        assert_eq!(found.ok(), Some(scratch.path().join("kgd")));
+    }
+
+    #[test]
+    fn a_stale_socket_means_that_nothing_runs() {
+        let scratch = tempfile::tempdir().expect("a scratch folder");
+        let at = |name: &str| scratch.path().join(name);
+        let places = Places { state: at("state"), runtime: at("run"), config: at("config") };
+        let project = Project::at(scratch.path()).expect("a folder");
+        let target = Target::new(&places, project).expect("made");
+        assert!(matches!(target.connect(), Err(LaunchError::NotRunning(_))));
+        drop(std::os::unix::net::UnixListener::bind(&target.paths.socket).expect("bound"));
+        assert!(matches!(target.connect(), Err(LaunchError::NotRunning(_))));
+        std::fs::write(&target.paths.lock, "4294967295\n").expect("written");
+        assert_eq!(target.pid(), None);
+        std::fs::write(&target.paths.lock, format!("{} kgd\n", std::process::id()))
+            .expect("written");
+        assert_eq!(target.pid(), Some(std::process::id()));
+    }
+}

@@ -1,0 +1,219 @@
+//! Render: replies as text for people.
+//!
+//! In: replies of the tools. Out: text, with colors only where they are wanted.
+//! Invariants: nothing that comes from a document reaches a terminal with control characters in it.
+//! Not here: JSON, which is the replies themselves.
+
+use std::borrow::Cow;
+use std::io::IsTerminal;
+
+use comfy_table::presets::NOTHING;
+use comfy_table::{ContentArrangement, Table};
+
+pub mod answer;
+pub mod health;
+pub mod quality;
+
+/// Width of text when the terminal's is not known, in columns.
+const DEFAULT_WIDTH: u16 = 100;
+
+/// How text is drawn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Style {
+    /// Whether to use colors.
+    pub color: bool,
+    /// Columns to fill at most.
+    pub width: u16,
+}
+
+impl Style {
+    /// Colors on a terminal, unless `NO_COLOR` is set; the width from `COLUMNS`.
+    pub fn for_stdout() -> Self {
+        let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+        let width = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
+        Style {
+            color: std::io::stdout().is_terminal() && !no_color,
+            width: width.filter(|width| *width >= 40).unwrap_or(DEFAULT_WIDTH),
+        }
+    }
+
+    /// Without colors, at the default width.
+    pub fn plain() -> Self {
+        Style { color: false, width: DEFAULT_WIDTH }
+    }
+
+    fn paint(self, code: &str, text: &str) -> String {
+        if self.color && !text.is_empty() {
+            format!("\x1b[{code}m{text}\x1b[0m")
+        } else {
+            text.to_string()
+        }
+    }
+
+    /// What to look at first.
+    pub fn bold(self, text: &str) -> String {
+        self.paint("1", text)
+    }
+
+    /// What may be skipped.
+    pub fn dim(self, text: &str) -> String {
+        self.paint("2", text)
+    }
+
+    /// What is well.
+    pub fn green(self, text: &str) -> String {
+        self.paint("32", text)
+    }
+
+    /// What deserves a look.
+    pub fn yellow(self, text: &str) -> String {
+        self.paint("33", text)
+    }
+
+    /// What is wrong.
+    pub fn red(self, text: &str) -> String {
+        self.paint("31", text)
+    }
+
+    /// A path.
+    pub fn cyan(self, text: &str) -> String {
+        self.paint("36", text)
+    }
+}
+
+/// Text of a document or file name, safe to print: a control character could move the cursor, recolor the terminal
+/// or fake a line. Line breaks and tabs become spaces.
+pub fn clean(text: &str) -> Cow<'_, str> {
+    // Beside the control characters: marks that reorder text, which can disguise a path.
+    let is_harmful =
+        |c: char| c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    if !text.contains(is_harmful) {
+        return Cow::Borrowed(text);
+    }
+    let safe = |c: char| match c {
+        '\n' | '\t' | '\r' => ' ',
+        c if is_harmful(c) => '\u{fffd}',
+        c => c,
+    };
+    Cow::Owned(text.chars().map(safe).collect())
+}
+
+/// A table without lines: a bold header, and rows whose cells wrap within the width.
+pub fn table(style: Style, header: &[&str], rows: Vec<Vec<String>>) -> String {
+    let mut table = Table::new();
+    table
+        .load_style(NOTHING)
+        .set_content_arrangement(ContentArrangement::Dynamic)
+        .set_width(style.width);
+    if !header.is_empty() {
+        table.set_header(header.to_vec());
+    }
+    for row in rows {
+        table.add_row(row);
+    }
+    for column in table.column_iter_mut() {
+        column.set_padding((0, 2));
+    }
+    let mut text = String::new();
+    for (idx, line) in table.lines().enumerate() {
+        let line = line.trim_end();
+        text.push_str(&if idx == 0 && !header.is_empty() {
+            style.bold(line)
+        } else {
+            line.to_string()
+        });
+        text.push('\n');
+    }
+    text
+}
+
+/// A number with commas between thousands.
+pub fn thousands(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
+    for (idx, digit) in digits.chars().enumerate() {
+        if idx > 0 && (digits.len() - idx).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// `1 file` or `2 files`.
+pub fn counted(number: u64, noun: &str) -> String {
+    let ending = if number == 1 { "" } else { "s" };
+    format!("{} {noun}{ending}", thousands(number))
+}
+
+/// A day as `YYYY-MM-DD`, from seconds since 1970 (UTC).
+pub fn day(seconds: u64) -> String {
+    // Counted in eras of 400 years that begin on the first of March, so that a leap day ends its year.
+    let days = seconds / 86_400 + 719_468;
+    let (era, of_era) = (days / 146_097, days % 146_097);
+    let year_of_era = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
+    let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let shifted = (5 * of_year + 2) / 153;
+    let day = of_year - (153 * shifted + 2) / 5 + 1;
+    let month = if shifted < 10 { shifted + 3 } else { shifted - 9 };
+    let year = era * 400 + year_of_era + u64::from(month <= 2);
+    format!("{year:04}-{month:02}-{day:02}")
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use super::*;
+
+    #[test]
+    fn documents_cannot_steer_the_terminal() {
+        let table = [
+            ("plain text, ünïcode", "plain text, ünïcode"),
+            ("a\nb\tc", "a b c"),
+            ("\x1b[31mred\x1b]0;title\x07", "\u{fffd}[31mred\u{fffd}]0;title\u{fffd}"),
+            ("txt.\u{202e}exe", "txt.\u{fffd}exe"),
+            ("\u{9b}2J", "\u{fffd}2J"),
+        ];
+        for (text, expected) in table {
+            assert_eq!(clean(text), expected);
+        }
+    }
+
+    #[test]
+    fn numbers_and_days() {
+        let numbers = [0, 7, 999, 1_000, 123_456, 1_234_567].map(thousands).join(" ");
+        assert_eq!(numbers, "0 7 999 1,000 123,456 1,234,567");
+        assert_eq!([counted(1, "file"), counted(2_000, "file")], ["1 file", "2,000 files"]);
+        let days =
+            [0, 86_399, 951_782_400, 951_868_800, 1_709_164_800, 1_772_323_200, 4_107_542_400]
+                .map(day)
+                .join(" ");
+        assert_eq!(
+            days,
+            "1970-01-01 1970-01-01 2000-02-29 2000-03-01 2024-02-29 2026-03-01 2100-03-01"
+        );
+    }
+
+    #[test]
+    fn tables_wrap_within_the_width() {
+        let rows = vec![
+            vec!["watch.debounce_ms".to_string(), "300".to_string()],
+            vec![
+                "long".to_string(),
+                "many words that do not fit into one line of a narrow table".to_string(),
+            ],
+        ];
+        let style = Style { color: false, width: 48 };
+        expect![[r#"
+            KEY                VALUE
+            watch.debounce_ms  300
+            long               many words that do not fit
+                               into one line of a narrow
+                               table
+        "#]]
+        .assert_eq(&table(style, &["KEY", "VALUE"], rows.clone()));
+        let colored = table(Style { color: true, width: 48 }, &["KEY", "VALUE"], rows);
+        assert!(colored.starts_with("\x1b[1mKEY"), "{colored:?}");
+    }
+}

@@ -1,0 +1,238 @@
+//! Answers of the tools that agents use, as text.
+//!
+//! In: replies. Out: text.
+//! Not here: `status` (`health.rs`).
+
+use std::fmt::Write;
+
+use proto::shape::{EntityView, EvidenceView, Freshness, RelationView, SourceView};
+use proto::tool::core::{
+    EntityReply, ExplainReply, ExtractReply, HitView, HybridReply, IngestReply, LinkView,
+    ReviewReply,
+};
+
+use super::{Style, clean, counted, table};
+
+/// Longest snippet of evidence shown in a list, in characters.
+const MAX_EVIDENCE_CHARS: usize = 100;
+
+/// Ranked hits, each with its place, score and snippet.
+pub fn query(reply: &HybridReply, style: Style) -> String {
+    let mut text = String::new();
+    for (idx, hit) in reply.chunks.iter().enumerate() {
+        let why = reply.explanations.get(idx).map(String::as_str).unwrap_or_default();
+        write_hit(&mut text, hit, why, style);
+    }
+    if reply.chunks.is_empty() {
+        text.push_str("nothing found\n");
+    }
+    if !reply.entities.is_empty() {
+        let names: Vec<_> = reply.entities.iter().map(|it| named(it, style)).collect();
+        let _ = writeln!(text, "{} {}", style.dim("entities:"), names.join(", "));
+    }
+    if let Some(truncated) = &reply.truncated {
+        let _ = writeln!(text, "{}", style.yellow(&clean(truncated)));
+    }
+    text + &building(&reply.freshness, style)
+}
+
+fn write_hit(text: &mut String, hit: &HitView, why: &str, style: Style) {
+    let place = place(&hit.path, hit.lines[0], style);
+    let section =
+        if hit.section.is_empty() { String::new() } else { format!("  {}", clean(&hit.section)) };
+    let _ = writeln!(
+        text,
+        "{place}{}  {}",
+        style.bold(&section),
+        style.dim(&format!("{:.3}", hit.score))
+    );
+    for line in hit.snippet.lines().filter(|line| !line.trim().is_empty()) {
+        let _ = writeln!(text, "  {}", clean(line));
+    }
+    if !why.is_empty() {
+        let _ = writeln!(text, "  {}", style.dim(&clean(why)));
+    }
+    text.push('\n');
+}
+
+/// Entities, one a row.
+pub fn entities(reply: &EntityReply, style: Style) -> String {
+    if reply.entities.is_empty() {
+        return "nothing found\n".to_string() + &building(&reply.freshness, style);
+    }
+    let row = |it: &EntityView| {
+        let score = it.score.map(|score| format!("{score:.2}")).unwrap_or_default();
+        vec![
+            clean(&it.name).into_owned(),
+            it.entity_type.clone(),
+            score,
+            it.id.to_string(),
+            joined(&it.aliases),
+        ]
+    };
+    let rows = reply.entities.iter().map(row).collect();
+    table(style, &["NAME", "TYPE", "SCORE", "ID", "ALIASES"], rows)
+        + &building(&reply.freshness, style)
+}
+
+/// Everything known about one entity.
+pub fn explain(reply: &ExplainReply, style: Style) -> String {
+    let mut text = format!("{}\n", named(&reply.entity, style));
+    if let Some(definition) = &reply.definition {
+        let _ =
+            writeln!(text, "  {}\n  {}", clean(&definition.text), source_place(definition, style));
+    }
+    if !reply.entity.aliases.is_empty() {
+        let _ = writeln!(text, "  {} {}", style.dim("also:"), joined(&reply.entity.aliases));
+    }
+    if let Some(home) = &reply.home {
+        let _ = writeln!(text, "  {} {}", style.dim("note:"), style.cyan(&clean(home)));
+    }
+    if !reply.relations.is_empty() {
+        let _ = writeln!(text, "\n{}", style.bold("Relations"));
+        reply.relations.iter().for_each(|it| write_relation(&mut text, it, style));
+    }
+    let mentions = counted(reply.n_mentions, "mention");
+    let documents = counted(reply.n_documents, "document");
+    let _ = writeln!(
+        text,
+        "\n{} {}",
+        style.bold("Sources"),
+        style.dim(&format!("{mentions} in {documents}"))
+    );
+    for it in &reply.sources {
+        let place = source_place(&it.source, style);
+        let _ = writeln!(
+            text,
+            "  {place}  {}",
+            style.dim(&format!("{} × {:.2}", it.n_mentions, it.confidence))
+        );
+        let _ = writeln!(text, "    {}", shortened(&it.source.text));
+    }
+    if !reply.why.is_empty() {
+        let _ = writeln!(text, "\n{}", style.bold("Why these names"));
+        text.push_str(&why(&reply.why, style));
+    }
+    text + &building(&reply.freshness, style)
+}
+
+fn write_relation(text: &mut String, it: &RelationView, style: Style) {
+    let (subject, predicate, object) =
+        (clean(&it.subject), clean(&it.predicate), clean(&it.object));
+    let facts = format!(
+        "{:.2}{}",
+        it.confidence,
+        if it.hop > 1 { format!(", hop {}", it.hop) } else { String::new() }
+    );
+    let _ =
+        writeln!(text, "  {subject} {} {object}  {}", style.green(&predicate), style.dim(&facts));
+    if let Some(best) = it.evidence.first() {
+        let _ = writeln!(text, "    {}", evidence(best, style));
+    }
+}
+
+fn evidence(it: &EvidenceView, style: Style) -> String {
+    let place = source_place(&it.source, style);
+    format!(
+        "{place}  {}  {}",
+        shortened(&it.source.text),
+        style.dim(&format!("[{}]", clean(&it.pattern)))
+    )
+}
+
+fn why(links: &[LinkView], style: Style) -> String {
+    let row = |it: &LinkView| {
+        let features: Vec<_> =
+            it.features.iter().map(|(name, value)| format!("{name} {value:.2}")).collect();
+        vec![
+            clean(&it.surface).into_owned(),
+            it.decision.clone(),
+            format!("{:.2}", it.score),
+            features.join(", "),
+        ]
+    };
+    table(style, &["NAME", "DECISION", "SCORE", "FEATURES"], links.iter().map(row).collect())
+}
+
+/// What `ingest` did.
+pub fn ingest(reply: &IngestReply, style: Style) -> String {
+    let mut text = format!("{} ingested, {} skipped\n", reply.ingested, reply.skipped);
+    for error in &reply.errors {
+        let place = format!("{} ({})", clean(&error.path), clean(&error.stage));
+        let _ = writeln!(
+            text,
+            "{} {}: {}",
+            style.red("failed"),
+            style.cyan(&place),
+            clean(&error.reason)
+        );
+    }
+    text
+}
+
+/// What `extract` changed.
+pub fn extract(reply: &ExtractReply) -> String {
+    let ExtractReply { mentions, entities_new, relations, .. } = reply;
+    if (*mentions, *entities_new, *relations) == (0, 0, 0) {
+        return "nothing changed\n".to_string();
+    }
+    format!("mentions {mentions:+}, new entities {entities_new}, relations {relations:+}\n")
+}
+
+/// Doubtful readings, each with the key that decides it.
+pub fn review(reply: &ReviewReply, style: Style) -> String {
+    let mut text = String::new();
+    if reply.decided > 0 {
+        let _ = writeln!(text, "{} written", counted(reply.decided, "decision"));
+    }
+    for it in &reply.items {
+        let confidence = style.yellow(&format!("{:.2}", it.confidence));
+        let _ = writeln!(text, "{confidence}  {}  {}", clean(&it.claim), style.dim(&it.kind));
+        if let Some(best) = &it.evidence {
+            let _ = writeln!(text, "      {}", evidence(best, style));
+        }
+        let _ = writeln!(text, "      {}", style.dim(&clean(&it.key)));
+    }
+    if text.is_empty() {
+        text.push_str("nothing doubtful\n");
+    }
+    text
+}
+
+fn named(it: &EntityView, style: Style) -> String {
+    format!(
+        "{} {}",
+        style.bold(&clean(&it.name)),
+        style.dim(&format!("({})", clean(&it.entity_type)))
+    )
+}
+
+fn joined(names: &[String]) -> String {
+    clean(&names.join(", ")).into_owned()
+}
+
+fn place(path: &str, line: u32, style: Style) -> String {
+    style.cyan(&format!("{}:{line}", clean(path)))
+}
+
+fn source_place(source: &SourceView, style: Style) -> String {
+    place(&source.path, source.line, style)
+}
+
+fn shortened(text: &str) -> String {
+    let text = clean(text.trim());
+    match text.char_indices().nth(MAX_EVIDENCE_CHARS) {
+        Some((end, _)) => format!("“{}…”", &text[..end]),
+        None => format!("“{text}”"),
+    }
+}
+
+/// A line that says how much is indexed yet; nothing when everything is.
+fn building(freshness: &Freshness, style: Style) -> String {
+    let line =
+        |building: &String| style.yellow(&format!("still building: {}", clean(building))) + "\n";
+    freshness.building.as_ref().map(line).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,301 @@
+//! How the daemon and its surroundings are, as text.
+//!
+//! In: `status`, settings, the registry's rows, the findings of `doctor`. Out: text.
+//! Not here: finding these things out.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use config::Loaded;
+use proto::tool::core::{QueueView, StatusReply};
+
+use super::{Style, clean, counted, table, thousands};
+
+/// Everything `status` says, most wanted first.
+pub fn status(reply: &StatusReply, style: Style) -> String {
+    let mut text = format!("{}\n{}\n", headline(reply, style), facts(reply, style).trim_end());
+    let busy: Vec<&QueueView> =
+        reply.queues.iter().filter(|it| it.interactive + it.bulk > 0).collect();
+    if !busy.is_empty() {
+        let row =
+            |it: &&QueueView| vec![it.stage.clone(), thousands(it.interactive), thousands(it.bulk)];
+        let _ = write!(
+            text,
+            "\n{}",
+            table(style, &["QUEUE", "INTERACTIVE", "BULK"], busy.iter().map(row).collect())
+        );
+    }
+    if !reply.quarantine.is_empty() {
+        let row = |it: &proto::tool::core::QuarantineView| {
+            [&it.path, &it.stage, &it.reason].map(|cell| clean(cell).into_owned()).to_vec()
+        };
+        let rows = reply.quarantine.iter().map(row).collect();
+        let _ = write!(text, "\n{}", table(style, &["FAILED", "STAGE", "REASON"], rows));
+    }
+    if !reply.warnings.is_empty() {
+        let row = |it: &proto::tool::core::WarningView| {
+            [&it.path, &it.warning].map(|cell| clean(cell).into_owned()).to_vec()
+        };
+        let _ = write!(
+            text,
+            "\n{}",
+            table(style, &["WARNED", "WARNING"], reply.warnings.iter().map(row).collect())
+        );
+    }
+    if let Some(error) = &reply.last_error {
+        let _ = writeln!(text, "\n{} {}", style.red("last error:"), clean(error));
+    }
+    text
+}
+
+fn headline(reply: &StatusReply, style: Style) -> String {
+    let name = style.bold(&clean(&reply.freshness.project));
+    let progress = format!(
+        "{} of {}",
+        thousands(reply.progress.indexed),
+        counted(reply.progress.known, "file")
+    );
+    let state = if reply.settled {
+        style.green(&format!("settled, {progress}"))
+    } else {
+        let parts = &reply.stages_settled;
+        let parts = [
+            (parts.searchable, "searchable"),
+            (parts.resolved, "resolved"),
+            (parts.vectors, "vectors"),
+        ];
+        let missing: Vec<_> = parts.iter().filter(|part| !part.0).map(|part| part.1).collect();
+        style.yellow(&format!("working, {progress}; not yet: {}", missing.join(", ")))
+    };
+    format!("{name}  {state}")
+}
+
+fn facts(reply: &StatusReply, style: Style) -> String {
+    let counts = |map: &BTreeMap<String, u64>| {
+        let cells: Vec<_> = map
+            .iter()
+            .map(|(name, count)| format!("{} {}", thousands(*count), clean(name)))
+            .collect();
+        if cells.is_empty() { "none".to_string() } else { cells.join(", ") }
+    };
+    let last = reply.last_file.as_deref().map(clean).unwrap_or_default();
+    let speed = format!(
+        "{:.1} documents a second, {:.1} ms a transaction, tick {}",
+        reply.ingest_rate, reply.average_transaction_ms, reply.freshness.tick
+    );
+    let daemon = format!(
+        "pid {}, version {}, {}, watching by {}",
+        reply.pid,
+        reply.version,
+        counted(reply.clients, "client"),
+        reply.watcher
+    );
+    let mut rows = vec![
+        ("folder", clean(&reply.root).into_owned()),
+        ("index", counts(&reply.counts)),
+        ("formats", counts(&reply.formats)),
+        ("skipped", counts(&reply.skipped)),
+        ("last file", last.into_owned()),
+        ("speed", speed),
+        ("daemon", daemon),
+    ];
+    if reply.orphaned_entities > 0 {
+        rows.push((
+            "orphans",
+            format!("entities without a mention: {}; report this", reply.orphaned_entities),
+        ));
+    }
+    let rows = rows.into_iter().map(|(name, value)| vec![name.to_string(), value]).collect();
+    table(style, &[], rows)
+}
+
+/// One registered project, as `kgctl list` shows it.
+#[derive(Debug, Clone, serde::Serialize)]
+pub struct ProjectRow {
+    /// What it is called.
+    pub name: String,
+    /// Its folder.
+    pub root: String,
+    /// Whether it is meant when nothing else is said.
+    pub default: bool,
+    /// `running`, `stopped`, or `folder missing`.
+    pub state: String,
+    /// The day on which it was registered.
+    pub added: String,
+}
+
+/// The registered projects.
+pub fn projects(rows: &[ProjectRow], style: Style) -> String {
+    if rows.is_empty() {
+        return "no project is registered\nhint: `kgctl init DIR` registers a folder\n".to_string();
+    }
+    let row = |it: &ProjectRow| {
+        let name = if it.default { format!("{} *", it.name) } else { it.name.clone() };
+        [name, it.state.clone(), it.added.clone(), it.root.clone()]
+            .map(|cell| clean(&cell).into_owned())
+            .to_vec()
+    };
+    table(style, &["NAME", "STATE", "ADDED", "FOLDER"], rows.iter().map(row).collect())
+}
+
+/// Every setting with its value and where that came from.
+pub fn settings(loaded: &Loaded, style: Style) -> String {
+    let row = |(key, value, origin): (&str, &serde_json::Value, &config::Origin)| {
+        vec![
+            key.to_string(),
+            clean(&value.to_string()).into_owned(),
+            clean(&origin.to_string()).into_owned(),
+        ]
+    };
+    table(style, &["KEY", "VALUE", "FROM"], loaded.rows().map(row).collect())
+}
+
+/// How one finding of `doctor` turned out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Verdict {
+    /// As it should be.
+    Good,
+    /// It works, but somebody should know.
+    Warning,
+    /// It does not work.
+    Bad,
+}
+
+/// One finding of `doctor`.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+pub struct Finding {
+    /// What was looked at.
+    pub subject: String,
+    /// How it turned out.
+    pub verdict: Verdict,
+    /// What was seen.
+    pub detail: String,
+    /// What to do about it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hint: Option<String>,
+}
+
+/// The findings of `doctor`.
+pub fn findings(findings: &[Finding], style: Style) -> String {
+    let mut text = String::new();
+    for it in findings {
+        let mark = match it.verdict {
+            Verdict::Good => style.green("ok"),
+            Verdict::Warning => style.yellow("warning"),
+            Verdict::Bad => style.red("bad"),
+        };
+        let _ = writeln!(text, "{mark} {}: {}", style.bold(&it.subject), clean(&it.detail));
+        if let Some(hint) = &it.hint {
+            let _ = writeln!(text, "   hint: {}", clean(hint));
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+    use serde_json::json;
+
+    use super::*;
+
+    fn reply(settled: bool) -> StatusReply {
+        serde_json::from_value(json!({
+            "root": "/home/ada/notes", "pid": 4711, "version": "0.1.0", "protocol": 1, "schema": 1, "settled": settled,
+            "stages_settled": { "searchable": true, "resolved": settled, "vectors": settled },
+            "progress": { "known": 9_800, "indexed": 3_120 },
+            "counts": { "documents": 3_120, "entities": 812 }, "formats": { "md": 3_100, "html": 20 },
+            "queues": [{ "stage": "chunk", "interactive": 1, "bulk": 1_000 }, { "stage": "write", "interactive": 0, "bulk": 0 }],
+            "last_file": "a.md", "ingest_rate": 321.07, "average_transaction_ms": 1.24, "orphaned_entities": 0,
+            "skipped": {}, "quarantine": [], "warnings": [], "watcher": "events", "clients": 1,
+            "project": "notes", "tick": 77
+        }))
+        .expect("a reply")
+    }
+
+    #[test]
+    fn a_busy_daemon_shows_its_queues() {
+        expect![[r#"
+            notes  working, 3,120 of 9,800 files; not yet: resolved, vectors
+            folder     /home/ada/notes
+            index      3,120 documents, 812 entities
+            formats    20 html, 3,100 md
+            skipped    none
+            last file  a.md
+            speed      321.1 documents a second, 1.2 ms a transaction, tick 77
+            daemon     pid 4711, version 0.1.0, 1 client, watching by events
+
+            QUEUE  INTERACTIVE  BULK
+            chunk  1            1,000
+        "#]]
+        .assert_eq(&status(&reply(false), Style::plain()));
+    }
+
+    #[test]
+    fn trouble_comes_after_the_facts() {
+        let mut reply = reply(true);
+        reply.queues.clear();
+        let failed = json!({ "path": "bad\u{1b}.md", "stage": "normalize", "reason": "too deep" });
+        reply.quarantine.push(serde_json::from_value(failed).expect("a row"));
+        let warned = json!({ "path": "odd.md", "warning": "frontmatter is not YAML: line 2" });
+        reply.warnings.push(serde_json::from_value(warned).expect("a row"));
+        reply.last_error = Some("disk full".to_string());
+        reply.orphaned_entities = 1;
+        expect![[r#"
+            notes  settled, 3,120 of 9,800 files
+            folder     /home/ada/notes
+            index      3,120 documents, 812 entities
+            formats    20 html, 3,100 md
+            skipped    none
+            last file  a.md
+            speed      321.1 documents a second, 1.2 ms a transaction, tick 77
+            daemon     pid 4711, version 0.1.0, 1 client, watching by events
+            orphans    entities without a mention: 1; report this
+
+            FAILED   STAGE      REASON
+            bad�.md  normalize  too deep
+
+            WARNED  WARNING
+            odd.md  frontmatter is not YAML: line 2
+
+            last error: disk full
+        "#]]
+        .assert_eq(&status(&reply, Style::plain()));
+    }
+
+    #[test]
+    fn projects_and_findings() {
+        let row = |name: &str, default| ProjectRow {
+            name: name.into(),
+            root: format!("/srv/{name}"),
+            default,
+            state: "stopped".into(),
+            added: "2026-03-01".into(),
+        };
+        expect![[r#"
+            NAME     STATE    ADDED       FOLDER
+            notes *  stopped  2026-03-01  /srv/notes
+            work     stopped  2026-03-01  /srv/work
+        "#]]
+        .assert_eq(&projects(&[row("notes", true), row("work", false)], Style::plain()));
+        expect![[r#"
+            no project is registered
+            hint: `kgctl init DIR` registers a folder
+        "#]]
+        .assert_eq(&projects(&[], Style::plain()));
+        let finding = |verdict, hint: Option<&str>| Finding {
+            subject: "kgd".into(),
+            verdict,
+            detail: "found".into(),
+            hint: hint.map(str::to_string),
+        };
+        let found = [finding(Verdict::Good, None), finding(Verdict::Bad, Some("install it"))];
+        expect![[r#"
+            ok kgd: found
+            bad kgd: found
+               hint: install it
+        "#]]
+        .assert_eq(&findings(&found, Style::plain()));
+    }
+}

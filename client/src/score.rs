@@ -1,0 +1,321 @@
+//! Score: how well extraction and retrieval agree with annotations made by hand.
+//!
+//! In: what a person found, and what kgd found, in the same documents. Out: precision, recall, F1; ranking
+//! metrics for questions.
+//! Invariants: pure; the order of either side does not matter, but for the ranks of an answer.
+//! Not here: reading a corpus or asking a daemon (`bin/kgctl/eval`).
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use serde::Serialize;
+
+/// Counts of what was found rightly, found wrongly, and missed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Found by both.
+    pub right: u64,
+    /// Found by kgd only.
+    pub wrong: u64,
+    /// Found by the person only.
+    pub missed: u64,
+}
+
+impl Counts {
+    /// Compares two sets.
+    pub fn of_sets<T: Ord>(gold: &BTreeSet<T>, found: &BTreeSet<T>) -> Self {
+        let right = gold.intersection(found).count() as u64;
+        Counts { right, wrong: found.len() as u64 - right, missed: gold.len() as u64 - right }
+    }
+
+    /// Right among found; 1 when nothing was found.
+    pub fn precision(self) -> f64 {
+        ratio(self.right, self.right + self.wrong)
+    }
+
+    /// Right among what there is; 1 when there is nothing.
+    pub fn recall(self) -> f64 {
+        ratio(self.right, self.right + self.missed)
+    }
+
+    /// Harmonic mean of precision and recall.
+    pub fn f1(self) -> f64 {
+        ratio(2 * self.right, 2 * self.right + self.wrong + self.missed)
+    }
+}
+
+fn ratio(part: u64, whole: u64) -> f64 {
+    if whole == 0 { 1.0 } else { part as f64 / whole as f64 }
+}
+
+impl Serialize for Counts {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct View {
+            precision: f64,
+            recall: f64,
+            f1: f64,
+            right: u64,
+            wrong: u64,
+            missed: u64,
+        }
+        let Counts { right, wrong, missed } = *self;
+        let [precision, recall, f1] = [self.precision(), self.recall(), self.f1()].map(rounded);
+        View { precision, recall, f1, right, wrong, missed }.serialize(serializer)
+    }
+}
+
+/// To four digits, so that a printed report can be compared with the last one.
+pub fn rounded(value: f64) -> f64 {
+    (value * 10_000.0).round() / 10_000.0
+}
+
+/// A name's form for comparison: lowercase letters and digits only.
+pub fn norm(name: &str) -> String {
+    name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
+}
+
+/// Where the `nth` appearance of `surface` stands in `text`, from 1, left to right without overlap; bytes.
+pub fn nth_span(text: &str, surface: &str, nth: usize) -> Option<(usize, usize)> {
+    let found = text.match_indices(surface).nth(nth.checked_sub(1)?)?;
+    Some((found.0, found.0 + surface.len()))
+}
+
+/// A mention, by hand or found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MentionMark {
+    /// Path of the document.
+    pub path: String,
+    /// First byte in the file.
+    pub start: usize,
+    /// Byte after the last.
+    pub end: usize,
+    /// What kind of thing it names.
+    pub kind: String,
+    /// What it denotes: by hand, the entity's name; found, its id, or nothing where it is not linked.
+    pub entity: Option<String>,
+}
+
+impl MentionMark {
+    fn overlap(&self, other: &MentionMark) -> usize {
+        self.end.min(other.end).saturating_sub(self.start.max(other.start))
+    }
+}
+
+/// Scores of mentions.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct MentionScores {
+    /// Same span.
+    pub exact: Counts,
+    /// Same span and type.
+    pub exact_typed: Counts,
+    /// Spans that overlap, one to one.
+    pub overlap: Counts,
+    /// Spans that overlap, one to one, with the same type.
+    pub overlap_typed: Counts,
+}
+
+/// Compares mentions of the annotated documents.
+pub fn mentions(gold: &[MentionMark], found: &[MentionMark]) -> MentionScores {
+    let spans = |marks: &[MentionMark]| -> BTreeSet<_> {
+        marks.iter().map(|it| (it.path.clone(), it.start, it.end)).collect()
+    };
+    let typed_spans = |marks: &[MentionMark]| -> BTreeSet<_> {
+        marks.iter().map(|it| (it.path.clone(), it.start, it.end, norm(&it.kind))).collect()
+    };
+    MentionScores {
+        exact: Counts::of_sets(&spans(gold), &spans(found)),
+        exact_typed: Counts::of_sets(&typed_spans(gold), &typed_spans(found)),
+        overlap: paired(gold, found, |_, _| true),
+        overlap_typed: paired(gold, found, |a, b| norm(&a.kind) == norm(&b.kind)),
+    }
+}
+
+fn paired(
+    gold: &[MentionMark],
+    found: &[MentionMark],
+    fits: impl Fn(&MentionMark, &MentionMark) -> bool,
+) -> Counts {
+    let pairs = pair_overlapping(gold, found, fits).len() as u64;
+    let n_found = distinct(found).len() as u64;
+    Counts { right: pairs, wrong: n_found - pairs, missed: distinct(gold).len() as u64 - pairs }
+}
+
+/// Indices of one mark a span: two recognizers that agree count once.
+fn distinct(marks: &[MentionMark]) -> Vec<usize> {
+    let mut seen = BTreeSet::new();
+    let fresh = |idx: &usize| seen.insert((&marks[*idx].path, marks[*idx].start, marks[*idx].end));
+    (0..marks.len()).filter(fresh).collect()
+}
+
+/// Pairs marks that overlap, each used once: the largest overlap first, then the earlier span.
+fn pair_overlapping(
+    gold: &[MentionMark],
+    found: &[MentionMark],
+    fits: impl Fn(&MentionMark, &MentionMark) -> bool,
+) -> Vec<(usize, usize)> {
+    let mut by_path: HashMap<&str, Vec<usize>> = HashMap::new();
+    for idx in distinct(found) {
+        by_path.entry(&found[idx].path).or_default().push(idx);
+    }
+    by_path.values_mut().for_each(|list| list.sort_by_key(|idx| found[*idx].start));
+    let longest = found.iter().map(|it| it.end.saturating_sub(it.start)).max().unwrap_or(0);
+    let mut options = Vec::new();
+    for left in distinct(gold) {
+        let mark = &gold[left];
+        let list = by_path.get(mark.path.as_str()).map_or(&[][..], Vec::as_slice);
+        // Only spans that start near enough can reach into this one.
+        let first = list.partition_point(|idx| found[*idx].start + longest <= mark.start);
+        for right in list[first..].iter().take_while(|idx| found[**idx].start < mark.end) {
+            let overlap = mark.overlap(&found[*right]);
+            if overlap > 0 && fits(mark, &found[*right]) {
+                options.push((std::cmp::Reverse(overlap), &mark.path, mark.start, left, *right));
+            }
+        }
+    }
+    options.sort_unstable();
+    let (mut lefts, mut rights) = (BTreeSet::new(), BTreeSet::new());
+    let pairs = options.into_iter().map(|(_, _, _, left, right)| (left, right));
+    pairs
+        .filter(|(l, r)| {
+            !lefts.contains(l) && !rights.contains(r) && lefts.insert(*l) && rights.insert(*r)
+        })
+        .collect()
+}
+
+/// Scores of links, over mentions that both sides found.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+pub struct LinkScores {
+    /// Do two mentions of one entity share an entity? Counted over pairs of mentions.
+    pub pairwise: Counts,
+    /// Share of mentions whose entity goes by a name of the right one.
+    pub accuracy: f64,
+    /// Mentions compared.
+    pub mentions: u64,
+}
+
+/// Compares what mentions denote. `name_of` gives the name of an entity that was found; `is_name_of` tells whether
+/// that is a name of an entity found by hand.
+pub fn links(
+    gold: &[MentionMark],
+    found: &[MentionMark],
+    name_of: impl Fn(&str) -> Option<String>,
+    is_name_of: impl Fn(&str, &str) -> bool,
+) -> LinkScores {
+    let mut cells: BTreeMap<(String, String), u64> = BTreeMap::new();
+    let (mut n_right, mut n_all) = (0, 0);
+    for (left, right) in pair_overlapping(gold, found, |_, _| true) {
+        let Some(wanted) = gold[left].entity.clone() else { continue };
+        let entity = found[right].entity.clone();
+        let name = entity.as_deref().and_then(&name_of);
+        n_all += 1;
+        n_right += u64::from(name.is_some_and(|name| is_name_of(&name, &wanted)));
+        // What is not linked is alone in a cluster of its own.
+        let cluster = entity.unwrap_or_else(|| format!("alone {right}"));
+        *cells.entry((wanted, cluster)).or_default() += 1;
+    }
+    let (mut by_gold, mut by_found) = (BTreeMap::new(), BTreeMap::new());
+    for ((wanted, cluster), count) in &cells {
+        *by_gold.entry(wanted).or_insert(0) += count;
+        *by_found.entry(cluster).or_insert(0) += count;
+    }
+    let pairs = |count: &u64| count * count.saturating_sub(1) / 2;
+    let right: u64 = cells.values().map(pairs).sum();
+    let found_pairs: u64 = by_found.values().map(pairs).sum();
+    let gold_pairs: u64 = by_gold.values().map(pairs).sum();
+    LinkScores {
+        pairwise: Counts { right, wrong: found_pairs - right, missed: gold_pairs - right },
+        accuracy: rounded(ratio(n_right, n_all)),
+        mentions: n_all,
+    }
+}
+
+/// A relation stated in one document; names are as [`norm`] gives them.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct RelationMark {
+    /// Path of the document.
+    pub path: String,
+    /// Who.
+    pub subject: String,
+    /// What.
+    pub predicate: String,
+    /// Whom.
+    pub object: String,
+}
+
+/// Scores of relations.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct RelationScores {
+    /// Same document, subject, predicate and object.
+    pub typed: Counts,
+    /// Same document, subject and object, whatever the predicate.
+    pub untyped: Counts,
+    /// `typed`, a predicate.
+    pub by_predicate: BTreeMap<String, Counts>,
+}
+
+/// Compares relations of the annotated documents.
+pub fn relations(gold: &BTreeSet<RelationMark>, found: &BTreeSet<RelationMark>) -> RelationScores {
+    let ends = |marks: &BTreeSet<RelationMark>| -> BTreeSet<_> {
+        marks.iter().map(|it| (it.path.clone(), it.subject.clone(), it.object.clone())).collect()
+    };
+    let of = |marks: &BTreeSet<RelationMark>, predicate: &str| -> BTreeSet<_> {
+        marks.iter().filter(|it| it.predicate == predicate).cloned().collect()
+    };
+    let predicates: BTreeSet<_> = gold.union(found).map(|it| it.predicate.clone()).collect();
+    let by_predicate = predicates.into_iter().map(|predicate| {
+        let counts = Counts::of_sets(&of(gold, &predicate), &of(found, &predicate));
+        (predicate, counts)
+    });
+    RelationScores {
+        typed: Counts::of_sets(gold, found),
+        untyped: Counts::of_sets(&ends(gold), &ends(found)),
+        by_predicate: by_predicate.collect(),
+    }
+}
+
+/// Scores of ranked answers, each the mean over questions.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+pub struct RankScores {
+    /// Share of the documents that answer among the first five.
+    pub recall_at_5: f64,
+    /// Share of questions with an answer among the first five documents.
+    pub success_at_5: f64,
+    /// One over the rank of the first document that answers.
+    pub mrr: f64,
+    /// Gain of the first ten documents, discounted by the logarithm of the rank, of the best possible.
+    pub ndcg_at_10: f64,
+}
+
+/// Scores answers: for each question, the documents that answer it, and the ranked documents of the hits (a
+/// document counts at its best rank only).
+pub fn ranks(questions: &[(BTreeSet<String>, Vec<String>)]) -> RankScores {
+    let mut sum = RankScores::default();
+    for (wanted, ranked) in questions {
+        let mut seen = BTreeSet::new();
+        let hits: Vec<bool> = ranked
+            .iter()
+            .filter(|path| seen.insert(path.as_str()))
+            .map(|path| wanted.contains(path))
+            .collect();
+        let first_five = hits.iter().take(5).filter(|hit| **hit).count();
+        sum.recall_at_5 += first_five as f64 / wanted.len().clamp(1, 5) as f64;
+        sum.success_at_5 += f64::from(u8::from(first_five > 0));
+        sum.mrr += hits.iter().position(|hit| *hit).map_or(0.0, |idx| 1.0 / (idx + 1) as f64);
+        let best = gain((0..wanted.len().clamp(1, 10)).map(|_| true));
+        sum.ndcg_at_10 += gain(hits.into_iter().take(10)) / best;
+    }
+    let n = questions.len().max(1) as f64;
+    RankScores {
+        recall_at_5: rounded(sum.recall_at_5 / n),
+        success_at_5: rounded(sum.success_at_5 / n),
+        mrr: rounded(sum.mrr / n),
+        ndcg_at_10: rounded(sum.ndcg_at_10 / n),
+    }
+}
+
+fn gain(hits: impl Iterator<Item = bool>) -> f64 {
+    hits.enumerate().filter(|(_, hit)| *hit).map(|(idx, _)| 1.0 / ((idx + 2) as f64).log2()).sum()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,224 @@
+//! The shim's memory: what it must know about a session so that the session survives a restart of the daemon.
+//!
+//! In: the lines that pass, both ways. Out: which to forward, which to answer, what to replay.
+//! Invariants: every request of the client is answered exactly once, by the daemon or by us; the client sees one
+//! handshake however many daemons there were; lines are forwarded as they are, byte for byte.
+//! Not here: reading and writing (`shim/pump.rs`), and what the messages mean.
+
+use std::collections::HashSet;
+
+use serde_json::{Value, json};
+
+mod line;
+pub mod pump;
+
+pub use line::{Kind, MAX_LINE_BYTES};
+
+/// JSON-RPC code of an error that is ours to give.
+const UNAVAILABLE: i32 = -32_000;
+
+/// JSON-RPC's own code of a message that cannot be accepted.
+const INVALID_REQUEST: i32 = -32_600;
+
+/// Connections in a row over which no daemon said anything, before the client is told.
+pub(crate) const MAX_SILENT: u32 = 4;
+
+/// What to do with a line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Forward {
+    /// Send it on.
+    Pass,
+    /// It ends here.
+    Swallow,
+}
+
+/// A message of the handshake, remembered to be replayed.
+#[derive(Debug, Clone)]
+struct Remembered {
+    id: String,
+    line: Vec<u8>,
+}
+
+/// One client's session, over any number of connections to the daemon.
+#[derive(Debug)]
+pub struct Shim {
+    preamble: Vec<u8>,
+    initialize: Option<Remembered>,
+    initialized: Option<Vec<u8>>,
+    /// Ids (as JSON) of the client's requests that wait for an answer.
+    in_flight: HashSet<String>,
+    /// Ids of the daemon's own requests that wait for the client's answer.
+    asked: HashSet<String>,
+    /// Id of a replayed `initialize`, whose answer the client has seen already.
+    replayed: Option<String>,
+    connected: bool,
+    /// Connections in a row over which no daemon said anything.
+    n_silent: u32,
+}
+
+impl Shim {
+    /// A session that asks for these tool sets in the name of `client`.
+    pub fn new(tools: &[String], client: &str) -> Self {
+        let preamble = json!({ "kgd": 1, "tools": tools, "client": client });
+        Shim {
+            preamble: preamble.to_string().into_bytes(),
+            initialize: None,
+            initialized: None,
+            in_flight: HashSet::new(),
+            asked: HashSet::new(),
+            replayed: None,
+            connected: false,
+            n_silent: 0,
+        }
+    }
+
+    /// Whether a daemon is connected, as far as we know.
+    pub fn is_connected(&self) -> bool {
+        self.connected
+    }
+
+    /// Whether a request of the client waits for its answer.
+    pub fn is_waiting(&self) -> bool {
+        !self.in_flight.is_empty()
+    }
+
+    /// Whether the client waits for the answer to its handshake.
+    pub fn is_opening(&self) -> bool {
+        self.initialize.as_ref().is_some_and(|it| self.in_flight.contains(&it.id))
+    }
+
+    /// Whether daemons die of what this client says, so that connecting once more is no use. Asked again, it may be.
+    pub fn gives_up(&mut self) -> bool {
+        let gives_up = self.n_silent >= MAX_SILENT;
+        if gives_up {
+            self.n_silent = 0;
+        }
+        gives_up
+    }
+
+    /// A daemon is connected. Gives the lines to send it before `first`, the client's line that made us connect:
+    /// the preamble, and the handshake if there was one.
+    pub fn on_connect(&mut self, first: Option<&Kind>) -> Vec<Vec<u8>> {
+        self.connected = true;
+        self.n_silent += 1;
+        if matches!(first, Some(Kind::Initialize(_))) {
+            // The client starts over; what it said before is void.
+            if let Some(before) = self.initialize.take() {
+                self.in_flight.remove(&before.id);
+            }
+            self.initialized = None;
+        }
+        let mut lines = vec![self.preamble.clone()];
+        if let Some(initialize) = &self.initialize {
+            lines.push(initialize.line.clone());
+            let answered = !self.in_flight.contains(&initialize.id);
+            self.replayed = answered.then(|| initialize.id.clone());
+            lines.extend(self.initialized.clone());
+        }
+        lines
+    }
+
+    /// A line from the client, on its way to the daemon. A request is swallowed, and not recorded, while no daemon
+    /// is connected: then it is the caller's to connect or to refuse it.
+    pub fn on_client_line(&mut self, kind: &Kind, line: &[u8]) -> Forward {
+        match kind {
+            Kind::Initialize(_) | Kind::Request(_) if !self.connected => return Forward::Swallow,
+            Kind::Initialize(id) => {
+                self.initialize = Some(Remembered { id: id.clone(), line: line.to_vec() });
+                self.initialized = None;
+                self.in_flight.insert(id.clone());
+            }
+            Kind::Initialized => self.initialized = Some(line.to_vec()),
+            Kind::Request(id) => {
+                self.in_flight.insert(id.clone());
+            }
+            // The daemon need not answer a request that was cancelled.
+            Kind::Cancelled(id) => {
+                self.in_flight.remove(id);
+            }
+            // An answer to a question of a daemon that is gone would puzzle the next one.
+            Kind::Answer(id) if !self.asked.remove(id) => return Forward::Swallow,
+            Kind::Answer(_) | Kind::Notification | Kind::Unreadable => {}
+        }
+        if self.connected { Forward::Pass } else { Forward::Swallow }
+    }
+
+    /// A line from the daemon, on its way to the client.
+    pub fn on_server_line(&mut self, kind: &Kind) -> Forward {
+        self.n_silent = 0;
+        match kind {
+            Kind::Answer(id) if self.replayed.as_ref() == Some(id) => {
+                self.replayed = None;
+                return Forward::Swallow;
+            }
+            Kind::Answer(id) => {
+                self.in_flight.remove(id);
+            }
+            Kind::Request(id) | Kind::Initialize(id) => {
+                self.asked.insert(id.clone());
+            }
+            Kind::Cancelled(id) => {
+                self.asked.remove(id);
+            }
+            Kind::Initialized | Kind::Notification | Kind::Unreadable => {}
+        }
+        Forward::Pass
+    }
+
+    /// The daemon is gone. Gives the errors that answer what was in flight; a handshake in flight is kept, since
+    /// it can be replayed without the client noticing.
+    pub fn on_disconnect(&mut self) -> Vec<Vec<u8>> {
+        self.connected = false;
+        self.replayed = None;
+        self.asked.clear();
+        let kept = self.initialize.as_ref().map(|it| it.id.clone());
+        let mut lost: Vec<_> = self.in_flight.extract_if(|id| Some(id) != kept.as_ref()).collect();
+        lost.sort_unstable();
+        let hint = "call again: the daemon is started when it is needed";
+        lost.iter().map(|id| unavailable(id, "daemon restarted", hint)).collect()
+    }
+
+    /// No daemon can be had. Gives the error that answers `kind`, unless nobody waits for one.
+    pub fn on_refusal(&mut self, kind: &Kind, why: &str) -> Option<Vec<u8>> {
+        let (message, hint) = why.split_once("\nhint: ").unwrap_or((why, "see `kgctl doctor`"));
+        match kind {
+            Kind::Initialize(id) | Kind::Request(id) => {
+                self.in_flight.remove(id);
+                Some(unavailable(id, message, hint))
+            }
+            Kind::Unreadable => Some(unavailable("null", message, hint)),
+            Kind::Initialized | Kind::Cancelled(_) | Kind::Answer(_) | Kind::Notification => None,
+        }
+    }
+
+    /// The handshake in flight, to be refused when it cannot be replayed.
+    pub fn opening(&self) -> Option<Kind> {
+        let waiting = self.initialize.as_ref().filter(|_| self.is_opening());
+        waiting.map(|it| Kind::Initialize(it.id.clone()))
+    }
+}
+
+/// Answers a line that is longer than [`MAX_LINE_BYTES`]; `id` as JSON, where it could be read.
+pub fn too_long(id: Option<&str>) -> Vec<u8> {
+    let message = format!("the message is longer than {MAX_LINE_BYTES} bytes");
+    let hint = "give paths of files instead of their text";
+    error(
+        id.unwrap_or("null"),
+        INVALID_REQUEST,
+        &message,
+        json!({ "code": "invalid_params", "hint": hint }),
+    )
+}
+
+fn unavailable(id: &str, message: &str, hint: &str) -> Vec<u8> {
+    error(id, UNAVAILABLE, message, json!({ "code": "unavailable", "hint": hint }))
+}
+
+fn error(id: &str, code: i32, message: &str, data: Value) -> Vec<u8> {
+    let error = json!({ "code": code, "message": message, "data": data });
+    // The id goes back as it came, not by way of a number type that might change it.
+    format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{error}}}"#).into_bytes()
+}
+
+#[cfg(test)]
+mod tests;

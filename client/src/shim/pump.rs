@@ -1,0 +1,269 @@
+//! The pump: moves lines between a client's pipes and the daemon's socket.
+//!
+//! In: the client's input and output, and a way to reach the daemon. Out: nothing; it ends with the client.
+//! Invariants: three threads and no async runtime, so that the process stays under 5 MiB; each direction blocks on
+//! its own, so that a slow side slows only the other end of its own direction; lines are never interleaved.
+//! Not here: what to forward, replay and answer (`shim.rs`).
+
+use std::io::{self, BufReader, Read, Write};
+use std::net::Shutdown;
+use std::os::unix::net::UnixStream;
+use std::sync::mpsc::{Receiver, Sender, SyncSender, channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::{Builder, JoinHandle};
+use std::time::{Duration, Instant};
+
+use super::line::{Line, read};
+use super::{Forward, Kind, MAX_LINE_BYTES, Shim, too_long};
+
+/// How long answers in flight may still arrive after the client closed its end.
+const LINGER: Duration = Duration::from_secs(2);
+
+/// Stack of a thread that only copies lines, in bytes.
+const STACK_BYTES: usize = 256 << 10;
+
+/// Longest line taken from the daemon, in bytes: what `kgctl`'s own transport takes.
+const MAX_ANSWER_BYTES: usize = 16 << 20;
+
+enum Event {
+    FromClient(Line),
+    /// The daemon hung up.
+    DaemonGone,
+    /// Nothing is in flight any more.
+    Drained,
+}
+
+/// What both directions share.
+struct Shared<W> {
+    shim: Mutex<Shim>,
+    output: Mutex<W>,
+}
+
+impl<W: Write> Shared<W> {
+    fn shim(&self) -> MutexGuard<'_, Shim> {
+        // A thread that panicked left a state that is at worst stale; going on beats hanging the client.
+        self.shim.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn is_connected(&self) -> bool {
+        self.shim().is_connected()
+    }
+
+    /// Whether a daemon is connected that owes the client an answer.
+    fn awaits_answers(&self) -> bool {
+        let shim = self.shim();
+        shim.is_connected() && shim.is_waiting()
+    }
+
+    fn tell_client(&self, line: &[u8]) -> io::Result<()> {
+        let mut output = self.output.lock().unwrap_or_else(PoisonError::into_inner);
+        send(&mut *output, line)
+    }
+}
+
+/// Writes one line with its end in one piece.
+fn send(to: &mut impl Write, line: &[u8]) -> io::Result<()> {
+    let mut whole = Vec::with_capacity(line.len() + 1);
+    whole.extend_from_slice(line);
+    whole.push(b'\n');
+    to.write_all(&whole)?;
+    to.flush()
+}
+
+/// One connection to the daemon, and the thread that reads from it.
+struct Connection {
+    stream: UnixStream,
+    reader: JoinHandle<()>,
+}
+
+impl Connection {
+    fn close(self) {
+        let _ = self.stream.shutdown(Shutdown::Both);
+        let _ = self.reader.join();
+    }
+}
+
+/// Pumps lines until the client closes `input`. `dial` connects to the daemon, starting it if none runs; its error
+/// is a message, with a hint after `\nhint: `.
+///
+/// # Errors
+/// Only when a thread cannot be started.
+pub fn run<R, W>(
+    shim: Shim,
+    input: R,
+    output: W,
+    dial: impl FnMut() -> Result<UnixStream, String>,
+) -> io::Result<()>
+where
+    R: Read + Send + 'static,
+    W: Write + Send + 'static,
+{
+    let shared = Arc::new(Shared { shim: Mutex::new(shim), output: Mutex::new(output) });
+    let (events, inbox) = channel();
+    // One line ahead at most: a client that floods us is slowed by its own pipe.
+    let (turn, turns) = std::sync::mpsc::sync_channel(1);
+    let from_client = events.clone();
+    spawn("from client", move || read_client(input, &from_client, &turns))?;
+    let mut pump = Pump { shared, dial, events, inbox, turn, connection: None };
+    pump.run()
+}
+
+fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> io::Result<JoinHandle<()>> {
+    Builder::new().name(name.to_string()).stack_size(STACK_BYTES).spawn(work)
+}
+
+fn read_client(input: impl Read, events: &Sender<Event>, turns: &Receiver<()>) {
+    let mut input = BufReader::new(input);
+    loop {
+        let line = read(&mut input, MAX_LINE_BYTES).unwrap_or(Line::End);
+        let ended = line == Line::End;
+        if events.send(Event::FromClient(line)).is_err() || ended || turns.recv().is_err() {
+            return;
+        }
+    }
+}
+
+struct Pump<W, D> {
+    shared: Arc<Shared<W>>,
+    dial: D,
+    events: Sender<Event>,
+    inbox: Receiver<Event>,
+    turn: SyncSender<()>,
+    connection: Option<Connection>,
+}
+
+impl<W, D> Pump<W, D>
+where
+    W: Write + Send + 'static,
+    D: FnMut() -> Result<UnixStream, String>,
+{
+    fn run(&mut self) -> io::Result<()> {
+        while let Ok(event) = self.inbox.recv() {
+            let told = match event {
+                Event::FromClient(Line::End) => break,
+                Event::FromClient(Line::TooLong(id)) => {
+                    self.shared.tell_client(&too_long(id.as_deref()))
+                }
+                Event::FromClient(Line::Whole(line)) => self.forward(&line),
+                Event::DaemonGone => self.resume_opening(),
+                Event::Drained => Ok(()),
+            };
+            if told.is_err() {
+                // Nobody reads our answers.
+                break;
+            }
+            let _ = self.turn.try_send(());
+        }
+        self.drain();
+        if let Some(connection) = self.connection.take() {
+            connection.close();
+        }
+        Ok(())
+    }
+
+    /// Sends a client's line to the daemon, which is reached first if need be. Fails when the client is gone.
+    fn forward(&mut self, line: &[u8]) -> io::Result<()> {
+        let kind = Kind::of(line);
+        let needs_daemon =
+            matches!(kind, Kind::Initialize(_) | Kind::Request(_) | Kind::Unreadable);
+        loop {
+            if needs_daemon && !self.shared.is_connected() {
+                if let Err(why) = self.connect(Some(&kind)) {
+                    return self.refuse(&kind, &why);
+                }
+            }
+            // Recorded before it is sent, and only while connected: then either the daemon answers, or the reader
+            // answers for it when the connection ends.
+            let verdict = self.shared.shim().on_client_line(&kind, line);
+            match (verdict, &mut self.connection) {
+                (Forward::Pass, Some(connection)) => {
+                    if send(&mut connection.stream, line).is_err() {
+                        self.hang_up();
+                    }
+                    return Ok(());
+                }
+                // The daemon went away between our look and the record.
+                (Forward::Swallow, _) if needs_daemon => {}
+                _ => return Ok(()),
+            }
+        }
+    }
+
+    fn refuse(&self, kind: &Kind, why: &str) -> io::Result<()> {
+        let refusal = self.shared.shim().on_refusal(kind, why);
+        refusal.map_or(Ok(()), |refusal| self.shared.tell_client(&refusal))
+    }
+
+    /// Connects and replays the handshake.
+    fn connect(&mut self, first: Option<&Kind>) -> Result<(), String> {
+        self.hang_up();
+        if self.shared.shim().gives_up() {
+            return Err("the daemon stops again and again".to_string());
+        }
+        let stream = (self.dial)()?;
+        let opening = self.shared.shim().on_connect(first);
+        let reader = stream.try_clone().and_then(|stream| {
+            let (shared, events) = (Arc::clone(&self.shared), self.events.clone());
+            spawn("from daemon", move || read_daemon(stream, &shared, &events))
+        });
+        let reader = reader.map_err(|error| {
+            self.shared.shim().on_disconnect();
+            error.to_string()
+        })?;
+        let connection = self.connection.insert(Connection { stream, reader });
+        // A failure here is one of the connection, which the reader notices too.
+        let _ = opening.iter().try_for_each(|line| send(&mut connection.stream, line));
+        Ok(())
+    }
+
+    /// After this the reader has answered whatever was in flight.
+    fn hang_up(&mut self) {
+        if let Some(connection) = self.connection.take() {
+            connection.close();
+        }
+    }
+
+    /// The daemon went away. Usually the next request brings it back; but a client that waits for its handshake
+    /// sends none.
+    fn resume_opening(&mut self) -> io::Result<()> {
+        let opening = self.shared.shim().opening();
+        let Some(opening) = opening.filter(|_| !self.shared.is_connected()) else { return Ok(()) };
+        match self.connect(None) {
+            Ok(()) => Ok(()),
+            Err(why) => self.refuse(&opening, &why),
+        }
+    }
+
+    /// Lets answers in flight arrive.
+    fn drain(&mut self) {
+        let deadline = Instant::now() + LINGER;
+        while self.shared.awaits_answers() {
+            let left = deadline.saturating_duration_since(Instant::now());
+            if self.inbox.recv_timeout(left).is_err() {
+                return;
+            }
+        }
+    }
+}
+
+fn read_daemon<W: Write>(stream: UnixStream, shared: &Shared<W>, events: &Sender<Event>) {
+    let mut from = BufReader::new(stream);
+    while let Ok(Line::Whole(line)) = read(&mut from, MAX_ANSWER_BYTES) {
+        let kind = Kind::of(&line);
+        let verdict = shared.shim().on_server_line(&kind);
+        if verdict == Forward::Pass && shared.tell_client(&line).is_err() {
+            let _ = events.send(Event::FromClient(Line::End));
+            break;
+        }
+        if !shared.awaits_answers() {
+            let _ = events.send(Event::Drained);
+        }
+    }
+    let lost = shared.shim().on_disconnect();
+    let told = lost.iter().try_for_each(|line| shared.tell_client(line));
+    let _ =
+        events.send(if told.is_ok() { Event::DaemonGone } else { Event::FromClient(Line::End) });
+}
+
+#[cfg(test)]
+mod tests;

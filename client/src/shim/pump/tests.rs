@@ -1,0 +1,204 @@
+use std::io::BufRead;
+use std::sync::mpsc::{Receiver, channel};
+
+use super::*;
+
+/// A shim between a client and daemons that are played by the test.
+struct Stage {
+    client: BufReader<UnixStream>,
+    /// The daemon's end of each connection that the shim opened.
+    daemons: Receiver<UnixStream>,
+    pump: JoinHandle<()>,
+}
+
+/// Starts a pump whose first `refused` attempts to reach a daemon fail.
+fn stage(mut refused: u32) -> Stage {
+    let (client, ours) = UnixStream::pair().expect("a pair");
+    let output = ours.try_clone().expect("a copy");
+    let (opened, daemons) = channel();
+    let dial = move || {
+        if refused > 0 {
+            refused -= 1;
+            return Err("the daemon is ill\nhint: see `daemon.log`".to_string());
+        }
+        let (near, far) = UnixStream::pair().map_err(|error| error.to_string())?;
+        opened.send(far).map_err(|error| error.to_string())?;
+        Ok(near)
+    };
+    let shim = Shim::new(&["core".to_string()], "test");
+    let pump = std::thread::spawn(move || run(shim, ours, output, dial).expect("threads start"));
+    Stage { client: BufReader::new(client), daemons, pump }
+}
+
+impl Stage {
+    fn say(&mut self, line: &str) {
+        send(self.client.get_mut(), line.as_bytes()).expect("the pump reads");
+    }
+
+    fn hear(&mut self) -> String {
+        next(&mut self.client)
+    }
+
+    fn daemon(&mut self) -> BufReader<UnixStream> {
+        BufReader::new(self.daemons.recv().expect("a connection"))
+    }
+
+    fn end(self) {
+        self.client.get_ref().shutdown(Shutdown::Write).expect("open");
+        self.pump.join().expect("no panic");
+    }
+}
+
+fn next(from: &mut impl BufRead) -> String {
+    let mut line = String::new();
+    from.read_line(&mut line).expect("UTF-8");
+    line.trim_end().to_string()
+}
+
+fn tell(to: &mut BufReader<UnixStream>, line: &str) {
+    send(to.get_mut(), line.as_bytes()).expect("the shim reads");
+}
+
+const PREAMBLE: &str = r#"{"kgd":1,"tools":["core"],"client":"test"}"#;
+const INIT: &str = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{}}"#;
+const READY: &str = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
+const CALL: &str = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"status"}}"#;
+const ANSWER_0: &str = r#"{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":"2025-06-18"}}"#;
+const ANSWER_1: &str = r#"{"jsonrpc":"2.0","id":1,"result":{}}"#;
+
+fn shake_hands(stage: &mut Stage) -> BufReader<UnixStream> {
+    stage.say(INIT);
+    let mut daemon = stage.daemon();
+    assert_eq!(next(&mut daemon), PREAMBLE);
+    assert_eq!(next(&mut daemon), INIT);
+    tell(&mut daemon, ANSWER_0);
+    assert_eq!(stage.hear(), ANSWER_0);
+    stage.say(READY);
+    assert_eq!(next(&mut daemon), READY);
+    daemon
+}
+
+#[test]
+fn lines_pass_both_ways_and_the_end_waits_for_answers() {
+    let mut stage = stage(0);
+    let mut daemon = shake_hands(&mut stage);
+    stage.say(CALL);
+    assert_eq!(next(&mut daemon), CALL);
+    stage.client.get_ref().shutdown(Shutdown::Write).expect("open");
+    tell(&mut daemon, ANSWER_1);
+    assert_eq!(stage.hear(), ANSWER_1);
+    stage.pump.join().expect("no panic");
+    assert_eq!(next(&mut daemon), "", "the connection is closed");
+}
+
+#[test]
+fn the_session_survives_a_restart() {
+    let mut stage = stage(0);
+    let mut first = shake_hands(&mut stage);
+    stage.say(CALL);
+    assert_eq!(next(&mut first), CALL);
+    drop(first);
+    let lost = stage.hear();
+    assert!(
+        lost.starts_with(
+            r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32000,"message":"daemon restarted""#
+        ),
+        "{lost}"
+    );
+
+    stage.say(CALL);
+    let mut second = stage.daemon();
+    assert_eq!(
+        [PREAMBLE, INIT, READY, CALL],
+        [(); 4].map(|()| next(&mut second)).each_ref().map(String::as_str)
+    );
+    tell(&mut second, ANSWER_0);
+    tell(&mut second, ANSWER_1);
+    assert_eq!(stage.hear(), ANSWER_1, "the replayed answer is not seen");
+    stage.end();
+}
+
+#[test]
+fn a_handshake_in_flight_reaches_the_next_daemon() {
+    let mut stage = stage(0);
+    stage.say(INIT);
+    drop(stage.daemon());
+    let mut second = stage.daemon();
+    assert_eq!(next(&mut second), PREAMBLE);
+    assert_eq!(next(&mut second), INIT);
+    tell(&mut second, ANSWER_0);
+    assert_eq!(stage.hear(), ANSWER_0);
+    stage.end();
+}
+
+#[test]
+fn daemons_that_die_of_the_handshake_are_given_up() {
+    let mut stage = stage(0);
+    stage.say(INIT);
+    for _ in 0..crate::shim::MAX_SILENT {
+        drop(stage.daemon());
+    }
+    let refusal = stage.hear();
+    assert!(refusal.contains("again and again"), "{refusal}");
+    stage.end();
+}
+
+#[test]
+fn without_a_daemon_each_request_is_answered_and_tried_again() {
+    let mut stage = stage(2);
+    for _ in 0..2 {
+        stage.say(INIT);
+        let refusal = stage.hear();
+        assert!(refusal.contains(r#""message":"the daemon is ill","data":{"code":"unavailable","hint":"see `daemon.log`"}"#), "{refusal}");
+    }
+    shake_hands(&mut stage);
+    stage.end();
+}
+
+#[test]
+fn a_line_that_is_too_long_is_answered_and_the_next_one_passes() {
+    let mut stage = stage(0);
+    let mut daemon = shake_hands(&mut stage);
+    let long =
+        format!(r#"{{"jsonrpc":"2.0","method":"{}","id":"big"}}"#, "x".repeat(MAX_LINE_BYTES));
+    stage.say(&long);
+    let refusal = stage.hear();
+    assert!(
+        refusal.starts_with(r#"{"jsonrpc":"2.0","id":"big","error":{"code":-32600"#),
+        "{refusal}"
+    );
+    stage.say(CALL);
+    assert_eq!(next(&mut daemon), CALL);
+    tell(&mut daemon, ANSWER_1);
+    assert_eq!(stage.hear(), ANSWER_1);
+    stage.end();
+}
+
+#[test]
+fn a_flood_both_ways_does_not_lock_up() {
+    let mut stage = stage(0);
+    let mut daemon = shake_hands(&mut stage);
+    // More than every buffer on the way holds: the client only writes, and the daemon answers before it reads on.
+    let count = 2_000;
+    let filler = "y".repeat(1_000);
+    let mut writer = stage.client.get_ref().try_clone().expect("a copy");
+    let sent = filler.clone();
+    let flood = std::thread::spawn(move || {
+        for id in 1..=count {
+            let line = format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"m","params":"{sent}"}}"#);
+            send(&mut writer, line.as_bytes()).expect("the pump reads");
+        }
+    });
+    let answers = std::thread::spawn(move || {
+        for id in 1..=count {
+            assert!(!next(&mut daemon).is_empty());
+            tell(&mut daemon, &format!(r#"{{"jsonrpc":"2.0","id":{id},"result":"{filler}"}}"#));
+        }
+    });
+    for id in 1..=count {
+        assert!(stage.hear().contains(&format!(r#""id":{id},"#)));
+    }
+    flood.join().expect("no panic");
+    answers.join().expect("no panic");
+    stage.end();
+}

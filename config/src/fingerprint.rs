@@ -1,0 +1,79 @@
+//! Fingerprints of the settings that change what the index holds.
+//!
+//! In: settings, and whatever else decides about a layer (schema, extractor and model versions). Out: a short
+//! text that differs when a rebuild would give different rows.
+//! Invariants: the same settings give the same fingerprint in every build; the order of fields does not matter.
+//! Not here: deciding to rebuild (the daemon's store).
+
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::settings::Settings;
+
+/// Fingerprint of the layer of rows: sections `chunk`, `recognize`, `link` and `embed`, with `extra` for
+/// versions that settings do not know. 32 hexadecimal digits.
+///
+/// Sections `watch`, `retrieval` and `serve` do not count: which files are read shows in the files' own rows, and
+/// ranking happens when a question is asked.
+pub fn rows(settings: &Settings, extra: &str) -> String {
+    let sections: [(&str, Value); 4] = [
+        ("chunk", exact(&settings.chunk)),
+        ("recognize", exact(&settings.recognize)),
+        ("link", exact(&settings.link)),
+        ("embed", exact(&settings.embed)),
+    ];
+    let mut lines = Vec::new();
+    for (section, value) in &sections {
+        flatten(section, value, &mut lines);
+    }
+    lines.sort_unstable();
+    lines.push(format!("extra={extra}"));
+    format!("{:032x}", xxhash_rust::xxh3::xxh3_128(lines.join("\n").as_bytes()))
+}
+
+/// A value by way of its text, so that an `f32` of 0.9 stays `0.9` instead of its nearest `f64`.
+pub(crate) fn exact<T: Serialize>(value: &T) -> Value {
+    let text = serde_json::to_string(value).expect("settings are plain data with text keys");
+    serde_json::from_str(&text).expect("serde_json reads what it wrote")
+}
+
+/// Lines `key=value` for every leaf below `key`.
+fn flatten(key: &str, value: &Value, lines: &mut Vec<String>) {
+    match value {
+        Value::Object(map) => {
+            map.iter().for_each(|(name, inner)| flatten(&format!("{key}.{name}"), inner, lines));
+        }
+        leaf => lines.push(format!("{key}={leaf}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_changes_rows_counts() {
+        let base = Settings::default();
+        let same = rows(&base, "v1");
+        let changed = |change: fn(&mut Settings)| {
+            let mut settings = Settings::default();
+            change(&mut settings);
+            rows(&settings, "v1") != same
+        };
+        assert!(changed(|s| s.chunk.max_tokens = 601));
+        assert!(changed(|s| s.recognize.gazetteer.top_k = 1));
+        assert!(changed(|s| s.link.tau2 = 0.73));
+        assert!(changed(|s| s.embed.window_tokens = 100));
+        assert!(!changed(|s| s.watch.extensions.push("org".into())));
+        assert!(!changed(|s| s.retrieval.k = 3));
+        assert!(!changed(|s| s.serve.idle_exit_minutes = 1));
+        assert_ne!(rows(&base, "v2"), same);
+    }
+
+    #[test]
+    fn the_text_is_the_same_in_every_build() {
+        // A change here means that every index of every user is rebuilt: do it knowingly.
+        expect_test::expect!["80d6224a37cacd5103690f8a43d59aa4"]
+            .assert_eq(&rows(&Settings::default(), "schema 1"));
+    }
+}

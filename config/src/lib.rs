@@ -1,0 +1,16 @@
+//! What a user may edit (`kg.yaml`, the registry of projects), and the code that reads it.
+//!
+//! Not here: what the settings do. Only the daemon acts on them.
+
+pub mod fingerprint;
+pub mod limits;
+pub mod load;
+pub mod place;
+pub mod reference;
+pub mod registry;
+pub mod settings;
+
+pub use load::{Loaded, Origin};
+pub use place::{Places, Project, ProjectPaths};
+pub use registry::{Registry, which_project};
+pub use settings::Settings;

@@ -1,0 +1,309 @@
+//! Settings in layers: defaults, the user's `config.yaml`, the folder's `kg.yaml`, `KG_*` variables, flags.
+//!
+//! In: the places, the project's folder, the environment, flags. Out: settings, and where each value came from.
+//! Invariants: a later layer wins, key by key; a wrong key, type or number is an error that names its file, line
+//! and key; keys that only the user may set are refused in a folder, because a folder may come from a stranger.
+//! Not here: the settings and their defaults (`settings.rs`), or the reference (`reference.rs`).
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::fingerprint::exact;
+use crate::place::Places;
+use crate::settings::Settings;
+
+mod check;
+mod tree;
+
+/// The name of the settings file in a project's folder.
+pub const PROJECT_FILE: &str = "kg.yaml";
+
+/// Largest settings file read, in bytes. Ours has 5,000; more is not a settings file.
+const MAX_FILE_BYTES: u64 = 1 << 20;
+
+/// Sections that count only from the user's own configuration, environment and flags.
+const USER_ONLY: &[&str] = &["serve"];
+
+/// Maps whose keys the user makes up; every other map has the keys of its defaults.
+const OPEN_MAPS: &[&str] = &["retrieval.relation_weights"];
+
+/// Settings, and where each came from.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Loaded {
+    /// The settings.
+    pub settings: Settings,
+    /// Where each value came from, by dotted key such as `watch.debounce_ms`; every key is there.
+    pub origins: BTreeMap<String, Origin>,
+    values: BTreeMap<String, Value>,
+}
+
+impl Loaded {
+    /// Every dotted key with its value and where that came from, in the order of the keys.
+    pub fn rows(&self) -> impl Iterator<Item = (&str, &Value, &Origin)> {
+        let row = |(key, value)| Some((String::as_str(key), value, self.origins.get(key)?));
+        self.values.iter().filter_map(row)
+    }
+}
+
+/// Where a value came from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Origin {
+    /// Nobody set it.
+    Default,
+    /// A file, and the line in it, from 1.
+    File {
+        /// `config.yaml` of the user or `kg.yaml` of the folder.
+        path: PathBuf,
+        /// From 1.
+        line: u64,
+    },
+    /// A variable of the environment.
+    Variable(String),
+    /// A flag, as it was given.
+    Flag(String),
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Origin::Default => f.write_str("default"),
+            Origin::File { path, line } => write!(f, "{}:{line}", path.display()),
+            Origin::Variable(name) => write!(f, "environment `{name}`"),
+            Origin::Flag(text) => write!(f, "flag `{text}`"),
+        }
+    }
+}
+
+/// Why settings cannot be loaded.
+#[derive(Debug, thiserror::Error)]
+pub enum LoadError {
+    /// A file that is there cannot be read.
+    #[error("cannot read `{}`: {why}", path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// A file is not YAML, or not a map.
+    #[error("`{}`{} is not YAML: {why}", path.display(), at_line(*line))]
+    NotYaml {
+        /// The file.
+        path: PathBuf,
+        /// From 1; 0 when it is not known.
+        line: u64,
+        /// What the parser expected.
+        why: String,
+    },
+    /// A key or its value is wrong.
+    #[error("{origin}: `{key}` {why}{}", hint.as_ref().map(|hint| format!("\nhint: {hint}")).unwrap_or_default())]
+    Wrong {
+        /// Where it was set.
+        origin: Origin,
+        /// The dotted key.
+        key: String,
+        /// What is wrong with it.
+        why: String,
+        /// What to do about it.
+        hint: Option<String>,
+    },
+}
+
+fn at_line(line: u64) -> String {
+    if line == 0 { String::new() } else { format!(", line {line},") }
+}
+
+/// One value that a layer sets.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Assignment {
+    key: String,
+    value: Value,
+    origin: Origin,
+}
+
+/// Loads the settings of the project at `root` (of none: the user's alone), with this process's environment.
+///
+/// `flags` are texts `key=value`, such as `watch.poll=true`.
+///
+/// # Errors
+/// [`LoadError`], for the first thing wrong in the order of the layers.
+pub fn load(places: &Places, root: Option<&Path>, flags: &[String]) -> Result<Loaded, LoadError> {
+    // A variable that is not UTF-8 cannot be one of ours.
+    let env = std::env::vars_os()
+        .filter_map(|(key, value)| Some((key.into_string().ok()?, value.into_string().ok()?)));
+    load_with(places, root, env, flags)
+}
+
+/// As [`load`], with the environment given.
+///
+/// # Errors
+/// [`LoadError`], for the first thing wrong in the order of the layers.
+pub fn load_with(
+    places: &Places,
+    root: Option<&Path>,
+    env: impl IntoIterator<Item = (String, String)>,
+    flags: &[String],
+) -> Result<Loaded, LoadError> {
+    let mut layers = Layers::new();
+    layers.apply(tree::read(&places.user_settings())?)?;
+    if let Some(root) = root {
+        let assignments = tree::read(&root.join(PROJECT_FILE))?;
+        assignments.iter().try_for_each(|it| refuse_user_only(it, places))?;
+        layers.apply(assignments)?;
+    }
+    let mut variables: Vec<_> =
+        env.into_iter().filter_map(|(name, text)| variable(&name, text)).collect();
+    variables.sort_by(|left, right| left.0.cmp(&right.0));
+    for (key, text, origin) in variables {
+        layers.apply_text(key, &text, origin)?;
+    }
+    for flag in flags {
+        let (key, text) = flag.split_once('=').unwrap_or((flag, ""));
+        layers.apply_text(key.trim().to_string(), text.trim(), Origin::Flag(flag.clone()))?;
+    }
+    layers.finish()
+}
+
+fn refuse_user_only(it: &Assignment, places: &Places) -> Result<(), LoadError> {
+    let section = it.key.split('.').next().unwrap_or_default();
+    if !USER_ONLY.contains(&section) {
+        return Ok(());
+    }
+    Err(LoadError::Wrong {
+        origin: it.origin.clone(),
+        key: it.key.clone(),
+        why: "may not be set by a folder".to_string(),
+        hint: Some(format!(
+            "set it in `{}`, which only you can write",
+            places.user_settings().display()
+        )),
+    })
+}
+
+/// `KG_WATCH__DEBOUNCE_MS` sets `watch.debounce_ms`; a name without two underscores together is not a setting.
+fn variable(name: &str, text: String) -> Option<(String, String, Origin)> {
+    let key = name.strip_prefix("KG_").filter(|rest| rest.contains("__"))?;
+    Some((key.to_lowercase().replace("__", "."), text, Origin::Variable(name.to_string())))
+}
+
+/// Settings under construction.
+struct Layers {
+    tree: Value,
+    settings: Settings,
+    defaults: BTreeMap<String, Value>,
+    origins: BTreeMap<String, Origin>,
+}
+
+impl Layers {
+    fn new() -> Self {
+        let settings = Settings::default();
+        let tree = exact(&settings);
+        let defaults = leaves(&tree);
+        let origins = defaults.keys().map(|key| (key.clone(), Origin::Default)).collect();
+        Layers { tree, settings, defaults, origins }
+    }
+
+    fn apply(&mut self, assignments: Vec<Assignment>) -> Result<(), LoadError> {
+        assignments.into_iter().try_for_each(|it| self.set(it))
+    }
+
+    /// Sets a key from a text without types: the default's type decides how it is read.
+    fn apply_text(&mut self, key: String, text: &str, origin: Origin) -> Result<(), LoadError> {
+        let quoted = || Value::String(text.to_string());
+        let value = match self.defaults.get(&key) {
+            Some(Value::String(_)) => quoted(),
+            Some(Value::Array(_)) if !text.starts_with('[') => {
+                let items = text.split(',').map(str::trim).filter(|item| !item.is_empty());
+                items.map(Value::from).collect()
+            }
+            _ => serde_json::from_str(text).unwrap_or_else(|_| quoted()),
+        };
+        self.set(Assignment { key, value, origin })
+    }
+
+    fn set(&mut self, it: Assignment) -> Result<(), LoadError> {
+        let Assignment { key, value, origin } = it;
+        if !self.is_known(&key) {
+            return Err(self.unknown(key, origin));
+        }
+        let fail = |why: String| LoadError::Wrong {
+            origin: origin.clone(),
+            key: key.clone(),
+            why,
+            hint: None,
+        };
+        let mut tree = self.tree.clone();
+        *slot(&mut tree, &key) = value;
+        // Read as a whole after every key, so that what fails is known to be this one.
+        let settings =
+            Settings::deserialize(&tree).map_err(|error| fail(format!("is wrong: {error}")))?;
+        check::ranges(&settings, &key).map_err(fail)?;
+        (self.tree, self.settings) = (tree, settings);
+        self.origins.insert(key, origin);
+        Ok(())
+    }
+
+    fn is_known(&self, key: &str) -> bool {
+        let inside = |map: &str| key.strip_prefix(map).and_then(|rest| rest.strip_prefix('.'));
+        let open = OPEN_MAPS.iter().filter_map(|map| inside(map));
+        self.defaults.contains_key(key)
+            || open.into_iter().any(|name| !name.is_empty() && !name.contains('.'))
+    }
+
+    fn unknown(&self, key: String, origin: Origin) -> LoadError {
+        let inside: Vec<_> =
+            self.defaults.keys().filter(|known| known.starts_with(&format!("{key}."))).collect();
+        let (why, hint) = if inside.is_empty() {
+            let longer = self.defaults.keys().find(|known| known.starts_with(&key));
+            let nearest = self.defaults.keys().min_by_key(|known| check::distance(known, &key));
+            let near = longer.or_else(|| nearest.filter(|known| check::distance(known, &key) <= 4));
+            let hint = near.map_or("`kgctl config reference` lists every key".into(), |it| {
+                format!("perhaps `{it}`")
+            });
+            ("is not a setting", hint)
+        } else {
+            ("is a section, not a value", format!("it has keys such as `{}`", inside[0]))
+        };
+        LoadError::Wrong { origin, key, why: why.to_string(), hint: Some(hint) }
+    }
+
+    fn finish(self) -> Result<Loaded, LoadError> {
+        check::together(&self.settings).map_err(|(key, why)| LoadError::Wrong {
+            origin: self.origins.get(key).cloned().unwrap_or(Origin::Default),
+            key: key.to_string(),
+            why,
+            hint: None,
+        })?;
+        Ok(Loaded { values: leaves(&self.tree), settings: self.settings, origins: self.origins })
+    }
+}
+
+/// The value at a dotted key; maps on the way are made.
+fn slot<'a>(tree: &'a mut Value, key: &str) -> &'a mut Value {
+    key.split('.').fold(tree, |value, part| &mut value[part])
+}
+
+/// Every value that is not a map, by dotted key.
+pub(crate) fn leaves(tree: &Value) -> BTreeMap<String, Value> {
+    fn walk(key: &str, value: &Value, found: &mut BTreeMap<String, Value>) {
+        match value {
+            Value::Object(map) => map.iter().for_each(|(name, inner)| {
+                let key = if key.is_empty() { name.clone() } else { format!("{key}.{name}") };
+                walk(&key, inner, found);
+            }),
+            leaf => {
+                found.insert(key.to_string(), leaf.clone());
+            }
+        }
+    }
+    let mut found = BTreeMap::new();
+    walk("", tree, &mut found);
+    found
+}
+
+#[cfg(test)]
+mod tests;

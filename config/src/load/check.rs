@@ -1,0 +1,143 @@
+//! The ranges that `settings.rs` documents.
+//!
+//! In: settings. Out: what is wrong with them, in words.
+//! Not here: types, which serde checks.
+
+use crate::settings::Settings;
+
+/// A numeric setting with its least and greatest value.
+type Range = (&'static str, f64, f64, f64);
+
+/// No sensible limit above.
+const ANY: f64 = f64::INFINITY;
+
+#[rustfmt::skip]
+fn table(settings: &Settings) -> Vec<Range> {
+    let Settings { watch, chunk, recognize, link, embed, retrieval, serve } = settings;
+    let weights = &retrieval.weights;
+    vec![
+        ("watch.debounce_ms",                watch.debounce_ms as f64,              20.0,  5_000.0),
+        ("watch.poll_interval_ms",           watch.poll_interval_ms as f64,         100.0, ANY),
+        // A pass over 100,000 files takes a second or two; more often would never rest.
+        ("watch.reconcile_seconds",          reconcile(watch.reconcile_seconds),    5.0,   ANY),
+        ("watch.max_file_bytes",             watch.max_file_bytes as f64,           1.0,   1_000_000_000.0),
+        ("chunk.max_tokens",                 f64::from(chunk.max_tokens),           50.0,  4_000.0),
+        ("chunk.min_tokens",                 f64::from(chunk.min_tokens),           0.0,   4_000.0),
+        ("chunk.overlap_tokens",             f64::from(chunk.overlap_tokens),       0.0,   2_000.0),
+        ("recognize.gazetteer.top_k",        recognize.gazetteer.top_k as f64,      0.0,   1_000_000.0),
+        ("recognize.gazetteer.min_documents", f64::from(recognize.gazetteer.min_documents), 1.0, ANY),
+        ("recognize.gazetteer.max_words",    recognize.gazetteer.max_words as f64,  1.0,   8.0),
+        ("link.tau1",                        f64::from(link.tau1),                  0.0,   1.0),
+        ("link.tau2",                        f64::from(link.tau2),                  0.0,   1.0),
+        ("link.cosine",                      f64::from(link.cosine),                0.0,   1.0),
+        ("link.string",                      f64::from(link.string),                0.0,   1.0),
+        ("link.entity_type",                 f64::from(link.entity_type),           0.0,   1.0),
+        ("link.context",                     f64::from(link.context),               0.0,   1.0),
+        ("link.popularity",                  f64::from(link.popularity),            0.0,   1.0),
+        ("embed.window_tokens",              f64::from(embed.window_tokens),        16.0,  4_000.0),
+        ("retrieval.k",                      f64::from(retrieval.k),                1.0,   100.0),
+        // sqlite-vec answers at most 4,096 neighbors.
+        ("retrieval.recall_k",               f64::from(retrieval.recall_k),         1.0,   4_096.0),
+        ("retrieval.hops",                   f64::from(retrieval.hops),             0.0,   4.0),
+        ("retrieval.max_chars",              f64::from(retrieval.max_chars),        200.0, 100_000.0),
+        ("retrieval.weights.text",           f64::from(weights.text),               0.0,   10.0),
+        ("retrieval.weights.vector",         f64::from(weights.vector),             0.0,   10.0),
+        ("retrieval.weights.graph",          f64::from(weights.graph),              0.0,   10.0),
+        ("retrieval.weights.semantic",       f64::from(weights.semantic),           0.0,   10.0),
+        ("retrieval.weights.hop",            f64::from(weights.hop),                0.0,   10.0),
+        ("retrieval.weights.relation",       f64::from(weights.relation),           0.0,   10.0),
+        ("serve.request_deadline_ms",        serve.request_deadline_ms as f64,      100.0, 3_600_000.0),
+        ("serve.idle_exit_minutes",          serve.idle_exit_minutes as f64,        0.0,   ANY),
+    ]
+}
+
+/// Zero means never, which is in range.
+fn reconcile(seconds: u64) -> f64 {
+    if seconds == 0 { ANY } else { seconds as f64 }
+}
+
+/// Checks the one number that `key` names, if it is one.
+pub(super) fn ranges(settings: &Settings, key: &str) -> Result<(), String> {
+    if let Some(name) = key.strip_prefix("retrieval.relation_weights.") {
+        let weight = settings.retrieval.relation_weights.get(name).copied().unwrap_or_default();
+        return within(f64::from(weight), 0.0, 1.0);
+    }
+    let row = table(settings).into_iter().find(|(name, ..)| *name == key);
+    row.map_or(Ok(()), |(_, value, least, greatest)| within(value, least, greatest))
+}
+
+fn within(value: f64, least: f64, greatest: f64) -> Result<(), String> {
+    if (least..=greatest).contains(&value) {
+        Ok(())
+    } else if greatest == ANY {
+        Err(format!("is {value}; it must be at least {least}"))
+    } else {
+        Err(format!("is {value}; it must be from {least} to {greatest}"))
+    }
+}
+
+/// Checks numbers against each other, once all layers are in. The error names the key to change.
+pub(super) fn together(settings: &Settings) -> Result<(), (&'static str, String)> {
+    let chunk = &settings.chunk;
+    if chunk.overlap_tokens * 2 > chunk.max_tokens {
+        let why =
+            format!("is {}; it must be at most half of `chunk.max_tokens`", chunk.overlap_tokens);
+        return Err(("chunk.overlap_tokens", why));
+    }
+    if chunk.min_tokens > chunk.max_tokens {
+        let why = format!("is {}; it must be at most `chunk.max_tokens`", chunk.min_tokens);
+        return Err(("chunk.min_tokens", why));
+    }
+    Ok(())
+}
+
+/// Edit distance of two keys, in bytes; keys are short ASCII.
+pub(super) fn distance(left: &str, right: &str) -> usize {
+    let mut row: Vec<usize> = (0..=right.len()).collect();
+    for (i, a) in left.bytes().enumerate() {
+        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
+        for (j, b) in right.bytes().enumerate() {
+            let substituted = diagonal + usize::from(a != b);
+            diagonal = row[j + 1];
+            row[j + 1] = substituted.min(diagonal + 1).min(row[j] + 1);
+        }
+    }
+    row[right.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fingerprint::exact;
+    use crate::load::leaves;
+
+    #[test]
+    fn every_number_has_a_range_and_every_default_is_within() {
+        let settings = Settings::default();
+        let ranged = table(&settings);
+        for (key, value, least, greatest) in &ranged {
+            assert!((*least..=*greatest).contains(value), "{key} = {value}");
+        }
+        for (key, value) in leaves(&exact(&settings)) {
+            let open = key.starts_with("retrieval.relation_weights.");
+            assert!(
+                !value.is_number() || open || ranged.iter().any(|row| row.0 == key),
+                "{key} has no range"
+            );
+        }
+    }
+
+    #[test]
+    fn distance_counts_edits() {
+        let table = [
+            ("", "", 0),
+            ("abc", "abc", 0),
+            ("abc", "", 3),
+            ("link.tau2", "link.tua2", 2),
+            ("a", "b", 1),
+        ];
+        for (left, right, expected) in table {
+            assert_eq!(distance(left, right), expected, "{left} {right}");
+        }
+    }
+}

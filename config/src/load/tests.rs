@@ -1,0 +1,255 @@
+use expect_test::{Expect, expect};
+
+use super::*;
+
+struct Case<'a> {
+    user: &'a str,
+    folder: &'a str,
+    env: &'a [(&'a str, &'a str)],
+    flags: &'a [&'a str],
+}
+
+const NOTHING: Case<'_> = Case { user: "", folder: "", env: &[], flags: &[] };
+
+fn load_case(case: &Case<'_>) -> Result<String, String> {
+    let scratch = tempfile::tempdir().expect("a scratch folder");
+    let (config, folder) = (scratch.path().join("config"), scratch.path().join("folder"));
+    for (dir, name, text) in
+        [(&config, "config.yaml", case.user), (&folder, "kg.yaml", case.folder)]
+    {
+        std::fs::create_dir_all(dir).expect("made");
+        std::fs::write(dir.join(name), text).expect("written");
+    }
+    let places = Places { state: "/s".into(), runtime: "/r".into(), config };
+    let env = case.env.iter().map(|(name, value)| (name.to_string(), value.to_string()));
+    let flags: Vec<_> = case.flags.iter().map(|flag| flag.to_string()).collect();
+    let hide = |text: String| text.replace(&scratch.path().display().to_string(), "");
+    match load_with(&places, Some(&folder), env, &flags) {
+        Ok(loaded) => {
+            let changed = loaded.rows().filter(|row| *row.2 != Origin::Default);
+            Ok(hide(
+                changed
+                    .map(|(key, value, origin)| format!("{key} = {value}  ({origin})\n"))
+                    .collect(),
+            ))
+        }
+        Err(error) => Err(hide(format!("{error}\n"))),
+    }
+}
+
+fn check(case: &Case<'_>, expected: Expect) {
+    expected.assert_eq(&load_case(case).unwrap_or_else(|error| error));
+}
+
+#[test]
+fn without_layers_everything_is_default() {
+    check(&NOTHING, expect![""]);
+    check(
+        &Case {
+            user: "# nothing\n\n",
+            folder: "---\nwatch:\n  # debounce_ms: 1\nlink:\n",
+            ..NOTHING
+        },
+        expect![""],
+    );
+    let places = Places { state: "/s".into(), runtime: "/r".into(), config: "/nowhere".into() };
+    let loaded = load_with(&places, None, [], &[]).expect("defaults");
+    assert_eq!(loaded.settings, Settings::default());
+    assert_eq!(loaded.rows().count(), loaded.origins.len());
+}
+
+#[test]
+fn later_layers_win_key_by_key() {
+    check(
+        &Case {
+            user: "watch:\n  debounce_ms: 100\n  poll: true\nserve:\n  idle_exit_minutes: 5\n",
+            folder: "watch: {debounce_ms: 200, ignore: ['*.tmp', drafts]}\nretrieval:\n  relation_weights:\n    uses: 0.7\n    mentors: 0.25\n",
+            env: &[
+                ("KG_RETRIEVAL__FORMULA", "s4"),
+                ("KG_RECOGNIZE__GAZETTEER__TOP_K", "50"),
+                ("KG_WATCH__EXTENSIONS", "md, org"),
+                ("KG_RETRIEVAL__RELS", "[\"uses\"]"),
+                ("KG_PROJECT", "not a setting"),
+                ("KG_WATCH__POLL_INTERVAL_MS", "100"),
+            ],
+            flags: &["watch.poll=false", "retrieval.formula = text"],
+        },
+        expect![[r#"
+            recognize.gazetteer.top_k = 50  (environment `KG_RECOGNIZE__GAZETTEER__TOP_K`)
+            retrieval.formula = "text"  (flag `retrieval.formula = text`)
+            retrieval.relation_weights.mentors = 0.25  (/folder/kg.yaml:5)
+            retrieval.relation_weights.uses = 0.7  (/folder/kg.yaml:4)
+            retrieval.rels = ["uses"]  (environment `KG_RETRIEVAL__RELS`)
+            serve.idle_exit_minutes = 5  (/config/config.yaml:5)
+            watch.debounce_ms = 200  (/folder/kg.yaml:1)
+            watch.extensions = ["md","org"]  (environment `KG_WATCH__EXTENSIONS`)
+            watch.ignore = ["*.tmp","drafts"]  (/folder/kg.yaml:1)
+            watch.poll = false  (flag `watch.poll=false`)
+            watch.poll_interval_ms = 100  (environment `KG_WATCH__POLL_INTERVAL_MS`)
+        "#]],
+    );
+}
+
+#[test]
+fn errors_name_file_line_and_key() {
+    let folder = |text| Case { folder: text, ..NOTHING };
+    check(
+        &folder("chunk:\n  max_tokens: 100\n  overlap: 3\n"),
+        expect![[r#"
+            /folder/kg.yaml:3: `chunk.overlap` is not a setting
+            hint: perhaps `chunk.overlap_tokens`
+        "#]],
+    );
+    check(
+        &folder("wotch:\n  poll: true\n"),
+        expect![[r#"
+        /folder/kg.yaml:2: `wotch.poll` is not a setting
+        hint: perhaps `watch.poll`
+    "#]],
+    );
+    check(
+        &folder("chunk:\n  max_tokens: many\n"),
+        expect![[r#"
+        /folder/kg.yaml:2: `chunk.max_tokens` is wrong: invalid type: string "many", expected u32
+    "#]],
+    );
+    check(
+        &folder("chunk:\n  max_tokens: -3\n"),
+        expect![[r#"
+        /folder/kg.yaml:2: `chunk.max_tokens` is wrong: invalid value: integer `-3`, expected u32
+    "#]],
+    );
+    check(
+        &folder("\n\nwatch:\n  debounce_ms: 7\n"),
+        expect![[r#"
+        /folder/kg.yaml:4: `watch.debounce_ms` is 7; it must be from 20 to 5000
+    "#]],
+    );
+    check(
+        &folder("link:\n  tau2: 1.5\n"),
+        expect![[r#"
+        /folder/kg.yaml:2: `link.tau2` is 1.5; it must be from 0 to 1
+    "#]],
+    );
+    check(
+        &folder("retrieval:\n  formula: magic\n"),
+        expect![[r#"
+        /folder/kg.yaml:2: `retrieval.formula` is wrong: unknown variant `magic`, expected one of `hybrid`, `s4`, `text`, `vector`
+    "#]],
+    );
+    check(
+        &folder("retrieval:\n  relation_weights:\n    uses: 3\n"),
+        expect![[r#"
+        /folder/kg.yaml:3: `retrieval.relation_weights.uses` is 3; it must be from 0 to 1
+    "#]],
+    );
+    check(
+        &folder("watch: 3\n"),
+        expect![[r#"
+        /folder/kg.yaml:1: `watch` is a section, not a value
+        hint: it has keys such as `watch.debounce_ms`
+    "#]],
+    );
+    check(
+        &folder("watch:\n  poll: {a: 1}\n"),
+        expect![[r#"
+        /folder/kg.yaml:2: `watch.poll.a` is not a setting
+        hint: perhaps `watch.poll`
+    "#]],
+    );
+    check(
+        &folder("watch:\n  poll: true\n  poll: false\n"),
+        expect![[r#"
+            `/folder/kg.yaml`, line 3, is not YAML: duplicate mapping key: poll
+        "#]],
+    );
+    check(
+        &folder("- a\n- b\n"),
+        expect![[r#"
+        `/folder/kg.yaml`, line 1, is not YAML: a map of sections was expected
+    "#]],
+    );
+    check(
+        &folder("watch: [1,\n"),
+        expect![[r#"
+            `/folder/kg.yaml`, line 1, is not YAML: unclosed bracket '['
+        "#]],
+    );
+    check(
+        &folder("chunk:\n  max_tokens: 100\n  overlap_tokens: 90\n"),
+        expect![[r#"
+        /folder/kg.yaml:3: `chunk.overlap_tokens` is 90; it must be at most half of `chunk.max_tokens`
+    "#]],
+    );
+}
+
+#[test]
+fn a_folder_may_not_set_what_only_the_user_may() {
+    check(
+        &Case { folder: "watch:\n  poll: true\nserve:\n  idle_exit_minutes: 0\n", ..NOTHING },
+        expect![[r#"
+        /folder/kg.yaml:4: `serve.idle_exit_minutes` may not be set by a folder
+        hint: set it in `/config/config.yaml`, which only you can write
+    "#]],
+    );
+    check(
+        &Case { user: "serve:\n  idle_exit_minutes: 0\n", ..NOTHING },
+        expect![[r#"
+        serve.idle_exit_minutes = 0  (/config/config.yaml:2)
+    "#]],
+    );
+}
+
+#[test]
+fn variables_and_flags_are_named_in_errors() {
+    check(
+        &Case { env: &[("KG_WATCH__DEBOUNCE", "100")], ..NOTHING },
+        expect![[r#"
+        environment `KG_WATCH__DEBOUNCE`: `watch.debounce` is not a setting
+        hint: perhaps `watch.debounce_ms`
+    "#]],
+    );
+    check(
+        &Case { env: &[("KG_WATCH__POLL", "perhaps")], ..NOTHING },
+        expect![[r#"
+        environment `KG_WATCH__POLL`: `watch.poll` is wrong: invalid type: string "perhaps", expected a boolean
+    "#]],
+    );
+    check(
+        &Case { flags: &["watch.debounce_ms"], ..NOTHING },
+        expect![[r#"
+        flag `watch.debounce_ms`: `watch.debounce_ms` is wrong: invalid type: string "", expected u64
+    "#]],
+    );
+    check(
+        &Case { flags: &["nonsense=1"], ..NOTHING },
+        expect![[r#"
+        flag `nonsense=1`: `nonsense` is not a setting
+        hint: `kgctl config reference` lists every key
+    "#]],
+    );
+}
+
+#[test]
+fn a_strange_file_is_refused_without_showing_its_text() {
+    let scratch = tempfile::tempdir().expect("a scratch folder");
+    let places = Places { state: "/s".into(), runtime: "/r".into(), config: "/nowhere".into() };
+    let attempt =
+        || load_with(&places, Some(scratch.path()), [], &[]).map_err(|error| error.to_string());
+    let file = scratch.path().join(PROJECT_FILE);
+    std::fs::write(&file, "root:x:0:0:secret\nsecret: [").expect("written");
+    let error = attempt().expect_err("not YAML");
+    assert!(!error.contains("x:0:0"), "{error}");
+    std::fs::write(&file, [0xff, 0xfe, 0x00]).expect("written");
+    assert!(attempt().is_err());
+    std::fs::write(&file, "#".repeat(2_000_000)).expect("written");
+    assert!(attempt().expect_err("too long").contains("longer than"));
+    std::fs::write(&file, "a: ".repeat(3) + &"[".repeat(100_000)).expect("written");
+    assert!(attempt().is_err());
+    std::fs::write(&file, "a: &a [x]\nb: &b [*a,*a]\n".to_string() + &"c: [*b,*b,*b]\n".repeat(3))
+        .expect("written");
+    assert!(attempt().is_err());
+    std::fs::remove_file(&file).expect("there");
+    std::fs::create_dir(&file).expect("made");
+    assert!(attempt().expect_err("a folder").contains("not a file"));
+}

@@ -1,0 +1,159 @@
+//! A settings file as a flat list of assignments, each with its line.
+//!
+//! In: a path. Out: what the file sets, in its order; nothing when it is absent or empty.
+//! Invariants: no include, link or tag of YAML is followed; the file's text never shows in an error, since a
+//! folder's `kg.yaml` may be a link to something private.
+//! Not here: which keys exist.
+
+use std::fmt;
+use std::io::ErrorKind;
+use std::path::Path;
+
+use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde_json::Value;
+use serde_saphyr::Spanned;
+
+use super::{Assignment, LoadError, MAX_FILE_BYTES, Origin};
+
+/// Deepest map of a settings file; ours are three deep.
+const MAX_DEPTH: usize = 8;
+
+/// A YAML value whose maps remember the lines of their keys.
+enum Tree {
+    Map(Vec<(Spanned<String>, Tree)>),
+    Leaf(Value),
+}
+
+/// Reads a settings file.
+///
+/// # Errors
+/// [`LoadError::Unreadable`] or [`LoadError::NotYaml`].
+pub(super) fn read(path: &Path) -> Result<Vec<Assignment>, LoadError> {
+    let unreadable = |why: String| LoadError::Unreadable { path: path.to_path_buf(), why };
+    let found = match std::fs::metadata(path) {
+        Ok(found) => found,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(unreadable(error.to_string())),
+    };
+    if !found.is_file() {
+        return Err(unreadable("it is not a file".to_string()));
+    }
+    if found.len() > MAX_FILE_BYTES {
+        return Err(unreadable(format!("it is longer than {MAX_FILE_BYTES} bytes")));
+    }
+    let text = std::fs::read_to_string(path).map_err(|error| unreadable(error.to_string()))?;
+    parse(path, &text)
+}
+
+fn parse(path: &Path, text: &str) -> Result<Vec<Assignment>, LoadError> {
+    let is_blank =
+        |line: &str| matches!(line.trim_start(), "" | "---") || line.trim_start().starts_with('#');
+    if text.trim_start_matches('\u{feff}').lines().all(is_blank) {
+        return Ok(Vec::new());
+    }
+    let not_yaml = |line, why| LoadError::NotYaml { path: path.to_path_buf(), line, why };
+    let parsed: Tree = serde_saphyr::from_str(text).map_err(|error| {
+        let line = error.location().map_or(0, |at| at.line());
+        // Only the parser's own words: its place is in `line`, and its advice is for programmers.
+        let message = error.without_snippet().to_string();
+        let words = message
+            .lines()
+            .next()
+            .unwrap_or_default()
+            .split(" at line ")
+            .next()
+            .unwrap_or_default();
+        not_yaml(line, words.split(", set ").next().unwrap_or_default().to_string())
+    })?;
+    let Tree::Map(entries) = parsed else {
+        return Err(not_yaml(1, "a map of sections was expected".to_string()));
+    };
+    let mut assignments = Vec::new();
+    flatten(path, "", entries, &mut assignments);
+    Ok(assignments)
+}
+
+fn flatten(
+    path: &Path,
+    prefix: &str,
+    entries: Vec<(Spanned<String>, Tree)>,
+    found: &mut Vec<Assignment>,
+) {
+    for (name, tree) in entries {
+        let key = if prefix.is_empty() { name.value } else { format!("{prefix}.{}", name.value) };
+        match tree {
+            // Deeper than any key is: an unknown key, and no reason to recurse.
+            Tree::Map(inner) if !inner.is_empty() && key.split('.').count() < MAX_DEPTH => {
+                flatten(path, &key, inner, found);
+            }
+            // `watch:` with everything below it commented out sets nothing.
+            Tree::Leaf(Value::Null) if prefix.is_empty() => {}
+            Tree::Map(_) => found.push(assignment(
+                path,
+                name.referenced.line(),
+                key,
+                Value::Object(Default::default()),
+            )),
+            Tree::Leaf(value) => found.push(assignment(path, name.referenced.line(), key, value)),
+        }
+    }
+}
+
+fn assignment(path: &Path, line: u64, key: String, value: Value) -> Assignment {
+    Assignment { key, value, origin: Origin::File { path: path.to_path_buf(), line } }
+}
+
+impl<'de> Deserialize<'de> for Tree {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(TreeVisitor)
+    }
+}
+
+struct TreeVisitor;
+
+/// Visits a scalar by making it a leaf.
+macro_rules! leaf {
+    ($($visit:ident: $type:ty),*) => {
+        $(fn $visit<E>(self, value: $type) -> Result<Tree, E> {
+            Ok(Tree::Leaf(Value::from(value)))
+        })*
+    };
+}
+
+impl<'de> Visitor<'de> for TreeVisitor {
+    type Value = Tree;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a map, a list or a value")
+    }
+
+    leaf!(visit_bool: bool, visit_i64: i64, visit_u64: u64, visit_f64: f64, visit_str: &str, visit_string: String);
+
+    fn visit_unit<E>(self) -> Result<Tree, E> {
+        Ok(Tree::Leaf(Value::Null))
+    }
+
+    fn visit_none<E>(self) -> Result<Tree, E> {
+        Ok(Tree::Leaf(Value::Null))
+    }
+
+    fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<Tree, D::Error> {
+        Tree::deserialize(deserializer)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Tree, A::Error> {
+        let mut items = Vec::new();
+        while let Some(item) = list.next_element::<Value>()? {
+            items.push(item);
+        }
+        Ok(Tree::Leaf(Value::Array(items)))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Tree, A::Error> {
+        let mut entries = Vec::new();
+        while let Some(entry) = map.next_entry::<Spanned<String>, Tree>()? {
+            entries.push(entry);
+        }
+        Ok(Tree::Map(entries))
+    }
+}

@@ -1,0 +1,269 @@
+//! Where things lie: state, sockets and configuration, and the files of one project.
+//!
+//! In: the environment and the project's folder. Out: absolute paths, and folders made with mode 0700.
+//! Invariants: two projects never share a path; a socket path fits the kernel's limit; a runtime folder that
+//! somebody else could write to is refused.
+//! Not here: which project is meant (`registry.rs`), or what stands in the files.
+
+use std::ffi::OsString;
+use std::fs::{DirBuilder, Metadata};
+use std::io::ErrorKind;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::path::{Path, PathBuf};
+
+use crate::limits::MAX_SOCKET_PATH_BYTES;
+
+/// Most bytes of a folder's name that a slug keeps; the hash tells longer names apart.
+const MAX_SLUG_NAME_BYTES: usize = 48;
+
+/// Bytes of a slug after its name: a dash and eight hexadecimal digits.
+const SLUG_HASH_BYTES: usize = 9;
+
+/// A place that cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum PlaceError {
+    /// Neither the variable nor a home folder is known.
+    #[error("no home folder is known\nhint: set `HOME`, or `{variable}`")]
+    NoHome {
+        /// The variable that would name the place.
+        variable: &'static str,
+    },
+    /// The runtime folder's path leaves no room for a socket's name.
+    #[error(
+        "the runtime folder `{}` is too long: a socket path holds {MAX_SOCKET_PATH_BYTES} bytes\n\
+         hint: set `KG_RUNTIME_DIR` to a shorter path, such as `/tmp/kg`", .0.display()
+    )]
+    RuntimeTooLong(PathBuf),
+    /// Somebody else owns the runtime folder, or could write to it.
+    #[error("`{}` is not safe: {why}\nhint: remove it, or set `KG_RUNTIME_DIR`", path.display())]
+    Unsafe {
+        /// The folder.
+        path: PathBuf,
+        /// What is wrong with it.
+        why: &'static str,
+    },
+    /// A folder cannot be made or looked at.
+    #[error("cannot use `{}`: {source}", path.display())]
+    Io {
+        /// The folder.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+}
+
+/// The three folders that hold everything kgd keeps; absolute, and not yet made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Places {
+    /// One folder a project: its index, ledger, log and lock.
+    pub state: PathBuf,
+    /// One socket a project.
+    pub runtime: PathBuf,
+    /// The registry and the user's settings.
+    pub config: PathBuf,
+}
+
+impl Places {
+    /// The places this process must use: `KG_*_DIR`, else the XDG folders, else their defaults.
+    ///
+    /// # Errors
+    /// [`PlaceError::NoHome`] when neither a variable nor `HOME` says where to look.
+    pub fn from_env() -> Result<Self, PlaceError> {
+        Self::from_lookup(&|name| std::env::var_os(name), current_uid())
+    }
+
+    /// As [`Places::from_env`], with the environment and the user id given.
+    ///
+    /// # Errors
+    /// [`PlaceError::NoHome`] when neither a variable nor `HOME` says where to look.
+    pub fn from_lookup(
+        env: &dyn Fn(&str) -> Option<OsString>,
+        uid: u32,
+    ) -> Result<Self, PlaceError> {
+        let below_home = |own, xdg, default: &str| {
+            let base = xdg_dir(env, xdg).or_else(|| Some(xdg_dir(env, "HOME")?.join(default)));
+            chosen(env, own)
+                .or_else(|| Some(base?.join("kgd")))
+                .ok_or(PlaceError::NoHome { variable: own })
+        };
+        let runtime = chosen(env, "KG_RUNTIME_DIR")
+            .or_else(|| Some(xdg_dir(env, "XDG_RUNTIME_DIR")?.join("kgd")))
+            .unwrap_or_else(|| PathBuf::from(format!("/tmp/kgd-{uid}")));
+        Ok(Places {
+            state: below_home("KG_STATE_DIR", "XDG_STATE_HOME", ".local/state")?,
+            runtime,
+            config: below_home("KG_CONFIG_DIR", "XDG_CONFIG_HOME", ".config")?,
+        })
+    }
+
+    /// The files of one project. Makes nothing.
+    ///
+    /// # Errors
+    /// [`PlaceError::RuntimeTooLong`] when not even a shortened socket name fits.
+    pub fn project(&self, project: &Project) -> Result<ProjectPaths, PlaceError> {
+        let dir = self.state.join(project.slug());
+        Ok(ProjectPaths {
+            socket: self.socket(project)?,
+            index: dir.join("index.sqlite"),
+            ledger: dir.join("ledger.sqlite"),
+            log: dir.join("daemon.log"),
+            lock: dir.join("lock"),
+            dir,
+        })
+    }
+
+    /// The user's settings: `config.yaml` in the configuration folder.
+    pub fn user_settings(&self) -> PathBuf {
+        self.config.join("config.yaml")
+    }
+
+    fn socket(&self, project: &Project) -> Result<PathBuf, PlaceError> {
+        const AROUND: usize = "/".len() + ".sock".len();
+        let room = MAX_SOCKET_PATH_BYTES.checked_sub(self.runtime.as_os_str().len() + AROUND);
+        let room = room.filter(|room| *room > SLUG_HASH_BYTES);
+        let room = room.ok_or_else(|| PlaceError::RuntimeTooLong(self.runtime.clone()))?;
+        let slug = project.slug_within(room);
+        Ok(self.runtime.join(format!("{slug}.sock")))
+    }
+}
+
+/// The files of one project.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProjectPaths {
+    /// The folder that holds all of them but the socket.
+    pub dir: PathBuf,
+    /// The derived index.
+    pub index: PathBuf,
+    /// What files cannot hold.
+    pub ledger: PathBuf,
+    /// What the daemon writes to its standard error.
+    pub log: PathBuf,
+    /// Held while a daemon runs; names its process id.
+    pub lock: PathBuf,
+    /// Where the daemon listens.
+    pub socket: PathBuf,
+}
+
+impl ProjectPaths {
+    /// Makes the project's folder and the runtime folder with mode 0700, and checks the latter.
+    ///
+    /// # Errors
+    /// [`PlaceError::Io`] when one cannot be made; [`PlaceError::Unsafe`] when the runtime folder is not the
+    /// user's own or others may write to it.
+    pub fn create_dirs(&self) -> Result<(), PlaceError> {
+        create_private_dir(&self.dir)?;
+        if let Some(runtime) = self.socket.parent() {
+            create_private_dir(runtime)?;
+            check_private(runtime, current_uid())?;
+        }
+        Ok(())
+    }
+}
+
+/// One project: a folder and what it is called.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Project {
+    /// The canonical path of the folder.
+    pub root: PathBuf,
+    /// Its name in the registry, else the folder's own name.
+    pub name: String,
+}
+
+impl Project {
+    /// A folder that need not be registered, under its own name.
+    ///
+    /// # Errors
+    /// What the system says when there is no such folder.
+    pub fn at(path: &Path) -> std::io::Result<Self> {
+        let root = path.canonicalize()?;
+        if !root.is_dir() {
+            return Err(std::io::Error::from(ErrorKind::NotADirectory));
+        }
+        let name = folder_name(&root);
+        Ok(Project { root, name })
+    }
+
+    /// The project's name in paths: the folder's name in lowercase ASCII, a dash, and eight hexadecimal digits
+    /// of the hash of the whole path. It does not change when the project is renamed in the registry.
+    pub fn slug(&self) -> String {
+        self.slug_within(MAX_SLUG_NAME_BYTES + SLUG_HASH_BYTES)
+    }
+
+    /// [`Project::slug`] with its name shortened so that the whole is at most `max_bytes` long, 10 or more.
+    fn slug_within(&self, max_bytes: usize) -> String {
+        let hash = xxhash_rust::xxh3::xxh3_64(self.root.as_os_str().as_bytes()) >> 32;
+        let name = slugify(&folder_name(&self.root));
+        let room = max_bytes.saturating_sub(SLUG_HASH_BYTES).min(MAX_SLUG_NAME_BYTES);
+        let name = name.get(..room).unwrap_or(&name).trim_end_matches('-');
+        format!("{name}-{hash:08x}")
+    }
+}
+
+/// The last part of a path, or `root` for `/`.
+pub(crate) fn folder_name(path: &Path) -> String {
+    path.file_name().map_or_else(|| "root".to_string(), |name| name.to_string_lossy().into_owned())
+}
+
+/// Lowercase ASCII letters and digits, anything else as single dashes between them; never empty.
+pub(crate) fn slugify(text: &str) -> String {
+    let mut slug = String::with_capacity(text.len());
+    for part in text.split(|c: char| !c.is_ascii_alphanumeric()).filter(|part| !part.is_empty()) {
+        if !slug.is_empty() {
+            slug.push('-');
+        }
+        slug.extend(part.chars().map(|c| c.to_ascii_lowercase()));
+    }
+    if slug.is_empty() { "project".to_string() } else { slug }
+}
+
+/// The effective user id, read from `/proc` because std has no safe call for it.
+pub fn current_uid() -> u32 {
+    // Without `/proc` nothing is owned by the answer, so every check fails closed.
+    std::fs::metadata("/proc/self").map_or(u32::MAX, |it| it.uid())
+}
+
+/// Makes a folder and its missing parents with mode 0700; one that exists keeps its mode.
+///
+/// # Errors
+/// [`PlaceError::Io`] with the folder's path.
+pub fn create_private_dir(path: &Path) -> Result<(), PlaceError> {
+    let made = DirBuilder::new().recursive(true).mode(0o700).create(path);
+    made.map_err(|source| PlaceError::Io { path: path.to_path_buf(), source })
+}
+
+fn check_private(path: &Path, uid: u32) -> Result<(), PlaceError> {
+    // Not following links: in `/tmp` a stranger may have put one where our folder should be.
+    let found = std::fs::symlink_metadata(path);
+    let found = found.map_err(|source| PlaceError::Io { path: path.to_path_buf(), source })?;
+    match complaint(&found, uid) {
+        Some(why) => Err(PlaceError::Unsafe { path: path.to_path_buf(), why }),
+        None => Ok(()),
+    }
+}
+
+fn complaint(found: &Metadata, uid: u32) -> Option<&'static str> {
+    if !found.is_dir() {
+        Some("it is not a folder")
+    } else if found.uid() != uid {
+        Some("it belongs to another user")
+    } else if found.mode() & 0o022 != 0 {
+        Some("others may write to it")
+    } else {
+        None
+    }
+}
+
+/// The folder a `KG_*` variable names; made absolute, because the daemon runs elsewhere.
+fn chosen(env: &dyn Fn(&str) -> Option<OsString>, variable: &str) -> Option<PathBuf> {
+    let value = env(variable).filter(|value| !value.is_empty())?;
+    std::path::absolute(value).ok()
+}
+
+/// The folder an XDG variable names; a relative one does not count, as its specification says.
+fn xdg_dir(env: &dyn Fn(&str) -> Option<OsString>, variable: &str) -> Option<PathBuf> {
+    env(variable).map(PathBuf::from).filter(|path| path.is_absolute())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,175 @@
+//! The reference of settings: `kg.yaml`, made from the declarations in `settings.rs`.
+//!
+//! In: the source of `settings.rs`, for its doc comments, and the defaults. Out: YAML that names every key with its
+//! comment and default; loading it changes nothing.
+//! Invariants: a setting without a comment, or a committed file that is not current, fails a test.
+//! Not here: reading settings (`load.rs`).
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use serde_json::Value;
+
+use crate::fingerprint::exact;
+use crate::settings::Settings;
+
+const SOURCE: &str = include_str!("settings.rs");
+
+const OPENING: &str = "\
+# Settings of one project, each with its default. Put those you change into `kg.yaml` in your folder, or into
+# `config.yaml` in your configuration folder (`kgctl config show` tells where that is) for all projects.
+# A variable wins over both: KG_WATCH__DEBOUNCE_MS=100 sets watch.debounce_ms. Generated from settings.rs.
+";
+
+/// Section that a folder may not set, and so is commented out.
+const USER_ONLY: &str = "serve";
+
+/// The doc comment of every setting and section, by dotted key.
+pub fn comments() -> BTreeMap<String, String> {
+    let structs = structs();
+    let mut found = BTreeMap::new();
+    collect("Settings", "", &structs, &mut found);
+    found
+}
+
+/// Every key with its comment and default, as YAML.
+pub fn reference_yaml() -> String {
+    let mut text = OPENING.to_string();
+    if let Value::Object(sections) = exact(&Settings::default()) {
+        for (section, value) in &sections {
+            let mut lines = String::new();
+            write_entry(&mut lines, "", section, value, &comments());
+            text.push('\n');
+            let user_only = section == USER_ONLY;
+            for line in lines.lines() {
+                let mark = if user_only && !line.starts_with('#') { "# " } else { "" };
+                let _ = writeln!(text, "{mark}{line}");
+            }
+        }
+    }
+    text
+}
+
+fn write_entry(
+    text: &mut String,
+    prefix: &str,
+    name: &str,
+    value: &Value,
+    comments: &BTreeMap<String, String>,
+) {
+    let key = if prefix.is_empty() { name.to_string() } else { format!("{prefix}.{name}") };
+    let indent = "  ".repeat(key.matches('.').count());
+    for line in comments.get(&key).map(String::as_str).unwrap_or_default().lines() {
+        let _ = writeln!(text, "{indent}# {line}");
+    }
+    match value {
+        Value::Object(map) => {
+            let _ = writeln!(text, "{indent}{name}:");
+            map.iter().for_each(|(inner, value)| write_entry(text, &key, inner, value, comments));
+        }
+        Value::String(word) => {
+            let _ = writeln!(text, "{indent}{name}: {word}");
+        }
+        Value::Array(items) => {
+            let items: Vec<_> =
+                items.iter().map(|item| item.as_str().unwrap_or_default()).collect();
+            let _ = writeln!(text, "{indent}{name}: [{}]", items.join(", "));
+        }
+        plain => {
+            let _ = writeln!(text, "{indent}{name}: {plain}");
+        }
+    }
+}
+
+/// One field of a struct in `settings.rs`.
+struct Field {
+    name: &'static str,
+    kind: &'static str,
+    comment: String,
+}
+
+/// The structs of `settings.rs` with their public fields. It reads only what that file's own style allows: one
+/// declaration a line, doc comments right above.
+fn structs() -> BTreeMap<&'static str, Vec<Field>> {
+    let mut found: BTreeMap<&str, Vec<Field>> = BTreeMap::new();
+    let mut current = "";
+    let mut comment: Vec<&str> = Vec::new();
+    for line in SOURCE.lines().map(str::trim) {
+        if let Some(words) = line.strip_prefix("///") {
+            comment.push(words.trim());
+            continue;
+        }
+        if let Some(rest) = line.strip_prefix("pub struct ") {
+            current = rest.trim_end_matches('{').trim();
+        } else if let Some((name, kind)) =
+            line.strip_prefix("pub ").and_then(|rest| rest.split_once(": "))
+        {
+            let field =
+                Field { name, kind: kind.trim_end_matches(','), comment: comment.join("\n") };
+            found.entry(current).or_default().push(field);
+        }
+        // An attribute may stand between a comment and what it describes.
+        if !line.starts_with("#[") {
+            comment.clear();
+        }
+    }
+    found
+}
+
+fn collect(
+    of: &str,
+    prefix: &str,
+    structs: &BTreeMap<&'static str, Vec<Field>>,
+    found: &mut BTreeMap<String, String>,
+) {
+    for field in structs.get(of).into_iter().flatten() {
+        let key = if prefix.is_empty() {
+            field.name.to_string()
+        } else {
+            format!("{prefix}.{}", field.name)
+        };
+        collect(field.kind, &key, structs, found);
+        found.insert(key, field.comment.clone());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::load::{leaves, load_with};
+    use crate::place::Places;
+
+    #[test]
+    fn every_setting_has_a_comment() {
+        let comments = comments();
+        for key in leaves(&exact(&Settings::default())).keys() {
+            let open = key.starts_with("retrieval.relation_weights.");
+            assert!(open || comments.get(key).is_some_and(|comment| !comment.is_empty()), "{key}");
+        }
+    }
+
+    #[test]
+    fn the_committed_reference_is_current() {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("kg.yaml");
+        if std::env::var_os("KG_REGENERATE").is_some() {
+            std::fs::write(&path, reference_yaml()).expect("the reference is written");
+        }
+        let committed = std::fs::read_to_string(&path).unwrap_or_default();
+        assert!(
+            committed == reference_yaml(),
+            "`config/kg.yaml` is old\nhint: run the tests with `KG_REGENERATE=1`"
+        );
+    }
+
+    #[test]
+    fn loading_the_reference_changes_nothing() {
+        let scratch = tempfile::tempdir().expect("a scratch folder");
+        std::fs::write(scratch.path().join("kg.yaml"), reference_yaml()).expect("written");
+        let places = Places { state: "/s".into(), runtime: "/r".into(), config: "/nowhere".into() };
+        let loaded =
+            load_with(&places, Some(scratch.path()), [], &[]).expect("the reference is valid");
+        assert_eq!(loaded.settings, Settings::default());
+    }
+}

@@ -1,0 +1,304 @@
+//! The registry: which folders are projects, and which one a command means.
+//!
+//! In: `projects.json` in the user's configuration folder. Out: projects, by name, by path, or by where one stands.
+//! Invariants: names are unique, and so are roots; the file is replaced whole or not at all; a damaged file is
+//! never overwritten.
+//! Not here: the files of a project (`place.rs`), or its settings (`load.rs`).
+
+use std::fs::{File, OpenOptions};
+use std::io::{ErrorKind, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::place::{Places, Project, create_private_dir};
+
+const FILE_NAME: &str = "projects.json";
+const LOCK_NAME: &str = "projects.lock";
+
+/// One registered project.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Registered {
+    /// What it is called; unique.
+    pub name: String,
+    /// The canonical path of its folder; unique.
+    pub root: PathBuf,
+    /// Meant when nothing else says which project is.
+    #[serde(default)]
+    pub default: bool,
+    /// When it was registered, seconds since 1970.
+    #[serde(default)]
+    pub added: u64,
+}
+
+impl Registered {
+    /// The project, whether or not its folder is there just now.
+    pub fn project(&self) -> Project {
+        Project { root: self.root.clone(), name: self.name.clone() }
+    }
+}
+
+/// Why the registry cannot be read or changed.
+#[derive(Debug, thiserror::Error)]
+pub enum RegistryError {
+    /// The file is not what kgd wrote.
+    #[error(
+        "the registry `{}` is damaged: {why}\nhint: repair it, or delete it and run `kgctl init DIR` for each \
+         folder; no index is lost", path.display()
+    )]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it, with line and column.
+        why: serde_json::Error,
+    },
+    /// The file cannot be read or replaced.
+    #[error("cannot use the registry `{}`: {source}", path.display())]
+    Io {
+        /// The file or its folder.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// A folder that is not there, or whose path is not text.
+    #[error("cannot register `{}`: {why}", path.display())]
+    Unusable {
+        /// The folder.
+        path: PathBuf,
+        /// Why not.
+        why: String,
+    },
+}
+
+/// No project is meant, or one that does not exist.
+#[derive(Debug, thiserror::Error)]
+pub enum WhichError {
+    /// `--project` or `KG_PROJECT` names neither a project nor a folder.
+    #[error("no project or folder is called `{given}` (from {source_name}){}", listing(known))]
+    Unknown {
+        /// What was given.
+        given: String,
+        /// `--project` or `KG_PROJECT`.
+        source_name: &'static str,
+        /// Every registered project.
+        known: Vec<Registered>,
+    },
+    /// Nothing says which one is meant.
+    #[error("which project? none was given, and the current folder is in none{}", listing(known))]
+    Unclear {
+        /// Every registered project.
+        known: Vec<Registered>,
+    },
+    /// The registry cannot be read.
+    #[error(transparent)]
+    Registry(#[from] RegistryError),
+}
+
+fn listing(known: &[Registered]) -> String {
+    if known.is_empty() {
+        return "; none is registered\nhint: `kgctl init DIR` registers a folder".to_string();
+    }
+    let rows = known.iter().map(|it| format!("\n  {}  {}", it.name, it.root.display()));
+    let rows: String = rows.collect();
+    format!(
+        "; registered are:{rows}\nhint: give `--project NAME`, or register a folder with `kgctl init DIR`"
+    )
+}
+
+/// All registered projects, in the order in which they were added.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Registry {
+    projects: Vec<Registered>,
+}
+
+impl Registry {
+    /// Reads `projects.json` in the configuration folder; without the file there are no projects.
+    ///
+    /// # Errors
+    /// [`RegistryError::Damaged`] or [`RegistryError::Io`], with the file's path.
+    pub fn load(config_dir: &Path) -> Result<Self, RegistryError> {
+        let path = config_dir.join(FILE_NAME);
+        let text = match std::fs::read_to_string(&path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Registry::default()),
+            Err(source) => return Err(RegistryError::Io { path, source }),
+        };
+        match serde_json::from_str(&text) {
+            Ok(projects) => Ok(Registry { projects }),
+            Err(why) => Err(RegistryError::Damaged { path, why }),
+        }
+    }
+
+    /// Reads, changes and replaces the file, while no other process does.
+    ///
+    /// # Errors
+    /// As [`Registry::load`]; what `change` answers; and [`RegistryError::Io`] when it cannot be replaced.
+    pub fn update<T>(
+        config_dir: &Path,
+        change: impl FnOnce(&mut Registry) -> Result<T, RegistryError>,
+    ) -> Result<T, RegistryError> {
+        let io = |source| RegistryError::Io { path: config_dir.to_path_buf(), source };
+        create_private_dir(config_dir)
+            .map_err(|error| io(std::io::Error::other(error.to_string())))?;
+        let lock = OpenOptions::new()
+            .create(true)
+            .append(true)
+            .mode(0o600)
+            .open(config_dir.join(LOCK_NAME));
+        let lock = lock.map_err(io)?;
+        lock.lock().map_err(io)?;
+        let mut registry = Registry::load(config_dir)?;
+        let before = registry.clone();
+        let answer = change(&mut registry)?;
+        if registry != before {
+            registry.replace(config_dir).map_err(io)?;
+        }
+        Ok(answer)
+    }
+
+    fn replace(&self, config_dir: &Path) -> std::io::Result<()> {
+        let fresh = config_dir.join(format!("{FILE_NAME}.{}.new", std::process::id()));
+        let mut file =
+            OpenOptions::new().create(true).write(true).truncate(true).mode(0o600).open(&fresh)?;
+        let mut text = serde_json::to_string_pretty(&self.projects)?;
+        text.push('\n');
+        let written = file.write_all(text.as_bytes()).and_then(|()| file.sync_all());
+        let replaced = written.and_then(|()| std::fs::rename(&fresh, config_dir.join(FILE_NAME)));
+        if replaced.is_err() {
+            let _ = std::fs::remove_file(&fresh);
+        }
+        replaced?;
+        File::open(config_dir)?.sync_all()
+    }
+
+    /// All projects, in the order in which they were added.
+    pub fn projects(&self) -> &[Registered] {
+        &self.projects
+    }
+
+    /// Registers a folder, or gives back what is registered already. A name that is taken gets a number.
+    ///
+    /// # Errors
+    /// [`RegistryError::Unusable`] when there is no such folder, or its path is not UTF-8.
+    pub fn add(
+        &mut self,
+        folder: &Path,
+        name: Option<&str>,
+        now: u64,
+    ) -> Result<Registered, RegistryError> {
+        let unusable = |why: String| RegistryError::Unusable { path: folder.to_path_buf(), why };
+        let project = Project::at(folder).map_err(|error| unusable(error.to_string()))?;
+        if project.root.to_str().is_none() {
+            return Err(unusable("its path is not UTF-8".to_string()));
+        }
+        let known = self.projects.iter().position(|it| it.root == project.root);
+        let wanted = name.map(str::trim).filter(|name| !name.is_empty());
+        if let Some(idx) = known {
+            if let Some(wanted) = wanted.filter(|wanted| *wanted != self.projects[idx].name) {
+                self.projects[idx].name = self.free_name(wanted);
+            }
+            return Ok(self.projects[idx].clone());
+        }
+        let name = self.free_name(wanted.unwrap_or(&project.name));
+        let registered = Registered { name, root: project.root, default: false, added: now };
+        self.projects.push(registered.clone());
+        Ok(registered)
+    }
+
+    /// Takes the project of that name or path out; its files and its index stay.
+    pub fn remove(&mut self, name_or_path: &str) -> Option<Registered> {
+        let name = self.find(name_or_path)?.name.clone();
+        let idx = self.projects.iter().position(|it| it.name == name)?;
+        Some(self.projects.remove(idx))
+    }
+
+    /// Makes one project the default, or none when no project has that name.
+    pub fn set_default(&mut self, name: &str) {
+        self.projects.iter_mut().for_each(|it| it.default = it.name == name);
+    }
+
+    /// The project of that name, else the one whose folder is at that path.
+    pub fn find(&self, name_or_path: &str) -> Option<&Registered> {
+        let by_name = self.projects.iter().find(|it| it.name == name_or_path);
+        by_name.or_else(|| {
+            let path = expand_home(name_or_path);
+            // A folder that is gone has no canonical path, yet must be removable.
+            let path = path.canonicalize().unwrap_or(path);
+            self.projects.iter().find(|it| it.root == path)
+        })
+    }
+
+    /// The innermost project whose folder contains `folder`, or is it.
+    pub fn nearest(&self, folder: &Path) -> Option<&Registered> {
+        let around = self.projects.iter().filter(|it| folder.starts_with(&it.root));
+        around.max_by_key(|it| it.root.components().count())
+    }
+
+    /// Which project is meant: `flag`, then `env` (`KG_PROJECT`), then the innermost one around `cwd`, then the
+    /// only or the default one. `flag` and `env` may also name any folder that exists.
+    ///
+    /// # Errors
+    /// [`WhichError`], which lists the registered projects.
+    pub fn which(
+        &self,
+        flag: Option<&str>,
+        env: Option<&str>,
+        cwd: &Path,
+    ) -> Result<Project, WhichError> {
+        for (given, source_name) in [(flag, "`--project`"), (env, "`KG_PROJECT`")] {
+            let Some(given) = given.filter(|given| !given.is_empty()) else { continue };
+            return self.named(given).ok_or_else(|| WhichError::Unknown {
+                given: given.to_string(),
+                source_name,
+                known: self.projects.clone(),
+            });
+        }
+        let cwd = cwd.canonicalize().unwrap_or_else(|_| cwd.to_path_buf());
+        let only = || self.projects.first().filter(|_| self.projects.len() == 1);
+        let default = || self.projects.iter().find(|it| it.default);
+        let found = self.nearest(&cwd).or_else(only).or_else(default);
+        found
+            .map(Registered::project)
+            .ok_or_else(|| WhichError::Unclear { known: self.projects.clone() })
+    }
+
+    fn named(&self, given: &str) -> Option<Project> {
+        let registered = self.find(given).map(Registered::project);
+        registered.or_else(|| Project::at(&expand_home(given)).ok())
+    }
+
+    /// `wanted`, or `wanted-2` and so on when that is taken.
+    fn free_name(&self, wanted: &str) -> String {
+        let taken = |name: &str| self.projects.iter().any(|it| it.name == name);
+        let numbered = (2..).map(|n| format!("{wanted}-{n}"));
+        let mut names = std::iter::once(wanted.to_string()).chain(numbered);
+        names.find(|name| !taken(name)).expect("numbers do not run out")
+    }
+}
+
+/// Which project this process means: `--project`, then `KG_PROJECT`, then the innermost registered folder around
+/// the current one, then the only or the default project.
+///
+/// # Errors
+/// [`WhichError`], which lists the registered projects.
+pub fn which_project(places: &Places, flag: Option<&str>) -> Result<Project, WhichError> {
+    let registry = Registry::load(&places.config)?;
+    let env = std::env::var("KG_PROJECT").ok();
+    // Without a current folder (it was deleted) the only or default project can still be meant.
+    let cwd = std::env::current_dir().unwrap_or_default();
+    registry.which(flag, env.as_deref(), &cwd)
+}
+
+/// A leading `~/` becomes the home folder: agents' configurations are read by no shell.
+fn expand_home(path: &str) -> PathBuf {
+    let home = std::env::var_os("HOME").map(PathBuf::from);
+    match (path, path.strip_prefix("~/"), home) {
+        ("~", _, Some(home)) => home,
+        (_, Some(rest), Some(home)) => home.join(rest),
+        _ => PathBuf::from(path),
+    }
+}
+
+#[cfg(test)]
+mod tests;

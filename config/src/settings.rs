@@ -1,0 +1,255 @@
+//! Every setting a user can make, with its default. `kg.yaml` is generated from here.
+//!
+//! Keys marked *user only* count from the user's own configuration, environment and flags; in a folder's
+//! `kg.yaml` they are an error, because a folder may come from a stranger.
+
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// All settings of one project.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Default)]
+#[serde(default, deny_unknown_fields)]
+pub struct Settings {
+    /// Which files are read, and when.
+    pub watch: Watch,
+    /// How documents are cut for retrieval.
+    pub chunk: Chunk,
+    /// How names are found.
+    pub recognize: Recognize,
+    /// How names become entities.
+    pub link: Link,
+    /// How text becomes vectors.
+    pub embed: Embed,
+    /// How questions are answered.
+    pub retrieval: Retrieval,
+    /// The daemon's socket. User only.
+    pub serve: Serve,
+}
+
+/// Which files are read, and when.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Watch {
+    /// Quiet time after which a changed path counts as settled, milliseconds, 20 to 5000.
+    pub debounce_ms: u64,
+    /// Look at every file now and then instead of waiting for events; for network file systems.
+    pub poll: bool,
+    /// How often to look in poll mode, milliseconds, at least 100.
+    pub poll_interval_ms: u64,
+    /// How often everything is compared with the index even when events work, seconds; 0 means never.
+    pub reconcile_seconds: u64,
+    /// Larger files are skipped and listed in `status`, bytes.
+    pub max_file_bytes: u64,
+    /// Also read files and folders whose name starts with a dot.
+    pub hidden: bool,
+    /// Glob patterns to leave out, beside `.gitignore` and `.kgignore`.
+    pub ignore: Vec<String>,
+    /// Extensions that are read, without dot.
+    pub extensions: Vec<String>,
+}
+
+impl Default for Watch {
+    fn default() -> Self {
+        Watch {
+            debounce_ms: 300,
+            poll: false,
+            poll_interval_ms: 2_000,
+            reconcile_seconds: 600,
+            max_file_bytes: 2_000_000,
+            hidden: false,
+            ignore: Vec::new(),
+            extensions: ["md", "markdown", "txt", "html", "htm"].map(String::from).to_vec(),
+        }
+    }
+}
+
+/// How documents are cut for retrieval. Sizes are tokens of the built-in WordPiece tokenizer.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Chunk {
+    /// Most tokens of a chunk, 50 to 4000 (S4: 500 to 1,000).
+    pub max_tokens: u32,
+    /// Sections smaller than this are joined with the next one, tokens.
+    pub min_tokens: u32,
+    /// Tokens of the previous chunk repeated at the start of the next, whole sentences only (S4: 10 to 20 %).
+    pub overlap_tokens: u32,
+}
+
+impl Default for Chunk {
+    fn default() -> Self {
+        Chunk { max_tokens: 600, min_tokens: 80, overlap_tokens: 80 }
+    }
+}
+
+/// How names are found.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Default)]
+#[serde(default, deny_unknown_fields)]
+pub struct Recognize {
+    /// The mined gazetteer.
+    pub gazetteer: Gazetteer,
+}
+
+/// The gazetteer mined from headings, bold text, code spans and n-grams.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Gazetteer {
+    /// Most terms kept (S4's `mine_topk`).
+    pub top_k: usize,
+    /// Documents that must contain a term before it enters (S4's `min_freq`).
+    pub min_documents: u32,
+    /// Longest term, words.
+    pub max_words: usize,
+}
+
+impl Default for Gazetteer {
+    fn default() -> Self {
+        Gazetteer { top_k: 2_000, min_documents: 3, max_words: 4 }
+    }
+}
+
+/// How names become entities (S4 §7).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Link {
+    /// τ₁: cosine of two names' vectors from which they are compared at all, 0 to 1.
+    pub tau1: f32,
+    /// τ₂: score from which an inexact candidate is linked, 0 to 1.
+    pub tau2: f32,
+    /// Weight of the cosine between surface with context and entity.
+    pub cosine: f32,
+    /// Weight of string similarity.
+    pub string: f32,
+    /// Weight of type agreement.
+    pub entity_type: f32,
+    /// Weight of shared headings and tags.
+    pub context: f32,
+    /// Weight of popularity.
+    pub popularity: f32,
+}
+
+impl Default for Link {
+    fn default() -> Self {
+        Link {
+            tau1: 0.9,
+            tau2: 0.72,
+            cosine: 0.45,
+            string: 0.25,
+            entity_type: 0.15,
+            context: 0.10,
+            popularity: 0.05,
+        }
+    }
+}
+
+/// How text becomes vectors.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Embed {
+    /// Most tokens of one embedding window; a chunk is scored by its best window.
+    pub window_tokens: u32,
+}
+
+impl Default for Embed {
+    fn default() -> Self {
+        Embed { window_tokens: 200 }
+    }
+}
+
+/// Which formula ranks chunks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Formula {
+    /// Text and vectors fused, the graph as a bonus: the measured default.
+    Hybrid,
+    /// S4 §14: 0.7 semantic + 0.2 hop + 0.1 relation weight.
+    S4,
+    /// Full text alone.
+    Text,
+    /// Vectors alone.
+    Vector,
+}
+
+/// How questions are answered.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Retrieval {
+    /// Which formula ranks chunks.
+    pub formula: Formula,
+    /// Hits returned, 1 to 100.
+    pub k: u32,
+    /// Candidates taken from each signal (S4's `k`).
+    pub recall_k: u32,
+    /// Hops from the entities of the question, 0 to 4.
+    pub hops: u32,
+    /// Relations followed; empty means all.
+    pub rels: Vec<String>,
+    /// Longest text answer, characters.
+    pub max_chars: u32,
+    /// Weights of the components.
+    pub weights: Weights,
+    /// Weight of a relation in the score (S4 §14); others count `default`.
+    pub relation_weights: BTreeMap<String, f32>,
+}
+
+impl Default for Retrieval {
+    fn default() -> Self {
+        let relation_weights = [
+            ("defines", 1.0),
+            ("uses", 0.9),
+            ("depends_on", 0.8),
+            ("cites", 0.5),
+            ("default", 0.5),
+        ]
+        .map(|(name, weight)| (name.to_string(), weight));
+        Retrieval {
+            formula: Formula::Hybrid,
+            k: 10,
+            recall_k: 40,
+            hops: 2,
+            rels: Vec::new(),
+            max_chars: 2_000,
+            weights: Weights::default(),
+            relation_weights: relation_weights.into_iter().collect(),
+        }
+    }
+}
+
+/// Weights of the components of a hit's score. `semantic`, `hop` and `relation` are S4 §14's.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Weights {
+    /// Formula `hybrid`: full text.
+    pub text: f32,
+    /// Formula `hybrid`: vectors.
+    pub vector: f32,
+    /// Formula `hybrid`: nearness in the graph.
+    pub graph: f32,
+    /// Formula `s4`: vectors.
+    pub semantic: f32,
+    /// Formula `s4`: hops.
+    pub hop: f32,
+    /// Formula `s4`: relation on the way.
+    pub relation: f32,
+}
+
+impl Default for Weights {
+    fn default() -> Self {
+        Weights { text: 0.5, vector: 0.5, graph: 0.1, semantic: 0.7, hop: 0.2, relation: 0.1 }
+    }
+}
+
+/// The daemon's socket and life. User only.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Serve {
+    /// Longest time a request may take, milliseconds.
+    pub request_deadline_ms: u64,
+    /// A daemon that an agent started exits after this many minutes without a client; 0 means never.
+    pub idle_exit_minutes: u64,
+}
+
+impl Default for Serve {
+    fn default() -> Self {
+        Serve { request_deadline_ms: 30_000, idle_exit_minutes: 30 }
+    }
+}

@@ -1,0 +1,176 @@
+//! Expand: from the entities of the question, a few hops along the graph, and the chunks that lie there.
+
+use rusqlite::OptionalExtension;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::graph::{Statement, statements_about};
+use super::plan::Plan;
+use super::recall::Recalled;
+use super::{AskError, Desk};
+
+/// Entities followed further at each hop; the surest ones.
+const MAX_FRONTIER: usize = 24;
+
+/// Statements followed from one entity.
+const MAX_BRANCHES: usize = 24;
+
+/// Chunks the graph may bring into the answer by itself.
+const MAX_GRAPH_CHUNKS: usize = 40;
+
+/// How an entity was reached.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Reached {
+    pub hop: u32,
+    /// Confidence along the way, in [0, 1].
+    pub confidence: f32,
+    /// The last statement on the way; none for an entity of the question itself.
+    pub by: Option<Statement>,
+}
+
+/// What the graph says of one chunk.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct GraphSignal {
+    /// S4 §14's hop score of the nearest entity, times the confidence of the way there.
+    pub hop: f32,
+    /// Weight of the relation that led there.
+    pub relation: f32,
+    /// That entity.
+    pub entity: Option<i64>,
+}
+
+/// The neighborhood of the question.
+#[derive(Debug, Default)]
+pub(super) struct Expanded {
+    pub reached: FxHashMap<i64, Reached>,
+    /// In the order they were reached.
+    pub order: Vec<i64>,
+    pub signals: FxHashMap<i64, GraphSignal>,
+}
+
+/// S4 §14: 1, .7, .4, then .4^(h−1).
+pub(super) fn hop_score(hop: u32) -> f32 {
+    match hop {
+        0 => 1.0,
+        1 => 0.7,
+        2 => 0.4,
+        h => 0.4f32.powi(h as i32 - 1),
+    }
+}
+
+pub(super) fn expand(desk: &Desk<'_>, plan: &Plan, recalled: &Recalled) -> Result<Expanded, AskError> {
+    let mut expanded = Expanded::default();
+    for seed in &recalled.seeds {
+        expanded.order.push(seed.entity);
+        expanded.reached.insert(seed.entity, Reached { hop: 0, confidence: seed.link, by: None });
+    }
+    if recalled.seeds.is_empty() {
+        return Ok(expanded);
+    }
+    walk(desk, plan, &mut expanded)?;
+    if !plan.uses_graph() {
+        return Ok(expanded);
+    }
+    let mut chunks: FxHashSet<i64> =
+        recalled.text.iter().chain(&recalled.vector).map(|(chunk, _)| *chunk).collect();
+    chunks.extend(chunks_of_statements(desk, plan, &expanded)?);
+    for chunk in chunks {
+        let signal = signal_of(desk, plan, &expanded, chunk)?;
+        if signal.hop > 0.0 {
+            expanded.signals.insert(chunk, signal);
+        }
+    }
+    Ok(expanded)
+}
+
+fn walk(desk: &Desk<'_>, plan: &Plan, expanded: &mut Expanded) -> Result<(), AskError> {
+    let mut frontier: Vec<i64> = expanded.order.clone();
+    for hop in 1..=plan.hops {
+        let mut next: Vec<(f32, i64)> = Vec::new();
+        for entity in frontier {
+            let so_far = expanded.reached.get(&entity).map_or(0.0, |r| r.confidence);
+            let statements = statements_about(desk, entity, &plan.rels)?;
+            for statement in statements.into_iter().take(MAX_BRANCHES) {
+                let other =
+                    if statement.subject == entity { statement.object } else { statement.subject };
+                let confidence = so_far * statement.confidence;
+                if expanded.reached.contains_key(&other) {
+                    continue;
+                }
+                expanded.reached.insert(other, Reached { hop, confidence, by: Some(statement) });
+                expanded.order.push(other);
+                next.push((confidence, other));
+            }
+        }
+        next.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+        frontier = next.into_iter().take(MAX_FRONTIER).map(|(_, entity)| entity).collect();
+        if frontier.is_empty() {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// The chunks where the statements on the way stand, surest way first.
+fn chunks_of_statements(
+    desk: &Desk<'_>,
+    plan: &Plan,
+    expanded: &Expanded,
+) -> Result<Vec<i64>, AskError> {
+    let (condition, values) = plan.filter.sql().unwrap_or_else(|| ("1".into(), Vec::new()));
+    let mut by_place = desk.snapshot.prepare_cached(&format!(
+        "SELECT c.id FROM chunks c JOIN docs d ON d.id = c.doc_id
+         WHERE c.doc_id = ? AND c.start <= ? AND c.end > ? AND {condition} ORDER BY c.idx LIMIT 1"
+    ))?;
+    let mut ways: Vec<(f32, &Statement)> =
+        expanded.reached.values().filter_map(|r| Some((r.confidence, r.by.as_ref()?))).collect();
+    ways.sort_by(|a, b| {
+        b.0.total_cmp(&a.0).then_with(|| (a.1.doc, a.1.span).cmp(&(b.1.doc, b.1.span)))
+    });
+    let mut chunks = Vec::new();
+    for (_, statement) in ways.into_iter().take(MAX_GRAPH_CHUNKS) {
+        let at = statement.span.0 as i64;
+        let mut arguments: Vec<&dyn rusqlite::ToSql> = vec![&statement.doc, &at, &at];
+        arguments.extend(values.iter().map(|value| value as &dyn rusqlite::ToSql));
+        chunks.extend(by_place.query_row(arguments.as_slice(), |row| row.get::<_, i64>(0)).optional()?);
+    }
+    Ok(chunks)
+}
+
+/// The strongest graph signal among the entities that a chunk mentions, or that its document is the home of.
+fn signal_of(
+    desk: &Desk<'_>,
+    plan: &Plan,
+    expanded: &Expanded,
+    chunk: i64,
+) -> Result<GraphSignal, AskError> {
+    let mut statement = desk.snapshot.prepare_cached(
+        "SELECT n.entity_id FROM chunks c JOIN mentions m ON m.doc_id = c.doc_id AND m.at >= c.start AND m.at < c.end
+           JOIN names n ON n.id = m.name_id WHERE c.id = ?1
+         UNION SELECT d.entity_id FROM chunks c JOIN docs d ON d.id = c.doc_id WHERE c.id = ?1",
+    )?;
+    let mut best = GraphSignal::default();
+    let mut rows = statement.query([chunk])?;
+    while let Some(row) = rows.next()? {
+        let Some(entity) = row.get::<_, Option<i64>>(0)? else { continue };
+        let Some(reached) = expanded.reached.get(&entity) else { continue };
+        let hop = hop_score(reached.hop) * reached.confidence;
+        let relation = reached.by.as_ref().map_or(0.0, |s| plan.relation_weight(&s.predicate));
+        if (hop, relation) > (best.hop, best.relation) {
+            best = GraphSignal { hop, relation, entity: Some(entity) };
+        }
+    }
+    Ok(best)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::hop_score;
+
+    #[test]
+    fn hops_count_as_s4_says() {
+        let scores = [0, 1, 2, 3, 4].map(hop_score);
+        for (score, expected) in scores.into_iter().zip([1.0, 0.7, 0.4, 0.16, 0.064]) {
+            assert!((score - expected).abs() < 1e-6, "{score}");
+        }
+    }
+}

@@ -1,0 +1,166 @@
+//! Explain: the best candidates as cited passages, with why they were chosen, within the caller's budget.
+
+use std::collections::BTreeMap;
+
+use proto::shape::{EntityView, Freshness};
+use proto::tool::core::{EdgeView, HitView, HybridReply};
+use rusqlite::OptionalExtension;
+
+use super::expand::Expanded;
+use super::graph::name_of;
+use super::plan::Plan;
+use super::rank::Ranked;
+use super::{AskError, Desk, snippet};
+use crate::store::lines::LineMap;
+use crate::terms::EntityType;
+
+/// Characters of a hit beside its snippet, in the text form: number, path, lines, section, score.
+const HIT_OVERHEAD: usize = 95;
+
+/// Shortest and longest snippet, characters.
+const SNIPPET_CHARS: (usize, usize) = (70, 2_000);
+
+/// Entities and relations told beside the hits.
+const MAX_ENTITIES: usize = 5;
+const MAX_EDGES: usize = 6;
+
+pub(super) fn explain(
+    desk: &Desk<'_>,
+    plan: &Plan,
+    expanded: &Expanded,
+    ranked: Vec<Ranked>,
+) -> Result<HybridReply, AskError> {
+    let wanted = ranked.len().min(plan.k);
+    let snippet_chars = (plan.max_chars / plan.k.max(1))
+        .saturating_sub(HIT_OVERHEAD)
+        .clamp(SNIPPET_CHARS.0, SNIPPET_CHARS.1);
+    let mut reply = HybridReply { freshness: Freshness::default(), ..HybridReply::default() };
+    for candidate in ranked.into_iter().take(wanted) {
+        let Some(hit) = hit_view(desk, plan, &candidate, snippet_chars)? else { continue };
+        reply.explanations.push(why(desk, expanded, &candidate)?);
+        reply.chunks.push(hit);
+    }
+    for entity in expanded.order.iter().take(MAX_ENTITIES) {
+        reply.entities.extend(entity_view(desk, *entity, expanded.reached.get(entity).map(|r| r.confidence))?);
+    }
+    for reached in expanded.order.iter().filter_map(|e| expanded.reached.get(e)?.by.as_ref()).take(MAX_EDGES) {
+        reply.edges.push(EdgeView { src: reached.subject, dst: reached.object, rel: reached.predicate.clone() });
+    }
+    fit(&mut reply, plan.max_chars * 2);
+    Ok(reply)
+}
+
+fn hit_view(
+    desk: &Desk<'_>,
+    plan: &Plan,
+    candidate: &Ranked,
+    snippet_chars: usize,
+) -> Result<Option<HitView>, AskError> {
+    type Row = (i64, String, String, String, Vec<u8>, usize, usize);
+    let row: Option<Row> = desk
+        .snapshot
+        .prepare_cached(
+            "SELECT d.id, d.path, c.section, d.text, d.lines, c.start, c.end
+             FROM chunks c JOIN docs d ON d.id = c.doc_id WHERE c.id = ?1",
+        )?
+        .query_row([candidate.chunk], |row| {
+            let number = |i: usize| row.get::<_, i64>(i).map(|n| n as usize);
+            Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?, number(5)?, number(6)?))
+        })
+        .optional()?;
+    let Some((doc_id, path, section, text, lines, start, end)) = row else { return Ok(None) };
+    let body = text.get(start..end).unwrap_or("");
+    let range = snippet::choose(body, &plan.question.words, 0, snippet_chars);
+    let lines = LineMap::decode(&lines);
+    let first = lines.line_at(start + range.start);
+    let last = lines.line_at((start + range.end).saturating_sub(1).max(start + range.start));
+    Ok(Some(HitView {
+        id: candidate.chunk,
+        doc_id,
+        path,
+        lines: [first, last.max(first)],
+        section: shorten(&section, 60),
+        snippet: snippet::render(body, range),
+        score: rounded(candidate.score),
+        components: candidate
+            .components
+            .iter()
+            .map(|(name, value)| (name.to_string(), rounded(*value)))
+            .collect::<BTreeMap<_, _>>(),
+    }))
+}
+
+/// Three digits are enough to compare, and keep the answer small. Through f64, so that JSON shows no more of them.
+fn rounded(value: f32) -> f32 {
+    (value * 1000.0).round() / 1000.0
+}
+
+fn shorten(text: &str, max_chars: usize) -> String {
+    if text.chars().count() <= max_chars {
+        return text.into();
+    }
+    let mut out: String = text.chars().take(max_chars - 1).collect();
+    out.push('…');
+    out
+}
+
+/// Why a candidate was chosen, for a person: `text + vector + 1 hop by depends_on to Key Store`.
+fn why(desk: &Desk<'_>, expanded: &Expanded, candidate: &Ranked) -> Result<String, AskError> {
+    let mut parts: Vec<String> = candidate
+        .components
+        .keys()
+        .filter(|name| !matches!(**name, "graph" | "hop" | "relation"))
+        .map(ToString::to_string)
+        .collect();
+    let reached = candidate.graph.entity.and_then(|e| Some((e, expanded.reached.get(&e)?)));
+    if let Some((entity, reached)) = reached {
+        let name = shorten(&name_of(desk, entity)?.unwrap_or_default(), 40);
+        parts.push(match &reached.by {
+            None => format!("names {name}"),
+            Some(by) => format!("{} hop by {} to {name}", reached.hop, by.predicate),
+        });
+    }
+    Ok(parts.join(" + "))
+}
+
+/// An entity in brief; `None` when it is gone.
+pub(super) fn entity_view(
+    desk: &Desk<'_>,
+    entity: i64,
+    score: Option<f32>,
+) -> Result<Option<EntityView>, AskError> {
+    let row: Option<(String, i64)> = desk
+        .snapshot
+        .prepare_cached("SELECT name, type FROM entities WHERE id = ?1")?
+        .query_row([entity], |row| Ok((row.get(0)?, row.get(1)?)))
+        .optional()?;
+    Ok(row.map(|(name, code)| EntityView {
+        id: entity,
+        name,
+        entity_type: EntityType::from_code(code).as_str().into(),
+        aliases: Vec::new(),
+        score: score.map(rounded),
+    }))
+}
+
+/// Drops the least needed parts until the structured answer fits: edges, entities, then the last hits.
+fn fit(reply: &mut HybridReply, max_chars: usize) {
+    let size = |reply: &HybridReply| {
+        serde_json::to_string(reply).map_or(0, |text| text.chars().count())
+    };
+    let n_hits = reply.chunks.len();
+    while size(reply) > max_chars {
+        if reply.edges.pop().is_some() || (reply.entities.len() > 1 && reply.entities.pop().is_some()) {
+            continue;
+        }
+        if reply.chunks.len() <= 1 {
+            break;
+        }
+        reply.chunks.pop();
+        reply.explanations.pop();
+    }
+    if reply.chunks.len() < n_hits {
+        reply.truncated =
+            Some(format!("{} of {n_hits} hits fit; raise `max_chars` for more", reply.chunks.len()));
+    }
+}

@@ -1,0 +1,123 @@
+//! The graph as a question sees it: neighbors of an entity, with the evidence that joins them.
+
+use rusqlite::{OptionalExtension, Row, params};
+
+use super::{AskError, Desk};
+use crate::store::{Verdict, relation_key};
+use crate::terms::norm_of;
+
+/// Most statements read for one entity and direction; the surest ones.
+const MAX_STATEMENTS: i64 = 200;
+
+/// One statement that joins two entities.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Statement {
+    pub subject: i64,
+    pub predicate: String,
+    pub object: i64,
+    pub confidence: f32,
+    pub doc: i64,
+    /// Span in `docs.text`.
+    pub span: (usize, usize),
+    /// Span in the file.
+    pub raw: (u64, u64),
+    pub line: u32,
+    pub pattern: String,
+}
+
+/// Statements with `entity` on either side, surest first; ties by document and place.
+pub(super) fn statements_about(
+    desk: &Desk<'_>,
+    entity: i64,
+    rels: &[String],
+) -> Result<Vec<Statement>, AskError> {
+    let mut out = Vec::new();
+    for (party, link) in parties_of(desk, entity)? {
+        for own_column in ["subject", "object"] {
+            read_side(desk, (entity, party, link), own_column, &mut out)?;
+        }
+    }
+    out.retain(|s: &Statement| s.subject != s.object && (rels.is_empty() || rels.contains(&s.predicate)));
+    let mut told = Vec::with_capacity(out.len());
+    for statement in out {
+        if !is_rejected(desk, &statement)? {
+            told.push(statement);
+        }
+    }
+    told.sort_by(|a, b| {
+        b.confidence
+            .total_cmp(&a.confidence)
+            .then_with(|| (a.doc, a.span, &a.predicate).cmp(&(b.doc, b.span, &b.predicate)))
+    });
+    Ok(told)
+}
+
+/// The names and documents that denote an entity: party number and link confidence.
+fn parties_of(desk: &Desk<'_>, entity: i64) -> Result<Vec<(i64, f32)>, AskError> {
+    let mut statement = desk.snapshot.prepare_cached(
+        "SELECT id, link FROM names WHERE entity_id = ?1 UNION ALL SELECT -id, 1.0 FROM docs WHERE entity_id = ?1",
+    )?;
+    let rows = statement.query_map([entity], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    Ok(rows.collect::<Result<_, _>>()?)
+}
+
+fn read_side(
+    desk: &Desk<'_>,
+    (entity, party, link): (i64, i64, f32),
+    own_column: &str,
+    out: &mut Vec<Statement>,
+) -> Result<(), AskError> {
+    let other_column = if own_column == "subject" { "object" } else { "subject" };
+    let mut statement = desk.snapshot.prepare_cached(&format!(
+        "SELECT coalesce(n.entity_id, d.entity_id), coalesce(n.link, 1.0), e.predicate, e.confidence, e.doc_id,
+                e.start, e.end, e.raw_start, e.raw_end, e.line, e.pattern
+         FROM evidence e LEFT JOIN names n ON n.id = e.{other_column} LEFT JOIN docs d ON d.id = -e.{other_column}
+         WHERE e.{own_column} = ?1 ORDER BY e.confidence DESC, e.doc_id, e.seq LIMIT ?2"
+    ))?;
+    let read = |row: &Row<'_>| {
+        let other: Option<i64> = row.get(0)?;
+        let (other_link, confidence): (f32, f32) = (row.get(1)?, row.get(3)?);
+        let number = |i: usize| row.get::<_, i64>(i);
+        Ok(other.map(|other| {
+            let (subject, object) = if own_column == "subject" { (entity, other) } else { (other, entity) };
+            (subject, object, confidence * other_link * link)
+        }))
+        .and_then(|ends: Option<(i64, i64, f32)>| {
+            let Some((subject, object, confidence)) = ends else { return Ok(None) };
+            Ok(Some(Statement {
+                subject,
+                predicate: row.get(2)?,
+                object,
+                confidence,
+                doc: number(4)?,
+                span: (number(5)? as usize, number(6)? as usize),
+                raw: (number(7)? as u64, number(8)? as u64),
+                line: row.get(9)?,
+                pattern: row.get(10)?,
+            }))
+        })
+    };
+    for row in statement.query_map(params![party, MAX_STATEMENTS], read)? {
+        out.extend(row?);
+    }
+    Ok(())
+}
+
+fn is_rejected(desk: &Desk<'_>, statement: &Statement) -> Result<bool, AskError> {
+    let (Some(subject), Some(object)) =
+        (name_of(desk, statement.subject)?, name_of(desk, statement.object)?)
+    else {
+        return Ok(false);
+    };
+    let key = relation_key(&norm_of(&subject), &statement.predicate, &norm_of(&object));
+    Ok(desk.decisions.get(&key) == Some(Verdict::Rejected))
+}
+
+/// An entity's canonical name.
+pub(super) fn name_of(desk: &Desk<'_>, entity: i64) -> Result<Option<String>, AskError> {
+    Ok(desk
+        .snapshot
+        .prepare_cached("SELECT name FROM entities WHERE id = ?1")?
+        .query_row([entity], |row| row.get(0))
+        .optional()?)
+}

@@ -1,0 +1,46 @@
+//! The read path: how a question becomes a ranked, explained, cited answer.
+//!
+//! plan → recall → expand → rank → explain. Everything reads one snapshot; nothing here writes.
+
+mod entity;
+mod error;
+mod expand;
+mod explain;
+mod graph;
+mod plan;
+mod question;
+mod rank;
+mod recall;
+mod review;
+mod snippet;
+
+use proto::error::ErrorView;
+use proto::tool::core::{HybridQuery, HybridReply};
+
+pub use entity::{entity_lookup, explain_entity};
+pub use error::AskError;
+pub use review::{list_doubtful, norm_keys_exist};
+
+use crate::embedder::Embedder;
+use crate::store::{Decisions, Snapshot};
+
+/// What answering needs beside a snapshot.
+pub struct Desk<'a> {
+    /// One view of the index.
+    pub snapshot: &'a Snapshot,
+    /// The project's settings.
+    pub settings: &'a config::Settings,
+    /// The model that embeds questions.
+    pub embedder: &'a dyn Embedder,
+    /// Review decisions: what a person rejected is not told.
+    pub decisions: &'a Decisions,
+}
+
+/// Answers a question: the whole read path.
+pub fn hybrid_query(desk: &Desk<'_>, request: &HybridQuery) -> Result<HybridReply, ErrorView> {
+    let plan = plan::plan(request, &desk.settings.retrieval)?;
+    let recalled = recall::recall(desk, &plan)?;
+    let expanded = expand::expand(desk, &plan, &recalled)?;
+    let ranked = rank::rank(&plan, &recalled, &expanded);
+    Ok(explain::explain(desk, &plan, &expanded, ranked)?)
+}

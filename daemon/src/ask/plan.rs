@@ -1,0 +1,180 @@
+//! Plan: what a request asks for, checked and completed from the settings.
+
+use std::collections::BTreeMap;
+
+use config::settings::{Formula, Retrieval, Weights};
+use proto::error::ErrorView;
+use proto::tool::core::HybridQuery;
+
+use super::error::invalid;
+use super::question::Question;
+
+/// Longest question, characters.
+const MAX_QUESTION_CHARS: usize = 1_000;
+
+/// A checked request.
+#[derive(Debug, Clone)]
+pub(super) struct Plan {
+    pub question: Question,
+    pub k: usize,
+    pub recall_k: usize,
+    pub hops: u32,
+    pub rels: Vec<String>,
+    pub filter: Filter,
+    pub max_chars: usize,
+    pub formula: Formula,
+    pub weights: Weights,
+    pub relation_weights: BTreeMap<String, f32>,
+}
+
+impl Plan {
+    /// Weight of a relation in the score, in [0, 1].
+    pub fn relation_weight(&self, relation: &str) -> f32 {
+        let default = self.relation_weights.get("default").copied().unwrap_or(0.5);
+        self.relation_weights.get(relation).copied().unwrap_or(default)
+    }
+
+    /// True when the graph takes part in the score.
+    pub fn uses_graph(&self) -> bool {
+        match self.formula {
+            Formula::Hybrid => self.weights.graph > 0.0,
+            Formula::S4 => true,
+            Formula::Text | Formula::Vector => false,
+        }
+    }
+}
+
+/// Which documents may answer.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Filter {
+    pub path: Option<String>,
+    pub tags: Vec<String>,
+    pub doc_type: Option<String>,
+    pub after: Option<String>,
+    pub before: Option<String>,
+}
+
+impl Filter {
+    /// The condition on `docs d` as SQL with its parameters; `None` when every document may answer.
+    pub fn sql(&self) -> Option<(String, Vec<String>)> {
+        let (mut clauses, mut values): (Vec<&str>, Vec<String>) = (Vec::new(), Vec::new());
+        if let Some(path) = &self.path {
+            clauses.push("substr(d.path, 1, length(?)) = ?");
+            values.extend([path.clone(), path.clone()]);
+        }
+        for tag in &self.tags {
+            clauses.push("EXISTS (SELECT 1 FROM doc_tags t WHERE t.doc_id = d.id AND t.tag = ?)");
+            values.push(tag.trim_start_matches('#').to_lowercase());
+        }
+        if let Some(doc_type) = &self.doc_type {
+            clauses.push("(d.doc_type = ? COLLATE NOCASE OR d.format = ? COLLATE NOCASE)");
+            values.extend([doc_type.clone(), doc_type.clone()]);
+        }
+        if let Some(day) = &self.after {
+            clauses.push("d.day >= ?");
+            values.push(day.clone());
+        }
+        if let Some(day) = &self.before {
+            clauses.push("d.day < ?");
+            values.push(day.clone());
+        }
+        (!clauses.is_empty()).then(|| (clauses.join(" AND "), values))
+    }
+}
+
+/// Checks a request and fills in what it leaves out.
+pub(super) fn plan(request: &HybridQuery, defaults: &Retrieval) -> Result<Plan, ErrorView> {
+    let n_chars = request.q.chars().count();
+    if request.q.trim().is_empty() || n_chars > MAX_QUESTION_CHARS {
+        return Err(invalid(
+            format!("`q` has {n_chars} characters"),
+            "give a question or keywords of 1 to 1,000 characters",
+        ));
+    }
+    let k = in_range("k", request.k.unwrap_or(defaults.k), 1, 100)? as usize;
+    let formula = match &request.formula {
+        None => defaults.formula,
+        Some(name) => serde_json::from_value(serde_json::Value::String(name.to_lowercase()))
+            .map_err(|_| invalid(format!("no formula `{name}`"), "use hybrid, s4, text or vector"))?,
+    };
+    Ok(Plan {
+        question: Question::new(&request.q),
+        k,
+        recall_k: (defaults.recall_k as usize).max(k).min(400),
+        hops: in_range("hops", request.hops.unwrap_or(defaults.hops), 0, 4)?,
+        rels: request.rels.clone().unwrap_or_else(|| defaults.rels.clone()),
+        filter: filter(request)?,
+        max_chars: in_range("max_chars", request.max_chars.unwrap_or(defaults.max_chars), 200, 100_000)?
+            as usize,
+        formula,
+        weights: defaults.weights,
+        relation_weights: defaults.relation_weights.clone(),
+    })
+}
+
+fn in_range(name: &str, value: u32, low: u32, high: u32) -> Result<u32, ErrorView> {
+    if (low..=high).contains(&value) {
+        return Ok(value);
+    }
+    Err(invalid(format!("`{name}` is {value}"), &format!("give a number from {low} to {high}")))
+}
+
+fn filter(request: &HybridQuery) -> Result<Filter, ErrorView> {
+    let path = request.path.as_ref().map(|p| p.trim_start_matches("./").trim_start_matches('/'));
+    Ok(Filter {
+        path: path.filter(|p| !p.is_empty()).map(String::from),
+        tags: request.tags.clone().unwrap_or_default(),
+        doc_type: request.doc_type.clone(),
+        after: day("after", request.after.as_deref())?,
+        before: day("before", request.before.as_deref())?,
+    })
+}
+
+fn day(name: &str, value: Option<&str>) -> Result<Option<String>, ErrorView> {
+    let Some(text) = value else { return Ok(None) };
+    match text.parse::<jiff::civil::Date>() {
+        Ok(date) => Ok(Some(date.to_string())),
+        Err(_) => Err(invalid(format!("`{name}` is `{text}`"), "give a day as YYYY-MM-DD")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn request(q: &str) -> HybridQuery {
+        HybridQuery { q: q.into(), ..HybridQuery::default() }
+    }
+
+    #[test]
+    fn bad_parameters_name_themselves() {
+        let rows = [
+            (request("  "), "`q` has 2 characters"),
+            (HybridQuery { k: Some(0), ..request("a") }, "`k` is 0"),
+            (HybridQuery { hops: Some(9), ..request("a") }, "`hops` is 9"),
+            (HybridQuery { formula: Some("magic".into()), ..request("a") }, "no formula `magic`"),
+            (HybridQuery { after: Some("soon".into()), ..request("a") }, "`after` is `soon`"),
+        ];
+        for (bad, message) in rows {
+            let error = plan(&bad, &Retrieval::default()).expect_err("refused");
+            assert_eq!(error.message, message);
+            assert!(error.hint.is_some());
+        }
+    }
+
+    #[test]
+    fn filters_become_conditions() {
+        let full = HybridQuery {
+            path: Some("/docs/".into()),
+            tags: Some(vec!["#Ops".into()]),
+            doc_type: Some("runbook".into()),
+            after: Some("2024-01-01".into()),
+            ..request("a")
+        };
+        let filter = plan(&full, &Retrieval::default()).expect("planned").filter;
+        let (sql, values) = filter.sql().expect("a condition");
+        assert_eq!(sql.matches('?').count(), values.len());
+        assert_eq!(values, ["docs/", "docs/", "ops", "runbook", "runbook", "2024-01-01"]);
+        assert_eq!(Filter::default().sql(), None);
+    }
+}

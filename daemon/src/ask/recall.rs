@@ -1,0 +1,152 @@
+//! Recall: each signal's best candidates, by itself.
+
+use rusqlite::{OptionalExtension, ToSql, params};
+use rustc_hash::FxHashMap;
+
+use super::plan::Plan;
+use super::{AskError, Desk};
+use crate::terms::norm_of;
+
+/// Weights of the text index's columns: title, headings, body.
+const FIELD_WEIGHTS: &str = "2.0, 1.5, 1.0";
+
+/// Most entities a question is taken to name.
+const MAX_SEEDS: usize = 8;
+
+/// Shortest single-word surface that may name an entity of a question by accident of spelling.
+const MIN_NAME_CHARS: usize = 2;
+
+/// What each signal found.
+#[derive(Debug, Default)]
+pub(super) struct Recalled {
+    /// Chunks by full text, best first, with BM25 turned so that larger is better.
+    pub text: Vec<(i64, f32)>,
+    /// Chunks by vector, best first, with the cosine of their best window.
+    pub vector: Vec<(i64, f32)>,
+    /// Place in `docs.text` of each such chunk's best window.
+    pub windows: FxHashMap<i64, (usize, usize)>,
+    /// Entities that the question names, with the confidence of the link.
+    pub seeds: Vec<Seed>,
+}
+
+/// An entity that the question names.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Seed {
+    pub entity: i64,
+    pub link: f32,
+}
+
+pub(super) fn recall(desk: &Desk<'_>, plan: &Plan) -> Result<Recalled, AskError> {
+    let mut recalled = Recalled::default();
+    use config::settings::Formula;
+    if plan.formula != Formula::Vector && plan.formula != Formula::S4 {
+        recalled.text = by_text(desk, plan)?;
+    }
+    if plan.formula != Formula::Text {
+        let found = by_vector(desk, plan)?;
+        recalled.vector = found.iter().map(|(chunk, cosine, _)| (*chunk, *cosine)).collect();
+        recalled.windows = found.into_iter().map(|(chunk, _, window)| (chunk, window)).collect();
+    }
+    recalled.seeds = seeds(desk, plan)?;
+    Ok(recalled)
+}
+
+fn by_text(desk: &Desk<'_>, plan: &Plan) -> Result<Vec<(i64, f32)>, AskError> {
+    if plan.question.fts.is_empty() {
+        return Ok(Vec::new());
+    }
+    let (condition, values) = match plan.filter.sql() {
+        None => (String::new(), Vec::new()),
+        Some((condition, values)) => (
+            format!(
+                "AND rowid IN (SELECT c.id FROM chunks c JOIN docs d ON d.id = c.doc_id WHERE {condition})"
+            ),
+            values,
+        ),
+    };
+    let sql = format!(
+        "SELECT rowid, -bm25(chunk_fts, {FIELD_WEIGHTS}) AS score FROM chunk_fts
+         WHERE chunk_fts MATCH ? {condition} ORDER BY score DESC, rowid LIMIT ?"
+    );
+    let mut arguments: Vec<&dyn ToSql> = vec![&plan.question.fts];
+    arguments.extend(values.iter().map(|value| value as &dyn ToSql));
+    let limit = plan.recall_k as i64;
+    arguments.push(&limit);
+    let mut statement = desk.snapshot.prepare_cached(&sql)?;
+    let rows = statement.query_map(arguments.as_slice(), |row| Ok((row.get(0)?, row.get(1)?)))?;
+    Ok(rows.collect::<Result<_, _>>()?)
+}
+
+type Window = (i64, f32, (usize, usize));
+
+/// The exact scan of sqlite-vec; a chunk counts by its best window.
+fn by_vector(desk: &Desk<'_>, plan: &Plan) -> Result<Vec<Window>, AskError> {
+    let Some(vector) = desk.embedder.embed(&[&plan.question.text]).pop() else { return Ok(Vec::new()) };
+    if vector.0.iter().all(|component| *component == 0) {
+        return Ok(Vec::new());
+    }
+    let bytes: Vec<u8> = vector.0.iter().map(|component| component.to_le_bytes()[0]).collect();
+    let (condition, values) = match plan.filter.sql() {
+        None => (String::new(), Vec::new()),
+        Some((condition, values)) => (
+            format!(
+                "AND v.rowid IN (SELECT w.id FROM chunk_vec_map w JOIN chunks c ON c.id = w.chunk_id
+                   JOIN docs d ON d.id = c.doc_id WHERE {condition})"
+            ),
+            values,
+        ),
+    };
+    // Several windows of one chunk may be near: ask for more than are wanted.
+    let sql = format!(
+        "SELECT m.chunk_id, 1.0 - v.distance, m.start, m.end FROM chunk_vec v JOIN chunk_vec_map m ON m.id = v.rowid
+         WHERE v.embedding MATCH vec_int8(?) AND k = ? {condition} ORDER BY v.distance"
+    );
+    let n_windows = (plan.recall_k * 3).min(4_096) as i64;
+    let mut arguments: Vec<&dyn ToSql> = vec![&bytes, &n_windows];
+    arguments.extend(values.iter().map(|value| value as &dyn ToSql));
+    let mut statement = desk.snapshot.prepare_cached(&sql)?;
+    let mut rows = statement.query(arguments.as_slice())?;
+    let mut found: Vec<Window> = Vec::new();
+    let mut seen = rustc_hash::FxHashSet::default();
+    while let Some(row) = rows.next()? {
+        let (chunk, start, end): (i64, i64, i64) = (row.get(0)?, row.get(2)?, row.get(3)?);
+        if found.len() < plan.recall_k && seen.insert(chunk) {
+            found.push((chunk, row.get(1)?, (start as usize, end as usize)));
+        }
+    }
+    Ok(found)
+}
+
+/// Links the question's own words: the longest run of words that is a known name wins its place.
+fn seeds(desk: &Desk<'_>, plan: &Plan) -> Result<Vec<Seed>, AskError> {
+    let mut statement = desk.snapshot.prepare_cached(
+        "SELECT entity_id, link FROM names WHERE norm = ?1 AND sense = 0 AND entity_id IS NOT NULL",
+    )?;
+    let mut taken: Vec<(usize, usize)> = Vec::new();
+    let mut seeds: Vec<Seed> = Vec::new();
+    let mut runs = plan.question.name_runs();
+    runs.sort_by_key(|(start, end, _)| (std::cmp::Reverse(end - start), *start));
+    for (start, end, surface) in runs {
+        let norm = norm_of(surface);
+        let is_plain_word = end - start == 1
+            && (super::question::is_stop_word(&surface.to_lowercase())
+                || norm.chars().count() < MIN_NAME_CHARS);
+        if is_plain_word || taken.iter().any(|(s, e)| start < *e && *s < end) {
+            continue;
+        }
+        let mut row: Option<(i64, f32)> =
+            statement.query_row([&norm], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
+        if let (None, Some(singular)) = (row, norm.strip_suffix('s')) {
+            row = statement.query_row(params![singular], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
+        }
+        let Some((entity, link)) = row else { continue };
+        taken.push((start, end));
+        if !seeds.iter().any(|seed| seed.entity == entity) {
+            seeds.push(Seed { entity, link });
+        }
+        if seeds.len() == MAX_SEEDS {
+            break;
+        }
+    }
+    Ok(seeds)
+}

@@ -1,0 +1,145 @@
+//! Review: the readings we are least sure of, and whether a decision's key means anything here.
+
+use proto::error::ErrorView;
+use proto::tool::core::{ReviewItem, ReviewLinks};
+use rusqlite::params;
+
+use super::entity::evidence_view;
+use super::error::invalid;
+use super::graph::{Statement, name_of};
+use super::{AskError, Desk};
+use crate::store::{link_key, relation_key};
+use crate::terms::norm_of;
+
+/// Doubtful links and relations without a decision, least certain first.
+pub fn list_doubtful(desk: &Desk<'_>, request: &ReviewLinks) -> Result<Vec<ReviewItem>, ErrorView> {
+    let below = request.below.unwrap_or(0.6);
+    let limit = request.limit.unwrap_or(20);
+    if !(0.0..=1.0).contains(&below) || !(1..=100).contains(&limit) {
+        return Err(invalid(
+            format!("`below` is {below}, `limit` is {limit}"),
+            "give `below` from 0 to 1 and a limit of 1 to 100",
+        ));
+    }
+    let mut items = doubtful_links(desk, below, limit)?;
+    items.extend(doubtful_relations(desk, below, limit)?);
+    items.sort_by(|a, b| a.confidence.total_cmp(&b.confidence).then_with(|| a.key.cmp(&b.key)));
+    items.truncate(limit as usize);
+    Ok(items)
+}
+
+/// Links of inexact names: their score is the doubt, whatever τ₂ let through is listed against 1 − below too.
+fn doubtful_links(desk: &Desk<'_>, below: f32, limit: u32) -> Result<Vec<ReviewItem>, AskError> {
+    let mut statement = desk.snapshot.prepare_cached(
+        "SELECT a.norm, a.surface, b.norm, b.surface, a.link FROM names a JOIN names b ON b.id = a.via
+         WHERE a.decision = 3 AND a.link < ?1 ORDER BY a.link, a.norm LIMIT ?2",
+    )?;
+    // A link below τ₂ does not exist, so doubt is measured on what lies between τ₂ and 1.
+    let tau2 = desk.settings.link.tau2;
+    let ceiling = tau2 + (1.0 - tau2) * below;
+    let rows = statement.query_map(params![ceiling, limit], |row| {
+        let (norm, surface): (String, String) = (row.get(0)?, row.get(1)?);
+        let (to_norm, to_surface): (String, String) = (row.get(2)?, row.get(3)?);
+        Ok(ReviewItem {
+            key: link_key(&norm, &to_norm),
+            kind: "link".into(),
+            claim: format!("`{surface}` is `{to_surface}`"),
+            confidence: row.get(4)?,
+            evidence: None,
+        })
+    })?;
+    let items: Vec<ReviewItem> = rows.collect::<Result<_, _>>()?;
+    Ok(items.into_iter().filter(|item| desk.decisions.get(&item.key).is_none()).collect())
+}
+
+fn doubtful_relations(
+    desk: &Desk<'_>,
+    below: f32,
+    limit: u32,
+) -> Result<Vec<ReviewItem>, AskError> {
+    let mut statement = desk.snapshot.prepare_cached(
+        "SELECT coalesce(sn.entity_id, sd.entity_id) AS src, coalesce(bn.entity_id, bd.entity_id) AS dst,
+                e.predicate, max(e.confidence * coalesce(sn.link, 1.0) * coalesce(bn.link, 1.0)) AS confidence,
+                e.doc_id, e.start, e.end, e.raw_start, e.raw_end, e.line, e.pattern
+         FROM evidence e LEFT JOIN names sn ON sn.id = e.subject LEFT JOIN docs sd ON sd.id = -e.subject
+                         LEFT JOIN names bn ON bn.id = e.object LEFT JOIN docs bd ON bd.id = -e.object
+         GROUP BY 1, 2, 3 HAVING src IS NOT NULL AND dst IS NOT NULL AND src <> dst AND confidence < ?1
+         ORDER BY confidence, e.doc_id, e.seq LIMIT ?2",
+    )?;
+    let rows = statement.query_map(params![below, limit * 2], |row| {
+        let number = |i: usize| row.get::<_, i64>(i);
+        Ok(Statement {
+            subject: number(0)?,
+            object: number(1)?,
+            predicate: row.get(2)?,
+            confidence: row.get(3)?,
+            doc: number(4)?,
+            span: (number(5)? as usize, number(6)? as usize),
+            raw: (number(7)? as u64, number(8)? as u64),
+            line: row.get(9)?,
+            pattern: row.get(10)?,
+        })
+    })?;
+    let statements: Vec<Statement> = rows.collect::<Result<_, _>>()?;
+    let mut items = Vec::new();
+    for statement in statements {
+        let (Some(subject), Some(object)) =
+            (name_of(desk, statement.subject)?, name_of(desk, statement.object)?)
+        else {
+            continue;
+        };
+        let key = relation_key(&norm_of(&subject), &statement.predicate, &norm_of(&object));
+        if desk.decisions.get(&key).is_some() {
+            continue;
+        }
+        items.push(ReviewItem {
+            key,
+            kind: "relation".into(),
+            claim: format!("`{subject}` {} `{object}`", statement.predicate),
+            confidence: statement.confidence,
+            evidence: evidence_view(desk, &statement)?,
+        });
+    }
+    Ok(items)
+}
+
+/// Refuses keys that name nothing in this graph, so that a typing error is not kept for ever.
+pub fn norm_keys_exist(desk: &Desk<'_>, keys: &[String]) -> Result<(), ErrorView> {
+    for key in keys {
+        let names: Vec<&str> = match key.split_once(':') {
+            Some(("link", rest)) => rest.split('>').collect(),
+            Some(("relation", rest)) => {
+                let parts: Vec<&str> = rest.split('>').collect();
+                vec![parts.first().copied().unwrap_or(""), parts.get(2).copied().unwrap_or("")]
+            }
+            _ => Vec::new(),
+        };
+        let known = |norm: &&str| -> Result<bool, AskError> {
+            Ok(desk
+                .snapshot
+                .prepare_cached(
+                    "SELECT EXISTS (SELECT 1 FROM names WHERE norm = ?1) OR EXISTS (SELECT 1 FROM entities WHERE norm = ?1)",
+                )?
+                .query_row([norm], |row| row.get(0))?)
+        };
+        let mut is_known = names.len() == 2;
+        for norm in &names {
+            is_known = is_known && known(norm)?;
+        }
+        if !is_known {
+            return Err(invalid(format!("no item `{key}`"), "use a key that review_links listed"));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::store::{link_key, relation_key};
+
+    #[test]
+    fn keys_name_norms_so_that_they_survive_rebuilds() {
+        assert_eq!(link_key("signingservices", "signingservice"), "link:signingservices>signingservice");
+        assert_eq!(relation_key("a", "uses", "b"), "relation:a>uses>b");
+    }
+}

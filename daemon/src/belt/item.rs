@@ -1,0 +1,39 @@
+//! What moves between stations: a document, a deletion or a fault, each with its ticket.
+
+use crate::belt::DocFault;
+use crate::terms::{Generation, Lane, RelPath};
+
+/// Travels with a parcel from the watcher to the writer; no stage looks inside.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ticket {
+    /// Which file.
+    pub path: RelPath,
+    /// When the watcher settled the change; the writer drops a parcel older than what is committed.
+    pub generation: Generation,
+    /// Which lane it rides in.
+    pub lane: Lane,
+    /// The path it was renamed from, when both halves of the rename were seen.
+    pub moved_from: Option<RelPath>,
+    /// True to index again although the content is unchanged.
+    pub is_forced: bool,
+}
+
+/// One thing on the belt. Deletions and faults ride the same belt as documents, so the writer sees one stream.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Item<T> {
+    /// A document, as far as it has come.
+    Document(Ticket, T),
+    /// The file is gone.
+    Removed(Ticket),
+    /// The document cannot be taken further.
+    Faulted(Ticket, DocFault),
+}
+
+impl<T> Item<T> {
+    /// The ticket of any item.
+    pub fn ticket(&self) -> &Ticket {
+        match self {
+            Item::Document(ticket, _) | Item::Removed(ticket) | Item::Faulted(ticket, _) => ticket,
+        }
+    }
+}

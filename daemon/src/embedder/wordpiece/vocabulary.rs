@@ -1,0 +1,204 @@
+//! The vocabulary: which pieces there are, and how a normalized word is split into them.
+//!
+//! In: the JSON of a tokenizer file; normalized words. Out: ids.
+//! Invariants: ids fit 16 bits; splitting takes time linear in the word.
+//! Not here: normalization and finding words.
+
+use std::fmt;
+
+use rustc_hash::FxHashMap;
+use serde::Deserialize;
+use serde::de::{Deserializer, MapAccess, Visitor};
+
+use super::VocabularyError;
+
+/// Marks a piece that continues a word.
+const CONTINUATION: &str = "##";
+
+/// A loaded vocabulary.
+pub(super) struct Vocabulary {
+    /// Pieces that begin a word.
+    heads: FxHashMap<Box<str>, u16>,
+    /// Pieces that continue one, without their `##`.
+    tails: FxHashMap<Box<str>, u16>,
+    /// Tokens found literally in a text before anything else, such as `[MASK]`; each begins with `[`.
+    literals: Vec<(Box<str>, u16)>,
+    /// The id of each ASCII symbol; unknown for other bytes.
+    symbols: [u16; 128],
+    /// What a word that cannot be split becomes.
+    pub(super) unknown: u16,
+    /// Longest piece, bytes.
+    longest_bytes: usize,
+    /// Longer words are unknown, characters.
+    max_word_chars: usize,
+    /// One more than the largest id.
+    pub(super) n_ids: usize,
+}
+
+impl fmt::Debug for Vocabulary {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Vocabulary").field("n_ids", &self.n_ids).finish_non_exhaustive()
+    }
+}
+
+#[derive(Deserialize)]
+struct TokenizerFile {
+    added_tokens: Vec<AddedToken>,
+    normalizer: NormalizerSection,
+    model: ModelSection,
+}
+
+#[derive(Deserialize)]
+struct AddedToken {
+    id: u16,
+    content: Box<str>,
+}
+
+#[derive(Deserialize)]
+struct NormalizerSection {
+    #[serde(rename = "type")]
+    kind: String,
+    lowercase: bool,
+}
+
+#[derive(Deserialize)]
+struct ModelSection {
+    #[serde(rename = "type")]
+    kind: String,
+    unk_token: String,
+    continuing_subword_prefix: String,
+    max_input_chars_per_word: usize,
+    vocab: PieceTable,
+}
+
+/// The vocabulary object, sorted into heads and tails while it is read.
+#[derive(Default)]
+struct PieceTable {
+    heads: FxHashMap<Box<str>, u16>,
+    tails: FxHashMap<Box<str>, u16>,
+}
+
+impl<'de> Deserialize<'de> for PieceTable {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(PieceVisitor)
+    }
+}
+
+struct PieceVisitor;
+
+impl<'de> Visitor<'de> for PieceVisitor {
+    type Value = PieceTable;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object of pieces and ids below 65,536")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<PieceTable, A::Error> {
+        let mut table = PieceTable::default();
+        while let Some((piece, id)) = map.next_entry::<Box<str>, u16>()? {
+            match piece.strip_prefix(CONTINUATION) {
+                Some(tail) => table.tails.insert(tail.into(), id),
+                None => table.heads.insert(piece, id),
+            };
+        }
+        Ok(table)
+    }
+}
+
+impl Vocabulary {
+    /// Reads a tokenizer file; an error names what this module does not implement.
+    pub(super) fn load(json: &[u8]) -> Result<Self, VocabularyError> {
+        let file: TokenizerFile = serde_json::from_slice(json)?;
+        check_kind(&file)?;
+        let PieceTable { heads, tails } = file.model.vocab;
+        let unknown = *heads.get(file.model.unk_token.as_str()).ok_or_else(|| {
+            VocabularyError::Unsupported(format!("`{}` has no id", file.model.unk_token))
+        })?;
+        let all_ids = heads.values().chain(tails.values()).copied();
+        let n_ids = all_ids.max().map_or(0, |id| usize::from(id) + 1);
+        let longest_bytes =
+            heads.keys().chain(tails.keys()).map(|piece| piece.len()).max().unwrap_or(0);
+        let literals =
+            file.added_tokens.into_iter().map(|token| (token.content, token.id)).collect();
+        let symbols = std::array::from_fn(|byte| {
+            let mut buffer = [0; 4];
+            let symbol: &str = char::from(byte as u8).encode_utf8(&mut buffer);
+            heads.get(symbol).copied().unwrap_or(unknown)
+        });
+        let max_word_chars = file.model.max_input_chars_per_word;
+        Ok(Vocabulary {
+            heads,
+            tails,
+            literals,
+            symbols,
+            unknown,
+            longest_bytes,
+            max_word_chars,
+            n_ids,
+        })
+    }
+
+    /// The id and length in bytes of the symbol `byte` at the start of `rest`, or of the literal token there.
+    #[inline]
+    pub(super) fn symbol(&self, byte: u8, rest: &[u8]) -> (u16, usize) {
+        if byte == b'[' {
+            let literal =
+                self.literals.iter().find(|(content, _)| rest.starts_with(content.as_bytes()));
+            if let Some((content, id)) = literal {
+                return (*id, content.len());
+            }
+        }
+        (self.symbols.get(usize::from(byte)).copied().unwrap_or(self.unknown), 1)
+    }
+
+    /// Appends the pieces of a normalized word: the longest piece first, again and again; one unknown token
+    /// when some part has none. Nothing for an empty word.
+    pub(super) fn split(&self, word: &str, pieces: &mut Vec<u16>) {
+        let first = pieces.len();
+        let mut start = 0;
+        if word.len() > self.max_word_chars && word.chars().count() > self.max_word_chars {
+            pieces.push(self.unknown);
+            return;
+        }
+        while start < word.len() {
+            let table = if start == 0 { &self.heads } else { &self.tails };
+            match self.longest_piece(table, &word[start..]) {
+                Some((id, len)) => {
+                    pieces.push(id);
+                    start += len;
+                }
+                None => {
+                    pieces.truncate(first);
+                    pieces.push(self.unknown);
+                    return;
+                }
+            }
+        }
+    }
+
+    fn longest_piece(&self, table: &FxHashMap<Box<str>, u16>, rest: &str) -> Option<(u16, usize)> {
+        let mut end = rest.floor_char_boundary(self.longest_bytes.min(rest.len()));
+        while end > 0 {
+            let piece = &rest[..end];
+            if let Some(&id) = table.get(piece) {
+                return Some((id, end));
+            }
+            end -= piece.chars().next_back().map_or(end, char::len_utf8);
+        }
+        None
+    }
+}
+
+fn check_kind(file: &TokenizerFile) -> Result<(), VocabularyError> {
+    let (normalizer, model) = (&file.normalizer, &file.model);
+    let wrong = [
+        (normalizer.kind != "BertNormalizer" || !normalizer.lowercase, "normalizer"),
+        (model.kind != "WordPiece", "model type"),
+        (model.continuing_subword_prefix != CONTINUATION, "continuation prefix"),
+        (file.added_tokens.iter().any(|token| !token.content.starts_with('[')), "added tokens"),
+    ];
+    match wrong.iter().find(|(is_wrong, _)| *is_wrong) {
+        Some((_, what)) => Err(VocabularyError::Unsupported((*what).to_string())),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,163 @@
+//! Health: the numbers that `status` tells and that waiting rests on.
+//!
+//! Invariant: `has_ripple` is set before a commit's items leave the belt, and cleared only by a ripple that found
+//! nothing left; so "belt empty, then no ripple" means that everything is resolved.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use rustc_hash::FxHashMap;
+use tokio::sync::watch;
+
+use crate::store::Committed;
+use crate::terms::{Generation, RelPath, Tick};
+
+/// The window over which the ingest rate is told.
+const RATE_WINDOW: Duration = Duration::from_secs(60);
+
+/// Numbers of one daemon, kept current by the writer.
+pub struct Health {
+    tick: watch::Sender<u64>,
+    has_ripple: AtomicBool,
+    n_transactions: AtomicU64,
+    transaction_micros: AtomicU64,
+    recent: Mutex<Recent>,
+    poisoned: watch::Sender<Option<String>>,
+    changes: watch::Sender<u64>,
+}
+
+#[derive(Default)]
+struct Recent {
+    commits: VecDeque<(Instant, usize)>,
+    last_file: Option<RelPath>,
+    last_error: Option<String>,
+    interactive: FxHashMap<RelPath, Outcome>,
+}
+
+/// What became of an interactive parcel: its generation, and the fault if it had one.
+pub type Outcome = (Generation, Option<String>);
+
+/// Interactive outcomes remembered for callers that wait; older ones are found in the index.
+const MAX_OUTCOMES: usize = 10_000;
+
+impl Health {
+    /// Fresh numbers, at the tick the index was opened with. A ripple is due: the last run may have left work.
+    pub fn new(tick: Tick) -> Self {
+        Health {
+            tick: watch::Sender::new(tick.0),
+            has_ripple: AtomicBool::new(true),
+            n_transactions: AtomicU64::new(0),
+            transaction_micros: AtomicU64::new(0),
+            recent: Mutex::default(),
+            poisoned: watch::Sender::new(None),
+            changes: watch::Sender::new(0),
+        }
+    }
+
+    /// A commit happened.
+    pub(crate) fn committed(&self, done: &Committed, took: Duration) {
+        self.n_transactions.fetch_add(1, Ordering::Relaxed);
+        self.transaction_micros.fetch_add(took.as_micros() as u64, Ordering::Relaxed);
+        let mut recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
+        let now = Instant::now();
+        recent.commits.push_back((now, done.n_documents));
+        while recent.commits.front().is_some_and(|(at, _)| now.duration_since(*at) > RATE_WINDOW) {
+            recent.commits.pop_front();
+        }
+        if recent.interactive.len() + done.interactive.len() > MAX_OUTCOMES {
+            recent.interactive.clear();
+        }
+        recent.interactive.extend(done.interactive.iter().cloned());
+        if done.last_path.is_some() {
+            recent.last_file.clone_from(&done.last_path);
+        }
+        if done.last_fault.is_some() {
+            recent.last_error.clone_from(&done.last_fault);
+        }
+        drop(recent);
+        self.set_tick(done.tick);
+    }
+
+    /// What became of the last interactive parcel of a path, if it is remembered.
+    pub fn outcome(&self, path: &RelPath) -> Option<Outcome> {
+        let recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
+        recent.interactive.get(path).cloned()
+    }
+
+    pub(crate) fn set_tick(&self, tick: Tick) {
+        self.tick.send_if_modified(|now| {
+            let grows = tick.0 > *now;
+            *now = tick.0.max(*now);
+            grows
+        });
+        self.changed();
+    }
+
+    /// Wakes those who wait for the belt to settle.
+    pub(crate) fn changed(&self) {
+        self.changes.send_modify(|n| *n = n.wrapping_add(1));
+    }
+
+    /// Told of every change that may have settled something.
+    pub fn changes(&self) -> watch::Receiver<u64> {
+        self.changes.subscribe()
+    }
+
+    /// The last commit.
+    pub fn tick(&self) -> Tick {
+        Tick(*self.tick.borrow())
+    }
+
+    pub(crate) fn set_ripple(&self, due: bool) {
+        self.has_ripple.store(due, Ordering::SeqCst);
+    }
+
+    /// True while names or terms may be left to resolve.
+    pub fn has_ripple(&self) -> bool {
+        self.has_ripple.load(Ordering::SeqCst)
+    }
+
+    /// Documents a second over the last minute (or since the first commit, if that is less).
+    pub fn ingest_rate(&self) -> f32 {
+        let recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some((first, _)) = recent.commits.front() else { return 0.0 };
+        let window = first.elapsed().min(RATE_WINDOW).as_secs_f32().max(0.1);
+        let documents: usize = recent
+            .commits
+            .iter()
+            .filter(|(at, _)| at.elapsed() <= RATE_WINDOW)
+            .map(|(_, n)| n)
+            .sum();
+        documents as f32 / window
+    }
+
+    /// Average time of a commit, milliseconds.
+    pub fn average_transaction_ms(&self) -> f32 {
+        let n = self.n_transactions.load(Ordering::Relaxed).max(1);
+        self.transaction_micros.load(Ordering::Relaxed) as f32 / n as f32 / 1000.0
+    }
+
+    /// The file committed last.
+    pub fn last_file(&self) -> Option<RelPath> {
+        self.recent.lock().unwrap_or_else(PoisonError::into_inner).last_file.clone()
+    }
+
+    /// The last thing that went wrong.
+    pub fn last_error(&self) -> Option<String> {
+        self.recent.lock().unwrap_or_else(PoisonError::into_inner).last_error.clone()
+    }
+
+    /// The store is unsound: nothing is written any more, and the process must end.
+    pub(crate) fn poison(&self, why: String) {
+        tracing::error!(why, "the writer stops");
+        self.poisoned.send_replace(Some(why));
+        self.changed();
+    }
+
+    /// Why the writer stopped, if it did.
+    pub fn poisoned(&self) -> Option<String> {
+        self.poisoned.borrow().clone()
+    }
+}

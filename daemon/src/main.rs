@@ -1,0 +1,45 @@
+//! `kgd`: serves one project. Everything but its flags is in the library.
+
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use clap::Parser;
+
+/// Keeps the knowledge graph of one folder current and answers agents over MCP on a Unix socket.
+#[derive(Debug, Parser)]
+#[command(name = "kgd", version)]
+struct Flags {
+    /// A project's name or its folder. When left out: `KG_PROJECT`, then the registered folder
+    /// around the current one, then the only or the default project.
+    #[arg(long, value_name = "NAME_OR_DIR")]
+    project: Option<String>,
+    /// End after so many minutes without a client and without work; 0 means never.
+    #[arg(long, value_name = "MINUTES", default_value_t = 0)]
+    idle_exit: u64,
+    /// Listen here instead of at the project's usual path. The directory must have mode 0700.
+    #[arg(long, value_name = "PATH")]
+    socket: Option<PathBuf>,
+    /// A setting for this run, such as `watch.poll=true`; may be given several times.
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    settings: Vec<String>,
+    /// What to log to standard error: error, warn, info, debug, or a filter such as `daemon=debug`.
+    #[arg(long, value_name = "LEVEL", default_value = "info")]
+    log_level: String,
+}
+
+fn main() -> ExitCode {
+    let flags = Flags::parse();
+    let options = daemon::Options {
+        project: flags.project,
+        idle_exit: Some(Duration::from_secs(flags.idle_exit.saturating_mul(60))),
+        socket: flags.socket,
+        settings: flags.settings,
+        log_level: Some(flags.log_level),
+    };
+    daemon::run(options).unwrap_or_else(|error| {
+        let _ = writeln!(std::io::stderr(), "kgd: {error:#}");
+        ExitCode::FAILURE
+    })
+}

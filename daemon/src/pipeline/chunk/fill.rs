@@ -1,0 +1,100 @@
+//! Fill: puts the units of one group of sections into chunks, greedily and in order.
+//!
+//! In: units. Out: a range of atoms for each chunk; where it overlaps the one before, by whole sentences.
+//! Invariants: the ranges without their overlaps follow one another and hold every atom; a chunk begins with
+//! a new atom after its overlap, so that filling always advances.
+//! Not here: what the units are (`outline.rs`).
+
+use std::ops::Range;
+
+use super::Budget;
+use super::outline::{Outline, Unit};
+
+/// The chunks of a group, as ranges of atoms.
+pub(super) fn fill(units: Vec<Unit>, outline: &Outline<'_>, budget: &Budget) -> Vec<Range<usize>> {
+    let start = units.first().map_or(0, |unit| unit.atoms.start);
+    let open = OpenChunk { start, fresh: start, end: start, n_tokens: 0, has_body: false };
+    let mut filling = Filling { outline, budget, chunks: Vec::new(), open };
+    units.iter().for_each(|unit| filling.place(unit));
+    filling.close();
+    filling.chunks
+}
+
+/// The chunk being filled: atoms `start..end`, of which those before `fresh` repeat the chunk before.
+#[derive(Debug)]
+struct OpenChunk {
+    start: usize,
+    fresh: usize,
+    end: usize,
+    n_tokens: usize,
+    /// True when it holds more than headings.
+    has_body: bool,
+}
+
+#[derive(Debug)]
+struct Filling<'a> {
+    outline: &'a Outline<'a>,
+    budget: &'a Budget,
+    chunks: Vec<Range<usize>>,
+    open: OpenChunk,
+}
+
+impl Filling<'_> {
+    /// Places a unit whole where it fits, else in a chunk of its own, else atom by atom. A heading never
+    /// stays behind alone: what follows it is rather cut.
+    fn place(&mut self, unit: &Unit) {
+        let n_together = self.open.n_tokens + unit.n_tokens;
+        let fits =
+            n_together <= self.budget.max || (!self.open.has_body && n_together <= unit.limit);
+        if fits {
+            self.take(unit.atoms.end, unit.n_tokens);
+        } else if unit.n_tokens <= unit.limit && self.open.has_body {
+            self.close();
+            self.overlap(unit.n_tokens);
+            self.take(unit.atoms.end, unit.n_tokens);
+        } else {
+            unit.atoms.clone().for_each(|atom| self.place_atom(atom));
+        }
+        self.open.has_body |= !unit.is_heading;
+    }
+
+    fn place_atom(&mut self, idx: usize) {
+        let n_tokens = self.outline.atom(idx).map_or(0, |atom| atom.n_tokens);
+        if self.open.n_tokens > 0 && self.open.n_tokens + n_tokens > self.budget.max {
+            self.close();
+            self.overlap(n_tokens);
+        }
+        self.take(idx + 1, n_tokens);
+    }
+
+    fn take(&mut self, end: usize, n_tokens: usize) {
+        self.open.end = end;
+        self.open.n_tokens += n_tokens;
+    }
+
+    /// Ends the open chunk, if it holds anything new, and opens an empty one behind it.
+    fn close(&mut self) {
+        let end = self.open.end;
+        if self.open.fresh < end {
+            self.chunks.push(self.open.start..end);
+        }
+        self.open = OpenChunk { start: end, fresh: end, end, n_tokens: 0, has_body: false };
+    }
+
+    /// Extends the empty open chunk backwards over whole sentences of the chunk before, as far as the setting
+    /// and the `n_coming` tokens that must fit after them allow; never over all of that chunk.
+    fn overlap(&mut self, n_coming: usize) {
+        let Some(last) = self.chunks.last().cloned() else { return };
+        let room = self.budget.overlap.min(self.budget.max.saturating_sub(n_coming));
+        let fresh = self.open.fresh;
+        for idx in (last.start + 1..last.end).rev() {
+            let Some(atom) = self.outline.atom(idx) else { return };
+            let n_tokens = self.open.n_tokens + atom.n_tokens;
+            if !atom.is_sentence || n_tokens > room || !self.outline.is_same_section(idx, fresh) {
+                return;
+            }
+            self.open.start = idx;
+            self.open.n_tokens = n_tokens;
+        }
+    }
+}

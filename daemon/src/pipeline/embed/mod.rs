@@ -1,0 +1,178 @@
+//! Embed: gives each window of a document its vector.
+//!
+//! In: a document with its chunks and windows. Out: the same with one vector a window.
+//! Invariants: one batch a document; the embedded text is the title, the last two headings and the window, so
+//! a renamed folder changes no vector.
+//! Not here: the model (`embedder/`), and where windows are cut (`pipeline/chunk`).
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use crate::belt::{DocFault, Stage};
+use crate::embedder::Embedder;
+use crate::pipeline::parcel::{EmbeddedDoc, MentionedDoc, RelatedDoc, UnitVector};
+
+/// Headings that are embedded with a window, counted from the innermost (S4 §5).
+const N_HEADINGS: usize = 2;
+
+/// The stage.
+pub struct EmbedStage {
+    embedder: Arc<dyn Embedder>,
+}
+
+impl EmbedStage {
+    /// A stage that asks `embedder` for vectors.
+    pub fn new(embedder: Arc<dyn Embedder>) -> Self {
+        EmbedStage { embedder }
+    }
+}
+
+impl Stage for EmbedStage {
+    const NAME: &'static str = "embed";
+    type In = RelatedDoc;
+    type Out = EmbeddedDoc;
+
+    fn run(&mut self, doc: RelatedDoc) -> Result<EmbeddedDoc, DocFault> {
+        let vectors = vectors_of(&doc.doc.doc, self.embedder.as_ref())?;
+        Ok(EmbeddedDoc { doc, vectors })
+    }
+}
+
+/// One batch for the document, dealt out again to its chunks.
+fn vectors_of(
+    doc: &MentionedDoc,
+    embedder: &dyn Embedder,
+) -> Result<Vec<Vec<UnitVector>>, DocFault> {
+    let (buffer, places) = embedded_texts(doc);
+    let texts: Vec<&str> =
+        places.into_iter().map(|place| buffer.get(place).unwrap_or("")).collect();
+    let vectors = embedder.embed(&texts);
+    if vectors.len() != texts.len() {
+        let reason = format!("embedder gave {} vectors for {} windows", vectors.len(), texts.len());
+        return Err(DocFault::transient(EmbedStage::NAME, reason));
+    }
+    let mut vectors = vectors.into_iter();
+    Ok(doc
+        .chunks
+        .iter()
+        .map(|chunk| vectors.by_ref().take(chunk.windows.len()).collect())
+        .collect())
+}
+
+/// The texts of all windows, one after the other in one buffer, and their places there.
+fn embedded_texts(doc: &MentionedDoc) -> (String, Vec<Range<usize>>) {
+    let (mut buffer, mut places) = (String::with_capacity(doc.doc.text.len() * 5 / 4), Vec::new());
+    for chunk in &doc.chunks {
+        let n_outer = chunk.headings.len().saturating_sub(N_HEADINGS);
+        for window in &chunk.windows {
+            let start = buffer.len();
+            let headings = chunk.headings.iter().skip(n_outer);
+            for line in std::iter::once(&doc.doc.title).chain(headings) {
+                buffer.push_str(line);
+                buffer.push('\n');
+            }
+            buffer.push_str(window.of(&doc.doc.text));
+            places.push(start..buffer.len());
+        }
+    }
+    (buffer, places)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+    use std::sync::Mutex;
+
+    use expect_test::expect;
+
+    use super::*;
+    use crate::pipeline::parcel::{Chunk, DocHead, DocMeta, LinkedDoc, NormalDoc};
+    use crate::terms::{ContentHash, RelPath, Span, SpanMap};
+
+    /// Writes down what it is asked; each vector holds the number of its text.
+    #[derive(Default)]
+    struct Listening {
+        batches: Mutex<Vec<Vec<String>>>,
+        loses_one: bool,
+    }
+
+    impl Embedder for Listening {
+        fn space(&self) -> &str {
+            "listening"
+        }
+        fn dimensions(&self) -> usize {
+            1
+        }
+        fn embed(&self, texts: &[&str]) -> Vec<UnitVector> {
+            let batch = texts.iter().map(ToString::to_string).collect();
+            self.batches.lock().expect("no test panics while it holds the lock").push(batch);
+            let n_vectors = texts.len() - usize::from(self.loses_one);
+            (0..n_vectors).map(|i| UnitVector([i as i8].into())).collect()
+        }
+    }
+
+    fn related() -> RelatedDoc {
+        let text = "Install\n\nFetch it. Build it.\n\nThe end.".to_string();
+        let hash = ContentHash::of(text.as_bytes());
+        let head = DocHead { path: RelPath::new("guide.md"), hash, n_bytes: 0, mtime_ms: 0 };
+        let chunk = |headings: &[&str], windows: &[(usize, usize)]| Chunk {
+            span: Span::new(windows[0].0, windows[windows.len() - 1].1),
+            headings: headings.iter().map(ToString::to_string).collect(),
+            n_tokens: 1,
+            windows: windows.iter().map(|&(start, end)| Span::new(start, end)).collect(),
+            hash,
+        };
+        let chunks =
+            vec![chunk(&["A", "B", "Install"], &[(0, 19), (19, 28)]), chunk(&[], &[(30, 38)])];
+        let doc = NormalDoc {
+            head,
+            title: "Guide".into(),
+            meta: DocMeta::default(),
+            language: "en".into(),
+            map: SpanMap::identity(text.len(), 0),
+            text,
+            line_starts: vec![0],
+            blocks: vec![],
+            inlines: vec![],
+            links: vec![],
+            redactions: BTreeMap::new(),
+            warnings: vec![],
+        };
+        let (sentences, stated, mentions, terms) = (vec![], vec![], vec![], vec![]);
+        let doc =
+            MentionedDoc { doc, chunks, sentences, stated, mentions, terms, gazetteer_version: 0 };
+        let doc = LinkedDoc { doc, names: vec![], mention_names: vec![], stated_names: vec![] };
+        RelatedDoc { doc, evidence: vec![] }
+    }
+
+    #[test]
+    fn windows_are_embedded_with_title_and_two_headings() {
+        let embedder = Arc::new(Listening::default());
+        let mut stage = EmbedStage::new(embedder.clone());
+        let embedded = stage.run(related()).expect("the embedder answers");
+        let batches = embedder.batches.lock().expect("nobody panicked").clone();
+        expect![[r#"
+            [
+                [
+                    "Guide\nB\nInstall\nInstall\n\nFetch it. ",
+                    "Guide\nB\nInstall\nBuild it.",
+                    "Guide\nThe end.",
+                ],
+            ]
+        "#]]
+        .assert_debug_eq(&batches);
+        let numbers: Vec<Vec<i8>> = embedded
+            .vectors
+            .iter()
+            .map(|chunk| chunk.iter().map(|vector| vector.0[0]).collect())
+            .collect();
+        assert_eq!(numbers, [vec![0, 1], vec![2]]);
+    }
+
+    #[test]
+    fn a_missing_vector_is_a_fault() {
+        let embedder = Arc::new(Listening { loses_one: true, ..Listening::default() });
+        let fault = EmbedStage::new(embedder).run(related()).expect_err("one vector is missing");
+        assert_eq!(fault.to_string(), "embed: embedder gave 2 vectors for 3 windows");
+    }
+}

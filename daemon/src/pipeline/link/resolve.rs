@@ -1,0 +1,259 @@
+//! Resolve: decides which entity a name denotes, given the facts of its block.
+//!
+//! In: a name's facts and those of the names that share a blocking key with it. Out: one [`Decision`].
+//! Invariants: the same facts give the same decision, in whatever order they came; a name is only ever linked to
+//! one of higher authority, so chains end; what an author stated as a note's title or alias is never merged away.
+//! Not here: gathering facts or storing decisions (`store/names.rs`).
+
+use config::settings::Link;
+
+use super::blocking::{MIN_EDIT_CHARS, MIN_JACCARD};
+use super::features::{
+    Features, digits_agree, edit_distance_is_one, jaccard, popularity, string_similarity,
+    type_agreement,
+};
+use crate::pipeline::parcel::StatedSource;
+use crate::terms::EntityType;
+
+/// What is known of one name over all documents.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NameFacts {
+    /// Row of the name; only a handle, never compared.
+    pub id: i64,
+    /// The norm.
+    pub norm: String,
+    /// The most frequent surface; ties go to the smaller.
+    pub surface: String,
+    /// The type most mentions give it.
+    pub entity_type: EntityType,
+    /// Documents that mention it.
+    pub n_docs: u32,
+    /// Notes that state it as their own name, by the strongest kind of statement any of them makes.
+    pub homes: Vec<i64>,
+    /// That kind of statement.
+    pub home_source: Option<StatedSource>,
+    /// False for names that may only be linked exactly.
+    pub is_fuzzy: bool,
+}
+
+impl NameFacts {
+    /// Higher authority first: stated names before mined ones, widely used before rare, then by norm.
+    /// The norm decides ties, never a row id: a rebuild must choose the same.
+    pub fn authority(&self) -> (u8, u32, &str) {
+        let stated = match self.home_source {
+            Some(source) if self.homes.len() == 1 => source as u8,
+            _ => u8::MAX,
+        };
+        (stated, u32::MAX - self.n_docs, &self.norm)
+    }
+
+    fn outranks(&self, other: &NameFacts) -> bool {
+        self.authority() < other.authority()
+    }
+}
+
+/// What a name denotes.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Decision {
+    /// The note that states it.
+    Home(i64),
+    /// Several notes state it: each mention must be decided by its own place.
+    Ambiguous(Vec<i64>),
+    /// Whatever another name denotes, by score.
+    Via {
+        /// That name's row.
+        name: i64,
+        /// The weighted sum of the features.
+        score: f32,
+    },
+    /// An entity of its own.
+    Own,
+}
+
+/// What Resolve asks of its surroundings.
+pub trait Surroundings {
+    /// Cosine of two names' vectors.
+    fn cosine(&self, a: &NameFacts, b: &NameFacts) -> f32;
+    /// Overlap of the titles and tags of the documents that mention the two.
+    fn context(&self, a: &NameFacts, b: &NameFacts) -> f32;
+    /// What a person decided about linking `a` to `b`, if anything: true accepts, false rejects.
+    fn verdict(&self, a: &NameFacts, b: &NameFacts) -> Option<bool>;
+}
+
+/// Decides one name. `candidates` are the names that share a key with it, in any order.
+pub fn decide(
+    name: &NameFacts,
+    candidates: &[NameFacts],
+    weights: &Link,
+    around: &dyn Surroundings,
+) -> Decision {
+    match name.homes.as_slice() {
+        [] => {}
+        [home] => return Decision::Home(*home),
+        homes => return Decision::Ambiguous(homes.to_vec()),
+    }
+    if !name.is_fuzzy {
+        return Decision::Own;
+    }
+    let mut best: Option<(f32, &NameFacts)> = None;
+    for candidate in candidates.iter().filter(|c| c.is_fuzzy && c.outranks(name)) {
+        let Some(score) = score_of(name, candidate, weights, around) else { continue };
+        let wins = best.is_none_or(|(top, holder)| {
+            score > top || (score == top && candidate.outranks(holder))
+        });
+        if score >= weights.tau2 && wins {
+            best = Some((score, candidate));
+        }
+    }
+    match best {
+        Some((score, candidate)) => Decision::Via { name: candidate.id, score },
+        None => Decision::Own,
+    }
+}
+
+/// The score of one candidate; `None` when the two are not compared at all. A person's verdict counts as 1 or as
+/// never.
+fn score_of(
+    name: &NameFacts,
+    candidate: &NameFacts,
+    weights: &Link,
+    around: &dyn Surroundings,
+) -> Option<f32> {
+    match around.verdict(name, candidate) {
+        Some(true) => return Some(1.0),
+        Some(false) => return None,
+        None => {}
+    }
+    if candidate.homes.len() > 1 || !digits_agree(&name.norm, &candidate.norm) {
+        return None;
+    }
+    let is_near = edit_is_tolerated(&name.norm, &candidate.norm)
+        || jaccard(&name.surface, &candidate.surface) >= MIN_JACCARD;
+    if !is_near && around.cosine(name, candidate) < weights.tau1 {
+        return None;
+    }
+    let without_context = features(name, candidate, around, 0.0).score(weights);
+    // The context costs a look at the documents: only where it can decide.
+    if without_context >= weights.tau2 || without_context + weights.context < weights.tau2 {
+        return Some(without_context);
+    }
+    Some(features(name, candidate, around, around.context(name, candidate)).score(weights))
+}
+
+/// All five features of a candidate, with the context already known.
+pub fn features(
+    name: &NameFacts,
+    candidate: &NameFacts,
+    around: &dyn Surroundings,
+    context: f32,
+) -> Features {
+    Features {
+        cosine: around.cosine(name, candidate).max(0.0),
+        string: string_similarity(&name.norm, &candidate.norm),
+        entity_type: type_agreement(name.entity_type, candidate.entity_type),
+        context,
+        popularity: popularity(candidate.n_docs),
+    }
+}
+
+fn edit_is_tolerated(a: &str, b: &str) -> bool {
+    a.chars().count().min(b.chars().count()) >= MIN_EDIT_CHARS && edit_distance_is_one(a, b)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::terms::norm_of;
+
+    struct Table {
+        cosine: f32,
+        context: f32,
+        verdict: Option<bool>,
+    }
+    impl Surroundings for Table {
+        fn cosine(&self, _: &NameFacts, _: &NameFacts) -> f32 {
+            self.cosine
+        }
+        fn context(&self, _: &NameFacts, _: &NameFacts) -> f32 {
+            self.context
+        }
+        fn verdict(&self, _: &NameFacts, _: &NameFacts) -> Option<bool> {
+            self.verdict
+        }
+    }
+
+    fn facts(id: i64, surface: &str, n_docs: u32, homes: &[i64]) -> NameFacts {
+        NameFacts {
+            id,
+            norm: norm_of(surface),
+            surface: surface.into(),
+            entity_type: EntityType::Service,
+            n_docs,
+            homes: homes.to_vec(),
+            home_source: (!homes.is_empty()).then_some(StatedSource::Title),
+            is_fuzzy: true,
+        }
+    }
+
+    fn decide_with(name: &NameFacts, candidates: &[NameFacts], table: Table) -> Decision {
+        decide(name, candidates, &Link::default(), &table)
+    }
+
+    const NEAR: Table = Table { cosine: 0.9, context: 0.0, verdict: None };
+
+    #[test]
+    fn a_stated_name_denotes_its_note() {
+        assert_eq!(decide_with(&facts(1, "Signing Service", 3, &[7]), &[], NEAR), Decision::Home(7));
+    }
+
+    #[test]
+    fn a_name_of_two_notes_waits_for_its_place() {
+        let name = facts(1, "Overview", 3, &[7, 9]);
+        assert_eq!(decide_with(&name, &[], NEAR), Decision::Ambiguous(vec![7, 9]));
+    }
+
+    #[test]
+    fn a_near_name_links_to_the_one_of_higher_authority() {
+        let (plural, home) = (facts(1, "Signing Services", 9, &[]), facts(2, "Signing Service", 1, &[7]));
+        assert!(matches!(decide_with(&plural, std::slice::from_ref(&home), NEAR),
+            Decision::Via { name: 2, score } if score >= 0.72));
+        assert_eq!(decide_with(&home, &[plural], NEAR), Decision::Home(7));
+    }
+
+    #[test]
+    fn numbers_that_differ_never_merge() {
+        let (a, b) = (facts(1, "Cluster node 11", 1, &[]), facts(2, "Cluster node 12", 5, &[]));
+        assert_eq!(decide_with(&a, &[b], NEAR), Decision::Own);
+    }
+
+    #[test]
+    fn context_decides_what_the_letters_leave_open() {
+        let (a, b) = (facts(1, "Key Service", 1, &[]), facts(2, "Key Management Service", 5, &[]));
+        let far = Table { cosine: 0.8, context: 0.0, verdict: None };
+        let same_place = Table { cosine: 0.8, context: 1.0, verdict: None };
+        assert_eq!(decide_with(&a, std::slice::from_ref(&b), far), Decision::Own);
+        assert!(matches!(decide_with(&a, &[b], same_place), Decision::Via { name: 2, .. }));
+    }
+
+    #[test]
+    fn a_persons_verdict_stands_above_the_score() {
+        let (a, b) = (facts(1, "Signing Services", 1, &[]), facts(2, "Signing Service", 5, &[]));
+        let rejected = Table { verdict: Some(false), ..NEAR };
+        assert_eq!(decide_with(&a, std::slice::from_ref(&b), rejected), Decision::Own);
+        let accepted = Table { cosine: 0.0, context: 0.0, verdict: Some(true) };
+        assert_eq!(decide_with(&a, &[b], accepted), Decision::Via { name: 2, score: 1.0 });
+    }
+
+    #[test]
+    fn the_order_of_candidates_does_not_matter() {
+        let name = facts(1, "Signing Servicez", 1, &[]);
+        let mut candidates = vec![
+            facts(2, "Signing Service", 4, &[]),
+            facts(3, "Signing Services", 4, &[]),
+            facts(4, "Signing  service", 4, &[]),
+        ];
+        let first = decide_with(&name, &candidates, NEAR);
+        candidates.reverse();
+        assert_eq!(decide_with(&name, &candidates, NEAR), first);
+    }
+}

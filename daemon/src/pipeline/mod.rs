@@ -1,0 +1,146 @@
+//! The write path on one screen: the stages in the order a document meets them, with the capacity of each queue.
+//!
+//! watch ► normalize ► chunk ► recognize ► link ► relate ► embed ► write
+
+pub mod chunk;
+pub mod embed;
+pub mod link;
+pub mod normalize;
+pub mod parcel;
+pub mod recognize;
+pub mod relate;
+pub mod watch;
+pub mod write;
+
+use std::sync::Arc;
+
+use arc_swap::ArcSwap;
+use config::Settings;
+
+use crate::belt::{Gauge, Inlet, Lanes, Stage, StationArgs, lanes};
+use crate::embedder::{Embedder, WordPiece};
+use parcel::{ChunkedDoc, EmbeddedDoc, LinkedDoc, MentionedDoc, NormalDoc, RelatedDoc, SourceDoc};
+use recognize::Gazetteer;
+
+/// Documents that may wait in front of a stage: (interactive, bulk). Small, because a parcel may hold megabytes;
+/// enough that a stage never idles while the one before it works.
+const QUEUE: (usize, usize) = (64, 8);
+
+/// Documents that may wait in front of the writer, which takes them in batches.
+const WRITE_QUEUE: (usize, usize) = (64, 64);
+
+/// Every queue of the belt, first to last.
+pub struct Queues {
+    /// In front of normalize; the watcher sends here.
+    pub source: Queue<SourceDoc>,
+    /// In front of chunk.
+    pub normal: Queue<NormalDoc>,
+    /// In front of recognize.
+    pub chunked: Queue<ChunkedDoc>,
+    /// In front of link.
+    pub mentioned: Queue<MentionedDoc>,
+    /// In front of relate.
+    pub linked: Queue<LinkedDoc>,
+    /// In front of embed.
+    pub related: Queue<RelatedDoc>,
+    /// In front of the writer.
+    pub embedded: Queue<EmbeddedDoc>,
+}
+
+/// One queue: where items are put, where they are taken, how many wait.
+pub struct Queue<T> {
+    /// Senders; dropped to drain.
+    pub lanes: Lanes<T>,
+    /// Receivers, lent to the station that runs now.
+    pub inlet: Arc<Inlet<T>>,
+    /// Depth.
+    pub gauge: Gauge,
+}
+
+impl<T: Send + 'static> Queue<T> {
+    fn new(stage: &'static str, (interactive, bulk): (usize, usize)) -> Self {
+        let (lanes, inlet, gauge) = lanes(stage, interactive, bulk);
+        Queue { lanes, inlet, gauge }
+    }
+}
+
+impl Queues {
+    /// Makes every queue, empty.
+    pub fn new() -> Self {
+        Queues {
+            source: Queue::new(normalize::Normalizer::NAME, QUEUE),
+            normal: Queue::new(chunk::Chunker::NAME, QUEUE),
+            chunked: Queue::new(recognize::RecognizeStage::NAME, QUEUE),
+            mentioned: Queue::new(link::LinkStage::NAME, QUEUE),
+            linked: Queue::new(relate::RelateStage::NAME, QUEUE),
+            related: Queue::new(embed::EmbedStage::NAME, QUEUE),
+            embedded: Queue::new("write", WRITE_QUEUE),
+        }
+    }
+}
+
+impl Default for Queues {
+    fn default() -> Self {
+        Queues::new()
+    }
+}
+
+/// What the stages are made from.
+#[derive(Clone)]
+pub struct Tools {
+    /// The project's settings.
+    pub settings: Settings,
+    /// The tokenizer that counts and cuts.
+    pub tokens: Arc<WordPiece>,
+    /// The model that embeds.
+    pub embedder: Arc<dyn Embedder>,
+    /// The names known now.
+    pub gazetteer: Arc<ArcSwap<Gazetteer>>,
+}
+
+/// How each station is started, first to last.
+pub struct Stations {
+    /// normalize
+    pub normalize: StationArgs<normalize::Normalizer>,
+    /// chunk
+    pub chunk: StationArgs<chunk::Chunker>,
+    /// recognize
+    pub recognize: StationArgs<recognize::RecognizeStage>,
+    /// link
+    pub link: StationArgs<link::LinkStage>,
+    /// relate
+    pub relate: StationArgs<relate::RelateStage>,
+    /// embed
+    pub embed: StationArgs<embed::EmbedStage>,
+}
+
+fn station<S: Stage>(
+    from: &Queue<S::In>,
+    to: &Queue<S::Out>,
+    recipe: impl Fn() -> S + Send + Sync + 'static,
+) -> StationArgs<S> {
+    StationArgs { recipe: Arc::new(recipe), inlet: from.inlet.clone(), outlet: to.lanes.clone() }
+}
+
+impl Stations {
+    /// Joins the stages by the queues.
+    pub fn new(queues: &Queues, tools: &Tools) -> Self {
+        let (t1, t2, t3, t4) = (tools.clone(), tools.clone(), tools.clone(), tools.clone());
+        Stations {
+            normalize: station(&queues.source, &queues.normal, move || {
+                normalize::Normalizer::new(&t1.settings.watch)
+            }),
+            chunk: station(&queues.normal, &queues.chunked, move || {
+                chunk::Chunker::new(&t2.settings.chunk, &t2.settings.embed, t2.tokens.clone())
+            }),
+            recognize: station(&queues.chunked, &queues.mentioned, move || {
+                recognize::RecognizeStage::new(&t3.settings.recognize, t3.gazetteer.clone())
+            }),
+            link: station(&queues.mentioned, &queues.linked, || link::LinkStage),
+            relate: station(&queues.linked, &queues.related, || relate::RelateStage::default()),
+            embed: station(&queues.related, &queues.embedded, move || {
+                embed::EmbedStage::new(t4.embedder.clone())
+            }),
+        }
+    }
+}

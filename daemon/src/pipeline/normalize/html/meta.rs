@@ -1,0 +1,143 @@
+//! Meta: what a page says about itself.
+//!
+//! In: a tree. Out: the page's title and a [`DocMeta`]. Invariant: values are bounded in length and number.
+//! Not here: the title where none is stated (the caller's).
+
+use html5ever::ns;
+use serde_json::Value;
+
+use super::super::format::Parsed;
+use super::tree::{Element, NodeId, Tree};
+use crate::pipeline::parcel::{BlockKind, DocMeta};
+
+/// Longest title, description or other value, in bytes.
+const MAX_VALUE_BYTES: usize = 1_000;
+/// Most keywords taken.
+const MAX_TAGS: usize = 50;
+/// Between the name of a page and the name of its site.
+const TITLE_SEPARATORS: &[&str] = &[" | ", " - ", " – ", " — ", " · ", " :: ", " » ", " • "];
+/// Names of dates in `<meta>`, best first.
+const DATES: &[&str] = &[
+    "article:published_time",
+    "datepublished",
+    "date",
+    "dc.date",
+    "dcterms.date",
+    "dc.date.issued",
+    "dcterms.created",
+    "pubdate",
+    "article:modified_time",
+];
+
+/// Reads the head of a page into `parsed`; `time` is the first `<time>` of the content.
+pub(super) fn read_head(tree: &Tree, source: &str, time: Option<String>, parsed: &mut Parsed) {
+    let mut head = Head::default();
+    // Heads are found early; a page without one is not searched to its end.
+    for id in tree.walk(NodeId::ROOT) {
+        let Some(element) = tree.element(id) else { continue };
+        match &*element.name.local {
+            "html" => head.language = element.attr("lang").and_then(value_of),
+            "title" if element.name.ns == ns!(html) && head.title.is_none() => {
+                let title = tree.text_of(id, source, MAX_VALUE_BYTES);
+                head.title = value_of(&title);
+            }
+            "meta" => head.read_meta(element),
+            "link" if head.canonical.is_none() => head.canonical = canonical_of(element),
+            _ => {}
+        }
+    }
+    let first_heading = parsed.blocks.iter().find(|block| block.kind == BlockKind::Heading(1));
+    let first_heading = first_heading.map(|block| block.span.of(&parsed.text));
+    parsed.title = head.title.take().map(|title| without_site(title, first_heading));
+    parsed.meta = head.into_meta(time, parsed.title.is_some());
+}
+
+#[derive(Default)]
+struct Head {
+    title: Option<String>,
+    language: Option<String>,
+    canonical: Option<String>,
+    description: Option<String>,
+    author: Option<String>,
+    keywords: Option<String>,
+    /// Rank in [`DATES`] and value.
+    date: Option<(usize, String)>,
+}
+
+impl Head {
+    fn read_meta(&mut self, element: &Element) {
+        let name = ["name", "property", "itemprop"].iter().find_map(|attr| element.attr(attr));
+        let (Some(name), Some(value)) = (name, element.attr("content").and_then(value_of)) else {
+            return;
+        };
+        let name = name.trim().to_ascii_lowercase();
+        match &*name {
+            "description" => self.description = Some(value),
+            "og:description" if self.description.is_none() => self.description = Some(value),
+            "author" | "article:author" | "dc.creator" => {
+                self.author.get_or_insert(value);
+            }
+            "keywords" | "news_keywords" => {
+                self.keywords.get_or_insert(value);
+            }
+            "og:url" => {
+                self.canonical.get_or_insert(value);
+            }
+            _ => {
+                let rank = DATES.iter().position(|date| *date == name);
+                let best = self.date.as_ref().map_or(DATES.len(), |(rank, _)| *rank);
+                if let Some(rank) = rank.filter(|rank| *rank < best) {
+                    self.date = Some((rank, value));
+                }
+            }
+        }
+    }
+
+    fn into_meta(self, time: Option<String>, has_stated_title: bool) -> DocMeta {
+        let mut meta =
+            DocMeta { has_stated_title, source_url: self.canonical, ..DocMeta::default() };
+        meta.date = self.date.map(|(_, date)| date).or_else(|| time.as_deref().and_then(value_of));
+        for tag in self.keywords.iter().flat_map(|keywords| keywords.split([',', ';'])) {
+            let tag = tag.trim().trim_start_matches('#');
+            let is_new = !tag.is_empty() && !meta.tags.iter().any(|old| old == tag);
+            if is_new && meta.tags.len() < MAX_TAGS {
+                meta.tags.push(tag.to_string());
+            }
+        }
+        let extra =
+            [("author", self.author), ("description", self.description), ("lang", self.language)];
+        for (name, value) in extra {
+            if let Some(value) = value {
+                meta.extra.insert(name.to_string(), Value::String(value));
+            }
+        }
+        meta
+    }
+}
+
+/// A value without white space around it; none if it is empty or too long.
+fn value_of(written: &str) -> Option<String> {
+    let value = written.trim();
+    (!value.is_empty() && value.len() <= MAX_VALUE_BYTES).then(|| value.to_string())
+}
+
+fn canonical_of(element: &Element) -> Option<String> {
+    let rel = element.attr("rel")?;
+    let is_canonical =
+        rel.split_ascii_whitespace().any(|word| word.eq_ignore_ascii_case("canonical"));
+    let href = element.attr("href").and_then(value_of)?;
+    (is_canonical && href.contains("://")).then_some(href)
+}
+
+/// Takes the name of the site off a title, where the first heading shows what the page itself is called.
+fn without_site(title: String, heading: Option<&str>) -> String {
+    let Some(heading) = heading else { return title };
+    let is_heading = |part: &&str| part.trim().to_lowercase() == heading.trim().to_lowercase();
+    let parts = TITLE_SEPARATORS
+        .iter()
+        .flat_map(|separator| title.match_indices(separator).map(|(at, _)| &title[..at]));
+    match parts.into_iter().find(is_heading) {
+        Some(part) => part.trim().to_string(),
+        None => title,
+    }
+}

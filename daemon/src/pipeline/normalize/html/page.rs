@@ -1,0 +1,225 @@
+//! Page: how much text, and how much of it linked, every element of a page holds.
+//!
+//! In: a tree. Out: its visible elements in document order, measured.
+//! Invariants: an element stands before what it holds; two elements are nested or apart. Hidden elements are
+//! left out. Text is counted in bytes that are not white space.
+//! Not here: what follows from the numbers (`article.rs`).
+
+use std::ops::{Range, Sub};
+
+use super::hints::{Hint, hint_of, is_hidden, may_be_boilerplate};
+use super::kind::Kind;
+use super::tree::{Data, NodeId, Tree};
+
+/// What an element holds.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Amount {
+    /// Text, bytes.
+    pub(super) text: usize,
+    /// Text inside links, bytes.
+    pub(super) linked: usize,
+    pub(super) n_links: usize,
+    /// Top headings.
+    pub(super) n_h1: usize,
+}
+
+impl Amount {
+    /// Text outside links, bytes.
+    pub(super) fn own(self) -> usize {
+        self.text.saturating_sub(self.linked)
+    }
+
+    /// True when at least this share of the text, in percent, is linked.
+    pub(super) fn is_linked(self, percent: usize) -> bool {
+        self.text > 0 && self.linked * 100 >= self.text * percent
+    }
+
+    /// The sum of both.
+    pub(super) fn plus(self, other: Amount) -> Amount {
+        Amount {
+            text: self.text + other.text,
+            linked: self.linked + other.linked,
+            n_links: self.n_links + other.n_links,
+            n_h1: self.n_h1 + other.n_h1,
+        }
+    }
+}
+
+impl Sub for Amount {
+    type Output = Amount;
+
+    fn sub(self, other: Amount) -> Amount {
+        Amount {
+            text: self.text.saturating_sub(other.text),
+            linked: self.linked.saturating_sub(other.linked),
+            n_links: self.n_links.saturating_sub(other.n_links),
+            n_h1: self.n_h1.saturating_sub(other.n_h1),
+        }
+    }
+}
+
+/// A visible element.
+#[derive(Debug)]
+pub(super) struct Part {
+    pub(super) node: NodeId,
+    pub(super) kind: Kind,
+    pub(super) hint: Hint,
+    /// True for `<main>` and `role=main`.
+    pub(super) is_main: bool,
+    /// Index past the last element inside.
+    pub(super) end: usize,
+    /// What it holds, with all that is inside.
+    pub(super) amount: Amount,
+}
+
+impl Part {
+    fn new(node: NodeId, kind: Kind, hint: Hint) -> Self {
+        Part { node, kind, hint, is_main: false, end: 0, amount: Amount::default() }
+    }
+}
+
+/// Where measuring stands.
+#[derive(Default)]
+struct Walk {
+    /// Open elements, outermost first, as indexes of parts whose amount is still the sum before them.
+    open: Vec<usize>,
+    /// All that was read so far.
+    sum: Amount,
+    n_open_links: usize,
+}
+
+/// A measured page.
+#[derive(Debug)]
+pub(super) struct Page {
+    /// Visible elements in document order; the first holds all others.
+    pub(super) parts: Vec<Part>,
+    /// Elements that are hidden.
+    pub(super) hidden: Vec<NodeId>,
+    /// Elements left out, outermost ones only, by rising index, each with the sum of this and all before it.
+    dropped: Vec<(usize, Amount)>,
+}
+
+impl Page {
+    /// Measures all that is visible in a tree.
+    pub(super) fn measure(tree: &Tree, source: &str) -> Page {
+        let mut page = Page { parts: Vec::new(), hidden: Vec::new(), dropped: Vec::new() };
+        page.parts.push(Part::new(NodeId::ROOT, Kind::Block, Hint::None));
+        let mut walk = Walk { open: vec![0], ..Walk::default() };
+        let mut next = tree.first_child(NodeId::ROOT);
+        while let Some(here) = next {
+            next = page.visit(tree, source, here, &mut walk);
+            let mut at = here;
+            while next.is_none() && at != NodeId::ROOT {
+                next = tree.next_sibling(at);
+                if next.is_none() {
+                    let Some(parent) = tree.parent(at) else { break };
+                    at = parent;
+                    page.close(&mut walk);
+                }
+            }
+        }
+        while !walk.open.is_empty() {
+            page.close(&mut walk);
+        }
+        page
+    }
+
+    /// Measures one node; gives its first child, if it is to be measured too.
+    fn visit(
+        &mut self,
+        tree: &Tree,
+        source: &str,
+        here: NodeId,
+        walk: &mut Walk,
+    ) -> Option<NodeId> {
+        let element = match tree.data(here) {
+            Data::Other => return None,
+            Data::Text(text) => {
+                let bytes = text.of(source).bytes();
+                let n_bytes = bytes.filter(|byte| !byte.is_ascii_whitespace()).count();
+                walk.sum.text += n_bytes;
+                walk.sum.linked += if walk.n_open_links > 0 { n_bytes } else { 0 };
+                return None;
+            }
+            Data::Element(element) => element,
+        };
+        let kind = element.kind;
+        if kind == Kind::Hidden || is_hidden(element) {
+            self.hidden.push(here);
+            return None;
+        }
+        let hint = if may_be_boilerplate(kind) { hint_of(element) } else { Hint::None };
+        let is_main = kind == Kind::Main || kind.is_block() && element.attr("role") == Some("main");
+        walk.open.push(self.parts.len());
+        self.parts.push(Part { is_main, amount: walk.sum, ..Part::new(here, kind, hint) });
+        walk.n_open_links += usize::from(kind == Kind::Link);
+        walk.sum.n_links += usize::from(kind == Kind::Link);
+        walk.sum.n_h1 += usize::from(kind == Kind::Heading(1));
+        let first = tree.first_child(here);
+        if first.is_none() {
+            self.close(walk);
+        }
+        first
+    }
+
+    /// Ends the innermost open element.
+    fn close(&mut self, walk: &mut Walk) {
+        let n_parts = self.parts.len();
+        let Some(part) = walk.open.pop().and_then(|index| self.parts.get_mut(index)) else {
+            return;
+        };
+        part.end = n_parts;
+        part.amount = walk.sum - part.amount;
+        walk.n_open_links -= usize::from(part.kind == Kind::Link);
+    }
+
+    /// The elements inside an element.
+    pub(super) fn inside(&self, index: usize) -> Range<usize> {
+        index + 1..self.parts[index].end
+    }
+
+    /// The elements right below an element.
+    pub(super) fn children(&self, index: usize) -> impl DoubleEndedIterator<Item = usize> {
+        let mut children = Vec::new();
+        let mut at = index + 1;
+        while at < self.parts[index].end {
+            children.push(at);
+            at = self.parts[at].end;
+        }
+        children.into_iter()
+    }
+
+    /// Leaves elements out, which are given by rising index and lie apart from each other.
+    pub(super) fn set_dropped(&mut self, indexes: impl IntoIterator<Item = usize>) {
+        self.dropped.clear();
+        let mut sum = Amount::default();
+        for index in indexes {
+            sum = sum.plus(self.parts[index].amount);
+            self.dropped.push((index, sum));
+        }
+    }
+
+    /// The elements left out.
+    pub(super) fn dropped(&self) -> impl Iterator<Item = usize> {
+        self.dropped.iter().map(|(index, _)| *index)
+    }
+
+    /// True when an element, or one that holds it, is left out.
+    pub(super) fn is_dropped(&self, index: usize) -> bool {
+        let after = self.dropped.partition_point(|(start, _)| *start <= index);
+        after.checked_sub(1).is_some_and(|last| index < self.parts[self.dropped[last].0].end)
+    }
+
+    /// What an element holds without what is left out.
+    pub(super) fn kept(&self, index: usize) -> Amount {
+        if self.is_dropped(index) {
+            return Amount::default();
+        }
+        let sum_before = |end: usize| {
+            let n_before = self.dropped.partition_point(|(start, _)| *start < end);
+            n_before.checked_sub(1).map_or(Amount::default(), |last| self.dropped[last].1)
+        };
+        let part = &self.parts[index];
+        part.amount - (sum_before(part.end) - sum_before(index))
+    }
+}

@@ -1,0 +1,76 @@
+//! What stands in the source as text but is not shown: Obsidian comments, callout markers, heading
+//! attributes.
+//!
+//! Invariant: at any time one stretch is hidden, at or after the current place; the walk moves forward
+//! only.
+
+use std::ops::Range;
+use std::sync::LazyLock;
+
+use memchr::memmem;
+
+use super::Walk;
+
+/// Opens and closes an Obsidian comment.
+const COMMENT: &str = "%%";
+/// Finds it; a searcher of its own would be built for every piece of text.
+static COMMENT_FINDER: LazyLock<memmem::Finder<'static>> =
+    LazyLock::new(|| memmem::Finder::new(COMMENT));
+
+/// False when no comment can be in the text, so that no piece of it needs to be searched.
+pub(super) fn may_have_comments(text: &str) -> bool {
+    COMMENT_FINDER.find(text.as_bytes()).is_some()
+}
+
+impl Walk<'_> {
+    /// True when a piece begins in the hidden stretch.
+    pub(super) fn is_hidden(&self, range: &Range<usize>) -> bool {
+        self.hidden.contains(&range.start)
+    }
+
+    /// Hides the comment that opens in `range`, if one does and closes. A `%%` alone on its line opens one
+    /// that may span blocks; any other must close in its own block.
+    pub(super) fn find_comment(&mut self, range: Range<usize>) {
+        let bytes = self.source.as_bytes();
+        let next = |from: usize, to: usize| {
+            let found = COMMENT_FINDER.find(bytes.get(from..to).unwrap_or(&[]));
+            found.map(|place| from + place)
+        };
+        let Some(open) = next(range.start, range.end) else { return };
+        let is_alone = is_alone_on_line(self.source, open);
+        let limit = if is_alone { bytes.len() } else { self.block_end };
+        if let Some(close) = next(open + COMMENT.len(), limit) {
+            self.hidden = open..close + COMMENT.len();
+        }
+    }
+
+    /// Hides the `{#id}` that some dialects write behind a heading.
+    pub(super) fn hide_heading_attributes(&mut self, range: &Range<usize>) {
+        let line = self.source.get(range.clone()).unwrap_or("");
+        let line = line.lines().next().unwrap_or("").trim_end_matches(['#', ' ', '\t']);
+        if let Some(open) = line.rfind("{#").filter(|_| line.ends_with('}')) {
+            self.hidden = range.start + open..range.start + line.len();
+        }
+    }
+
+    /// Hides the `[!kind]` of a callout and notes where its title ends.
+    pub(super) fn hide_callout_marker(&mut self, range: &Range<usize>) {
+        let quote = self.source.get(range.clone()).unwrap_or("");
+        let line = quote.split('\n').next().unwrap_or("");
+        let Some(marked) = line.strip_prefix('>').map(str::trim_start) else { return };
+        let Some(close) = marked.find(']').filter(|_| marked.starts_with("[!")) else { return };
+        let after = marked.get(close + 1..).unwrap_or("");
+        let n_fold = usize::from(after.starts_with(['+', '-']));
+        let start = range.start + line.len() - marked.len();
+        self.hidden = start..start + close + 1 + n_fold;
+        // The parser trims the white space before a line end into the break.
+        self.callout_title_end = Some(range.start + line.trim_end().len());
+    }
+}
+
+fn is_alone_on_line(text: &str, place: usize) -> bool {
+    let bytes = text.as_bytes();
+    let before = bytes.iter().take(place).rev().take_while(|byte| **byte != b'\n');
+    let after = bytes.iter().skip(place + COMMENT.len()).take_while(|byte| **byte != b'\n');
+    before.chain(after).all(u8::is_ascii_whitespace)
+}

@@ -1,0 +1,74 @@
+//! Private keys written out: PEM blocks and PuTTY key files, whole or cut off.
+
+use std::ops::Range;
+
+use memchr::memmem;
+
+use super::shape::{BASE64, is_in};
+
+/// Longest private key replaced as a whole, bytes: a 16,384-bit RSA key in PEM has 13 kB.
+const MAX_KEY_BYTES: usize = 16 * 1024;
+
+/// A PEM block whose label says that it is private, with its `END` line if that is there.
+pub(super) fn pem_key(text: &str, literal: Range<usize>) -> Option<Range<usize>> {
+    let window = window(text, literal.start);
+    let label_end =
+        literal.len() + memmem::find(window.get(literal.len()..)?.as_bytes(), b"-----")?;
+    let label = window.get(literal.len()..label_end)?;
+    if !(label.ends_with("PRIVATE KEY") || label == "PGP PRIVATE KEY BLOCK") || label.len() > 40 {
+        return None;
+    }
+    let body = label_end + 5;
+    let end_line = format!("-----END {label}-----");
+    let end = match memmem::find(window.get(body..)?.as_bytes(), end_line.as_bytes()) {
+        Some(place) => body + place + end_line.len(),
+        None => body + n_key_bytes(window.get(body..)?)?,
+    };
+    Some(literal.start..literal.start + end)
+}
+
+/// A PuTTY key file up to the line that authenticates it.
+pub(super) fn putty_key(text: &str, literal: Range<usize>) -> Option<Range<usize>> {
+    let window = window(text, literal.start);
+    let end = match memmem::find(window.as_bytes(), b"Private-MAC:") {
+        Some(place) => {
+            let rest = window.get(place..)?;
+            place + rest.find('\n').unwrap_or(rest.len())
+        }
+        None => literal.len() + n_key_bytes(window.get(literal.len()..)?)?,
+    };
+    Some(literal.start..literal.start + end)
+}
+
+/// The text from `start` on, at most as long as a key can be.
+fn window(text: &str, start: usize) -> &str {
+    let mut end = text.len().min(start + MAX_KEY_BYTES);
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    text.get(start..end).unwrap_or("")
+}
+
+/// How far lines look like a key that was cut off: base64, `Name: value` headers, blank lines. `None` when
+/// no line does: then somebody only writes about keys.
+fn n_key_bytes(text: &str) -> Option<usize> {
+    let (mut at, mut end) = (0, None);
+    for (index, line) in text.split_inclusive('\n').enumerate() {
+        let bare = line.trim_start_matches([' ', '\t', '>', '#', '*', '|']).trim_ascii_end();
+        let bare = bare.trim_end_matches(['\\', '"', '\'', ',']);
+        let is_key =
+            bare.len() >= 16 && bare.bytes().all(|byte| is_in(&BASE64, byte) || byte == b'\\');
+        let is_short_end =
+            end.is_some() && !bare.is_empty() && bare.bytes().all(|byte| is_in(&BASE64, byte));
+        let is_header = bare.split_once(": ").is_some_and(|(name, _)| {
+            name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
+        });
+        if is_key || is_short_end {
+            end = Some(at + line.trim_ascii_end().len());
+        } else if !(bare.is_empty() || is_header || index == 0) {
+            break;
+        }
+        at += line.len();
+    }
+    end
+}

@@ -1,0 +1,382 @@
+//! What rides on the belt, in order: each type wraps the one before and adds what its stage learned.
+//!
+//! ```text
+//! SourceDoc ► NormalDoc ► ChunkedDoc ► MentionedDoc ► LinkedDoc ► RelatedDoc ► EmbeddedDoc
+//! ```
+//! Deletions and faults ride beside documents as [`Item`](crate::belt::Item)s, so the writer sees one stream.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::terms::{
+    Confidence, ContentHash, EntityType, Norm, NormKey, Raw, RelPath, Span, SpanMap,
+};
+
+/// A file as read from disk.
+#[derive(Debug, Clone)]
+pub struct SourceDoc {
+    /// Where it lies in the project.
+    pub path: RelPath,
+    /// All of its bytes, at most the size limit.
+    pub bytes: Arc<[u8]>,
+    /// Hash of the bytes.
+    pub hash: ContentHash,
+    /// Modification time, milliseconds since 1970.
+    pub mtime_ms: i64,
+}
+
+/// What is known of a document beside its text.
+#[derive(Debug, Clone)]
+pub struct DocHead {
+    /// Where it lies in the project.
+    pub path: RelPath,
+    /// Hash of the file's bytes.
+    pub hash: ContentHash,
+    /// Size of the file in bytes.
+    pub n_bytes: u64,
+    /// Modification time, milliseconds since 1970.
+    pub mtime_ms: i64,
+}
+
+/// The outcome of normalization: text, structure, and the way back to the file. Secrets are already removed.
+#[derive(Debug, Clone)]
+pub struct NormalDoc {
+    /// Path, hash and times.
+    pub head: DocHead,
+    /// The name a reader would call the document by: frontmatter title, else (for HTML) the page's title, else
+    /// the first heading of level 1 for `.txt` and HTML, else the file name without extension.
+    pub title: String,
+    /// What the document says about itself.
+    pub meta: DocMeta,
+    /// ISO 639-1 code of the main language; empty when there is too little text to tell.
+    pub language: String,
+    /// The normalized text: blocks separated by `\n\n`, list items and table rows of one block by `\n`, no
+    /// markup, no frontmatter, no boilerplate.
+    pub text: String,
+    /// From `text` back to the bytes of the file.
+    pub map: SpanMap,
+    /// Byte offset in the file at which each line starts; the first is 0.
+    pub line_starts: Vec<u32>,
+    /// The outline, in order of place. Blocks do not overlap; together they cover `text` but for separators.
+    pub blocks: Vec<Block>,
+    /// Inline marks inside blocks, in order of place.
+    pub inlines: Vec<Inline>,
+    /// Links as written, in order of place.
+    pub links: Vec<Link>,
+    /// Secrets removed: kind and number of each, never the value.
+    pub redactions: BTreeMap<&'static str, u32>,
+    /// Trouble that did not stop the document (frontmatter that is not YAML, bytes that are not text).
+    pub warnings: Vec<String>,
+}
+
+/// Metadata a document states about itself.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct DocMeta {
+    /// True when the title was stated (frontmatter, `<title>`), false when it came from the file name.
+    pub has_stated_title: bool,
+    /// Other names of the document's entity: frontmatter `aliases`, and the first heading where it differs.
+    pub aliases: Vec<String>,
+    /// Frontmatter `tags` and `#tag`s outside code, without `#`, in order, no repeats.
+    pub tags: Vec<String>,
+    /// Frontmatter `type`, as written.
+    pub doc_type: Option<String>,
+    /// Frontmatter `date` (or `created`), as written.
+    pub date: Option<String>,
+    /// Frontmatter `source_url`, or `<link rel=canonical>`.
+    pub source_url: Option<String>,
+    /// Frontmatter `security`.
+    pub security: Option<String>,
+    /// Everything else in the frontmatter, as JSON values.
+    pub extra: BTreeMap<String, serde_json::Value>,
+}
+
+/// One piece of the outline.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Block {
+    /// What it is.
+    pub kind: BlockKind,
+    /// Its place in the normalized text, separators left out.
+    pub span: Span<Norm>,
+    /// Index in `blocks` of the heading it stands under (for a heading: of the heading above it).
+    pub section: Option<u32>,
+}
+
+/// The kinds of block.
+#[derive(Debug, Clone, PartialEq)]
+pub enum BlockKind {
+    /// Level 1 to 6.
+    Heading(u8),
+    /// Running text.
+    Paragraph,
+    /// One item of a list, without the items nested in it.
+    ListItem {
+        /// Which list of the document, counted from 0: siblings share it.
+        list: u32,
+        /// Nesting depth from 0.
+        depth: u8,
+        /// The item's number in an ordered list.
+        ordinal: Option<u32>,
+    },
+    /// One row of a table, cells separated by ` | `.
+    TableRow {
+        /// Which table of the document, counted from 0.
+        table: u32,
+        /// True for the header row.
+        is_header: bool,
+    },
+    /// A fenced or indented code block, or `<pre>`; lines kept.
+    Code {
+        /// The info string's first word, lowercase; empty when none.
+        language: String,
+    },
+    /// A quotation or callout.
+    Quote,
+}
+
+/// An inline mark.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Inline {
+    /// What it is.
+    pub kind: InlineKind,
+    /// The marked text.
+    pub span: Span<Norm>,
+}
+
+/// The kinds of inline mark.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum InlineKind {
+    /// Strong emphasis.
+    Bold,
+    /// A code span.
+    Code,
+}
+
+/// A link as written.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Link {
+    /// How it was written.
+    pub kind: LinkKind,
+    /// The target without heading, alias or query: a note name, a path, or a URL; percent-decoded if a path.
+    pub target: String,
+    /// What follows `#` in the target, if anything.
+    pub fragment: Option<String>,
+    /// The visible text; empty span for an embed.
+    pub span: Span<Norm>,
+}
+
+/// The kinds of link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LinkKind {
+    /// `[[Target]]`, `[[Target|text]]`.
+    Wiki,
+    /// `![[Target]]` or an image.
+    Embed,
+    /// `[text](path)` or `<a href="path">` that leads into the project.
+    Path,
+    /// Any target with a scheme.
+    Url,
+}
+
+/// A document cut for retrieval.
+#[derive(Debug, Clone)]
+pub struct ChunkedDoc {
+    /// What came before.
+    pub doc: NormalDoc,
+    /// In order of place; they may overlap by whole sentences.
+    pub chunks: Vec<Chunk>,
+}
+
+/// A span of a document sized for retrieval.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Chunk {
+    /// Place in the normalized text.
+    pub span: Span<Norm>,
+    /// The headings it stands under, outermost first, as text (the prelude shows the last two).
+    pub headings: Vec<String>,
+    /// Length in tokens of the built-in WordPiece tokenizer.
+    pub n_tokens: u32,
+    /// Embedding windows inside the chunk, in order; at least one.
+    pub windows: Vec<Span<Norm>>,
+    /// Hash of title, headings and text: equal hash means equal rows and vectors.
+    pub hash: ContentHash,
+}
+
+/// A document with the names found in it.
+#[derive(Debug, Clone)]
+pub struct MentionedDoc {
+    /// What came before.
+    pub doc: NormalDoc,
+    /// From the chunk stage.
+    pub chunks: Vec<Chunk>,
+    /// Sentences of paragraphs, list items, quotes and headings, in order.
+    pub sentences: Vec<Span<Norm>>,
+    /// Names the document states for its own entity.
+    pub stated: Vec<StatedName>,
+    /// In order of place, never overlapping.
+    pub mentions: Vec<Mention>,
+    /// Candidate gazetteer terms of this document alone, at most one entry a norm, ordered by norm.
+    pub terms: Vec<MinedTerm>,
+    /// Which gazetteer was used, so that the writer can tell whether it has changed since.
+    pub gazetteer_version: u64,
+}
+
+/// A name that a document states for the entity it is the home of.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StatedName {
+    /// As written.
+    pub surface: String,
+    /// Where it was stated.
+    pub source: StatedSource,
+}
+
+/// Where a document states a name of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum StatedSource {
+    /// Frontmatter title, page title, or the file name where there is none.
+    Title,
+    /// Frontmatter `aliases`.
+    Alias,
+    /// The file name without extension, where a title differs from it.
+    FileName,
+    /// The first heading.
+    Heading,
+}
+
+impl StatedSource {
+    /// Reads the number a source is stored as: its place in the declaration, strongest first.
+    pub fn from_code(code: i64) -> StatedSource {
+        match code {
+            0 => StatedSource::Title,
+            1 => StatedSource::Alias,
+            2 => StatedSource::FileName,
+            _ => StatedSource::Heading,
+        }
+    }
+}
+
+/// A surface at a place that names something.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Mention {
+    /// Place in the normalized text.
+    pub span: Span<Norm>,
+    /// The name it goes by: the surface as written or, for a wikilink with other text, the target's name.
+    pub name: String,
+    /// What kind of thing, as far as this recognizer can tell.
+    pub entity_type: EntityType,
+    /// Who found it; in order of trust.
+    pub recognizer: RecognizerKind,
+    /// The recognizer's own confidence.
+    pub score: Confidence,
+    /// Where it stands.
+    pub place: PlaceFeatures,
+}
+
+/// The recognizers, most trusted first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum RecognizerKind {
+    /// Titles, aliases and links that authors wrote.
+    Stated,
+    /// A known name or mined term, matched exactly.
+    Gazetteer,
+    /// A pattern: CamelCase, versions, identifiers, dates, steps.
+    Pattern,
+    /// A statistical model.
+    Statistical,
+}
+
+/// Where a mention stands (S4 §6's features of a mention record).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct PlaceFeatures {
+    /// In a heading or the title.
+    pub in_heading: bool,
+    /// In bold text.
+    pub in_bold: bool,
+    /// In a code span or block.
+    pub in_code: bool,
+    /// The visible text of a link.
+    pub in_link: bool,
+}
+
+/// A term that may enter the gazetteer.
+#[derive(Debug, Clone, PartialEq)]
+pub struct MinedTerm {
+    /// Its norm.
+    pub norm: NormKey,
+    /// The most frequent surface in this document; ties go to the smaller.
+    pub surface: String,
+    /// Weight of its places here: heading and title 3, bold 2, code 2, plain n-gram 1; the largest counts.
+    pub weight: u8,
+}
+
+/// A document whose mentions carry what Resolve needs, still of the document alone.
+#[derive(Debug, Clone)]
+pub struct LinkedDoc {
+    /// What came before.
+    pub doc: MentionedDoc,
+    /// One entry for each distinct norm that the document mentions or states, ordered by norm.
+    pub names: Vec<NameUse>,
+    /// For each mention, the index of its name in `names`.
+    pub mention_names: Vec<u32>,
+    /// For each stated name, the index of its name in `names`.
+    pub stated_names: Vec<u32>,
+}
+
+/// How one document uses one name.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NameUse {
+    /// The norm.
+    pub norm: NormKey,
+    /// True when an inexact candidate may be considered: not for versions, dates, identifiers, steps.
+    pub is_fuzzy: bool,
+}
+
+/// A document with the relations it states.
+#[derive(Debug, Clone)]
+pub struct RelatedDoc {
+    /// What came before.
+    pub doc: LinkedDoc,
+    /// In order of place.
+    pub evidence: Vec<Evidence>,
+}
+
+/// One statement of a relation, at one place of one document.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Evidence {
+    /// Who.
+    pub subject: Party,
+    /// The relation's name (S4 §8's vocabulary).
+    pub predicate: &'static str,
+    /// Whom.
+    pub object: Party,
+    /// The words that state it: a sentence, a list item, a link.
+    pub span: Span<Norm>,
+    /// Which pattern found it, such as `sentence:depends on` or `section:dependencies`.
+    pub pattern: &'static str,
+    /// Pattern weight × proximity; the link's score joins when the relation is read.
+    pub confidence: Confidence,
+}
+
+/// One end of a relation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Party {
+    /// The entity this document is the home of.
+    Document,
+    /// Index into the document's mentions.
+    Mention(u32),
+}
+
+/// A document ready to be written.
+#[derive(Debug, Clone)]
+pub struct EmbeddedDoc {
+    /// What came before.
+    pub doc: RelatedDoc,
+    /// For each chunk, one vector for each of its windows.
+    pub vectors: Vec<Vec<UnitVector>>,
+}
+
+/// A vector of length 1, quantized to int8: component × 127, rounded.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnitVector(pub Box<[i8]>);
+
+/// A mention's place in the file, for those who read it from outside.
+pub type RawSpan = Span<Raw>;

@@ -1,0 +1,90 @@
+//! Recognize: finds the places of a document that name something.
+//!
+//! In: a `ChunkedDoc`. Out: a `MentionedDoc`: sentences, the names the document states for itself, mentions in order
+//! of place, and its candidate gazetteer terms.
+//! Invariants: of the document and the gazetteer alone; mentions are sorted, never overlap, name at most
+//! `MAX_SURFACE_BYTES` bytes and number at most `MAX_MENTIONS`; where two recognizers disagree the most trusted wins,
+//! then the longest, then the earliest. Time is linear in the text but for sorting the mentions.
+//! Not here: which entity a mention denotes (`link`), pronouns (coreference), and statistical names, which join as
+//! one more [`Recognizer`].
+
+pub mod gazetteer;
+pub mod mine;
+pub mod pattern;
+pub mod stated;
+
+pub(crate) mod lexicon;
+mod overlap;
+mod place;
+#[cfg(test)]
+pub(crate) mod testing;
+mod runs;
+mod token;
+pub(crate) mod words;
+
+use std::sync::Arc;
+
+use arc_swap::ArcSwap;
+
+pub use gazetteer::{Gazetteer, GazetteerTerm};
+pub use mine::{TermCount, select};
+
+use crate::belt::{DocFault, Stage};
+use crate::pipeline::chunk::sentences_of;
+use crate::pipeline::parcel::{ChunkedDoc, Mention, MentionedDoc, NormalDoc, RecognizerKind};
+use crate::terms::{Norm, Span};
+use pattern::PatternRecognizer;
+use stated::StatedRecognizer;
+
+/// One way of finding mentions.
+pub trait Recognizer: Send + Sync {
+    /// How far it is trusted where recognizers disagree.
+    fn kind(&self) -> RecognizerKind;
+
+    /// Adds the mentions it finds, in any order; [`Mention::place`] is filled later. A step's surface may overlap
+    /// other mentions: it is cut to the first words that nobody else claims.
+    fn recognize(&self, doc: &NormalDoc, sentences: &[Span<Norm>], out: &mut Vec<Mention>);
+}
+
+/// The stage.
+pub struct RecognizeStage {
+    max_words: usize,
+    gazetteer: Arc<ArcSwap<Gazetteer>>,
+    others: Vec<Box<dyn Recognizer>>,
+}
+
+impl RecognizeStage {
+    /// A stage that reads the gazetteer anew for each document, so that a swap counts from the next one on.
+    pub fn new(settings: &config::settings::Recognize, gazetteer: Arc<ArcSwap<Gazetteer>>) -> Self {
+        let max_words = settings.gazetteer.max_words;
+        let others: Vec<Box<dyn Recognizer>> =
+            vec![Box::new(StatedRecognizer), Box::new(PatternRecognizer)];
+        RecognizeStage { max_words, gazetteer, others }
+    }
+}
+
+impl Stage for RecognizeStage {
+    const NAME: &'static str = "recognize";
+    type In = ChunkedDoc;
+    type Out = MentionedDoc;
+
+    fn run(&mut self, input: ChunkedDoc) -> Result<MentionedDoc, DocFault> {
+        let ChunkedDoc { doc, chunks } = input;
+        let gazetteer = self.gazetteer.load_full();
+        let sentences = sentences_of(&doc);
+        let mut found = Vec::new();
+        gazetteer.recognize(&doc, &sentences, &mut found);
+        for recognizer in &self.others {
+            recognizer.recognize(&doc, &sentences, &mut found);
+        }
+        let mut mentions = overlap::resolve(&doc.text, found);
+        place::fill(&doc, &mut mentions);
+        let stated = stated::names_of(&doc);
+        let terms = mine::terms_of(&doc, &sentences, self.max_words);
+        let gazetteer_version = gazetteer.version();
+        Ok(MentionedDoc { doc, chunks, sentences, stated, mentions, terms, gazetteer_version })
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,166 @@
+//! Overlap: which mentions stay where several recognizers claim the same characters.
+//!
+//! In: mentions in any order. Out: mentions in order of place that never overlap.
+//! Invariants: the most trusted wins, then the longest, then the earliest; ties beyond that go by name and type, so
+//! the order of the recognizers does not matter. Steps come last: a step goes by all its words, but its surface is
+//! cut to the first of them that no name claims, or it would hide the names in it (or they the step).
+//! Not here: where mentions stand (`place.rs`).
+
+use crate::pipeline::parcel::Mention;
+use crate::terms::{EntityType, Span};
+use config::limits::{MAX_MENTIONS, MAX_SURFACE_BYTES};
+
+/// Resolves the overlaps.
+pub(super) fn resolve(text: &str, mut found: Vec<Mention>) -> Vec<Mention> {
+    found.retain(|m| is_sound(m, text));
+    found.sort_unstable_by(|a, b| {
+        let key = |m: &Mention| (is_step(m), m.recognizer, usize::MAX - m.span.len(), m.span.start());
+        key(a)
+            .cmp(&key(b))
+            .then_with(|| a.name.cmp(&b.name))
+            .then(a.entity_type.cmp(&b.entity_type))
+    });
+    let mut claimed = Claimed::new(text.len());
+    let mut kept: Vec<Mention> = Vec::with_capacity(found.len());
+    for mut mention in found {
+        if kept.len() >= MAX_MENTIONS {
+            break;
+        }
+        if is_step(&mention) {
+            let Some(span) = first_free(text, &mention, &claimed) else { continue };
+            mention.span = span;
+        }
+        if claimed.is_free(mention.span.start(), mention.span.end()) {
+            claimed.claim(mention.span.start(), mention.span.end());
+            kept.push(mention);
+        }
+    }
+    kept.sort_unstable_by_key(|m| m.span);
+    kept
+}
+
+fn is_step(mention: &Mention) -> bool {
+    mention.entity_type == EntityType::Step
+}
+
+/// A recognizer's mistake must not reach the store: the span fits the text, nothing is empty or overlong.
+fn is_sound(mention: &Mention, text: &str) -> bool {
+    let surface = mention.span.of(text);
+    !surface.is_empty()
+        && !mention.name.is_empty()
+        && surface.len() <= MAX_SURFACE_BYTES
+        && mention.name.len() <= MAX_SURFACE_BYTES
+}
+
+/// The first words of a step that no mention claims.
+fn first_free(text: &str, step: &Mention, claimed: &Claimed) -> Option<Span<crate::terms::Norm>> {
+    let end = step.span.end();
+    let mut at = step.span.start();
+    while at < end {
+        let start = (at..end).find(|i| claimed.is_free(*i, i + 1))?;
+        at = (start..end).find(|i| !claimed.is_free(*i, i + 1)).unwrap_or(end);
+        let words = text.get(start..at).unwrap_or("");
+        let head = words.len() - words.trim_start_matches(|c: char| !c.is_alphanumeric()).len();
+        let tail = words.trim_end_matches(|c: char| !c.is_alphanumeric()).len();
+        if head < tail {
+            return Some(Span::new(start + head, start + tail));
+        }
+    }
+    None
+}
+
+/// The bytes that are taken, one bit each.
+struct Claimed {
+    bits: Vec<u64>,
+}
+
+impl Claimed {
+    fn new(n_bytes: usize) -> Self {
+        Claimed { bits: vec![0; n_bytes / 64 + 1] }
+    }
+
+    fn is_free(&self, start: usize, end: usize) -> bool {
+        words(start, end).all(|(word, mask)| self.bits.get(word).is_none_or(|b| b & mask == 0))
+    }
+
+    fn claim(&mut self, start: usize, end: usize) {
+        for (word, mask) in words(start, end) {
+            if let Some(bits) = self.bits.get_mut(word) {
+                *bits |= mask;
+            }
+        }
+    }
+}
+
+/// The 64-bit words that hold the bits `start..end`, with the bits asked for in each.
+fn words(start: usize, end: usize) -> impl Iterator<Item = (usize, u64)> {
+    let last = end.saturating_sub(1).max(start);
+    (start / 64..=last / 64).map(move |word| {
+        let from = if word == start / 64 { start % 64 } else { 0 };
+        let to = if word == last / 64 { last % 64 } else { 63 };
+        (word, (u64::MAX << from) & (u64::MAX >> (63 - to)))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pipeline::parcel::{PlaceFeatures, RecognizerKind};
+    use crate::terms::Confidence;
+    use proptest::prelude::*;
+
+    const TEXT: &str = "Rotate the Signing Service keys in Porto every ninety days and then some more words here.";
+
+    fn mention(start: usize, end: usize, recognizer: RecognizerKind, step: bool) -> Mention {
+        Mention {
+            span: Span::new(start, end),
+            name: "name".to_string(),
+            entity_type: if step { EntityType::Step } else { EntityType::Concept },
+            recognizer,
+            score: Confidence::STATED,
+            place: PlaceFeatures::default(),
+        }
+    }
+
+    #[test]
+    fn trust_then_length_then_place_decides() {
+        use RecognizerKind::{Gazetteer, Pattern, Stated};
+        let rows = [
+            (vec![(0, 6, Pattern), (0, 10, Pattern)], vec![0..10]),
+            (vec![(0, 10, Pattern), (4, 8, Gazetteer)], vec![4..8]),
+            (vec![(0, 5, Stated), (4, 20, Gazetteer), (20, 22, Pattern)], vec![0..5, 20..22]),
+            (vec![(2, 6, Pattern), (0, 4, Pattern)], vec![0..4]),
+        ];
+        for (found, kept) in rows {
+            let found = found.into_iter().map(|(s, e, kind)| mention(s, e, kind, false)).collect();
+            let spans: Vec<_> = resolve(TEXT, found).iter().map(|m| m.span.range()).collect();
+            assert_eq!(spans, kept);
+        }
+    }
+
+    #[test]
+    fn a_step_keeps_the_words_that_no_name_claims() {
+        let found = vec![
+            mention(0, 31, RecognizerKind::Pattern, true),
+            mention(11, 26, RecognizerKind::Gazetteer, false),
+        ];
+        let surfaces: Vec<&str> =
+            resolve(TEXT, found).iter().map(|m| m.span.of(TEXT)).collect();
+        assert_eq!(surfaces, ["Rotate the", "Signing Service"]);
+    }
+
+    proptest! {
+        #[test]
+        fn what_stays_is_sorted_and_disjoint(places in proptest::collection::vec((0usize..80, 1usize..12, 0usize..3, any::<bool>()), 0..40)) {
+            let kinds = [RecognizerKind::Stated, RecognizerKind::Gazetteer, RecognizerKind::Pattern];
+            let found: Vec<Mention> = places.iter().map(|(s, n, k, step)| mention(*s, s + n, kinds[*k], *step)).collect();
+            let kept = resolve(TEXT, found.clone());
+            let mut shuffled = found;
+            shuffled.reverse();
+            prop_assert_eq!(&kept, &resolve(TEXT, shuffled));
+            for pair in kept.windows(2) {
+                prop_assert!(pair[0].span.end() <= pair[1].span.start());
+            }
+        }
+    }
+}

@@ -1,0 +1,52 @@
+//! Runs: neighboring capitalised words, the raw material of proper names.
+//!
+//! In: the words of a block. Out: its runs, function words at either end left off.
+//! Invariants: a run's words are parted by one space or line break; none is in code; none but the first may begin a
+//! sentence; linear in the words.
+//! Not here: whether a run is a name (`pattern/name.rs`), or a term (`mine.rs`).
+
+use super::token::{Shape, View};
+use super::words;
+
+/// Words `from..=to` of a block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Run {
+    pub(super) from: usize,
+    pub(super) to: usize,
+    /// True when the run begins a sentence, so that its first capital proves nothing.
+    pub(super) is_first: bool,
+}
+
+impl Run {
+    pub(super) fn n_words(self) -> usize {
+        self.to + 1 - self.from
+    }
+}
+
+/// The run that begins at word `i`, and where to go on; no run when nothing but function words is left of it.
+pub(super) fn run_at(view: View<'_>, i: usize) -> (Option<Run>, usize) {
+    let is_part = |at: usize| {
+        let shape = view.shape(at);
+        shape.has(Shape::CAPITAL) && !shape.has(Shape::CODE) && !shape.has(Shape::UNDERSCORE)
+    };
+    if !is_part(i) {
+        return (None, i + 1);
+    }
+    let mut to = i;
+    while matches!(view.gap(to), Some(" " | "\n"))
+        && is_part(to + 1)
+        && !view.shape(to + 1).has(Shape::FIRST)
+    {
+        to += 1;
+    }
+    let next = to + 1;
+    let mut from = i;
+    while from <= to && words::is_function_word(view.word(from)) {
+        from += 1;
+    }
+    while to > from && words::is_function_word(view.word(to)) {
+        to -= 1;
+    }
+    let is_first = from == i && view.shape(i).has(Shape::FIRST);
+    ((from <= to).then_some(Run { from, to, is_first }), next)
+}

@@ -1,0 +1,217 @@
+//! Gap: what the words between two neighboring names say.
+//!
+//! In: the text between two names. Out: a cue with its lead and distance, a mere `and`, or nothing.
+//! Invariants: a negation says nothing; at most eight words besides the cue; no word after which another phrase
+//! begins (`to`, `for`, `which`) between a cue and either name, but for the lead. Linear, one buffer reused.
+//! Not here: which names are subject and object (`sentence.rs`).
+
+use super::cues::{CUES, Cue};
+
+/// What a gap says.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Gap {
+    /// Nothing we know.
+    Other,
+    /// `and`, `,`, `or`: the names stand side by side.
+    Joined {
+        /// False for a mere comma, which parts as often as it joins.
+        has_and: bool,
+    },
+    /// A cue.
+    Said(Said),
+}
+
+/// A cue between two names.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Said {
+    pub(super) cue: &'static Cue,
+    pub(super) lead: Lead,
+    /// Words between the names, without cue, articles and adverbs.
+    pub(super) n_words: usize,
+    /// Below 1 for what may or might be.
+    pub(super) factor: f32,
+    /// True after `may`, `can`, `will`, …
+    pub(super) has_modal: bool,
+}
+
+/// How a cue is led up to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Lead {
+    /// `X uses Y`.
+    Direct,
+    /// `X, which uses Y`.
+    Relative,
+    /// `…, and uses Y`, `…, and it uses Y`: the subject stands further back.
+    And,
+    /// `X, owned by Y` or `…, uses Y`.
+    Comma,
+}
+
+/// Longest gap read, in bytes: twelve long words.
+const MAX_GAP_BYTES: usize = 120;
+/// Most words before the cue, and after it.
+const MAX_BEFORE: usize = 3;
+const MAX_AFTER: usize = 5;
+
+const NEGATIONS: &str = " not never no cannot without nor neither hardly instead rather unlike ";
+const ADVERBS: &str = " also now currently mainly mostly directly often usually typically primarily internally heavily \
+                        partly always only still already simply just both either generally normally solely chiefly \
+                        strongly closely loosely entirely fully today itself ";
+const ARTICLES: &str = " the a an its their our your this these those ";
+/// After these, what follows belongs to another phrase or clause.
+const BREAKERS: &str = " to from with for by when if because while and or but as of in on at into via through than that \
+                         which who whose where whether until unless since so then about between under over like using being ; , ";
+const MODALS: &str = " may might could would should can ";
+
+fn is_in(list: &str, word: &str) -> bool {
+    // Lists are padded with spaces, so the word is found only as a whole.
+    list.match_indices(word).any(|(at, _)| {
+        let bytes = list.as_bytes();
+        at.checked_sub(1).and_then(|i| bytes.get(i)) == Some(&b' ')
+            && bytes.get(at + word.len()) == Some(&b' ')
+    })
+}
+
+/// Reads gaps, one after another.
+#[derive(Default)]
+pub(super) struct GapReader {
+    /// The gap as lowercase words, each between single spaces; `,` is a word, other signs are `;`.
+    words: String,
+    is_negated: bool,
+}
+
+impl GapReader {
+    /// Reads the text between two names.
+    pub(super) fn read(&mut self, text: &str) -> Gap {
+        let is_possessive = text.starts_with("'s") || text.starts_with("’s");
+        if text.len() > MAX_GAP_BYTES || is_possessive {
+            return Gap::Other;
+        }
+        self.fill(text);
+        if self.is_negated {
+            Gap::Other
+        } else if let Some(has_and) = self.joint() {
+            Gap::Joined { has_and }
+        } else {
+            self.said().map_or(Gap::Other, Gap::Said)
+        }
+    }
+
+    fn fill(&mut self, text: &str) {
+        self.words.clear();
+        self.words.push(' ');
+        self.is_negated = false;
+        let mut rest = text;
+        while let Some(c) = rest.chars().next() {
+            let len = if c.is_alphanumeric() { word_len(rest) } else { c.len_utf8() };
+            let (token, after) = rest.split_at(len);
+            match c {
+                _ if c.is_alphanumeric() => self.word(&token.to_lowercase()),
+                '&' => self.words.push_str("and "),
+                ',' => self.words.push_str(", "),
+                _ if c.is_whitespace() || matches!(c, '"' | '“' | '”' | '‘' | '’' | '`' | '*' | '\'') => {}
+                _ => self.words.push_str("; "),
+            }
+            rest = after;
+        }
+    }
+
+    fn word(&mut self, word: &str) {
+        if is_in(NEGATIONS, word) || word.ends_with("n't") || word.ends_with("n’t") {
+            self.is_negated = true;
+        }
+        if is_in(ADVERBS, word) {
+            // `also known as` is a cue of its own.
+            if word == "also" {
+                self.words.push_str("also ");
+            }
+            return;
+        }
+        if self.words.ends_with(" also ") && !matches!(word, "known" | "called") {
+            self.words.truncate(self.words.len() - "also ".len());
+        }
+        self.words.push_str(word);
+        self.words.push(' ');
+    }
+
+    /// For `,`, `and`, `, and the`, `as well as` with nothing else: whether there is more than a comma.
+    fn joint(&self) -> Option<bool> {
+        if self.words == " as well as " || self.words == " as well as the " {
+            return Some(true);
+        }
+        let (mut has_comma, mut has_and) = (false, false);
+        for word in self.words.split_ascii_whitespace() {
+            has_comma |= word == ",";
+            has_and |= matches!(word, "and" | "or" | "plus");
+            if !matches!(word, "," | "and" | "or" | "plus") && !is_in(ARTICLES, word) {
+                return None;
+            }
+        }
+        (has_comma || has_and).then_some(has_and)
+    }
+
+    fn said(&self) -> Option<Said> {
+        let (cue, place) = CUES.last_in(&self.words)?;
+        let after = self.words.get(place.end..)?.split_ascii_whitespace();
+        let before = self.words.get(..place.start)?;
+        let (lead, before) = lead_of(before);
+        let mut n_words = 0;
+        for word in after.filter(|word| !is_in(ARTICLES, word)) {
+            n_words += 1;
+            if n_words > MAX_AFTER || is_in(BREAKERS, word) {
+                return None;
+            }
+        }
+        let mut n_before = 0;
+        let (mut factor, mut has_modal) = (1.0, false);
+        for word in before.split_ascii_whitespace().filter(|word| !is_in(ARTICLES, word)) {
+            if is_in(MODALS, word) || word == "will" {
+                (factor, has_modal) = (if word == "will" { 0.8 } else { 0.6 }, true);
+                continue;
+            }
+            n_before += 1;
+            if n_before > MAX_BEFORE || is_in(BREAKERS, word) {
+                return None;
+            }
+        }
+        // A weak cue such as `before` counts only where the two names touch it.
+        let is_loose = n_before + n_words > 0 && cue.weight <= 0.5;
+        (!is_loose).then_some(Said { cue, lead, n_words: n_words + 2 * n_before, factor, has_modal })
+    }
+}
+
+/// The length of the word that `text` begins with; a dot between its letters (`v1.2`) belongs to it.
+fn word_len(text: &str) -> usize {
+    let is_word = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '\'' | '’' | '.');
+    let len = text.find(|c| !is_word(c)).unwrap_or(text.len());
+    text.get(..len).map_or(len, |word| word.trim_end_matches('.').len())
+}
+
+/// Takes the lead off the words before a cue.
+fn lead_of(before: &str) -> (Lead, &str) {
+    let before = before.trim();
+    let (has_comma, rest) = match before.strip_prefix(',') {
+        Some(rest) => (true, rest.trim_start()),
+        None => (false, before),
+    };
+    let take = |words: &[&str]| {
+        let first = rest.split(' ').next().unwrap_or("");
+        words.contains(&first).then(|| rest.get(first.len()..).unwrap_or("").trim_start())
+    };
+    if let Some(rest) = take(&["which", "that", "who"]) {
+        return (Lead::Relative, rest);
+    }
+    if let Some(rest) = take(&["and", "but", "or"]) {
+        let rest = ["it ", "they ", "which ", "that "].iter().find_map(|p| rest.strip_prefix(p)).unwrap_or(rest);
+        let rest = if matches!(rest, "it" | "they" | "which" | "that") { "" } else { rest };
+        return (Lead::And, rest);
+    }
+    // `is a tool that uses`: the tool is the name before it.
+    if rest.starts_with("is a ") || rest.starts_with("is an ") {
+        let relative = [" that", " which"].iter().find_map(|word| rest.split_once(word));
+        if let Some((_, tail)) = relative.filter(|(kind, _)| kind.split(' ').count() <= 5) {
+            return (if has_comma { Lead::Comma } else { Lead::Direct }, tail.trim_start());
+        }
+    }
+    (if has_comma { Lead::Comma } else { Lead::Direct }, rest)
+}

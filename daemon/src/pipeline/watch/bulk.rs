@@ -1,0 +1,141 @@
+//! The bulk side: looks at the paths in its inbox and sends what they have become in the bulk lane.
+//!
+//! In: paths with a reason to look. Out: items, in order of path, going round.
+//! Invariants: the inbox holds a path once; reading ahead is bounded by [`MAX_AHEAD`] items and
+//! [`MAX_AHEAD_BYTES`]; a full lane slows this task and nobody else.
+//! Not here: who fills the inbox (`crawler.rs`, `interactive.rs`, ripples through the handle).
+
+use std::collections::BTreeMap;
+use std::ops::Bound;
+use std::sync::{Arc, Mutex};
+
+use tokio::sync::{Notify, mpsc, watch};
+use tokio::task::spawn_blocking;
+
+use super::Shared;
+use super::intake::{Ask, Look};
+use super::state::{WatchState, lock, stopped};
+use crate::belt::Item;
+use crate::pipeline::parcel::SourceDoc;
+use crate::terms::{Lane, RelPath};
+
+/// Most items read before the first of them is sent; reading one by one costs a thread switch each.
+const MAX_AHEAD: usize = 32;
+
+/// Most bytes read before the first item is sent, but for the last file.
+const MAX_AHEAD_BYTES: usize = 1 << 20;
+
+/// Paths that wait for the bulk lane.
+pub(super) struct Inbox {
+    waiting: Mutex<Waiting>,
+    filled: Notify,
+    state: Arc<WatchState>,
+}
+
+#[derive(Default)]
+struct Waiting {
+    asks: BTreeMap<RelPath, Ask>,
+    /// The last path taken. Going on from it lets the end of the alphabet have its turn.
+    last: Option<RelPath>,
+}
+
+impl Inbox {
+    pub(super) fn new(state: Arc<WatchState>) -> Self {
+        Inbox { waiting: Mutex::default(), filled: Notify::new(), state }
+    }
+
+    /// Adds a reason to look at a path; two reasons for one path become one that satisfies both.
+    pub(super) fn push(&self, ask: Ask) {
+        let mut waiting = lock(&self.waiting);
+        match waiting.asks.get_mut(&ask.path) {
+            Some(old) => {
+                old.is_forced |= ask.is_forced;
+                old.trusts_stat &= ask.trusts_stat;
+                old.moved_from = ask.moved_from.or_else(|| old.moved_from.take());
+            }
+            None => {
+                self.state.noticed(1);
+                waiting.asks.insert(ask.path.clone(), ask);
+            }
+        }
+        self.filled.notify_one();
+    }
+
+    /// True when the path waits already.
+    pub(super) fn holds(&self, path: &RelPath) -> bool {
+        lock(&self.waiting).asks.contains_key(path)
+    }
+
+    fn pop(&self) -> Option<Ask> {
+        let mut waiting = lock(&self.waiting);
+        let after = waiting.last.as_ref().map_or(Bound::Unbounded, Bound::Excluded);
+        let mut following = waiting.asks.range((after, Bound::Unbounded));
+        let next = following.next().or_else(|| waiting.asks.first_key_value());
+        let path = next.map(|(path, _)| path.clone());
+        waiting.last = path.clone();
+        path.and_then(|path| waiting.asks.remove(&path))
+    }
+
+    /// Takes paths and looks at them until enough has been read. Gives the items and the number of looks.
+    fn read_ahead(&self, shared: &Shared) -> (Vec<Item<SourceDoc>>, usize) {
+        let (mut items, mut n_looks, mut n_bytes) = (Vec::new(), 0, 0);
+        while items.len() < MAX_AHEAD && n_bytes < MAX_AHEAD_BYTES {
+            let Some(ask) = self.pop() else { break };
+            n_looks += 1;
+            let look = shared.intake.look(&ask);
+            if let Look::Item(item) = look {
+                if let Item::Document(_, doc) = &item {
+                    n_bytes += doc.bytes.len();
+                }
+                items.push(item);
+            }
+            if let Some(from) = ask.moved_from {
+                // The old name goes right after the new one has come.
+                let ask = Ask { path: from, moved_from: None, is_forced: false, ..ask };
+                if let Look::Item(item) = shared.intake.look(&ask) {
+                    items.push(item);
+                }
+            }
+        }
+        (items, n_looks)
+    }
+}
+
+/// Runs until the sign to stop, or until nobody takes items any more.
+pub(super) async fn run(
+    shared: Arc<Shared>,
+    lane: mpsc::Sender<Item<SourceDoc>>,
+    mut stop: watch::Receiver<bool>,
+) {
+    loop {
+        let worker = shared.clone();
+        let (items, n_looks) = match spawn_blocking(move || worker.inbox.read_ahead(&worker)).await
+        {
+            Ok(read) => read,
+            Err(error) => {
+                // The looks of this round stay counted as pending: what they would have given is not known.
+                shared.state.report(format!("reading failed: {error}"));
+                shared.state.want_crawl();
+                continue;
+            }
+        };
+        if n_looks == 0 {
+            tokio::select! {
+                () = stopped(&mut stop) => return,
+                () = shared.inbox.filled.notified() => continue,
+            }
+        }
+        for item in items {
+            tokio::select! {
+                () = stopped(&mut stop) => return,
+                sent = lane.send(item) => if sent.is_err() { return },
+            }
+        }
+        shared.state.handed_on(n_looks);
+    }
+}
+
+/// A reason to look at a path that a crawl found changed or missed.
+pub(super) fn crawled(path: RelPath) -> Ask {
+    Ask { path, moved_from: None, lane: Lane::Bulk, is_forced: false, trusts_stat: true }
+}

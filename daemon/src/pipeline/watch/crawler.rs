@@ -1,0 +1,184 @@
+//! The crawl side: compares all files with what is known, at the start, when asked, and now and then.
+//!
+//! In: a crawl that is wanted, or the time for one. Out: paths to look at, in the inbox of the bulk side (or,
+//! if a poll found but a few, for the event side: a person has saved them).
+//! Invariants: a crawl always takes new rules and sets every watch again, so it makes good whatever was
+//! missed; a root that is missing, unreadable or suddenly empty, and a folder that cannot be read, purge
+//! nothing; crawls wait for nobody, so a full belt does not keep them from noticing.
+//! Not here: the walk (`crawl.rs`), or reading files (`intake.rs`).
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use rustc_hash::FxHashSet;
+use tokio::sync::watch;
+use tokio::task::spawn_blocking;
+
+use super::Shared;
+use super::bulk::crawled;
+use super::crawl::{Crawl, crawl};
+use super::events::Listener;
+use super::links::is_link;
+use super::state::{WatchMode, stopped};
+use crate::terms::RelPath;
+
+/// Changes that one poll may find and still count as what a person saved.
+const MOST_SAVED_AT_ONCE: usize = 200;
+
+/// Shortest time between two polls, milliseconds.
+const LEAST_POLL_MS: u64 = 100;
+
+/// Polling rests at least this many times as long as it works: at most a tenth of one core.
+const RESTS: u32 = 10;
+
+/// When the next crawl is due that nobody asked for.
+struct Rhythm {
+    next: Option<Instant>,
+}
+
+/// Runs until the sign to stop.
+pub(super) async fn run(shared: Arc<Shared>, mut stop: watch::Receiver<bool>) {
+    let mut rhythm = Rhythm { next: None };
+    let mut is_opening = true;
+    loop {
+        let wanted = shared.state.begin_wanted();
+        let is_time = rhythm.next.is_some_and(|next| next <= Instant::now());
+        if wanted.is_none() && !is_time {
+            let at = tokio::time::Instant::from_std(rhythm.next.unwrap_or_else(Instant::now));
+            tokio::select! {
+                () = stopped(&mut stop) => return,
+                () = shared.state.crawl_wanted() => {}
+                () = tokio::time::sleep_until(at), if rhythm.next.is_some() => {}
+            }
+            continue;
+        }
+        let begin = Instant::now();
+        let worker = shared.clone();
+        let result = spawn_blocking(move || worker.crawl_all(is_opening)).await;
+        let is_polling = result.unwrap_or_else(|error| {
+            shared.state.report(format!("a crawl was stopped: {error}"));
+            true
+        });
+        if let Some(wanted) = wanted {
+            shared.state.crawl_done(wanted);
+        }
+        if !is_opening {
+            shared.state.count_rescan();
+        }
+        is_opening = false;
+        rhythm.next = shared.rest(is_polling, begin.elapsed()).map(|rest| Instant::now() + rest);
+        if *stop.borrow() {
+            return;
+        }
+    }
+}
+
+impl Shared {
+    /// How long until the next crawl that nobody asks for.
+    fn rest(&self, is_polling: bool, took: Duration) -> Option<Duration> {
+        if is_polling {
+            let interval = self.intake.settings.poll_interval_ms.max(LEAST_POLL_MS);
+            return Some(Duration::from_millis(interval).max(took * RESTS));
+        }
+        let seconds = self.intake.settings.reconcile_seconds;
+        (seconds > 0).then(|| Duration::from_secs(seconds).max(took * RESTS))
+    }
+
+    /// Compares everything once. True when the next crawl should come soon: nothing else will notice a
+    /// change.
+    fn crawl_all(&self, is_opening: bool) -> bool {
+        let rules = self.intake.renew_rules();
+        self.state.crawl_begins();
+        let mut deaf = self.listen();
+        let listener = self.listener();
+        let crawl = crawl(&self.intake.ground, &rules, "", &mut |folder| {
+            if let Some(Err(why)) = listener.as_ref().map(|listener| listener.watch(folder)) {
+                deaf = Some(why);
+            }
+        });
+        let trouble = self.judge_root(&crawl);
+        self.state.crawl_listed(&crawl, rules.warnings(), trouble.clone());
+        self.watch_links(&crawl);
+        self.set_mode(deaf.as_deref());
+        if trouble.is_none() {
+            self.compare(&crawl, is_opening || !self.intake.settings.poll);
+        }
+        trouble.is_some() || deaf.is_some() || self.intake.settings.poll
+    }
+
+    /// Opens the event queue unless polling is set or it is open. Gives the reason when it cannot be opened.
+    fn listen(&self) -> Option<String> {
+        if self.intake.settings.poll || self.listener().is_some() {
+            return None;
+        }
+        match Listener::start(self.ear.clone()) {
+            Ok(listener) => {
+                self.set_listener(Some(Arc::new(listener)));
+                None
+            }
+            Err(why) => Some(why),
+        }
+    }
+
+    fn set_mode(&self, deaf: Option<&str>) {
+        let mode = match deaf {
+            _ if self.intake.settings.poll => WatchMode::Poll(None),
+            Some(why) => {
+                self.state.report(format!("looking at all files now and then instead: {why}"));
+                WatchMode::Poll(Some(why.to_string()))
+            }
+            None => WatchMode::Events,
+        };
+        self.state.set_mode(mode);
+    }
+
+    /// Says why a crawl is not to be believed, if so.
+    fn judge_root(&self, crawl: &Crawl) -> Option<String> {
+        let root = self.intake.ground.root.display();
+        if let Some(why) = crawl.unreadable.get("") {
+            return Some(format!(
+                "the root `{root}` cannot be read: {why}; nothing is removed; hint: restore or mount it"
+            ));
+        }
+        let is_same = crawl.identity.is_some() && crawl.identity == self.intake.root_identity();
+        if crawl.n_entries == 0 && !is_same && !self.intake.expected_under("").is_empty() {
+            return Some(format!(
+                "the root `{root}` is empty, but files of it are known; nothing is removed; \
+                 hint: is it mounted?"
+            ));
+        }
+        self.intake.set_root_identity(crawl.identity);
+        None
+    }
+
+    /// The target of a symlinked file reports only to those who watch it.
+    fn watch_links(&self, crawl: &Crawl) {
+        let Some(listener) = self.listener() else { return };
+        for found in &crawl.found {
+            let path = self.intake.ground.absolute(found.path.as_str());
+            if is_link(&path) {
+                // Without this watch the change is found by the next reconcile.
+                let _ = listener.watch(&path);
+            }
+        }
+    }
+
+    /// Hands on what differs from what is known.
+    fn compare(&self, crawl: &Crawl, is_bulk: bool) {
+        let mut paths: Vec<RelPath> = crawl
+            .found
+            .iter()
+            .filter(|found| self.intake.differs(found))
+            .map(|found| found.path.clone())
+            .collect();
+        let seen: FxHashSet<&RelPath> = crawl.found.iter().map(|found| &found.path).collect();
+        let expected = self.intake.expected_under("").into_iter();
+        paths.extend(expected.filter(|path| !seen.contains(path) && !crawl.hides(path.as_str())));
+        paths.retain(|path| !self.inbox.holds(path));
+        if is_bulk || paths.len() > MOST_SAVED_AT_ONCE {
+            paths.into_iter().for_each(|path| self.inbox.push(crawled(path)));
+        } else {
+            self.send_polled(paths);
+        }
+    }
+}

@@ -1,0 +1,334 @@
+//! Intake: looks at one path and says what it has become.
+//!
+//! In: a path somebody has reason to look at. Out: an item for the belt, or why there is none.
+//! Invariants: an event or a crawl is only a reason to look; what counts is what lies there when it is read.
+//! Looks at one path take turns, and a generation is given in that turn after the file was read, so a higher
+//! generation never carries an older content. Nothing is removed while the root is missing or another than
+//! before. No file is read that is not a regular one, not let through by the rules, or larger than the limit.
+//! Not here: when to look (`settle.rs`, `crawl.rs`), or putting the item on the belt (`interactive.rs`,
+//! `bulk.rs`).
+
+use std::fs;
+use std::io;
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::time::Instant;
+
+use super::crawl::{Found, identity};
+use super::links::{Ground, is_link};
+use super::read::{FileRead, ReadTrouble, Stat, is_endless, is_missing, read_regular};
+use super::rules::{Rules, SkipReason, Verdict};
+use super::sent::{KnownFile, KnownFiles, Sent, Was};
+use super::state::{WatchState, lock};
+use super::turns::Turns;
+use crate::belt::{DocFault, Item, Ticket};
+use crate::pipeline::parcel::SourceDoc;
+use crate::terms::{ContentHash, Generation, Lane, RelPath};
+use config::settings::Watch;
+
+/// The watcher's name in faults and `status`.
+const STAGE: &str = "watch";
+
+/// A file read this soon after its modification time may change again without changing that time,
+/// milliseconds. The coarsest file system in use (FAT) counts in steps of two seconds.
+const RACY_MS: u64 = 2_000;
+
+/// How often a look starts anew because the rules changed under it.
+const MAX_TRIES: usize = 8;
+
+/// A reason to look at a path.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Ask {
+    /// Where.
+    pub path: RelPath,
+    /// Where it was before, when both halves of a rename were seen.
+    pub moved_from: Option<RelPath>,
+    /// The lane its item will ride in.
+    pub lane: Lane,
+    /// True to send the content although it is unchanged.
+    pub is_forced: bool,
+    /// True when size and time are enough to call a file unchanged; events know better.
+    pub trusts_stat: bool,
+}
+
+/// What a look gave.
+#[derive(Debug)]
+pub(super) enum Look {
+    /// Something for the belt.
+    Item(Item<SourceDoc>),
+    /// The content is what was sent last.
+    Unchanged,
+    /// Not a file to be read, and none that was.
+    Skipped(SkipReason),
+    /// It is gone, but so is the root: nothing is removed.
+    Held,
+}
+
+/// What lies at a path.
+enum Seen {
+    Gone(SkipReason),
+    Trouble(DocFault, Stat),
+    SameStat,
+    Content(FileRead),
+}
+
+/// Looks at paths.
+pub(super) struct Intake {
+    /// Where the project lies.
+    pub ground: Ground,
+    /// Which files are read, and when.
+    pub settings: Watch,
+    rules: RwLock<Arc<Rules>>,
+    known: Arc<dyn KnownFiles>,
+    sent: Sent,
+    turns: Turns,
+    generation: AtomicU64,
+    root_identity: Mutex<Option<(u64, u64)>>,
+    state: Arc<WatchState>,
+    now_ms: fn() -> i64,
+}
+
+impl Intake {
+    /// Starts at generation 1 and at the beginning of 1970; see [`Intake::starting_at`].
+    pub(super) fn new(
+        ground: Ground,
+        settings: Watch,
+        known: Arc<dyn KnownFiles>,
+        state: Arc<WatchState>,
+    ) -> Self {
+        let rules = Arc::new(Rules::new(&ground.root, &settings));
+        Intake {
+            ground,
+            settings,
+            rules: RwLock::new(rules),
+            known,
+            sent: Sent::default(),
+            turns: Turns::default(),
+            generation: AtomicU64::new(1),
+            root_identity: Mutex::new(None),
+            state,
+            now_ms: || 0,
+        }
+    }
+
+    /// Sets the first generation and the clock (milliseconds since 1970).
+    pub(super) fn starting_at(mut self, first: Generation, now_ms: fn() -> i64) -> Self {
+        self.generation = AtomicU64::new(first.0);
+        self.now_ms = now_ms;
+        self
+    }
+
+    /// The rules in force.
+    pub(super) fn rules(&self) -> Arc<Rules> {
+        self.rules.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Puts new rules in force and gives them. A look that began under the old ones has ended or starts anew,
+    /// so whoever compares after this call sees what it gave.
+    pub(super) fn renew_rules(&self) -> Arc<Rules> {
+        let rules = Arc::new(Rules::new(&self.ground.root, &self.settings));
+        *self.rules.write().unwrap_or_else(PoisonError::into_inner) = rules.clone();
+        rules
+    }
+
+    /// Looks at a path. Reads the file; may wait for another look at the same path.
+    pub(super) fn look(&self, ask: &Ask) -> Look {
+        let _turn = self.turns.take(&ask.path);
+        for _ in 0..MAX_TRIES {
+            let rules = self.rules();
+            let seen = self.examine(ask, &rules);
+            // Held until the end, so that new rules wait for what the old ones have decided.
+            let current = self.rules.read().unwrap_or_else(PoisonError::into_inner);
+            if Arc::ptr_eq(&rules, &current) {
+                return self.conclude(ask, seen);
+            }
+        }
+        // The rules change faster than a file can be read: the next crawl looks again.
+        self.state.want_crawl();
+        self.conclude(ask, self.examine(ask, &self.rules()))
+    }
+
+    /// True when a file as a crawl found it must be looked at more closely.
+    pub(super) fn differs(&self, found: &Found) -> bool {
+        self.sent.differs(found, &*self.known, Instant::now())
+    }
+
+    /// True when the path was sent or is known, and not removed again.
+    pub(super) fn expects(&self, path: &RelPath) -> bool {
+        matches!(self.sent.expected(path, &*self.known), Some(Was::Present(_) | Was::Faulted(_)))
+    }
+
+    /// Every path below a folder that was sent or is known, sorted.
+    pub(super) fn expected_under(&self, folder: &str) -> Vec<RelPath> {
+        let mut paths = self.known.paths_under(folder);
+        paths.extend(self.sent.paths_under(folder));
+        paths.sort_unstable();
+        paths.dedup();
+        paths
+    }
+
+    /// The device and inode the root had when it was last seen to be sound.
+    pub(super) fn root_identity(&self) -> Option<(u64, u64)> {
+        *lock(&self.root_identity)
+    }
+
+    /// The root was seen to be sound.
+    pub(super) fn set_root_identity(&self, identity: Option<(u64, u64)>) {
+        *lock(&self.root_identity) = identity;
+    }
+
+    fn examine(&self, ask: &Ask, rules: &Rules) -> Seen {
+        let path = ask.path.as_str();
+        if let Verdict::Skip(reason) = rules.verdict(path, false) {
+            return Seen::Gone(reason);
+        }
+        let absolute = self.ground.absolute(path);
+        let metadata = match fs::metadata(&absolute) {
+            Ok(metadata) => metadata,
+            Err(error) => return missing_or_trouble(path, &absolute, &error),
+        };
+        if let Err(reason) = self.ground.follow_all(rules, path) {
+            return Seen::Gone(reason);
+        }
+        if metadata.is_dir() {
+            return Seen::Gone(SkipReason::Missing);
+        }
+        if !metadata.is_file() {
+            return Seen::Gone(SkipReason::NotAFile);
+        }
+        let stat = Stat::of(&metadata);
+        if stat.n_bytes > rules.max_file_bytes() {
+            return Seen::Gone(SkipReason::TooLarge);
+        }
+        if ask.trusts_stat && !ask.is_forced {
+            let found = Found { path: ask.path.clone(), stat };
+            if !self.differs(&found) {
+                return Seen::SameStat;
+            }
+        }
+        match read_regular(&absolute, rules.max_file_bytes()) {
+            Ok(file) if file.is_cut => Seen::Gone(SkipReason::TooLarge),
+            Ok(file) => Seen::Content(file),
+            Err(ReadTrouble::NotAFile) => Seen::Gone(SkipReason::NotAFile),
+            Err(ReadTrouble::Io(error)) => {
+                trouble_with(stat, missing_or_trouble(path, &absolute, &error))
+            }
+        }
+    }
+
+    fn conclude(&self, ask: &Ask, seen: Seen) -> Look {
+        match seen {
+            Seen::Gone(reason) => self.conclude_gone(ask, reason),
+            Seen::Trouble(fault, stat) => {
+                self.state.judged(&ask.path, None);
+                let ticket = self.ticket(ask);
+                self.sent.put(&ask.path, Was::Faulted(stat), false, &*self.known);
+                Look::Item(Item::Faulted(ticket, fault))
+            }
+            Seen::SameStat => {
+                self.state.judged(&ask.path, None);
+                Look::Unchanged
+            }
+            Seen::Content(file) => self.conclude_content(ask, file),
+        }
+    }
+
+    fn conclude_gone(&self, ask: &Ask, reason: SkipReason) -> Look {
+        let is_expected = self.expects(&ask.path);
+        if is_expected && reason == SkipReason::Missing && !self.may_remove() {
+            return Look::Held;
+        }
+        self.state.judged(&ask.path, Some(reason));
+        if !is_expected {
+            return Look::Skipped(reason);
+        }
+        let ticket = self.ticket(ask);
+        self.sent.put(&ask.path, Was::Absent, false, &*self.known);
+        Look::Item(Item::Removed(ticket))
+    }
+
+    fn conclude_content(&self, ask: &Ask, file: FileRead) -> Look {
+        self.state.judged(&ask.path, None);
+        let hash = ContentHash::of(&file.bytes);
+        let n_bytes = file.stat.n_bytes;
+        let now = KnownFile { hash, mtime_ms: file.stat.mtime_ms, n_bytes };
+        let is_racy = (self.now_ms)().abs_diff(now.mtime_ms) < RACY_MS;
+        let expected = self.sent.expected(&ask.path, &*self.known);
+        if let Some(Was::Present(before)) = expected
+            && before.hash == hash
+            && !ask.is_forced
+        {
+            if before != now || is_racy || self.sent.is_racy(&ask.path) {
+                self.sent.put(&ask.path, Was::Present(now), is_racy, &*self.known);
+            }
+            return Look::Unchanged;
+        }
+        self.adopt_root();
+        let ticket = self.ticket(ask);
+        self.sent.put(&ask.path, Was::Present(now), is_racy, &*self.known);
+        let bytes: Arc<[u8]> = file.bytes.into();
+        let doc = SourceDoc { path: ask.path.clone(), bytes, hash, mtime_ms: now.mtime_ms };
+        Look::Item(Item::Document(ticket, doc))
+    }
+
+    fn ticket(&self, ask: &Ask) -> Ticket {
+        // An old name that is in use again has not moved away.
+        let moved_from = ask.moved_from.clone().filter(|from| {
+            let old = self.ground.absolute(from.as_str()).symlink_metadata();
+            old.is_err_and(|error| is_missing(&error))
+        });
+        Ticket {
+            path: ask.path.clone(),
+            generation: Generation(self.generation.fetch_add(1, Ordering::SeqCst)),
+            lane: ask.lane,
+            moved_from,
+            is_forced: ask.is_forced,
+        }
+    }
+
+    fn may_remove(&self) -> bool {
+        let now = identity(&self.ground.root);
+        now.is_some() && now == self.root_identity()
+    }
+
+    /// A root that was empty at the start is sound once a file of it has been read.
+    fn adopt_root(&self) {
+        let mut root_identity = lock(&self.root_identity);
+        if root_identity.is_none() {
+            *root_identity = identity(&self.ground.root);
+        }
+    }
+}
+
+fn missing_or_trouble(path: &str, absolute: &Path, error: &io::Error) -> Seen {
+    if is_endless(error) {
+        return Seen::Gone(SkipReason::LinkLoop);
+    }
+    if is_missing(error) {
+        let is_dangling = is_link(absolute);
+        return Seen::Gone(if is_dangling {
+            SkipReason::DanglingLink
+        } else {
+            SkipReason::Missing
+        });
+    }
+    Seen::Trouble(fault_of(path, error), Stat::default())
+}
+
+fn trouble_with(stat: Stat, seen: Seen) -> Seen {
+    match seen {
+        Seen::Trouble(fault, _) => Seen::Trouble(fault, stat),
+        seen => seen,
+    }
+}
+
+fn fault_of(path: &str, error: &io::Error) -> DocFault {
+    let hint = match error.kind() {
+        io::ErrorKind::PermissionDenied => {
+            "; hint: let the daemon's user read the file and search its folder"
+        }
+        _ => "; it is tried again later",
+    };
+    DocFault::transient(STAGE, format!("`{path}` cannot be read: {error}{hint}"))
+}

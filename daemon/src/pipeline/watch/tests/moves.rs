@@ -1,0 +1,100 @@
+//! Renames of files and folders.
+
+use super::*;
+
+#[tokio::test]
+async fn a_renamed_file_carries_its_old_name() {
+    let mut project = Project::start(&[("a.md", "a"), ("b.md", "b"), ("c.md", "c")]);
+    project.open().await;
+    project.rename("a.md", "z.md");
+    assert_eq!(project.take(2).await, ["first doc z.md `a` from a.md", "first gone a.md"]);
+    project.rename("z.md", "y.md");
+    project.rename("y.md", "x.md");
+    assert_eq!(project.take(2).await, ["first doc x.md `a` from z.md", "first gone z.md"]);
+    // Two files that swap their names.
+    project.rename("b.md", "t.md");
+    project.rename("c.md", "b.md");
+    project.rename("t.md", "c.md");
+    assert_eq!(project.take(2).await, ["first doc b.md `c`", "first doc c.md `b`"]);
+    project.rename("x.md", "x.rs");
+    assert_eq!(project.next().await, "first gone x.md");
+    project.rename("x.rs", "x.md");
+    assert_eq!(project.next().await, "first doc x.md `a`");
+    assert_eq!(project.drain().await, Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn editors_that_save_by_renaming_cause_one_change() {
+    let mut project = Project::start(&[("a.md", "a")]);
+    project.open().await;
+    // Backup first, as Vim does.
+    project.rename("a.md", "a.md~");
+    project.put("a.md", "vim");
+    fs::remove_file(project.path("a.md~")).expect("remove");
+    assert_eq!(project.next().await, "first doc a.md `vim`");
+    // A temporary file in the same folder, hidden or not.
+    fs::write(project.path(".a.md.123"), "hidden").expect("write");
+    project.rename(".a.md.123", "a.md");
+    assert_eq!(project.next().await, "first doc a.md `hidden`");
+    fs::write(project.path("a.tmp"), "plain").expect("write");
+    project.rename("a.tmp", "a.md");
+    assert_eq!(project.next().await, "first doc a.md `plain`");
+    assert_eq!(project.drain().await, Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn a_renamed_folder_carries_the_old_names_of_its_files() {
+    let mut project = Project::start(&[("old/a.md", "a"), ("old/sub/b.md", "b"), ("c.md", "c")]);
+    project.open().await;
+    project.rename("old", "new");
+    let moved = project.take(4).await;
+    assert_eq!(
+        moved,
+        [
+            "first doc new/a.md `a` from old/a.md",
+            "first doc new/sub/b.md `b` from old/sub/b.md",
+            "first gone old/a.md",
+            "first gone old/sub/b.md",
+        ]
+    );
+    project.put("new/sub/b.md", "watched");
+    assert_eq!(project.next().await, "first doc new/sub/b.md `watched`");
+    assert_eq!(project.drain().await, Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn folders_move_out_and_in_and_under_another_list() {
+    let mut project =
+        Project::start(&[("d/a.md", "a"), ("d/s/b.md", "b"), (".gitignore", "cache/\n")]);
+    project.open().await;
+    let aside = project.folder.path().join("aside");
+    fs::rename(project.path("d"), &aside).expect("move out");
+    assert_eq!(project.take(2).await, ["first gone d/a.md", "first gone d/s/b.md"]);
+    fs::write(aside.join(".kgignore"), "a.md\n").expect("write");
+    fs::rename(&aside, project.path("d")).expect("move in");
+    assert_eq!(project.next().await, "first doc d/s/b.md `b`");
+    project.rename("d", "cache");
+    assert_eq!(project.next().await, "first gone d/s/b.md");
+    project.rename("cache", "back");
+    assert_eq!(project.next().await, "first doc back/s/b.md `b`");
+    fs::remove_dir_all(project.path("back")).expect("remove");
+    assert_eq!(project.next().await, "first gone back/s/b.md");
+    assert_eq!(project.drain().await, Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn a_folder_replaced_by_a_file_takes_its_files_with_it() {
+    let mut project = Project::start(&[("d.md/a.md", "a"), ("e/b.md", "b")]);
+    project.open().await;
+    let aside = project.folder.path().join("aside");
+    fs::rename(project.path("d.md"), &aside).expect("move out");
+    project.put("d.md", "file now");
+    assert_eq!(project.take(2).await, ["first gone d.md/a.md", "first doc d.md `file now`"]);
+    fs::rename(project.path("e"), project.folder.path().join("aside2")).expect("move out");
+    project.put("e", "no document");
+    assert_eq!(project.next().await, "first gone e/b.md");
+    fs::remove_file(project.path("d.md")).expect("remove");
+    write_all(&project.path(""), &[("d.md/a.md", "folder again")]);
+    assert_eq!(project.take(2).await, ["first gone d.md", "first doc d.md/a.md `folder again`"]);
+    assert_eq!(project.drain().await, Vec::<String>::new());
+}

@@ -1,0 +1,235 @@
+//! Write: the last station. One actor owns the one [`IndexWriter`].
+//!
+//! In: finished documents, deletions, faults; commands of tools that write. Out: commits, each with its tick.
+//! Invariants: an interactive item commits by itself, resolved, before any bulk batch; ripples run only while
+//! nothing waits; a database that fails stops the daemon, never a document.
+//! Not here: the rows (`store/`).
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use ractor::{Actor, ActorProcessingErr, ActorRef};
+use tokio::sync::{Mutex, mpsc, oneshot};
+
+use super::parcel::EmbeddedDoc;
+use crate::belt::{Inlet, Item};
+use crate::health::Health;
+use crate::store::{IndexWriter, IngestRecord, RippleStep, StoreError, Verdict};
+use crate::terms::{Lane, RelPath, Tick};
+
+/// Bulk documents and text bytes of one transaction: enough to share its cost, few enough that an interactive
+/// document behind it waits some tens of milliseconds.
+const BATCH: (usize, usize) = (32, 400_000);
+
+/// How long the writer must have had nothing to do before it spends time on ripples.
+const QUIET: Duration = Duration::from_millis(5);
+
+/// Commits after which a ripple step is taken although the belt is busy, so that names are linked while a long
+/// first index runs.
+const COMMITS_A_RIPPLE: u32 = 400;
+
+/// What tools ask of the writer.
+pub enum Command {
+    /// Write or take back review decisions; answers with the tick that shows them.
+    Decide(Vec<(String, Option<Verdict>)>, oneshot::Sender<Result<Tick, String>>),
+    /// Remember what a caller said about documents.
+    RecordIngest(Vec<RelPath>, IngestRecord, oneshot::Sender<Result<(), String>>),
+}
+
+/// The writer's surroundings; kept by the supervisor to start it again.
+#[derive(Clone)]
+pub struct WriterArgs {
+    /// The writer itself; taken while a commit runs.
+    pub writer: Arc<Mutex<Option<IndexWriter>>>,
+    /// Where finished documents come from.
+    pub inlet: Arc<Inlet<EmbeddedDoc>>,
+    /// Where commands come from.
+    pub commands: Arc<Mutex<mpsc::Receiver<Command>>>,
+    /// Where numbers go.
+    pub health: Arc<Health>,
+    /// True when no document is on its way: then ripples may run.
+    pub is_quiet: Arc<dyn Fn() -> bool + Send + Sync>,
+    /// Sends documents through the belt once more.
+    pub requeue: Arc<dyn Fn(Vec<RelPath>) + Send + Sync>,
+    /// Milliseconds since 1970.
+    pub now_ms: fn() -> i64,
+}
+
+/// The writing actor.
+pub struct WriteStation;
+
+/// The writer's state between items.
+pub struct WriteState {
+    args: WriterArgs,
+    held: Option<Item<EmbeddedDoc>>,
+    commits_since_ripple: u32,
+}
+
+/// Tells the writer to go on; it sends this to itself.
+pub struct GoOn;
+
+enum Work {
+    Items(Item<EmbeddedDoc>),
+    Command(Command),
+    Idle,
+    Drained,
+}
+
+impl Actor for WriteStation {
+    type Msg = GoOn;
+    type State = WriteState;
+    type Arguments = WriterArgs;
+
+    async fn pre_start(
+        &self,
+        myself: ActorRef<GoOn>,
+        args: WriterArgs,
+    ) -> Result<WriteState, ActorProcessingErr> {
+        myself.cast(GoOn)?;
+        Ok(WriteState { args, held: None, commits_since_ripple: 0 })
+    }
+
+    async fn handle(
+        &self,
+        myself: ActorRef<GoOn>,
+        _: GoOn,
+        state: &mut WriteState,
+    ) -> Result<(), ActorProcessingErr> {
+        let outcome = match state.next().await {
+            Work::Items(first) => state.commit(first).await,
+            Work::Command(command) => state.obey(command).await,
+            Work::Idle => state.ripple().await,
+            Work::Drained => {
+                myself.stop(Some("drained".into()));
+                return Ok(());
+            }
+        };
+        if let Err(error) = outcome {
+            // Our ground is unsound: refuse further writes and let the process end, loudly.
+            state.args.health.poison(error.to_string());
+            myself.stop(Some("poisoned".into()));
+            return Ok(());
+        }
+        myself.cast(GoOn)?;
+        Ok(())
+    }
+}
+
+impl WriteState {
+    async fn next(&mut self) -> Work {
+        if let Some(item) = self.held.take() {
+            return Work::Items(item);
+        }
+        let args = self.args.clone();
+        let mut commands = args.commands.lock().await;
+        let may_ripple = args.health.has_ripple();
+        tokio::select! {
+            biased;
+            Some(command) = commands.recv() => Work::Command(command),
+            item = args.inlet.next() => item.map_or(Work::Drained, Work::Items),
+            () = tokio::time::sleep(QUIET), if may_ripple => Work::Idle,
+        }
+    }
+
+    /// Takes what waits behind the first item and commits it together.
+    async fn commit(&mut self, first: Item<EmbeddedDoc>) -> Result<(), StoreError> {
+        let is_interactive = first.ticket().lane == Lane::Interactive;
+        let mut n_bytes = text_len(&first);
+        let mut batch = vec![first];
+        while batch.len() < BATCH.0 && n_bytes < BATCH.1 {
+            let Some(item) = self.args.inlet.try_next(is_interactive) else { break };
+            if (item.ticket().lane == Lane::Interactive) != is_interactive {
+                self.held = Some(item);
+                break;
+            }
+            n_bytes += text_len(&item);
+            batch.push(item);
+        }
+        let (n, now_ms) = (batch.len(), (self.args.now_ms)());
+        let started = Instant::now();
+        self.args.health.set_ripple(true);
+        let done = self.with_writer(move |writer| writer.commit(&batch, now_ms, is_interactive)).await;
+        if let Ok(Some(done)) = &done {
+            self.args.health.committed(done, started.elapsed());
+        }
+        self.args.inlet.done(n);
+        self.commits_since_ripple += 1;
+        if self.commits_since_ripple >= COMMITS_A_RIPPLE {
+            self.ripple_step().await?;
+        }
+        done.map(|_| ())
+    }
+
+    async fn ripple(&mut self) -> Result<(), StoreError> {
+        if !(self.args.is_quiet)() {
+            // Documents are still on their way; what they bring would make this work again.
+            tokio::time::sleep(QUIET).await;
+            return Ok(());
+        }
+        self.ripple_step().await
+    }
+
+    async fn ripple_step(&mut self) -> Result<(), StoreError> {
+        self.commits_since_ripple = 0;
+        let step = self.with_writer(IndexWriter::ripple).await?;
+        let tick = self.with_writer(|writer| Ok(writer.tick())).await?;
+        self.args.health.set_tick(tick.unwrap_or_default());
+        match step {
+            Some(RippleStep::Requeue(paths)) => (self.args.requeue)(paths),
+            Some(RippleStep::Settled) => {
+                self.args.health.set_ripple(false);
+                self.with_writer(|writer| writer.vacuum()).await?;
+            }
+            _ => {}
+        }
+        self.args.health.changed();
+        Ok(())
+    }
+
+    async fn obey(&mut self, command: Command) -> Result<(), StoreError> {
+        let now_ms = (self.args.now_ms)();
+        match command {
+            Command::Decide(decisions, reply) => {
+                let tick = self.with_writer(move |writer| writer.decide(&decisions, now_ms)).await?;
+                self.args.health.set_tick(tick.unwrap_or_default());
+                let _ = reply.send(tick.ok_or_else(|| "the writer has stopped".into()));
+            }
+            Command::RecordIngest(paths, record, reply) => {
+                let done = self.with_writer(move |w| w.record_ingest(&paths, &record)).await?;
+                let _ = reply.send(done.ok_or_else(|| "the writer has stopped".into()));
+            }
+        }
+        Ok(())
+    }
+
+    /// Runs `work` off the async threads. `None` when an earlier panic took the writer with it.
+    async fn with_writer<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut IndexWriter) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<Option<T>, StoreError> {
+        let mut slot = self.args.writer.clone().lock_owned().await;
+        let Some(mut writer) = slot.take() else { return Ok(None) };
+        let joined = tokio::task::spawn_blocking(move || {
+            let result = work(&mut writer);
+            (writer, result)
+        })
+        .await;
+        match joined {
+            Ok((writer, result)) => {
+                *slot = Some(writer);
+                result.map(Some)
+            }
+            Err(panic) => {
+                self.args.health.poison(format!("the writer panicked: {panic}"));
+                Ok(None)
+            }
+        }
+    }
+}
+
+fn text_len(item: &Item<EmbeddedDoc>) -> usize {
+    match item {
+        Item::Document(_, doc) => doc.doc.doc.doc.doc.text.len(),
+        _ => 0,
+    }
+}

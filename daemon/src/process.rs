@@ -1,0 +1,299 @@
+//! Process: a daemon's whole life, from its flags to its exit code.
+//!
+//! In: which project, and how. Out: a daemon that serves it until it is asked to stop, or need not
+//! go on.
+//! Invariants: one daemon a project (a lock that the system lets go of, whatever kills us); nobody
+//! is let in before the project is open; once asked to stop, it ends within [`DRAIN_LIMIT`] and a
+//! little, with nothing half done.
+//! Exit codes: 0 asked to stop or idle, 1 the store is unsound or the start failed, 2 no such
+//! folder or wrong settings, 3 another daemon serves the project.
+//! Not here: what is parsed (`main.rs`), or what is served (`serve/`).
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use config::load::LoadError;
+use config::registry::WhichError;
+use config::{Places, ProjectPaths};
+use tokio::signal::unix::{Signal, SignalKind, signal};
+
+use crate::project::{OpenProject, Project};
+use crate::serve::accept::{Sessions, serve};
+use crate::serve::listen::{Door, from_systemd, link_to};
+use crate::serve::routes::routes;
+
+mod lock;
+mod manager;
+
+use lock::{Lock, LockError};
+use manager::Manager;
+
+/// Longest time that a daemon takes to finish what is on the belt. What is not finished is indexed
+/// at the next start.
+const DRAIN_LIMIT: Duration = Duration::from_secs(10);
+
+/// Longest time to write the last replies, after draining.
+const FAREWELL_LIMIT: Duration = Duration::from_secs(3);
+
+/// How often idleness, the writer's health and the status line are looked at. An idle daemon should
+/// sleep.
+const HEARTBEAT: Duration = Duration::from_secs(2);
+
+/// Threads for the sockets and timers. What computes has threads of its own.
+const N_ASYNC_THREADS: usize = 2;
+
+/// What to serve, and how.
+#[derive(Debug, Clone, Default)]
+pub struct Options {
+    /// A project's name or folder; `KG_PROJECT` or the current folder decide when it is left out.
+    pub project: Option<String>,
+    /// End after so long without a client and without work; never when left out or zero.
+    pub idle_exit: Option<Duration>,
+    /// Listen here instead of at the project's usual path.
+    pub socket: Option<PathBuf>,
+    /// Settings as `key=value`, which win over every file and variable.
+    pub settings: Vec<String>,
+    /// A filter for the log, such as `info` or `daemon=debug`; `info` when left out.
+    pub log_level: Option<String>,
+}
+
+/// Why a daemon does not start, where the exit code tells more than 1.
+#[derive(Debug, thiserror::Error)]
+enum StartError {
+    #[error(
+        "the folder `{}` of project `{name}` is not there\nhint: mount it, or give another `--project`",
+        root.display()
+    )]
+    NoFolder { name: String, root: PathBuf },
+    #[error(transparent)]
+    Which(#[from] WhichError),
+    #[error(transparent)]
+    Settings(#[from] LoadError),
+    #[error(transparent)]
+    Lock(#[from] LockError),
+}
+
+impl StartError {
+    fn exit_code(&self) -> u8 {
+        match self {
+            StartError::NoFolder { .. } | StartError::Which(_) | StartError::Settings(_) => 2,
+            StartError::Lock(LockError::Held { .. }) => 3,
+            StartError::Lock(_) => 1,
+        }
+    }
+}
+
+/// Why a daemon ends.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum End {
+    /// A signal, or the tool `shutdown`.
+    Asked(&'static str),
+    /// Nobody needs it.
+    Idle,
+    /// The writer stopped; what it said.
+    Poisoned(String),
+}
+
+/// Serves one project until the end, and says how it ended. Messages go to standard error.
+///
+/// # Errors What kept it from starting, for the caller to print; those with an exit code of their
+/// own are printed here.
+pub fn run(options: Options) -> anyhow::Result<ExitCode> {
+    start_log(options.log_level.as_deref())?;
+    let prepared = match prepare(&options) {
+        Ok(prepared) => prepared,
+        Err(error) => return exit_code_of(error),
+    };
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(N_ASYNC_THREADS)
+        .thread_name("kgd")
+        .enable_all()
+        .build()?;
+    let end = runtime.block_on(live(prepared, &options));
+    // A read that is still computing must not hold up the exit.
+    runtime.shutdown_timeout(Duration::from_millis(500));
+    match end? {
+        End::Poisoned(why) => {
+            tracing::error!("the store is unsound: {why}");
+            Ok(ExitCode::FAILURE)
+        }
+        End::Asked(_) | End::Idle => Ok(ExitCode::SUCCESS),
+    }
+}
+
+/// Prints an error that has an exit code of its own; hands every other one on.
+fn exit_code_of(error: anyhow::Error) -> anyhow::Result<ExitCode> {
+    let Some(known) = error.downcast_ref::<StartError>() else { return Err(error) };
+    let code = known.exit_code();
+    report(&known.to_string());
+    Ok(ExitCode::from(code))
+}
+
+/// Prints a message as our programs do.
+fn report(message: &str) {
+    use std::io::Write as _;
+    let _ = writeln!(std::io::stderr(), "kgd: {message}");
+}
+
+/// All that is decided before a thread is started.
+struct Prepared {
+    place: OpenProject,
+    paths: ProjectPaths,
+    lock: Lock,
+}
+
+fn prepare(options: &Options) -> anyhow::Result<Prepared> {
+    let places = Places::from_env()?;
+    let found = config::which_project(&places, options.project.as_deref());
+    let project = found.map_err(StartError::from)?;
+    if !project.root.is_dir() {
+        let (name, root) = (project.name, project.root);
+        return Err(StartError::NoFolder { name, root }.into());
+    }
+    let loaded = config::load::load(&places, Some(&project.root), &options.settings);
+    let settings = loaded.map_err(StartError::from)?.settings;
+    let paths = places.project(&project)?;
+    paths.create_dirs()?;
+    let lock = Lock::take(&paths.lock).map_err(StartError::from)?;
+    let place = OpenProject {
+        root: project.root,
+        name: project.name,
+        state_dir: paths.dir.clone(),
+        settings,
+    };
+    Ok(Prepared { place, paths, lock })
+}
+
+async fn live(prepared: Prepared, options: &Options) -> anyhow::Result<End> {
+    let Prepared { place, paths, lock } = prepared;
+    let mut signals = Signals::new()?;
+    let manager = Manager::new();
+    let usual = options.socket.as_deref().unwrap_or(&paths.socket);
+    let door = open_door(usual).await?;
+    let (root, socket) = (place.root.display(), door.path().display());
+    tracing::info!(project = place.name, %root, %socket, "starting");
+    let project = tokio::select! {
+        project = Project::open(place) => project?,
+        // Nothing is promised to anybody yet: there is nothing to finish.
+        name = signals.next() => return Ok(End::Asked(name)),
+    };
+    manager.ready();
+    let watching = watch(&project, &manager, options.idle_exit, &mut signals);
+    let (ending, ended) = tokio::sync::oneshot::channel::<()>();
+    let stop = async {
+        let _ = ended.await;
+    };
+    let serving = tokio::spawn(serve(door, Arc::clone(&project), Arc::new(routes()), stop));
+    let end = watching.await;
+    tracing::info!(?end, "stopping");
+    manager.stopping();
+    let _ = ending.send(());
+    let sessions = serving.await?;
+    tokio::select! {
+        () = wind_down(&project, sessions) => {}
+        name = signals.next() => tracing::warn!("{name} again: stopping at once"),
+    }
+    drop(lock);
+    Ok(end)
+}
+
+/// The door that systemd passed, or a new one at `usual`.
+async fn open_door(usual: &Path) -> anyhow::Result<Door> {
+    let Some(door) = from_systemd()? else { return Ok(Door::bind(usual).await?) };
+    link_to(usual, door.path()).await?;
+    Ok(door)
+}
+
+/// Finishes the belt, then hangs up.
+async fn wind_down(project: &Project, sessions: Sessions) {
+    // Those who wait for indexing see what the belt finishes; then everybody gets a last reply.
+    if tokio::time::timeout(DRAIN_LIMIT, project.drain(DRAIN_LIMIT)).await.is_err() {
+        tracing::warn!("the belt was not finished in time; the rest is indexed at the next start");
+    }
+    sessions.end(FAREWELL_LIMIT).await;
+}
+
+/// Returns when the daemon should end, and says why.
+async fn watch(
+    project: &Project,
+    manager: &Manager,
+    idle_exit: Option<Duration>,
+    signals: &mut Signals,
+) -> End {
+    let activity = project.activity().clone();
+    let mut heartbeat =
+        tokio::time::interval(manager.interval().map_or(HEARTBEAT, |it| it.min(HEARTBEAT)));
+    loop {
+        tokio::select! {
+            name = signals.next() => {
+                activity.request_stop();
+                return End::Asked(name);
+            }
+            () = activity.stop_requested() => return End::Asked("shutdown"),
+            _ = heartbeat.tick() => {}
+        }
+        if let Some(why) = project.is_poisoned() {
+            activity.request_stop();
+            return End::Poisoned(why);
+        }
+        let n_on_belt = project.n_on_belt();
+        manager.alive(activity.n_clients(), n_on_belt);
+        let limit = idle_exit.filter(|limit| !limit.is_zero() && n_on_belt == 0);
+        if limit.is_some_and(|limit| activity.idle_for(Instant::now()) >= limit) {
+            activity.request_stop();
+            return End::Idle;
+        }
+    }
+}
+
+/// The signals that ask a daemon to end. `SIGHUP` is one: a terminal that closes must not leave a
+/// half-written index.
+struct Signals {
+    terminate: Signal,
+    interrupt: Signal,
+    hang_up: Signal,
+}
+
+impl Signals {
+    fn new() -> std::io::Result<Self> {
+        Ok(Signals {
+            terminate: signal(SignalKind::terminate())?,
+            interrupt: signal(SignalKind::interrupt())?,
+            hang_up: signal(SignalKind::hangup())?,
+        })
+    }
+
+    /// The name of the next one. Cancel-safe.
+    async fn next(&mut self) -> &'static str {
+        tokio::select! {
+            _ = self.terminate.recv() => "SIGTERM",
+            _ = self.interrupt.recv() => "SIGINT",
+            _ = self.hang_up.recv() => "SIGHUP",
+        }
+    }
+}
+
+fn start_log(filter: Option<&str>) -> anyhow::Result<()> {
+    use std::io::IsTerminal as _;
+    let wanted = filter.unwrap_or("info");
+    // `rmcp` logs whole messages below `warn`, and nothing is logged before secrets are removed.
+    let filter =
+        tracing_subscriber::EnvFilter::try_new(format!("{wanted},rmcp=warn")).map_err(|error| {
+            anyhow::anyhow!(
+                "`--log-level {wanted}` is not understood: {error}\nhint: `info` or `debug`"
+            )
+        })?;
+    let log = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        .with_ansi(std::io::stderr().is_terminal());
+    // The journal has times of its own.
+    let started = if std::env::var_os("JOURNAL_STREAM").is_some() {
+        log.without_time().try_init()
+    } else {
+        log.try_init()
+    };
+    started.map_err(|error| anyhow::anyhow!("the log cannot be started: {error}"))
+}

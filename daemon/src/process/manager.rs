@@ -1,0 +1,60 @@
+//! Manager: what systemd is told, when it started us (`NOTIFY_SOCKET`).
+//!
+//! In: the daemon's life. Out: `READY`, `STATUS`, `WATCHDOG` and `STOPPING`; nothing without
+//! systemd.
+//! Invariants: a message that cannot be sent changes nothing.
+//! Not here: sockets that systemd passes (`serve/listen/inherited.rs`).
+
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use sd_notify::NotifyState;
+
+/// The service manager, if there is one.
+#[derive(Debug)]
+pub(super) struct Manager {
+    watchdog: Option<Duration>,
+    last_status: Mutex<String>,
+}
+
+impl Manager {
+    /// The one that the environment names.
+    pub(super) fn new() -> Self {
+        Manager { watchdog: sd_notify::watchdog_enabled(), last_status: Mutex::default() }
+    }
+
+    /// How often [`Manager::alive`] must be called at least; `None` when nobody waits for it.
+    pub(super) fn interval(&self) -> Option<Duration> {
+        // Half of what is allowed, as sd_watchdog_enabled(3) advises.
+        self.watchdog.map(|limit| limit / 2)
+    }
+
+    /// The project is open and the socket listens.
+    pub(super) fn ready(&self) {
+        send(&[NotifyState::Ready]);
+    }
+
+    /// Still well; the status line is sent only when it changed.
+    pub(super) fn alive(&self, n_clients: u64, n_on_belt: u64) {
+        if self.watchdog.is_some() {
+            send(&[NotifyState::Watchdog]);
+        }
+        let status = format!("{n_clients} clients, {n_on_belt} documents on the belt");
+        let mut last = self.last_status.lock().unwrap_or_else(PoisonError::into_inner);
+        if *last != status {
+            send(&[NotifyState::Status(&status)]);
+            *last = status;
+        }
+    }
+
+    /// No new clients; what is on the belt is being finished.
+    pub(super) fn stopping(&self) {
+        send(&[NotifyState::Stopping, NotifyState::Status("finishing what is on the belt")]);
+    }
+}
+
+fn send(states: &[NotifyState<'_>]) {
+    if let Err(error) = sd_notify::notify(states) {
+        tracing::debug!(%error, "the service manager does not listen");
+    }
+}

@@ -1,0 +1,183 @@
+//! Accept: one task a connection, from the first byte to the last.
+//!
+//! In: a door, a project. Out: sessions, until asked to stop.
+//! Invariants: at most `MAX_CLIENTS` at once, the next one is told so; nothing that happens in one
+//! connection ends another; when asked to stop, nobody new comes in, and those who are here get the
+//! replies to what they asked.
+//! Not here: when to stop (`process.rs`).
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use config::limits::{MAX_CLIENTS, MAX_FRAME_BYTES, SLOW_READER_SECONDS};
+use rmcp::ServiceExt;
+use rmcp::model::ErrorCode;
+use serde_json::Value;
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
+use tokio::net::UnixStream;
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+use tokio::time::{MissedTickBehavior, interval};
+
+use super::activity::Visit;
+use super::limits::TimedWriter;
+use super::lines::Lines;
+use super::listen::Door;
+use super::preamble::{self, Preamble};
+use super::routes::Routes;
+use super::session::Session;
+use super::wire::{Wire, error_line};
+use crate::project::Project;
+
+/// A connection that says nothing for so long never will; it would keep an idle daemon from ending.
+const FIRST_LINE_LIMIT: Duration = Duration::from_secs(60);
+
+/// How often the socket is touched. Cleaners of temporary files work by days, `systemd-tmpfiles` by
+/// 10 at least.
+const TEND_INTERVAL: Duration = Duration::from_secs(600);
+
+/// Pause after the system refused a connection, such as for too many open files.
+const REFUSED_PAUSE: Duration = Duration::from_millis(200);
+
+/// Everybody who is connected.
+#[derive(Debug)]
+pub(crate) struct Sessions {
+    tasks: JoinSet<()>,
+    hang_up: watch::Sender<bool>,
+}
+
+impl Sessions {
+    /// Hangs up on everybody, once their last replies are written, and waits at most `limit` for
+    /// that.
+    pub(crate) async fn end(mut self, limit: Duration) {
+        self.hang_up.send_replace(true);
+        let all_gone = async { while self.tasks.join_next().await.is_some() {} };
+        if tokio::time::timeout(limit, all_gone).await.is_err() {
+            tracing::debug!("some clients did not read their last replies");
+        }
+    }
+}
+
+/// Lets clients in until `stop` returns, then closes the door and gives back those who are still
+/// here.
+pub(crate) async fn serve(
+    mut door: Door,
+    project: Arc<Project>,
+    routes: Arc<Routes>,
+    stop: impl Future<Output = ()>,
+) -> Sessions {
+    let mut sessions = Sessions { tasks: JoinSet::new(), hang_up: watch::Sender::new(false) };
+    let mut stop = std::pin::pin!(stop);
+    let mut tend = interval(TEND_INTERVAL);
+    tend.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        tokio::select! {
+            () = &mut stop => return sessions,
+            _ = tend.tick() => {
+                if let Err(error) = door.tend().await {
+                    tracing::warn!(%error, "the socket may be out of reach");
+                }
+            }
+            // Only so that finished tasks do not pile up.
+            Some(_) = sessions.tasks.join_next(), if !sessions.tasks.is_empty() => {}
+            accepted = door.accept() => match accepted {
+                Ok(stream) => {
+                    let guest = Guest {
+                        project: Arc::clone(&project),
+                        routes: Arc::clone(&routes),
+                        hang_up: sessions.hang_up.subscribe(),
+                    };
+                    sessions.tasks.spawn(guest.welcome(stream));
+                }
+                Err(error) => {
+                    tracing::warn!(%error, "a connection was lost");
+                    tokio::time::sleep(REFUSED_PAUSE).await;
+                }
+            }
+        }
+    }
+}
+
+/// What a connection's task needs.
+struct Guest {
+    project: Arc<Project>,
+    routes: Arc<Routes>,
+    hang_up: watch::Receiver<bool>,
+}
+
+impl Guest {
+    async fn welcome(self, stream: UnixStream) {
+        let visit = self.project.activity().enter(MAX_CLIENTS);
+        let mut hang_up = self.hang_up.clone();
+        let hang_up = async move {
+            // An error means that the sender is gone, which comes to the same.
+            let _ = hang_up.wait_for(|hang_up| *hang_up).await;
+        };
+        match visit {
+            Some(visit) => self.converse(stream, visit, hang_up).await,
+            None => {
+                let why = format!("{MAX_CLIENTS} clients are connected\nhint: close some");
+                refuse(stream, &why).await;
+            }
+        }
+    }
+
+    async fn converse(&self, stream: UnixStream, visit: Visit, hang_up: impl Future<Output = ()>) {
+        let (reading, writing) = stream.into_split();
+        let mut writing = TimedWriter::new(writing, Duration::from_secs(SLOW_READER_SECONDS));
+        let mut lines = Lines::new(reading, MAX_FRAME_BYTES);
+        let mut hang_up = std::pin::pin!(hang_up);
+        let preamble = tokio::select! {
+            preamble = open(&mut lines, &mut writing) => preamble,
+            () = &mut hang_up => None,
+        };
+        let Some(preamble) = preamble else { return };
+        tracing::debug!(client = preamble.client, "connected");
+        let session = Session::new(Arc::clone(&self.project), Arc::clone(&self.routes), &preamble);
+        let served = tokio::select! {
+            served = session.serve(Wire::new(lines, writing)) => served,
+            () = &mut hang_up => return,
+        };
+        match served {
+            Ok(running) => {
+                let cancel = running.cancellation_token();
+                let mut ended = std::pin::pin!(running.waiting());
+                tokio::select! {
+                    _ = &mut ended => {}
+                    () = &mut hang_up => {
+                        cancel.cancel();
+                        let _ = ended.await;
+                    }
+                }
+            }
+            Err(error) => tracing::debug!(%error, "a handshake failed"),
+        }
+        tracing::debug!(client = preamble.client, "disconnected");
+        drop(visit);
+    }
+}
+
+/// Reads the preamble; a client whose preamble is refused is told why.
+async fn open<R: AsyncRead + Unpin>(
+    lines: &mut Lines<R>,
+    writing: &mut (impl AsyncWrite + Unpin),
+) -> Option<Preamble> {
+    match tokio::time::timeout(FIRST_LINE_LIMIT, preamble::read(lines)).await {
+        Ok(Ok(preamble)) => Some(preamble),
+        Ok(Err(error)) => {
+            let line = error_line(ErrorCode::INVALID_PARAMS, &Value::Null, &error.to_string());
+            let _ = writing.write_all(&line).await;
+            None
+        }
+        Err(_) => {
+            tracing::debug!("a connection said nothing; it is closed");
+            None
+        }
+    }
+}
+
+async fn refuse(mut stream: UnixStream, why: &str) {
+    tracing::warn!("a client was refused: {why}");
+    let line = error_line(ErrorCode::INVALID_REQUEST, &Value::Null, why);
+    let _ = tokio::time::timeout(Duration::from_secs(1), stream.write_all(&line)).await;
+}

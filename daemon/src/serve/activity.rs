@@ -1,0 +1,118 @@
+//! Who is connected, since when nobody is, and whether the daemon was asked to stop.
+//!
+//! In: sessions that begin and end; the `shutdown` tool. Out: what the process decides by.
+//! Invariants: every session that was counted in is counted out, also when its task panics.
+//! Not here: what is done about it (`process.rs`).
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use tokio::sync::watch;
+
+/// The daemon's clients and whether it should stop. Clones share one state.
+#[derive(Debug, Clone)]
+pub struct Activity {
+    state: Arc<Mutex<State>>,
+    stop: Arc<watch::Sender<bool>>,
+}
+
+#[derive(Debug)]
+struct State {
+    n_clients: usize,
+    last_client_left: Instant,
+}
+
+impl Default for Activity {
+    fn default() -> Self {
+        let state = State { n_clients: 0, last_client_left: Instant::now() };
+        Activity { state: Arc::new(Mutex::new(state)), stop: Arc::new(watch::Sender::new(false)) }
+    }
+}
+
+impl Activity {
+    /// Clients connected now.
+    pub fn n_clients(&self) -> u64 {
+        self.locked().n_clients as u64
+    }
+
+    /// How long nobody has been connected at `now`; zero while somebody is. Before the first
+    /// client: since start.
+    pub fn idle_for(&self, now: Instant) -> Duration {
+        let state = self.locked();
+        if state.n_clients > 0 {
+            return Duration::ZERO;
+        }
+        now.saturating_duration_since(state.last_client_left)
+    }
+
+    /// Asks the daemon to finish what is on the belt and to end. The caller still gets its reply.
+    pub fn request_stop(&self) {
+        self.stop.send_replace(true);
+    }
+
+    /// True once [`Activity::request_stop`] was called.
+    pub fn is_stopping(&self) -> bool {
+        *self.stop.borrow()
+    }
+
+    /// Returns once [`Activity::request_stop`] was called.
+    pub async fn stop_requested(&self) {
+        let mut stop = self.stop.subscribe();
+        // The sender cannot be gone: this very value holds it.
+        let _ = stop.wait_for(|stop| *stop).await;
+    }
+
+    /// Counts a client in until the visit is dropped; `None` when `limit` are here already.
+    pub(crate) fn enter(&self, limit: usize) -> Option<Visit> {
+        let mut state = self.locked();
+        if state.n_clients >= limit {
+            return None;
+        }
+        state.n_clients += 1;
+        Some(Visit { activity: self.clone() })
+    }
+
+    fn locked(&self) -> std::sync::MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// One client's stay.
+#[derive(Debug)]
+pub(crate) struct Visit {
+    activity: Activity,
+}
+
+impl Drop for Visit {
+    fn drop(&mut self) {
+        let mut state = self.activity.locked();
+        state.n_clients = state.n_clients.saturating_sub(1);
+        state.last_client_left = Instant::now();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn visits_are_counted_up_to_the_limit() {
+        let activity = Activity::default();
+        let first = activity.enter(2);
+        let second = activity.enter(2);
+        assert!(first.is_some() && second.is_some() && activity.enter(2).is_none());
+        assert_eq!(activity.idle_for(Instant::now() + Duration::from_secs(60)), Duration::ZERO);
+        drop((first, second));
+        assert_eq!(activity.n_clients(), 0);
+        let idle = activity.idle_for(Instant::now() + Duration::from_secs(60));
+        assert!(idle >= Duration::from_secs(60));
+    }
+
+    #[tokio::test]
+    async fn a_request_to_stop_is_seen_by_every_clone() {
+        let activity = Activity::default();
+        activity.clone().request_stop();
+        activity.stop_requested().await;
+        assert!(activity.is_stopping());
+    }
+}

@@ -1,0 +1,28 @@
+//! Serve: the daemon's door. It speaks MCP over one Unix socket, one session a connection.
+//!
+//! In: connections, and the project they ask about. Out: replies. In reading order: `listen` (the
+//! socket), `accept` (one task a connection), `preamble` and `lines` (what comes in first), `wire`
+//! (JSON-RPC, one message a line), `session` (what MCP asks for), `routes` (one line a tool),
+//! `tool/` (what each tool does), `text` (the form a model reads).
+//! Invariants: a client can only hurt its own connection; whatever it sends or fails to read,
+//! memory stays bounded and the others are answered; only the owner of the daemon gets in.
+//! Not here: how a question is answered (`ask/`), or when the daemon ends (`process.rs`).
+
+pub(crate) mod accept;
+pub mod activity;
+mod limits;
+mod lines;
+pub mod listen;
+mod preamble;
+pub mod progress;
+pub(crate) mod routes;
+mod session;
+pub mod text;
+pub mod tool;
+mod wire;
+
+#[cfg(test)]
+mod tests;
+
+pub use activity::Activity;
+pub use progress::Progress;

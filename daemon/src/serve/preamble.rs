@@ -1,0 +1,179 @@
+//! Preamble: what one of our own programs may say before MCP begins.
+//!
+//! In: the first line of a connection, such as
+//! `{"kgd":1,"tools":["core","admin"],"client":"kgctl"}`. Out: which tools the session gets.
+//! Without a preamble the line belongs to MCP and stays for it.
+//! Invariants: a preamble that is not understood ends the connection with an error that says why.
+//! Not here: the handshake of MCP itself (`rmcp`).
+
+use proto::tool::ToolSet;
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+use std::io;
+use tokio::io::AsyncRead;
+
+use super::lines::{Line, Lines};
+
+/// The only version of the preamble so far.
+const VERSION: u64 = 1;
+
+/// Longest client name that is logged, in characters.
+const MAX_CLIENT_CHARS: usize = 60;
+
+/// What a session gets.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Preamble {
+    /// Sets of tools that are listed and may be called.
+    pub(crate) sets: Vec<ToolSet>,
+    /// Who calls, for the log.
+    pub(crate) client: String,
+}
+
+impl Default for Preamble {
+    fn default() -> Self {
+        Preamble { sets: vec![ToolSet::Core], client: "an MCP client".to_string() }
+    }
+}
+
+/// Why a preamble is refused.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum PreambleError {
+    #[error(
+        "the preamble is not understood: {0}\nhint: `{{\"kgd\":1,\"tools\":[\"core\"],\"client\":\"…\"}}`"
+    )]
+    Malformed(serde_json::Error),
+    #[error(
+        "preamble version {0} is not known\nhint: this daemon knows version {VERSION}; update it"
+    )]
+    Version(u64),
+    #[error("no set of tools is called `{0}`\nhint: sets are `core` and `admin`")]
+    UnknownSet(String),
+    #[error("the connection failed: {0}")]
+    Io(#[from] io::Error),
+}
+
+/// Enough to tell a preamble from a message.
+#[derive(Deserialize)]
+struct Probe {
+    kgd: Option<IgnoredAny>,
+    jsonrpc: Option<IgnoredAny>,
+}
+
+/// Fields that are not known are left alone: a newer client may say more.
+#[derive(Deserialize)]
+struct Wording {
+    kgd: u64,
+    tools: Option<Vec<String>>,
+    client: Option<String>,
+}
+
+/// Reads the preamble, if the first line is one; any other line is put back.
+///
+/// # Errors
+/// [`PreambleError`], to be told to the client before the connection is closed.
+pub(crate) async fn read<R>(lines: &mut Lines<R>) -> Result<Preamble, PreambleError>
+where
+    R: AsyncRead + Unpin,
+{
+    let first = lines.next().await?;
+    if let Line::Whole(line) = &first
+        && let Ok(Probe { kgd: Some(_), jsonrpc: None }) = serde_json::from_slice(line)
+    {
+        return parse(line);
+    }
+    lines.put_back(first);
+    Ok(Preamble::default())
+}
+
+fn parse(line: &[u8]) -> Result<Preamble, PreambleError> {
+    let wording: Wording = serde_json::from_slice(line).map_err(PreambleError::Malformed)?;
+    if wording.kgd != VERSION {
+        return Err(PreambleError::Version(wording.kgd));
+    }
+    let mut preamble = Preamble::default();
+    if let Some(tools) = wording.tools {
+        let set = |name: String| ToolSet::parse(&name).ok_or(PreambleError::UnknownSet(name));
+        preamble.sets = tools.into_iter().map(set).collect::<Result<_, _>>()?;
+    }
+    if let Some(client) = wording.client {
+        let printable = client.chars().filter(|c| !c.is_control());
+        preamble.client = printable.take(MAX_CLIENT_CHARS).collect();
+    }
+    Ok(preamble)
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::{Expect, expect};
+
+    use super::*;
+
+    async fn check(input: &str, expected: Expect) {
+        let mut lines = Lines::new(input.as_bytes(), 1000);
+        let mut out = match read(&mut lines).await {
+            Ok(preamble) => format!("{:?} {}\n", preamble.sets, preamble.client),
+            Err(error) => format!("{error}\n"),
+        };
+        if let Ok(Line::Whole(next)) = lines.next().await {
+            out += &format!("then {}\n", String::from_utf8_lossy(&next));
+        }
+        expected.assert_eq(&out);
+    }
+
+    #[tokio::test]
+    async fn a_preamble_is_consumed() {
+        check(
+            "{\"kgd\":1,\"tools\":[\"core\",\"admin\"],\"client\":\"kg\\u001bctl\",\"new\":[]}\n{}\n",
+            expect![[r#"
+                [Core, Admin] kgctl
+                then {}
+            "#]],
+        )
+        .await;
+        check(
+            "{\"kgd\":1}\n",
+            expect![[r#"
+                [Core] an MCP client
+            "#]],
+        )
+        .await;
+    }
+
+    #[tokio::test]
+    async fn anything_else_belongs_to_mcp() {
+        for line in [r#"{"jsonrpc":"2.0","id":1,"method":"ping","kgd":1}"#, "garbage", "[1]"] {
+            let mut lines = Lines::new(line.as_bytes(), 1000);
+            lines.put_back(Line::Whole(line.as_bytes().to_vec()));
+            assert_eq!(read(&mut lines).await.expect("fine"), Preamble::default());
+            assert_eq!(lines.next().await.expect("fine"), Line::Whole(line.as_bytes().to_vec()));
+        }
+    }
+
+    #[tokio::test]
+    async fn what_is_not_understood_is_said() {
+        check(
+            "{\"kgd\":2}\n",
+            expect![[r#"
+                preamble version 2 is not known
+                hint: this daemon knows version 1; update it
+            "#]],
+        )
+        .await;
+        check(
+            "{\"kgd\":1,\"tools\":[\"everything\"]}\n",
+            expect![[r#"
+                no set of tools is called `everything`
+                hint: sets are `core` and `admin`
+            "#]],
+        )
+        .await;
+        check(
+            "{\"kgd\":\"1\"}\n",
+            expect![[r#"
+                the preamble is not understood: invalid type: string "1", expected u64 at line 1 column 10
+                hint: `{"kgd":1,"tools":["core"],"client":"…"}`
+            "#]],
+        )
+        .await;
+    }
+}

@@ -1,0 +1,257 @@
+//! Routes: from a tool's name to its handler. The table stands in the order of
+//! `proto::catalog::CATALOG`.
+//!
+//! In: a name, arguments, a deadline. Out: the reply as JSON, or an error with code and hint.
+//! Invariants: a handler's signature fixes what it may do: one that reads gets a snapshot and
+//! nothing to write with; every call ends by its deadline or when it is cancelled; a panic in a
+//! handler is that call's error.
+//! Not here: what a tool does (`tool/`), or how MCP wraps it (`session.rs`).
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use proto::error::{Code, ErrorView};
+use proto::tool::{Effect, Tool};
+use serde_json::{Map, Value};
+use tokio::sync::Semaphore;
+use tokio::task::{JoinError, JoinHandle};
+
+use super::progress::Progress;
+use super::tool;
+use crate::project::Project;
+use crate::store::Snapshot;
+
+mod parameters;
+
+/// Reads at once, over all clients. They compute rather than wait: more than this only take turns.
+const MAX_READERS: usize = 8;
+
+/// Longest a call may take that waits for indexing. `wait` accepts 600 s; the rest is for its own
+/// answer.
+const LONGEST_WAIT: Duration = Duration::from_secs(610);
+
+/// How long a call may still take once its session is hung up on because the daemon ends.
+const LAST_WORDS: Duration = Duration::from_millis(200);
+
+/// Every tool, in the order of the catalog.
+pub(crate) fn routes() -> Routes {
+    Routes::new(vec![
+        reads(tool::hybrid_query),
+        reads(tool::entity_lookup),
+        reads(tool::explain_entity),
+        waits(tool::ingest_docs),
+        waits(tool::extract_and_link),
+        writes(tool::review_links),
+        reads(tool::status),
+        reads(tool::dump),
+        waits(tool::wait),
+        writes(tool::shutdown),
+    ])
+}
+
+/// What a handler is called with.
+pub(crate) struct Call {
+    /// The project that is asked.
+    pub(crate) project: Arc<Project>,
+    /// As they came.
+    pub(crate) arguments: Map<String, Value>,
+    /// Where a long call tells how far it is.
+    pub(crate) progress: Progress,
+}
+
+type Answer = Result<Value, ErrorView>;
+type Running = Pin<Box<dyn Future<Output = Answer> + Send>>;
+
+/// One tool's handler.
+pub(crate) struct Route {
+    pub(crate) name: &'static str,
+    waits: bool,
+    run: Box<dyn Fn(Call, Arc<Semaphore>) -> Running + Send + Sync>,
+}
+
+/// The table.
+pub(crate) struct Routes {
+    routes: Vec<Route>,
+    readers: Arc<Semaphore>,
+}
+
+impl Routes {
+    /// A table of these tools.
+    pub(crate) fn new(routes: Vec<Route>) -> Self {
+        Routes { routes, readers: Arc::new(Semaphore::new(MAX_READERS)) }
+    }
+
+    /// The route of that name.
+    pub(crate) fn find(&self, name: &str) -> Option<&Route> {
+        self.routes.iter().find(|route| route.name == name)
+    }
+
+    /// Runs a tool until it answers, its deadline is over, or `cancelled` returns.
+    ///
+    /// # Errors
+    /// The handler's own, or `invalid_params`, `deadline_exceeded`, `cancelled`, `internal`.
+    pub(crate) async fn call(
+        &self,
+        route: &Route,
+        call: Call,
+        cancelled: impl Future<Output = ()>,
+    ) -> Answer {
+        let limit = match route.waits {
+            true => LONGEST_WAIT,
+            false => Duration::from_millis(call.project.settings.serve.request_deadline_ms),
+        };
+        let activity = call.project.activity().clone();
+        if activity.is_stopping() {
+            return Err(stopping());
+        }
+        let mut running = (route.run)(call, Arc::clone(&self.readers));
+        tokio::select! {
+            answer = &mut running => answer,
+            () = tokio::time::sleep(limit) => Err(too_slow(route.name, limit)),
+            () = cancelled => match activity.is_stopping() {
+                // What is all but done, such as the reply of `shutdown` itself, is still told.
+                true => tokio::time::timeout(LAST_WORDS, running).await.unwrap_or_else(|_| Err(stopping())),
+                false => Err(called_off(route.name)),
+            },
+        }
+    }
+
+    #[cfg(test)]
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Route> {
+        self.routes.iter()
+    }
+}
+
+/// A tool that answers from a snapshot, off the async threads.
+pub(crate) fn reads<T: Tool>(
+    handler: fn(&Project, &Snapshot, T) -> Result<T::Reply, ErrorView>,
+) -> Route {
+    const { assert!(matches!(T::EFFECT, Effect::Reads), "a tool that writes cannot be a `reads` route") };
+    route::<T>(false, move |call, readers| {
+        Box::pin(async move {
+            let parameters = parameters::parse::<T>(call.arguments)?;
+            let turn = readers.acquire_owned().await.map_err(|_| stopping())?;
+            let project = call.project;
+            let reading = tokio::task::spawn_blocking(move || {
+                // Held until the work is done, also when its caller has gone: that is what bounds
+                // it.
+                let _turn = turn;
+                let snapshot = project.snapshot().map_err(|error| unreadable(&error))?;
+                answer::<T>(handler(&project, &snapshot, parameters))
+            });
+            reading.await.unwrap_or_else(|error| Err(crashed(T::NAME, &error)))
+        })
+    })
+}
+
+/// A tool that changes something, soon.
+pub(crate) fn writes<T, F, Fut>(handler: F) -> Route
+where
+    T: Tool,
+    F: Fn(Arc<Project>, T, Progress) -> Fut + Send + Sync + 'static,
+    Fut: Future<Output = Result<T::Reply, ErrorView>> + Send + 'static,
+{
+    const {
+        assert!(
+            matches!(T::EFFECT, Effect::Writes),
+            "a tool that only reads must be a `reads` route"
+        )
+    };
+    route::<T>(false, spawning::<T, F, Fut>(handler))
+}
+
+/// A tool that waits for indexing; it has minutes.
+pub(crate) fn waits<T, F, Fut>(handler: F) -> Route
+where
+    T: Tool,
+    F: Fn(Arc<Project>, T, Progress) -> Fut + Send + Sync + 'static,
+    Fut: Future<Output = Result<T::Reply, ErrorView>> + Send + 'static,
+{
+    route::<T>(true, spawning::<T, F, Fut>(handler))
+}
+
+fn route<T: Tool>(
+    waits: bool,
+    run: impl Fn(Call, Arc<Semaphore>) -> Running + Send + Sync + 'static,
+) -> Route {
+    Route { name: T::NAME, waits, run: Box::new(run) }
+}
+
+/// Runs an async handler as a task of its own, so that its panic stays its own; a caller that goes
+/// ends it at its next await, which is between transactions and never inside one: the writer
+/// commits on a thread of its own.
+fn spawning<T, F, Fut>(
+    handler: F,
+) -> impl Fn(Call, Arc<Semaphore>) -> Running + Send + Sync + 'static
+where
+    T: Tool,
+    F: Fn(Arc<Project>, T, Progress) -> Fut + Send + Sync + 'static,
+    Fut: Future<Output = Result<T::Reply, ErrorView>> + Send + 'static,
+{
+    move |call, _| {
+        let started = parameters::parse::<T>(call.arguments).map(|parameters| {
+            EndsWithCaller(tokio::spawn(handler(call.project, parameters, call.progress)))
+        });
+        Box::pin(async move {
+            let mut task = started?;
+            match (&mut task.0).await {
+                Ok(reply) => answer::<T>(reply),
+                Err(error) => Err(crashed(T::NAME, &error)),
+            }
+        })
+    }
+}
+
+/// Aborts its task when the caller is no longer interested.
+struct EndsWithCaller<T>(JoinHandle<T>);
+
+impl<T> Drop for EndsWithCaller<T> {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+fn answer<T: Tool>(reply: Result<T::Reply, ErrorView>) -> Answer {
+    serde_json::to_value(reply?).map_err(|error| {
+        error_view(Code::Internal, format!("the reply of `{}` is not JSON: {error}", T::NAME), None)
+    })
+}
+
+fn error_view(code: Code, message: String, hint: Option<&str>) -> ErrorView {
+    ErrorView { code, message, hint: hint.map(str::to_string) }
+}
+
+fn unreadable(error: &crate::store::StoreError) -> ErrorView {
+    let hint = "see the daemon's log; `kgctl doctor` says more";
+    error_view(Code::Unavailable, format!("the index cannot be read: {error}"), Some(hint))
+}
+
+fn stopping() -> ErrorView {
+    error_view(
+        Code::Unavailable,
+        "the daemon is stopping".to_string(),
+        Some("try again in a moment"),
+    )
+}
+
+fn called_off(tool: &str) -> ErrorView {
+    error_view(Code::Cancelled, format!("`{tool}` was cancelled"), None)
+}
+
+fn too_slow(tool: &str, limit: Duration) -> ErrorView {
+    let hint = "ask for less, try again, or raise `serve.request_deadline_ms`";
+    let message = format!("`{tool}` did not finish within {} ms", limit.as_millis());
+    error_view(Code::DeadlineExceeded, message, Some(hint))
+}
+
+fn crashed(tool: &str, error: &JoinError) -> ErrorView {
+    if !error.is_panic() {
+        return stopping();
+    }
+    // The panic's own text may hold words of a document; it went to the log, not to the caller.
+    tracing::error!(tool, "a handler panicked");
+    let hint = "this is a bug in kgd; the daemon's log says where";
+    error_view(Code::Internal, format!("`{tool}` failed inside"), Some(hint))
+}

@@ -1,0 +1,289 @@
+//! Handshakes of every revision, tools, progress, stopping.
+
+use super::*;
+
+#[tokio::test]
+async fn every_revision_shakes_hands() {
+    let house = House::new().await;
+    let mut out = String::new();
+    for version in
+        ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "1999-01-01", "2026-07-28"]
+    {
+        let mut client = house.connect().await;
+        let hello = client.initialize(version).await;
+        let tools = client.ask(1, "tools/list", json!({})).await;
+        let pong = client.ask(2, "ping", json!({})).await;
+        let answer = client.call(3, "hybrid_query", json!({"q": "x"})).await;
+        let result = &answer["result"];
+        out += &format!(
+            "{version}: {} {}, {} tools, pong {}, project {}, {:?}\n",
+            hello["result"]["protocolVersion"].as_str().expect("a version"),
+            hello["result"]["serverInfo"]["name"],
+            tools["result"]["tools"].as_array().expect("tools").len(),
+            pong["result"],
+            result["structuredContent"]["project"],
+            shown(&answer),
+        );
+    }
+    expect![[r#"
+        2024-11-05: 2024-11-05 "kgd", 7 tools, pong {}, project "notes", "nothing found\n(notes, tick 7)\n"
+        2025-03-26: 2025-03-26 "kgd", 7 tools, pong {}, project "notes", "nothing found\n(notes, tick 7)\n"
+        2025-06-18: 2025-06-18 "kgd", 7 tools, pong {}, project "notes", "nothing found\n(notes, tick 7)\n"
+        2025-11-25: 2025-11-25 "kgd", 7 tools, pong {}, project "notes", "nothing found\n(notes, tick 7)\n"
+        1999-01-01: 2025-11-25 "kgd", 7 tools, pong {}, project "notes", "nothing found\n(notes, tick 7)\n"
+        2026-07-28: 2025-11-25 "kgd", 7 tools, pong {}, project "notes", "nothing found\n(notes, tick 7)\n"
+    "#]].assert_eq(&out);
+}
+
+/// What every request of the newest revision brings along.
+fn meta() -> Value {
+    json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "0"},
+        "io.modelcontextprotocol/clientCapabilities": {},
+    })
+}
+
+#[tokio::test]
+async fn the_newest_revision_discovers() {
+    let house = House::new().await;
+    let mut client = house.connect().await;
+    let found = client.ask(1, "server/discover", json!({"_meta": meta()})).await;
+    let versions = found["result"]["supportedVersions"].to_string();
+    expect![[r#"["2024-11-05","2025-03-26","2025-06-18","2025-11-25","2026-07-28"]"#]]
+        .assert_eq(&versions);
+    let tools = client.ask(2, "tools/list", json!({"_meta": meta()})).await;
+    assert_eq!(tools["result"]["resultType"], "complete", "{tools}");
+    let params = json!({"_meta": meta(), "name": "hybrid_query", "arguments": {"q": "x"}});
+    let answer = client.ask(3, "tools/call", params).await;
+    assert_eq!(answer["result"]["resultType"], "complete", "{answer}");
+    // Without its metadata a request of this revision is refused, not misread.
+    check(
+        &client.ask(4, "tools/list", json!({})).await,
+        expect![[r#"
+            -32602 request _meta is missing or has malformed required fields: io.modelcontex…
+        "#]],
+    );
+    // A probe does not commit: a client may still fall back.
+    let mut client = house.connect().await;
+    client.ask(1, "server/discover", json!({"_meta": meta()})).await;
+    assert_eq!(client.initialize("2025-11-25").await["result"]["protocolVersion"], "2025-11-25");
+}
+
+#[tokio::test]
+async fn the_library_s_own_client_is_served() {
+    let house = House::new().await;
+    let stream = UnixStream::connect(&house.path).await.expect("connected");
+    let client = ().serve(stream).await.expect("a handshake");
+    let names: Vec<_> =
+        client.list_all_tools().await.expect("tools").into_iter().map(|tool| tool.name).collect();
+    expect![
+        "hybrid_query entity_lookup explain_entity ingest_docs extract_and_link review_links status"
+    ]
+    .assert_eq(&names.join(" "));
+    let arguments = json!({"q": "x"}).as_object().cloned().unwrap_or_default();
+    let call = rmcp::model::CallToolRequestParams::new("hybrid_query").with_arguments(arguments);
+    let result = client.call_tool(call).await.expect("a result");
+    let reply: HybridReply = result.into_typed().expect("the declared reply");
+    assert_eq!(reply.freshness.project, "notes");
+    client.cancel().await.expect("closed");
+}
+
+#[tokio::test]
+async fn a_tool_says_what_it_does() {
+    let house = House::new().await;
+    let mut client = house.guest().await;
+    let tools = client.ask(1, "tools/list", json!({})).await;
+    let mut out = String::new();
+    for tool in tools["result"]["tools"].as_array().expect("tools") {
+        assert!(tool["description"].is_string() && tool["outputSchema"]["properties"].is_object());
+        out += &format!("{} {}\n", tool["name"].as_str().expect("a name"), tool["annotations"]);
+    }
+    expect![[r#"
+        hybrid_query {"readOnlyHint":true,"destructiveHint":false,"openWorldHint":false}
+        entity_lookup {"readOnlyHint":true,"destructiveHint":false,"openWorldHint":false}
+        explain_entity {"readOnlyHint":true,"destructiveHint":false,"openWorldHint":false}
+        ingest_docs {"readOnlyHint":false,"destructiveHint":false,"openWorldHint":false}
+        extract_and_link {"readOnlyHint":false,"destructiveHint":false,"openWorldHint":false}
+        review_links {"readOnlyHint":false,"destructiveHint":false,"openWorldHint":false}
+        status {"readOnlyHint":true,"destructiveHint":false,"openWorldHint":false}
+    "#]]
+    .assert_eq(&out);
+}
+
+#[tokio::test]
+async fn a_preamble_chooses_the_tools() {
+    let house = House::new().await;
+    let mut agent = house.guest().await;
+    check(
+        &agent.call(1, "wait", json!({})).await,
+        expect![[r#"
+            -32602 no tool is called `wait`
+            hint: this session has `hybrid_query`, `entity_lookup`, `explain_entity`, `inges…
+        "#]],
+    );
+    let mut kgctl = house.connect().await;
+    kgctl.say(r#"{"kgd":1,"tools":["admin"],"client":"kgctl"}"#).await;
+    kgctl.initialize("2025-06-18").await;
+    check(
+        &kgctl.call(1, "wait", json!({"tick": "soon"})).await,
+        expect![[r#"
+            ! invalid_params: parameter `tick` of `wait`: invalid type: string "soon", expec…
+            hint: it takes `tick`, `timeout_ms`
+        "#]],
+    );
+    check(
+        &kgctl.call(2, "hybrid_query", json!({"q": "x"})).await,
+        expect![[r#"
+        -32602 no tool is called `hybrid_query`
+        hint: this session has `dump`, `wait`, `shutdown`
+    "#]],
+    );
+    let mut wrong = house.connect().await;
+    wrong.say(r#"{"kgd":1,"tools":["all"]}"#).await;
+    check(
+        &wrong.hear().await.expect("an error"),
+        expect![[r#"
+        -32602 no set of tools is called `all`
+        hint: sets are `core` and `admin`
+    "#]],
+    );
+    assert_eq!(wrong.hear().await, None);
+}
+
+#[tokio::test]
+async fn a_failed_call_is_a_result_with_code_and_hint() {
+    let house = House::new().await;
+    let mut client = house.guest().await;
+    check(
+        &client.call(1, "explain_entity", json!({"name": "x"})).await,
+        expect![[r#"
+        ! not_found: nothing is called `x`
+        hint: look it up
+    "#]],
+    );
+    check(
+        &client.call(2, "hybrid_query", json!({"query": "x"})).await,
+        expect![[r#"
+            ! invalid_params: `hybrid_query` has no parameter `query`
+            hint: it takes `q` (required), `k`, `hops`, `rels`, `path`, `tags`, `type`, `aft…
+        "#]],
+    );
+    check(
+        &client.call(3, "hybrid_query", json!({"q": "panic"})).await,
+        expect![[r#"
+        ! internal: `hybrid_query` failed inside
+        hint: this is a bug in kgd; the daemon's log says where
+    "#]],
+    );
+    check(
+        &client.call(4, "ingest_docs", json!({"paths": ["panic"]})).await,
+        expect![[r#"
+        ! internal: `ingest_docs` failed inside
+        hint: this is a bug in kgd; the daemon's log says where
+    "#]],
+    );
+    check(
+        &client.call(5, "hybrid_query", json!({"q": "still here"})).await,
+        expect![[r#"
+        nothing found
+        (notes, tick 7)
+    "#]],
+    );
+}
+
+#[tokio::test]
+async fn every_call_ends_by_its_deadline() {
+    let house = House::with_deadline(1).await;
+    let mut client = house.guest().await;
+    check(
+        &client.call(1, "review_links", json!({})).await,
+        expect![[r#"
+        ! deadline_exceeded: `review_links` did not finish within 1 ms
+        hint: ask for less, try again, or raise `serve.request_deadline_ms`
+    "#]],
+    );
+}
+
+#[tokio::test]
+async fn progress_comes_before_the_answer_and_only_when_asked_for() {
+    let house = House::new().await;
+    let mut client = house.guest().await;
+    let params = json!({
+        "name": "ingest_docs", "arguments": {"paths": ["…"]}, "_meta": {"progressToken": "t1"},
+    });
+    client.request(1, "tools/call", params).await;
+    let told = client.hear().await.expect("a notification");
+    assert_eq!(told["method"], "notifications/progress");
+    expect![[r#"{"progressToken":"t1","progress":1.0,"total":2.0,"message":"half"}"#]]
+        .assert_eq(&told["params"].to_string());
+    let params = json!({"requestId": 1, "reason": "enough"});
+    let cancel = json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params});
+    client.say(&cancel.to_string()).await;
+    // The cancelled call is not answered; the next one is, without progress.
+    check(
+        &client.call(2, "ingest_docs", json!({"paths": ["a.md"]})).await,
+        expect![[r#"
+        ingested 2, skipped 0, failed 0
+        (notes, tick 7)
+    "#]],
+    );
+}
+
+#[tokio::test]
+async fn many_clients_are_served_at_once() {
+    let house = House::new().await;
+    let waiting = tokio::spawn({
+        let mut client = house.guest().await;
+        async move {
+            client.call(1, "ingest_docs", json!({"paths": ["…"]})).await;
+        }
+    });
+    let mut tasks = tokio::task::JoinSet::new();
+    for n in 0..40 {
+        let mut client = house.guest().await;
+        tasks.spawn(async move {
+            for id in 1..=5 {
+                let reply = client.call(id, "hybrid_query", json!({"q": format!("big {n}")})).await;
+                let truncated = reply["result"]["structuredContent"]["truncated"].as_str();
+                assert_eq!(truncated.map(str::len), Some(n));
+            }
+        });
+    }
+    while let Some(done) = tasks.join_next().await {
+        done.expect("served");
+    }
+    waiting.abort();
+}
+
+#[tokio::test]
+async fn whoever_waits_is_told_that_the_daemon_stops() {
+    let mut house = House::new().await;
+    let mut client = house.guest().await;
+    client
+        .request(1, "tools/call", json!({"name": "ingest_docs", "arguments": {"paths": ["…"]}}))
+        .await;
+    // Answered after the request above was read, so that one is under way.
+    client.request(2, "ping", json!({})).await;
+    assert_eq!(client.hear().await.expect("a reply")["id"], 2);
+    assert_eq!(house.project.activity().n_clients(), 1);
+    let sessions = house.stop_accepting().await;
+    assert!(UnixStream::connect(&house.path).await.is_err(), "the door is closed");
+    check(
+        &client.call(3, "hybrid_query", json!({"q": "x"})).await,
+        expect![[r#"
+        ! unavailable: the daemon is stopping
+        hint: try again in a moment
+    "#]],
+    );
+    sessions.end(Duration::from_secs(60)).await;
+    check(
+        &client.hear().await.expect("the last reply"),
+        expect![[r#"
+        ! unavailable: the daemon is stopping
+        hint: try again in a moment
+    "#]],
+    );
+    assert_eq!(client.hear().await, None);
+    assert_eq!(house.project.activity().n_clients(), 0);
+}

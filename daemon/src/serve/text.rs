@@ -1,0 +1,97 @@
+//! Text: the readable form of a reply, for models and people.
+//!
+//! In: a tool's name, its reply as JSON, a budget in characters. Out: text.
+//! Invariants: at most the budget, and what is left out is counted (`… 3 more`); every text ends
+//! with the project and the tick; what documents say cannot move a terminal's cursor, break a line,
+//! or turn the reading direction.
+//! Not here: the reply itself, which also stands whole in the structured content.
+
+use proto::shape::{EntityView, Freshness};
+use proto::tool::Tool;
+use proto::tool::{admin, core};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+mod answer;
+mod clean;
+mod sheet;
+mod upkeep;
+
+use clean::one_line;
+use sheet::Sheet;
+
+/// Aliases shown of an entity.
+const MAX_ALIASES: usize = 5;
+
+/// The readable form of `reply`, in at most `max_chars` characters (200 at least).
+pub fn render(tool: &str, reply: &Value, max_chars: usize) -> String {
+    let known = match tool {
+        core::HybridQuery::NAME => fill::<core::HybridReply>(reply, max_chars, answer::hybrid),
+        core::EntityLookup::NAME => fill::<core::EntityReply>(reply, max_chars, answer::entities),
+        core::ExplainEntity::NAME => fill::<core::ExplainReply>(reply, max_chars, answer::explain),
+        core::IngestDocs::NAME => fill::<core::IngestReply>(reply, max_chars, upkeep::ingest),
+        core::ExtractAndLink::NAME => fill::<core::ExtractReply>(reply, max_chars, upkeep::extract),
+        core::ReviewLinks::NAME => fill::<core::ReviewReply>(reply, max_chars, upkeep::review),
+        core::Status::NAME => fill::<core::StatusReply>(reply, max_chars, upkeep::status),
+        admin::Dump::NAME => fill::<admin::DumpReply>(reply, max_chars, upkeep::dump),
+        admin::Wait::NAME => fill::<admin::WaitReply>(reply, max_chars, upkeep::wait),
+        admin::Shutdown::NAME => fill::<admin::ShutdownReply>(reply, max_chars, upkeep::shutdown),
+        _ => None,
+    };
+    known.unwrap_or_else(|| {
+        let mut sheet = Sheet::new(max_chars, String::new());
+        sheet.cut(&reply.to_string());
+        sheet.finish()
+    })
+}
+
+/// Lays out one kind of reply; `None` when it is not of that kind, which only a bug can bring
+/// about.
+fn fill<R: DeserializeOwned>(
+    reply: &Value,
+    max_chars: usize,
+    lay_out: fn(&R, &mut Sheet),
+) -> Option<String> {
+    let freshness = Freshness::deserialize(reply).ok()?;
+    let reply = R::deserialize(reply).ok()?;
+    let mut sheet = Sheet::new(max_chars, footer(&freshness));
+    lay_out(&reply, &mut sheet);
+    Some(sheet.finish())
+}
+
+fn footer(freshness: &Freshness) -> String {
+    let project = one_line(&freshness.project);
+    match &freshness.building {
+        Some(building) => format!("({project}, tick {}; {})", freshness.tick, one_line(building)),
+        None => format!("({project}, tick {})", freshness.tick),
+    }
+}
+
+/// `Key Store (Service, id 12)`, with aliases when there are any.
+fn entity(entity: &EntityView) -> String {
+    let name = one_line(&entity.name);
+    let mut text = format!("{name} ({}, id {})", one_line(&entity.entity_type), entity.id);
+    for (idx, alias) in entity.aliases.iter().take(MAX_ALIASES).enumerate() {
+        text += if idx == 0 { " also: " } else { ", " };
+        text += &one_line(alias);
+    }
+    if entity.aliases.len() > MAX_ALIASES {
+        text += ", …";
+    }
+    text
+}
+
+/// `.83`, `1.00`: two digits are as much as a score can tell.
+fn score(value: f32) -> String {
+    let text = format!("{value:.2}");
+    text.strip_prefix('0').map(str::to_string).unwrap_or(text)
+}
+
+/// `1 file`, `2 files`.
+fn count(n: u64, noun: &str) -> String {
+    if n == 1 { format!("1 {noun}") } else { format!("{n} {noun}s") }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,122 @@
+//! Answers: hits, entities and explanations as text.
+
+use proto::shape::RelationView;
+use proto::tool::core::{EntityReply, ExplainReply, HitView, HybridReply};
+
+use super::clean::{indented, one_line};
+use super::sheet::Sheet;
+use super::{count, entity, score};
+
+/// Entities named under the hits of a question.
+const MAX_ENTITIES: usize = 8;
+
+pub(super) fn hybrid(reply: &HybridReply, sheet: &mut Sheet) {
+    if reply.chunks.is_empty() {
+        sheet.line("nothing found");
+    }
+    let entities = entity_names(reply);
+    sheet.items(reply.chunks.iter().enumerate().map(|(idx, chunk)| hit(idx + 1, chunk)));
+    if let Some(entities) = entities {
+        sheet.line(&entities);
+    }
+    if let Some(truncated) = &reply.truncated {
+        sheet.line(&format!("({})", one_line(truncated)));
+    }
+}
+
+/// `1. path:12-18 § Deploy › Rollback (score .83: text .41 vector .39 graph .03)` and the snippet
+/// under it.
+fn hit(rank: usize, hit: &HitView) -> String {
+    let [first, last] = hit.lines;
+    let lines = if first == last { first.to_string() } else { format!("{first}-{last}") };
+    let mut text = format!("{rank}. {}:{lines}", one_line(&hit.path));
+    if !hit.section.is_empty() {
+        text += &format!(" § {}", one_line(&hit.section));
+    }
+    let mut parts: Vec<_> = hit.components.iter().filter(|(_, part)| **part > 0.0).collect();
+    parts.sort_by(|left, right| right.1.total_cmp(left.1));
+    let parts: Vec<_> =
+        parts.iter().map(|(name, part)| format!("{name} {}", score(**part))).collect();
+    text += &format!(" (score {}", score(hit.score));
+    if !parts.is_empty() {
+        text += &format!(": {}", parts.join(" "));
+    }
+    text += ")\n";
+    text += &indented(&hit.snippet, "   ");
+    text.truncate(text.trim_end().len());
+    text
+}
+
+fn entity_names(reply: &HybridReply) -> Option<String> {
+    let shown = reply.entities.iter().take(MAX_ENTITIES);
+    let names: Vec<_> =
+        shown.map(|it| format!("{} ({})", one_line(&it.name), one_line(&it.entity_type))).collect();
+    let rest = reply.entities.len().saturating_sub(MAX_ENTITIES);
+    let rest = if rest > 0 { format!(", … {rest} more") } else { String::new() };
+    (!names.is_empty()).then(|| format!("entities: {}{rest}", names.join(", ")))
+}
+
+pub(super) fn entities(reply: &EntityReply, sheet: &mut Sheet) {
+    if reply.entities.is_empty() {
+        sheet.line("nothing goes by that name");
+    }
+    sheet.items(reply.entities.iter().enumerate().map(|(idx, found)| {
+        let score = found.score.map(|it| format!("  {}", score(it))).unwrap_or_default();
+        format!("{}. {}{score}", idx + 1, entity(found))
+    }));
+}
+
+pub(super) fn explain(reply: &ExplainReply, sheet: &mut Sheet) {
+    sheet.line(&entity(&reply.entity));
+    if let Some(found) = &reply.definition {
+        sheet.cut(&format!(
+            "  “{}” ({}:{})",
+            one_line(&found.text),
+            one_line(&found.path),
+            found.line
+        ));
+    }
+    if let Some(home) = &reply.home {
+        sheet.line(&format!("  home: {}", one_line(home)));
+    }
+    if !reply.relations.is_empty() {
+        sheet.line("relations:");
+        sheet.items(reply.relations.iter().map(|it| relation(it, &reply.entity.name)));
+    }
+    if !reply.sources.is_empty() {
+        let documents = count(reply.n_documents, "document");
+        sheet.line(&format!("sources ({} in {documents}):", count(reply.n_mentions, "mention")));
+        sheet.items(reply.sources.iter().map(|it| {
+            let (path, line) = (one_line(&it.source.path), it.source.line);
+            let words = one_line(&it.source.text);
+            format!("  {path}:{line}  {words}  ({} × {})", it.n_mentions, score(it.confidence))
+        }));
+    }
+    if !reply.why.is_empty() {
+        sheet.line("why:");
+        sheet.items(reply.why.iter().map(|it| {
+            let features =
+                it.features.iter().map(|(name, value)| format!("{name} {}", score(*value)));
+            let features: Vec<_> = features.collect();
+            let (surface, decision) = (one_line(&it.surface), one_line(&it.decision));
+            format!("  {surface}: {decision}, score {} ({})", score(it.score), features.join(" "))
+        }));
+    }
+}
+
+/// `→ depends_on Key Store  (.81, runbooks/x.md:12)`; both ends are named when it is not the
+/// entity's own.
+fn relation(relation: &RelationView, name: &str) -> String {
+    let (subject, object) = (one_line(&relation.subject), one_line(&relation.object));
+    let predicate = one_line(&relation.predicate);
+    let stated = if relation.subject == name {
+        format!("→ {predicate} {object}")
+    } else if relation.object == name {
+        format!("← {predicate} {subject}")
+    } else {
+        format!("{subject} → {predicate} {object}")
+    };
+    let place = relation.evidence.first().map(|it| &it.source);
+    let place = place.map(|it| format!(", {}:{}", one_line(&it.path), it.line)).unwrap_or_default();
+    format!("  {stated}  ({}{place})", score(relation.confidence))
+}

@@ -1,0 +1,82 @@
+//! Sheet: text within a budget.
+//!
+//! In: blocks of text, best first. Out: those that fit, a count of the others, and the footer.
+//! Invariants: what `finish` gives has at most the budget's characters, and always the footer.
+
+/// Characters kept free for `… 9,999 more`.
+const COUNT_CHARS: usize = 16;
+
+/// Smallest budget; less cannot hold the footer.
+const MIN_CHARS: usize = 200;
+
+/// A text under construction.
+pub(super) struct Sheet {
+    text: String,
+    n_chars_left: usize,
+    n_left_out: usize,
+    footer: String,
+}
+
+impl Sheet {
+    /// Room for `max_chars` characters, footer included.
+    pub(super) fn new(max_chars: usize, footer: String) -> Self {
+        let footer: String = footer.chars().take(MIN_CHARS / 2).collect();
+        let around = footer.chars().count() + COUNT_CHARS;
+        let n_chars_left = max_chars.max(MIN_CHARS).saturating_sub(around);
+        Sheet { text: String::new(), n_chars_left, n_left_out: 0, footer }
+    }
+
+    /// Adds a line, if it fits.
+    pub(super) fn line(&mut self, line: &str) -> bool {
+        // One more for the line end. Whatever follows a block that did not fit must not stand
+        // before it.
+        let n_chars = line.chars().count() + 1;
+        if n_chars > self.n_chars_left {
+            return false;
+        }
+        self.n_chars_left -= n_chars;
+        self.text.push_str(line);
+        self.text.push('\n');
+        true
+    }
+
+    /// Adds as much of a text as fits.
+    pub(super) fn cut(&mut self, text: &str) {
+        if !self.line(text) && self.n_chars_left > 2 {
+            let part: String = text.chars().take(self.n_chars_left - 2).collect();
+            self.line(&format!("{part}…"));
+        }
+    }
+
+    /// Adds blocks until one does not fit, and counts the rest. The first is cut rather than left
+    /// out.
+    pub(super) fn items(&mut self, items: impl IntoIterator<Item = String>) {
+        let mut is_full = false;
+        for (idx, item) in items.into_iter().enumerate() {
+            if !is_full && idx == 0 && self.text.is_empty() {
+                self.cut(&item);
+                continue;
+            }
+            is_full = is_full || !self.line(&item);
+            self.n_left_out += usize::from(is_full);
+        }
+        self.end_list();
+    }
+
+    /// Says how many were left out so far.
+    fn end_list(&mut self) {
+        if self.n_left_out > 0 {
+            self.text.push_str(&format!("… {} more\n", self.n_left_out));
+            // Nothing may follow: it would read as if it had been more important.
+            self.n_chars_left = 0;
+            self.n_left_out = 0;
+        }
+    }
+
+    /// The text.
+    pub(super) fn finish(mut self) -> String {
+        self.text.push_str(&self.footer);
+        self.text.truncate(self.text.trim_end().len());
+        self.text
+    }
+}

@@ -1,0 +1,309 @@
+use std::collections::BTreeMap;
+
+use expect_test::{Expect, expect};
+use proto::shape::{EvidenceView, RelationView, SourceView};
+use proto::tool::core::*;
+use serde::Serialize;
+use serde_json::json;
+
+use super::*;
+
+fn check<T: Tool>(reply: &T::Reply, max_chars: usize, expected: Expect)
+where
+    T::Reply: Serialize,
+{
+    let reply = serde_json::to_value(reply).expect("JSON");
+    let text = render(T::NAME, &reply, max_chars);
+    assert!(text.chars().count() <= max_chars, "{} characters", text.chars().count());
+    expected.assert_eq(&format!("{text}\n"));
+}
+
+fn fresh() -> Freshness {
+    Freshness { project: "notes".into(), tick: 41, building: None }
+}
+
+fn hit(n: u32, snippet: &str) -> HitView {
+    let components = [("text", 0.41), ("vector", 0.39), ("graph", 0.03)];
+    HitView {
+        id: n.into(),
+        doc_id: n.into(),
+        path: format!("runbooks/deploy-{n}.md"),
+        lines: [n, n + 6],
+        section: "Deploy › Rollback".into(),
+        snippet: snippet.into(),
+        score: 0.83,
+        components: components.map(|(name, part)| (name.to_string(), part)).into_iter().collect(),
+    }
+}
+
+fn named(id: i64, name: &str) -> EntityView {
+    EntityView {
+        id,
+        name: name.into(),
+        entity_type: "Service".into(),
+        aliases: vec![],
+        score: None,
+    }
+}
+
+fn hybrid(chunks: Vec<HitView>) -> HybridReply {
+    let entities = vec![named(3, "Key Store"), named(4, "Auth API")];
+    HybridReply { chunks, entities, freshness: fresh(), ..HybridReply::default() }
+}
+
+#[test]
+fn hits_one_line_and_a_snippet_each() {
+    let mut second = hit(2, "A \u{1b}[31mred\u{1b}[0m word.");
+    (second.lines, second.section, second.components) = ([9, 9], String::new(), BTreeMap::new());
+    check::<HybridQuery>(
+        &hybrid(vec![hit(1, "Roll back first.\n\n  Then ask."), second]),
+        2000,
+        expect![[r#"
+        1. runbooks/deploy-1.md:1-7 § Deploy › Rollback (score .83: text .41 vector .39 graph .03)
+           Roll back first.
+             Then ask.
+        2. runbooks/deploy-2.md:9 (score .83)
+           A  [31mred [0m word.
+        entities: Key Store (Service), Auth API (Service)
+        (notes, tick 41)
+    "#]],
+    );
+    let mut nothing = hybrid(vec![]);
+    nothing.entities.clear();
+    nothing.freshness.building = Some("indexed 3,120 of 9,800".into());
+    check::<HybridQuery>(
+        &nothing,
+        2000,
+        expect![[r#"
+        nothing found
+        (notes, tick 41; indexed 3,120 of 9,800)
+    "#]],
+    );
+}
+
+#[test]
+fn ten_hits_fit_two_thousand_characters() {
+    let snippet =
+        "The key store keeps every secret of the gateway, sealed by the master key of its region.";
+    let reply = hybrid((1..=10).map(|n| hit(n, snippet)).collect());
+    let text = render("hybrid_query", &serde_json::to_value(&reply).expect("JSON"), 2000);
+    assert!(text.chars().count() <= 2000 && text.contains("10. runbooks"), "{text}");
+}
+
+#[test]
+fn what_does_not_fit_is_counted() {
+    let reply = hybrid((1..=9).map(|n| hit(n, "Some words of this hit.")).collect());
+    check::<HybridQuery>(
+        &reply,
+        300,
+        expect![[r#"
+        1. runbooks/deploy-1.md:1-7 § Deploy › Rollback (score .83: text .41 vector .39 graph .03)
+           Some words of this hit.
+        2. runbooks/deploy-2.md:2-8 § Deploy › Rollback (score .83: text .41 vector .39 graph .03)
+           Some words of this hit.
+        … 7 more
+        (notes, tick 41)
+    "#]],
+    );
+    check::<HybridQuery>(
+        &hybrid(vec![hit(1, &"ä".repeat(5000))]),
+        200,
+        expect![[r#"
+            1. runbooks/deploy-1.md:1-7 § Deploy › Rollback (score .83: text .41 vector .39 graph .03)
+               ääääääääääääääääääääääääääääääääääääääääääääääääääääääääääääääääääääääää…
+            (notes, tick 41)
+        "#]],
+    );
+}
+
+#[test]
+fn entities_one_a_line() {
+    let mut found = named(12, "Key Store");
+    (found.aliases, found.score) = (vec!["keystore".into(), "KS".into()], Some(0.93));
+    let reply = EntityReply { entities: vec![found, named(13, "Key\nring")], freshness: fresh() };
+    check::<EntityLookup>(
+        &reply,
+        2000,
+        expect![[r#"
+        1. Key Store (Service, id 12) also: keystore, KS  .93
+        2. Key ring (Service, id 13)
+        (notes, tick 41)
+    "#]],
+    );
+}
+
+fn relation(subject: &str, predicate: &str, object: &str) -> RelationView {
+    let source = SourceView { path: "runbooks/x.md".into(), line: 12, text: "…".into() };
+    let evidence =
+        vec![EvidenceView { source, span: [0, 9], pattern: "stated".into(), confidence: 0.81 }];
+    let (subject, predicate, object) = (subject.into(), predicate.into(), object.into());
+    RelationView { subject, predicate, object, confidence: 0.81, hop: 1, evidence }
+}
+
+#[test]
+fn an_explanation() {
+    let place = |line, text: &str| SourceView { path: "store.md".into(), line, text: text.into() };
+    let why = LinkView {
+        surface: "keystore".into(),
+        decision: "alias".into(),
+        score: 0.7,
+        features: [("cosine".to_string(), 0.61), ("string".to_string(), 1.0)].into(),
+    };
+    let reply = ExplainReply {
+        entity: named(12, "Key Store"),
+        definition: Some(place(3, "Key Store keeps secrets.")),
+        home: Some("store.md".into()),
+        relations: vec![
+            relation("Key Store", "depends_on", "Vault"),
+            relation("Gateway", "uses", "Key Store"),
+            relation("Vault", "part_of", "Platform"),
+        ],
+        sources: vec![MentioningSource {
+            source: place(7, "the Key Store"),
+            n_mentions: 6,
+            confidence: 0.95,
+        }],
+        n_mentions: 14,
+        n_documents: 1,
+        why: vec![why],
+        freshness: fresh(),
+    };
+    check::<ExplainEntity>(
+        &reply,
+        2000,
+        expect![[r#"
+        Key Store (Service, id 12)
+          “Key Store keeps secrets.” (store.md:3)
+          home: store.md
+        relations:
+          → depends_on Vault  (.81, runbooks/x.md:12)
+          ← uses Gateway  (.81, runbooks/x.md:12)
+          Vault → part_of Platform  (.81, runbooks/x.md:12)
+        sources (14 mentions in 1 document):
+          store.md:7  the Key Store  (6 × .95)
+        why:
+          keystore: alias, score .70 (cosine .61 string 1.00)
+        (notes, tick 41)
+    "#]],
+    );
+}
+
+#[test]
+fn upkeep_is_compact() {
+    let error = |path: &str| IngestError {
+        path: path.into(),
+        stage: "normalize".into(),
+        reason: "not text".into(),
+    };
+    let reply =
+        IngestReply { ingested: 3, skipped: 1, errors: vec![error("a.bin")], freshness: fresh() };
+    check::<IngestDocs>(
+        &reply,
+        2000,
+        expect![[r#"
+        ingested 3, skipped 1, failed 1
+          a.bin: not text (normalize)
+        (notes, tick 41)
+    "#]],
+    );
+    let reply = ExtractReply { mentions: 4, entities_new: 0, relations: -2, freshness: fresh() };
+    check::<ExtractAndLink>(
+        &reply,
+        2000,
+        expect![[r#"
+        mentions +4, entities +0, relations -2
+        (notes, tick 41)
+    "#]],
+    );
+    let item = ReviewItem {
+        key: "r:7f3a".into(),
+        kind: "relation".into(),
+        claim: "Gateway uses Key Store".into(),
+        confidence: 0.42,
+        evidence: relation("", "", "").evidence.pop(),
+    };
+    check::<ReviewLinks>(
+        &ReviewReply { items: vec![item], decided: 1, freshness: fresh() },
+        2000,
+        expect![[r#"
+        1 decision written
+        r:7f3a  relation .42  Gateway uses Key Store (runbooks/x.md:12)
+        (notes, tick 41)
+    "#]],
+    );
+    let wait = admin::WaitReply { reached: false, freshness: fresh() };
+    check::<admin::Wait>(
+        &wait,
+        2000,
+        expect![[r#"
+        the deadline came first
+        (notes, tick 41)
+    "#]],
+    );
+    let dump =
+        admin::DumpReply { rows: vec![json!({})], cursor: Some("d:9".into()), freshness: fresh() };
+    check::<admin::Dump>(
+        &dump,
+        2000,
+        expect![[r#"
+        1 row; next cursor `d:9`
+        (notes, tick 41)
+    "#]],
+    );
+    check::<admin::Shutdown>(
+        &admin::ShutdownReply { draining: 2, freshness: fresh() },
+        2000,
+        expect![[r#"
+        stopping; 2 documents still on the belt
+        (notes, tick 41)
+    "#]],
+    );
+}
+
+#[test]
+fn a_status() {
+    let queue = |stage: &str, bulk| QueueView { stage: stage.into(), interactive: 0, bulk };
+    let reply = StatusReply {
+        root: "/home/kim/notes".into(),
+        pid: 77,
+        version: "0.1.0".into(),
+        progress: Progress { known: 9800, indexed: 3120 },
+        counts: [("document".to_string(), 3120), ("entity".to_string(), 811)].into(),
+        queues: vec![queue("chunk", 8), queue("write", 0)],
+        skipped: [("too large".to_string(), 2)].into(),
+        quarantine: vec![QuarantineView {
+            path: "a.md".into(),
+            stage: "chunk".into(),
+            reason: "deep".into(),
+        }],
+        warnings: vec![WarningView {
+            path: "b.md".into(),
+            warning: "frontmatter is not YAML".into(),
+        }],
+        watcher: "events".into(),
+        clients: 1,
+        freshness: fresh(),
+        ..StatusReply::default()
+    };
+    check::<Status>(
+        &reply,
+        2000,
+        expect![[r#"
+        not settled: indexed 3120 of 9800, 1 clients
+        /home/kim/notes (kgd 0.1.0, pid 77)
+        counts: document 3120, entity 811
+        queues (interactive+bulk): chunk 0+8
+        skipped: too large 2
+        watcher: events
+        failed: a.md: deep (chunk)
+        warning: b.md: frontmatter is not YAML
+        (notes, tick 41)
+    "#]],
+    );
+}
+
+#[test]
+fn an_unknown_reply_is_shown_as_it_is() {
+    assert_eq!(render("future_tool", &json!({"a": 1}), 2000), r#"{"a":1}"#);
+    assert_eq!(render("status", &json!({"a": 1}), 2000), r#"{"a":1}"#);
+}

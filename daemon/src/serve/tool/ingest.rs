@@ -1,0 +1,301 @@
+//! `ingest_docs` and `extract_and_link`: index now, wait, tell what happened.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use globset::{GlobBuilder, GlobMatcher};
+use proto::error::{Code, ErrorView};
+use proto::tool::core::{ExtractAndLink, ExtractReply, IngestDocs, IngestError, IngestReply};
+
+use super::{blocking, invalid, unavailable, unreadable};
+use crate::pipeline::watch::{Submitted, Verdict};
+use crate::pipeline::write::Command;
+use crate::project::Project;
+use crate::serve::Progress;
+use crate::store::{IngestRecord, Snapshot};
+use crate::terms::{Generation, RelPath};
+
+/// Longest wait for what was submitted.
+const LONGEST: Duration = Duration::from_secs(600);
+
+/// Most files one call may name.
+const MAX_FILES: usize = 100_000;
+
+/// Indexes files now and waits until they are searchable.
+pub async fn ingest_docs(
+    project: Arc<Project>,
+    request: IngestDocs,
+    progress: Progress,
+) -> Result<IngestReply, ErrorView> {
+    if request.paths.is_empty() {
+        return Err(invalid("`paths` is empty".into(), "name files, folders or globs inside the project"));
+    }
+    let finder = project.clone();
+    let wanted = request.paths.clone();
+    let (files, mut errors) = blocking(move || find_files(&finder, &wanted)).await?;
+    let says_something = request.tags.is_some() || request.source_url.is_some();
+    let is_forced = request.skip_if_seen == Some(false);
+    let mut outcome = run(&project, &files, is_forced, &progress).await;
+    if says_something {
+        let kept: Vec<RelPath> =
+            files.iter().filter(|path| !outcome.failed.contains_key(*path)).cloned().collect();
+        remember(&project, &request, kept.clone()).await?;
+        // The rows must show what was said; the content itself may be unchanged.
+        let again = run(&project, &kept, true, &progress).await;
+        outcome.ingested.extend(again.ingested);
+        outcome.failed.extend(again.failed);
+    }
+    errors.extend(outcome.failed.iter().map(|(path, (stage, reason))| IngestError {
+        path: path.to_string(),
+        stage: stage.clone(),
+        reason: reason.clone(),
+    }));
+    let ingested = outcome.ingested.iter().filter(|p| !outcome.failed.contains_key(*p)).count();
+    Ok(IngestReply {
+        ingested: ingested as u64,
+        skipped: (files.len() - ingested - outcome.failed.len()) as u64,
+        errors,
+        freshness: project.freshness(project.health().tick()),
+    })
+}
+
+#[derive(Default)]
+struct Outcome {
+    ingested: BTreeSet<RelPath>,
+    failed: BTreeMap<RelPath, (String, String)>,
+}
+
+/// Submits files in small groups, so that progress can be told, and waits for each group's commits.
+async fn run(project: &Project, files: &[RelPath], is_forced: bool, progress: &Progress) -> Outcome {
+    const GROUP: usize = 32;
+    let mut outcome = Outcome::default();
+    for (i, group) in files.chunks(GROUP).enumerate() {
+        let submitted = project.watcher().submit(group.to_vec(), is_forced).await;
+        for (path, what) in group.iter().zip(submitted) {
+            match what {
+                Submitted::Sent(generation) => settle(project, path, generation, &mut outcome).await,
+                Submitted::Faulted(_, fault) => {
+                    outcome.failed.insert(path.clone(), (fault.stage.into(), fault.reason));
+                }
+                Submitted::Stopped => {
+                    let reason = "the daemon is stopping".to_string();
+                    outcome.failed.insert(path.clone(), ("watch".into(), reason));
+                }
+                Submitted::Unchanged | Submitted::Skipped(_) => {}
+            }
+        }
+        let done = (i * GROUP + group.len()) as u64;
+        progress.report(done, Some(files.len() as u64), format!("{done} of {} files", files.len()));
+    }
+    outcome
+}
+
+/// Waits for the commit of one parcel and notes what became of it.
+async fn settle(project: &Project, path: &RelPath, generation: Generation, outcome: &mut Outcome) {
+    let mut fault = None;
+    let reached = project
+        .wait_until(LONGEST, |project| match project.health().outcome(path) {
+            Some((committed, what)) if committed >= generation => {
+                fault = what;
+                true
+            }
+            _ => false,
+        })
+        .await;
+    match (reached, fault) {
+        (true, None) => {
+            outcome.ingested.insert(path.clone());
+        }
+        (true, Some(text)) => {
+            let (stage, reason) = text.split_once(": ").unwrap_or(("write", &text));
+            outcome.failed.insert(path.clone(), (stage.into(), reason.into()));
+        }
+        (false, _) => {
+            let reason = "not committed in time".to_string();
+            outcome.failed.insert(path.clone(), ("write".into(), reason));
+        }
+    }
+}
+
+async fn remember(
+    project: &Project,
+    request: &IngestDocs,
+    paths: Vec<RelPath>,
+) -> Result<(), ErrorView> {
+    let record = IngestRecord {
+        tags: request.tags.clone().unwrap_or_default(),
+        source_url: request.source_url.clone(),
+    };
+    project.command(|reply| Command::RecordIngest(paths, record, reply)).await.map_err(unavailable)
+}
+
+type Found = (Vec<RelPath>, Vec<IngestError>);
+
+/// The files that paths and globs name, each once, in order.
+fn find_files(project: &Project, wanted: &[String]) -> Result<Found, ErrorView> {
+    let mut files = BTreeSet::new();
+    let mut errors = Vec::new();
+    for text in wanted {
+        let relative = inside(project, text)?;
+        let target = project.root.join(&relative);
+        if relative.contains(['*', '?', '[', '{']) && !target.exists() {
+            let glob = matcher(&relative)?;
+            let before = files.len();
+            walk(project, "", &mut |path| {
+                if glob.is_match(path) {
+                    files.insert(RelPath::new(path));
+                }
+            });
+            if files.len() == before {
+                errors.push(missing(text, "no file matches this glob"));
+            }
+        } else if target.is_dir() {
+            walk(project, &relative, &mut |path| {
+                files.insert(RelPath::new(path));
+            });
+        } else if target.exists() {
+            files.insert(RelPath::new(relative));
+        } else {
+            errors.push(missing(text, "no such file; hint: paths are relative to the project's folder"));
+        }
+        if files.len() > MAX_FILES {
+            return Err(invalid(
+                format!("`{text}` names more than {MAX_FILES} files"),
+                "name fewer; the folder is watched anyway",
+            ));
+        }
+    }
+    Ok((files.into_iter().collect(), errors))
+}
+
+fn matcher(glob: &str) -> Result<GlobMatcher, ErrorView> {
+    let built = GlobBuilder::new(glob).literal_separator(true).build();
+    Ok(built
+        .map_err(|e| invalid(format!("`{glob}` is not a glob: {}", e.kind()), "use * ** ? [a-z] {a,b}"))?
+        .compile_matcher())
+}
+
+fn missing(path: &str, reason: &str) -> IngestError {
+    IngestError { path: path.into(), stage: "watch".into(), reason: reason.into() }
+}
+
+/// A path or glob relative to the root; refuses whatever leads out of it.
+fn inside(project: &Project, text: &str) -> Result<String, ErrorView> {
+    let outside = || ErrorView {
+        code: Code::OutsideProject,
+        message: format!("`{text}` leads out of the project"),
+        hint: Some(format!("give paths inside `{}`", project.root.display())),
+    };
+    let path = Path::new(text);
+    let relative = match path.strip_prefix(&project.root) {
+        Ok(relative) => relative.to_path_buf(),
+        Err(_) if path.is_absolute() => return Err(outside()),
+        Err(_) => path.to_path_buf(),
+    };
+    let mut clean = PathBuf::new();
+    for part in relative.components() {
+        match part {
+            Component::Normal(name) => clean.push(name),
+            Component::CurDir => {}
+            _ => return Err(outside()),
+        }
+    }
+    // A link may lead out although the path does not.
+    if let (Ok(real), Ok(root)) = (project.root.join(&clean).canonicalize(), project.root.canonicalize())
+        && !real.starts_with(root)
+    {
+        return Err(outside());
+    }
+    Ok(clean.to_string_lossy().into_owned())
+}
+
+/// Visits every file below `folder` that the watcher would read. Links to folders are not followed here.
+fn walk(project: &Project, folder: &str, visit: &mut dyn FnMut(&str)) {
+    let mut open = vec![folder.to_string()];
+    while let Some(folder) = open.pop() {
+        let Ok(entries) = std::fs::read_dir(project.root.join(&folder)) else { continue };
+        for entry in entries.flatten() {
+            let (Ok(name), Ok(kind)) = (entry.file_name().into_string(), entry.file_type()) else { continue };
+            let path = if folder.is_empty() { name } else { format!("{folder}/{name}") };
+            match project.watcher().verdict(Path::new(&path), kind.is_dir()) {
+                Verdict::Descend => open.push(path),
+                Verdict::Read => visit(&path),
+                Verdict::Skip(_) => {}
+            }
+        }
+    }
+}
+
+#[derive(Clone, Copy)]
+struct Counts {
+    mentions: i64,
+    relations: i64,
+    last_entity: i64,
+}
+
+/// Extracts again and waits until everything is linked.
+pub async fn extract_and_link(
+    project: Arc<Project>,
+    request: ExtractAndLink,
+    progress: Progress,
+) -> Result<ExtractReply, ErrorView> {
+    let reader = project.clone();
+    let ids = request.doc_ids.unwrap_or_default();
+    let (before, paths) = blocking(move || {
+        let snapshot = reader.snapshot().map_err(unreadable)?;
+        Ok((counts(&snapshot)?, paths_of(&snapshot, &ids)?))
+    })
+    .await?;
+    run(&project, &paths, true, &progress).await;
+    let settled = project
+        .wait_until(LONGEST, |project| {
+            super::report_building(project, &progress);
+            project.is_settled()
+        })
+        .await;
+    if !settled {
+        return Err(unavailable("the graph did not settle in time".into()));
+    }
+    blocking(move || {
+        let snapshot = project.snapshot().map_err(unreadable)?;
+        let after = counts(&snapshot)?;
+        let new: i64 = snapshot
+            .query_row("SELECT count(*) FROM entities WHERE id > ?1", [before.last_entity], |r| r.get(0))
+            .map_err(|error| unreadable(error.into()))?;
+        Ok(ExtractReply {
+            mentions: after.mentions - before.mentions,
+            entities_new: new,
+            relations: after.relations - before.relations,
+            freshness: project.freshness(snapshot.tick()),
+        })
+    })
+    .await
+}
+
+fn counts(snapshot: &Snapshot) -> Result<Counts, ErrorView> {
+    snapshot
+        .query_row(
+            "SELECT (SELECT count(*) FROM mentions), (SELECT count(*) FROM relations),
+                    (SELECT coalesce(max(id), 0) FROM entities)",
+            [],
+            |row| Ok(Counts { mentions: row.get(0)?, relations: row.get(1)?, last_entity: row.get(2)? }),
+        )
+        .map_err(|error| unreadable(error.into()))
+}
+
+fn paths_of(snapshot: &Snapshot, ids: &[i64]) -> Result<Vec<RelPath>, ErrorView> {
+    let mut paths = Vec::new();
+    for id in ids {
+        let path = snapshot
+            .query_row("SELECT path FROM docs WHERE id = ?1", [id], |row| row.get::<_, String>(0))
+            .map_err(|_| ErrorView {
+                code: Code::NotFound,
+                message: format!("no document {id}"),
+                hint: Some("take `doc_id` from a hybrid_query hit of this index".into()),
+            })?;
+        paths.push(RelPath::new(path));
+    }
+    Ok(paths)
+}

@@ -1,0 +1,188 @@
+//! What each tool does: thin handlers over the read path and the project, mirroring `proto/src/tool/`.
+//!
+//! Not here: how a question is answered (`ask/`), or how a call arrives (`routes.rs`, `session.rs`).
+
+mod ingest;
+mod status;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use proto::error::{Code, ErrorView};
+use proto::tool::admin::{Dump, DumpReply, Shutdown, ShutdownReply, Wait, WaitReply};
+use proto::tool::core::{
+    EntityLookup, EntityReply, ExplainEntity, ExplainReply, HybridQuery, HybridReply, ReviewLinks,
+    ReviewReply,
+};
+
+pub use ingest::{extract_and_link, ingest_docs};
+pub use status::status;
+
+use super::Progress;
+use crate::ask;
+use crate::pipeline::write::Command;
+use crate::project::Project;
+use crate::store::{Snapshot, StoreError, Verdict, dump_page};
+use crate::terms::Tick;
+
+/// Answers a question.
+pub fn hybrid_query(
+    project: &Project,
+    snapshot: &Snapshot,
+    request: HybridQuery,
+) -> Result<HybridReply, ErrorView> {
+    let mut reply = ask::hybrid_query(&project.desk(snapshot), &request)?;
+    reply.freshness = project.freshness(snapshot.tick());
+    Ok(reply)
+}
+
+/// Finds entities by name.
+pub fn entity_lookup(
+    project: &Project,
+    snapshot: &Snapshot,
+    request: EntityLookup,
+) -> Result<EntityReply, ErrorView> {
+    let mut reply = ask::entity_lookup(&project.desk(snapshot), &request)?;
+    reply.freshness = project.freshness(snapshot.tick());
+    Ok(reply)
+}
+
+/// Tells everything known about one entity.
+pub fn explain_entity(
+    project: &Project,
+    snapshot: &Snapshot,
+    request: ExplainEntity,
+) -> Result<ExplainReply, ErrorView> {
+    let mut reply = ask::explain_entity(&project.desk(snapshot), &request)?;
+    reply.freshness = project.freshness(snapshot.tick());
+    Ok(reply)
+}
+
+/// Lists doubtful readings, or decides them.
+pub async fn review_links(
+    project: Arc<Project>,
+    request: ReviewLinks,
+    _: Progress,
+) -> Result<ReviewReply, ErrorView> {
+    let decisions = decisions_of(&request);
+    let worker = project.clone();
+    let keys: Vec<String> = decisions.iter().map(|(key, _)| key.clone()).collect();
+    blocking(move || {
+        let snapshot = worker.snapshot().map_err(unreadable)?;
+        ask::norm_keys_exist(&worker.desk(&snapshot), &keys)
+    })
+    .await?;
+    let decided = decisions.len() as u64;
+    if decided > 0 {
+        project.command(|reply| Command::Decide(decisions, reply)).await.map_err(unavailable)?;
+    }
+    let listed = blocking(move || {
+        let snapshot = project.snapshot().map_err(unreadable)?;
+        let items = ask::list_doubtful(&project.desk(&snapshot), &request)?;
+        Ok(ReviewReply { items, decided, freshness: project.freshness(snapshot.tick()) })
+    });
+    listed.await
+}
+
+fn decisions_of(request: &ReviewLinks) -> Vec<(String, Option<Verdict>)> {
+    let all = |keys: &Option<Vec<String>>, verdict: Option<Verdict>| {
+        keys.iter().flatten().map(|key| (key.clone(), verdict)).collect::<Vec<_>>()
+    };
+    let mut out = all(&request.accept, Some(Verdict::Accepted));
+    out.extend(all(&request.reject, Some(Verdict::Rejected)));
+    out.extend(all(&request.undo, None));
+    out
+}
+
+/// Most rows of one page.
+const MAX_PAGE: u32 = 5_000;
+
+/// One page of the whole graph.
+pub fn dump(project: &Project, snapshot: &Snapshot, request: Dump) -> Result<DumpReply, ErrorView> {
+    let limit = request.limit.unwrap_or(1_000);
+    if !(1..=MAX_PAGE).contains(&limit) {
+        return Err(invalid(format!("`limit` is {limit}"), "give a number from 1 to 5000"));
+    }
+    let page = dump_page(snapshot, request.cursor.as_deref(), limit as usize).map_err(unreadable)?;
+    let Some((rows, cursor)) = page else {
+        let cursor = request.cursor.unwrap_or_default();
+        return Err(invalid(format!("no cursor `{cursor}`"), "give back what the last page said"));
+    };
+    Ok(DumpReply { rows, cursor, freshness: project.freshness(snapshot.tick()) })
+}
+
+/// Longest wait, milliseconds.
+const MAX_WAIT_MS: u64 = 600_000;
+
+/// Waits for a tick, or for everything to be settled.
+pub async fn wait(
+    project: Arc<Project>,
+    request: Wait,
+    progress: Progress,
+) -> Result<WaitReply, ErrorView> {
+    let timeout_ms = request.timeout_ms.unwrap_or(25_000);
+    if timeout_ms > MAX_WAIT_MS {
+        return Err(invalid(format!("`timeout_ms` is {timeout_ms}"), "give at most 600000"));
+    }
+    let limit = Duration::from_millis(timeout_ms);
+    let reached = project
+        .wait_until(limit, |project| {
+            report_building(project, &progress);
+            match request.tick {
+                Some(tick) => project.health().tick() >= Tick(tick),
+                None => project.is_settled(),
+            }
+        })
+        .await;
+    if let Some(why) = project.is_poisoned() {
+        return Err(unavailable(why));
+    }
+    Ok(WaitReply { reached, freshness: project.freshness(project.health().tick()) })
+}
+
+/// Tells a waiting caller how many files of how many are indexed.
+fn report_building(project: &Project, progress: &Progress) {
+    let known = project.watcher().state().n_known_files();
+    let left = project.n_on_belt();
+    progress.report(known.saturating_sub(left), Some(known), format!("{left} documents on the belt"));
+}
+
+/// Finishes what is on the belt, then ends the daemon.
+pub async fn shutdown(
+    project: Arc<Project>,
+    _: Shutdown,
+    _: Progress,
+) -> Result<ShutdownReply, ErrorView> {
+    let draining = project.n_on_belt();
+    project.activity().request_stop();
+    Ok(ShutdownReply { draining, freshness: project.freshness(project.health().tick()) })
+}
+
+/// Runs a read off the async threads.
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, ErrorView> + Send + 'static,
+) -> Result<T, ErrorView> {
+    tokio::task::spawn_blocking(work).await.unwrap_or_else(|error| {
+        Err(ErrorView {
+            code: Code::Internal,
+            message: format!("the handler failed: {error}"),
+            hint: Some("see `kgctl logs`".into()),
+        })
+    })
+}
+
+fn invalid(message: String, hint: &str) -> ErrorView {
+    ErrorView { code: Code::InvalidParams, message, hint: Some(hint.into()) }
+}
+
+fn unreadable(error: StoreError) -> ErrorView {
+    ErrorView {
+        code: Code::Internal,
+        message: error.to_string(),
+        hint: Some("see `kgctl logs`; if it lasts, `kgctl restart`".into()),
+    }
+}
+
+fn unavailable(why: String) -> ErrorView {
+    ErrorView { code: Code::Unavailable, message: why, hint: Some("try again, or `kgctl restart`".into()) }
+}

@@ -1,0 +1,142 @@
+//! `status`: what the watcher, the belt, the writer and the index say of themselves.
+
+use std::collections::BTreeMap;
+
+use proto::error::ErrorView;
+use proto::tool::core::{
+    Progress, QuarantineView, QueueView, Status, StatusReply, WarningView,
+};
+use rusqlite::Connection;
+
+use super::unreadable;
+use crate::pipeline::watch::{WatchMode, WatchView};
+use crate::project::Project;
+use crate::store::{SCHEMA_VERSION, Snapshot};
+
+/// Rows of each list of trouble.
+const MAX_LISTED: i64 = 50;
+
+/// Tables whose rows are counted, by the name they are told under.
+const COUNTS: [(&str, &str); 10] = [
+    ("documents", "SELECT count(*) FROM docs"),
+    ("chunks", "SELECT count(*) FROM chunks"),
+    ("vectors", "SELECT count(*) FROM chunk_vec_map"),
+    ("names", "SELECT count(*) FROM names"),
+    ("entities", "SELECT count(*) FROM entities"),
+    ("mentions", "SELECT count(*) FROM mentions"),
+    ("evidence", "SELECT count(*) FROM evidence"),
+    ("relations", "SELECT count(*) FROM relations"),
+    ("gazetteer", "SELECT count(*) FROM gazetteer"),
+    ("quarantine", "SELECT count(*) FROM quarantine"),
+];
+
+/// An entity must have a home or a name that is mentioned or stated.
+const ORPHANS: &str = "SELECT count(*) FROM entities e WHERE e.doc_id IS NULL
+    AND NOT EXISTS (SELECT 1 FROM names n WHERE n.entity_id = e.id)";
+
+/// Tells how the daemon is.
+pub fn status(project: &Project, snapshot: &Snapshot, _: Status) -> Result<StatusReply, ErrorView> {
+    let settled = project.settled();
+    let watch = project.watcher().state().view();
+    let health = project.health();
+    let trouble = |error: rusqlite::Error| unreadable(error.into());
+    let counts = counts(snapshot).map_err(trouble)?;
+    let documents = counts.get("documents").copied().unwrap_or(0);
+    Ok(StatusReply {
+        root: project.root.display().to_string(),
+        pid: std::process::id(),
+        version: env!("CARGO_PKG_VERSION").into(),
+        protocol: proto::PROTOCOL_VERSION,
+        schema: SCHEMA_VERSION,
+        settled: settled.resolved && settled.vectors,
+        stages_settled: settled,
+        progress: Progress { known: watch.n_known_files.max(documents), indexed: documents },
+        counts,
+        formats: formats(snapshot).map_err(trouble)?,
+        queues: queues(project),
+        last_file: health.last_file().map(|path| path.to_string()),
+        last_error: health.last_error().or_else(|| watch.errors.last().cloned()),
+        ingest_rate: health.ingest_rate(),
+        average_transaction_ms: health.average_transaction_ms(),
+        orphaned_entities: count(snapshot, ORPHANS).map_err(trouble)?,
+        skipped: watch.skipped.iter().map(|(reason, n)| (reason.to_string(), *n)).collect(),
+        quarantine: quarantine(snapshot, &watch).map_err(trouble)?,
+        warnings: warnings(snapshot, &watch).map_err(trouble)?,
+        watcher: watcher(&watch),
+        clients: project.activity().n_clients(),
+        freshness: project.freshness(snapshot.tick()),
+    })
+}
+
+fn count(db: &Connection, sql: &str) -> rusqlite::Result<u64> {
+    db.prepare_cached(sql)?.query_row([], |row| row.get::<_, i64>(0)).map(|n| n as u64)
+}
+
+fn counts(db: &Connection) -> rusqlite::Result<BTreeMap<String, u64>> {
+    COUNTS.iter().map(|(name, sql)| Ok((name.to_string(), count(db, sql)?))).collect()
+}
+
+fn formats(db: &Connection) -> rusqlite::Result<BTreeMap<String, u64>> {
+    let mut statement = db.prepare_cached("SELECT format, count(*) FROM docs GROUP BY format")?;
+    let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get::<_, i64>(1)? as u64)))?;
+    rows.collect()
+}
+
+fn queues(project: &Project) -> Vec<QueueView> {
+    let view = |gauge: &crate::belt::Gauge| {
+        let depth = gauge.depth();
+        QueueView {
+            stage: gauge.stage().into(),
+            interactive: depth.interactive as u64,
+            bulk: depth.bulk as u64,
+        }
+    };
+    project.gauges().iter().map(view).collect()
+}
+
+fn quarantine(db: &Connection, watch: &WatchView) -> rusqlite::Result<Vec<QuarantineView>> {
+    let mut statement =
+        db.prepare_cached("SELECT path, stage, reason FROM quarantine ORDER BY tick DESC, path LIMIT ?1")?;
+    let rows = statement.query_map([MAX_LISTED], |row| {
+        Ok(QuarantineView { path: row.get(0)?, stage: row.get(1)?, reason: row.get(2)? })
+    })?;
+    let mut out: Vec<QuarantineView> = rows.collect::<Result<_, _>>()?;
+    let row = |path: &str, reason: String| QuarantineView {
+        path: path.into(),
+        stage: "watch".into(),
+        reason,
+    };
+    out.extend(watch.unreadable.iter().map(|(path, why)| row(path, why.clone())));
+    out.extend(watch.notable.iter().map(|(path, why)| row(path.as_str(), format!("skipped: {why}"))));
+    out.truncate(MAX_LISTED as usize);
+    Ok(out)
+}
+
+fn warnings(db: &Connection, watch: &WatchView) -> rusqlite::Result<Vec<WarningView>> {
+    let mut out: Vec<WarningView> = Vec::new();
+    let root = watch.root_trouble.iter().chain(&watch.warnings);
+    out.extend(root.map(|why| WarningView { path: ".".into(), warning: why.clone() }));
+    let mut statement = db.prepare_cached(
+        "SELECT path, warnings FROM docs WHERE warnings IS NOT NULL
+         UNION ALL SELECT path, 'secrets redacted: ' || redactions FROM docs WHERE redactions IS NOT NULL
+         ORDER BY 1 LIMIT ?1",
+    )?;
+    let rows = statement.query_map([MAX_LISTED], |row| {
+        Ok(WarningView { path: row.get(0)?, warning: row.get(1)? })
+    })?;
+    for row in rows {
+        out.push(row?);
+    }
+    out.truncate(MAX_LISTED as usize);
+    Ok(out)
+}
+
+fn watcher(watch: &WatchView) -> String {
+    let mode = match &watch.mode {
+        WatchMode::Stopped => "stopped".to_string(),
+        WatchMode::Events => "events".to_string(),
+        WatchMode::Poll(None) => "poll".to_string(),
+        WatchMode::Poll(Some(why)) => format!("poll, because {why}"),
+    };
+    if watch.is_crawling { format!("{mode}, rescanning") } else { mode }
+}

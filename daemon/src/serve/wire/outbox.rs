@@ -1,0 +1,58 @@
+//! Outbox: what goes to the client, as lines.
+//!
+//! In: messages. Out: lines, written in order by one task.
+//! Invariants: a message is made into bytes only when there is room for it; the task ends when
+//! nobody can send any more, or when a line cannot be written.
+//! Not here: what is refused, and why (`wire.rs`).
+
+use std::io;
+
+use rmcp::model::{ErrorCode, ServerJsonRpcMessage};
+use serde_json::{Value, json};
+use tokio::io::{AsyncWrite, AsyncWriteExt};
+use tokio::sync::mpsc;
+
+/// Longest part of what was wrong with a line that is told back, in bytes.
+const MAX_REASON_BYTES: usize = 300;
+
+/// A JSON-RPC error as a line. `rmcp` leaves an unknown id out; JSON-RPC 2.0 asks for `null`.
+pub(crate) fn error_line(code: ErrorCode, id: &Value, why: &str) -> Vec<u8> {
+    let why = why.get(..why.floor_char_boundary(MAX_REASON_BYTES)).unwrap_or(why);
+    let error = json!({"jsonrpc": "2.0", "id": id, "error": {"code": code.0, "message": why}});
+    let mut line = error.to_string().into_bytes();
+    line.push(b'\n');
+    line
+}
+
+/// Writes lines until none can come any more, or one cannot be written.
+pub(super) async fn write_lines(
+    mut writer: impl AsyncWrite + Unpin,
+    mut queue: mpsc::Receiver<Vec<u8>>,
+) {
+    while let Some(line) = queue.recv().await {
+        if let Err(error) = writer.write_all(&line).await {
+            tracing::debug!(%error, "a client does not read its replies; it is cut off");
+            // Dropping the queue makes `receive` return nothing, which ends the session.
+            return;
+        }
+    }
+    let _ = writer.shutdown().await;
+}
+
+/// Waits for room, then sends.
+///
+/// # Errors
+/// `NotConnected` when the client has gone.
+pub(super) async fn enqueue(
+    outbox: Option<mpsc::Sender<Vec<u8>>>,
+    message: &ServerJsonRpcMessage,
+) -> io::Result<()> {
+    let gone = || io::Error::from(io::ErrorKind::NotConnected);
+    let outbox = outbox.ok_or_else(gone)?;
+    // Room first: a reply that waits is then held once, not twice.
+    let room = outbox.reserve().await.map_err(|_| gone())?;
+    let mut line = serde_json::to_vec(message)?;
+    line.push(b'\n');
+    room.send(line);
+    Ok(())
+}

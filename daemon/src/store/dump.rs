@@ -1,0 +1,165 @@
+//! The whole graph as rows in a stable order: documents and chunks by path, entities by name, mentions by place,
+//! relations by names. What a rebuild must repeat, and what tests and scorers read.
+
+use rusqlite::{Connection, Row, params};
+use serde_json::{Value, json};
+
+use super::StoreError;
+use crate::pipeline::parcel::RecognizerKind;
+use crate::terms::EntityType;
+
+/// The kinds of row, in the order they are dumped.
+const KINDS: [&str; 5] = ["document", "chunk", "entity", "mention", "relation"];
+
+/// One page of the dump: up to `limit` rows from `cursor` (`kind:offset`), and where the next page begins.
+pub fn dump_page(
+    db: &Connection,
+    cursor: Option<&str>,
+    limit: usize,
+) -> Result<Option<(Vec<Value>, Option<String>)>, StoreError> {
+    let (mut kind, mut offset) = match cursor {
+        None => (0, 0),
+        Some(text) => match parse_cursor(text) {
+            Some(place) => place,
+            None => return Ok(None),
+        },
+    };
+    let mut rows = Vec::new();
+    while let Some(name) = KINDS.get(kind) {
+        let wanted = limit - rows.len();
+        let page = rows_of(db, name, offset, wanted)?;
+        let n = page.len();
+        rows.extend(page);
+        if n == wanted {
+            return Ok(Some((rows, Some(format!("{name}:{}", offset + n)))));
+        }
+        kind += 1;
+        offset = 0;
+    }
+    Ok(Some((rows, None)))
+}
+
+fn parse_cursor(text: &str) -> Option<(usize, usize)> {
+    let (name, offset) = text.split_once(':')?;
+    Some((KINDS.iter().position(|kind| *kind == name)?, offset.parse().ok()?))
+}
+
+fn rows_of(db: &Connection, kind: &str, offset: usize, limit: usize) -> Result<Vec<Value>, StoreError> {
+    let (sql, read): (&str, fn(&Row<'_>) -> rusqlite::Result<Value>) = match kind {
+        "document" => (DOCUMENTS, document),
+        "chunk" => (CHUNKS, chunk),
+        "entity" => (ENTITIES, entity),
+        "mention" => (MENTIONS, mention),
+        _ => return relations(db, offset, limit),
+    };
+    let mut statement = db.prepare_cached(sql)?;
+    let rows = statement.query_map(params![limit as i64, offset as i64], |row| read(row))?;
+    Ok(rows.collect::<Result<_, _>>()?)
+}
+
+const DOCUMENTS: &str = "SELECT id, path, title, coalesce(doc_type, ''), json_extract(meta, '$.tags'), hash, n_bytes,
+    language, day, format, source_url FROM docs ORDER BY path LIMIT ?1 OFFSET ?2";
+
+fn document(row: &Row<'_>) -> rusqlite::Result<Value> {
+    let hash: Vec<u8> = row.get(5)?;
+    let hash: String = hash.iter().rev().map(|byte| format!("{byte:02x}")).collect();
+    let tags: Option<String> = row.get(4)?;
+    let tags: Value = tags.and_then(|t| serde_json::from_str(&t).ok()).unwrap_or(Value::Null);
+    Ok(json!({
+        "kind": "document", "id": row.get::<_, i64>(0)?, "path": row.get::<_, String>(1)?,
+        "title": row.get::<_, String>(2)?, "type": row.get::<_, String>(3)?, "tags": tags, "hash": hash,
+        "bytes": row.get::<_, i64>(6)?, "language": row.get::<_, String>(7)?, "day": row.get::<_, String>(8)?,
+        "format": row.get::<_, String>(9)?, "source_url": row.get::<_, Option<String>>(10)?,
+    }))
+}
+
+const CHUNKS: &str = "SELECT c.id, c.doc_id, d.path, c.line_start, c.line_end, c.raw_start, c.raw_end, c.n_tokens,
+    c.section FROM chunks c JOIN docs d ON d.id = c.doc_id ORDER BY d.path, c.idx LIMIT ?1 OFFSET ?2";
+
+fn chunk(row: &Row<'_>) -> rusqlite::Result<Value> {
+    let number = |i: usize| row.get::<_, i64>(i);
+    Ok(json!({
+        "kind": "chunk", "id": number(0)?, "doc": number(1)?, "path": row.get::<_, String>(2)?,
+        "lines": [number(3)?, number(4)?], "span": [number(5)?, number(6)?], "tokens": number(7)?,
+        "section": row.get::<_, String>(8)?,
+    }))
+}
+
+const ENTITIES: &str = "SELECT e.id, e.name, e.type, d.path,
+    (SELECT json_group_array(surface) FROM (SELECT surface FROM names
+       WHERE entity_id = e.id AND surface <> '' AND surface <> e.name GROUP BY surface ORDER BY surface)),
+    (SELECT count(DISTINCT m.doc_id) FROM names n JOIN mentions m ON m.name_id = n.id WHERE n.entity_id = e.id),
+    e.norm
+    FROM entities e LEFT JOIN docs d ON d.id = e.doc_id ORDER BY e.norm, d.path LIMIT ?1 OFFSET ?2";
+
+fn entity(row: &Row<'_>) -> rusqlite::Result<Value> {
+    let aliases: String = row.get(4)?;
+    let aliases: Value = serde_json::from_str(&aliases).unwrap_or(Value::Null);
+    Ok(json!({
+        "kind": "entity", "id": row.get::<_, i64>(0)?, "name": row.get::<_, String>(1)?,
+        "type": EntityType::from_code(row.get(2)?).as_str(), "home": row.get::<_, Option<String>>(3)?,
+        "aliases": aliases, "documents": row.get::<_, i64>(5)?, "norm": row.get::<_, String>(6)?,
+    }))
+}
+
+const MENTIONS: &str = "SELECT m.doc_id, d.path, m.start, m.end, m.surface, m.type, n.entity_id, e.name,
+    m.recognizer, m.score, n.link, m.line FROM mentions m JOIN docs d ON d.id = m.doc_id
+    JOIN names n ON n.id = m.name_id LEFT JOIN entities e ON e.id = n.entity_id
+    ORDER BY d.path, m.at LIMIT ?1 OFFSET ?2";
+
+fn mention(row: &Row<'_>) -> rusqlite::Result<Value> {
+    let number = |i: usize| row.get::<_, i64>(i);
+    Ok(json!({
+        "kind": "mention", "doc": number(0)?, "path": row.get::<_, String>(1)?,
+        "span": [number(2)?, number(3)?], "surface": row.get::<_, String>(4)?,
+        "type": EntityType::from_code(number(5)?).as_str(), "entity": row.get::<_, Option<i64>>(6)?,
+        "name": row.get::<_, Option<String>>(7)?, "recognizer": recognizer_name(number(8)?),
+        "score": row.get::<_, f64>(9)? * row.get::<_, f64>(10)?, "line": number(11)?,
+    }))
+}
+
+fn recognizer_name(code: i64) -> &'static str {
+    match code {
+        c if c == RecognizerKind::Stated as i64 => "stated",
+        c if c == RecognizerKind::Gazetteer as i64 => "gazetteer",
+        c if c == RecognizerKind::Pattern as i64 => "pattern",
+        _ => "statistical",
+    }
+}
+
+const RELATIONS: &str = "SELECT r.src_id, s.name, r.rel, r.dst_id, o.name, r.confidence
+    FROM relations r JOIN entities s ON s.id = r.src_id JOIN entities o ON o.id = r.dst_id
+    LEFT JOIN docs sd ON sd.id = s.doc_id LEFT JOIN docs od ON od.id = o.doc_id
+    ORDER BY s.norm, sd.path, r.rel, o.norm, od.path LIMIT ?1 OFFSET ?2";
+
+const EVIDENCE: &str = "SELECT d.path, e.raw_start, e.raw_end, e.line, e.pattern,
+      e.confidence * coalesce(sn.link, 1.0) * coalesce(bn.link, 1.0)
+    FROM evidence e JOIN docs d ON d.id = e.doc_id
+      LEFT JOIN names sn ON sn.id = e.subject LEFT JOIN names bn ON bn.id = e.object
+    WHERE e.predicate = ?2
+      AND e.subject IN (SELECT id FROM names WHERE entity_id = ?1 UNION ALL SELECT -id FROM docs WHERE entity_id = ?1)
+      AND e.object IN (SELECT id FROM names WHERE entity_id = ?3 UNION ALL SELECT -id FROM docs WHERE entity_id = ?3)
+    ORDER BY d.path, e.raw_start, e.raw_end, e.pattern";
+
+fn relations(db: &Connection, offset: usize, limit: usize) -> Result<Vec<Value>, StoreError> {
+    let mut statement = db.prepare_cached(RELATIONS)?;
+    let mut evidence = db.prepare_cached(EVIDENCE)?;
+    let mut rows = statement.query(params![limit as i64, offset as i64])?;
+    let mut out = Vec::new();
+    while let Some(row) = rows.next()? {
+        let (subject, predicate, object): (i64, String, i64) = (row.get(0)?, row.get(2)?, row.get(3)?);
+        let places = evidence.query_map(params![subject, predicate, object], |row| {
+            Ok(json!({
+                "path": row.get::<_, String>(0)?, "span": [row.get::<_, i64>(1)?, row.get::<_, i64>(2)?],
+                "line": row.get::<_, i64>(3)?, "pattern": row.get::<_, String>(4)?,
+                "confidence": row.get::<_, f64>(5)?,
+            }))
+        })?;
+        out.push(json!({
+            "kind": "relation", "subject": row.get::<_, String>(1)?, "predicate": predicate,
+            "object": row.get::<_, String>(4)?, "subject_id": subject, "object_id": object,
+            "confidence": row.get::<_, f64>(5)?, "evidence": places.collect::<Result<Vec<_>, _>>()?,
+        }));
+    }
+    Ok(out)
+}

@@ -1,0 +1,19 @@
+//! Our ground is unsound: the writer stops, the daemon exits non-zero.
+
+use std::path::PathBuf;
+
+/// Trouble with a database.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// A database file cannot be opened or created.
+    #[error("cannot open `{}`: {why}", path.display())]
+    Open {
+        /// The file.
+        path: PathBuf,
+        /// SQLite's or the system's words.
+        why: String,
+    },
+    /// A statement failed.
+    #[error("index: {0}")]
+    Sqlite(#[from] rusqlite::Error),
+}

@@ -1,0 +1,225 @@
+//! Facts of names: what all mentions of a name say together.
+//!
+//! Gathered by counting rows, never by keeping a running total, so that they are the same whatever happened
+//! before.
+
+use std::collections::BTreeMap;
+
+use rusqlite::{Connection, OptionalExtension, Row};
+use rustc_hash::FxHashMap;
+
+use super::StoreError;
+use crate::pipeline::link::resolve::NameFacts;
+use crate::pipeline::parcel::StatedSource;
+use crate::terms::EntityType;
+
+/// From this many names on, one pass over all mentions is cheaper than a look at each name's.
+const SCAN_FROM: usize = 300;
+
+/// The facts of one name, and how often it is mentioned.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Gathered {
+    pub facts: NameFacts,
+    pub n_mentions: u32,
+}
+
+#[derive(Default)]
+struct Tally {
+    surfaces: BTreeMap<String, u32>,
+    types: BTreeMap<EntityType, u32>,
+    n_mentions: u32,
+    n_docs: u32,
+    last_doc: i64,
+    is_fuzzy: bool,
+    stated: Vec<(StatedSource, i64, bool)>,
+}
+
+/// Gathers the facts of the names with these sense-0 rows. A name that nothing mentions or states is absent.
+pub(super) fn gather(db: &Connection, ids: &[i64]) -> Result<Vec<Gathered>, StoreError> {
+    let mut tallies: FxHashMap<i64, Tally> = FxHashMap::default();
+    let mut norms: FxHashMap<i64, String> = FxHashMap::default();
+    let mut senses: FxHashMap<i64, i64> = FxHashMap::default();
+    for id in ids {
+        let norm: Option<String> = db
+            .prepare_cached("SELECT norm FROM names WHERE id = ?1 AND sense = 0")?
+            .query_row([id], |row| row.get(0))
+            .optional()?;
+        let Some(norm) = norm else { continue };
+        let mut statement = db.prepare_cached("SELECT id FROM names WHERE norm = ?1 AND sense <> 0")?;
+        for sense in statement.query_map([&norm], |row| row.get(0))? {
+            senses.insert(sense?, *id);
+        }
+        norms.insert(*id, norm);
+        tallies.insert(*id, Tally::default());
+    }
+    count_mentions(db, ids.len(), &senses, &mut tallies)?;
+    count_stated(db, &mut tallies)?;
+    let mut out: Vec<Gathered> = tallies
+        .into_iter()
+        .filter(|(_, tally)| tally.n_mentions > 0 || !tally.stated.is_empty())
+        .filter_map(|(id, tally)| Some(tally.finish(id, norms.remove(&id)?)))
+        .collect();
+    out.sort_by(|a, b| a.facts.norm.cmp(&b.facts.norm));
+    Ok(out)
+}
+
+fn count_mentions(
+    db: &Connection,
+    n_names: usize,
+    senses: &FxHashMap<i64, i64>,
+    tallies: &mut FxHashMap<i64, Tally>,
+) -> Result<(), StoreError> {
+    const COLUMNS: &str = "SELECT name_id, doc_id, surface, type, recognizer, place FROM mentions";
+    if n_names >= SCAN_FROM {
+        let mut statement = db.prepare_cached(COLUMNS)?;
+        let mut rows = statement.query([])?;
+        while let Some(row) = rows.next()? {
+            let name: i64 = row.get(0)?;
+            if let Some(tally) = tallies.get_mut(senses.get(&name).unwrap_or(&name)) {
+                tally.add(row)?;
+            }
+        }
+        return Ok(());
+    }
+    // Senses of one name are visited one after the other; each document uses one sense of a name only.
+    let rows_of: Vec<(i64, i64)> = tallies
+        .keys()
+        .map(|id| (*id, *id))
+        .chain(senses.iter().map(|(sense, id)| (*sense, *id)))
+        .collect();
+    let mut statement = db.prepare_cached(&format!("{COLUMNS} WHERE name_id = ?1 ORDER BY doc_id"))?;
+    for (row_id, name) in rows_of {
+        let Some(tally) = tallies.get_mut(&name) else { continue };
+        let mut rows = statement.query([row_id])?;
+        while let Some(row) = rows.next()? {
+            tally.add(row)?;
+        }
+    }
+    Ok(())
+}
+
+fn count_stated(db: &Connection, tallies: &mut FxHashMap<i64, Tally>) -> Result<(), StoreError> {
+    let mut statement = db.prepare_cached(
+        "SELECT s.source, s.doc_id, d.is_note, s.surface FROM stated s JOIN docs d ON d.id = s.doc_id
+         WHERE s.name_id = ?1 ORDER BY d.path",
+    )?;
+    for (id, tally) in tallies.iter_mut() {
+        let mut rows = statement.query([id])?;
+        while let Some(row) = rows.next()? {
+            let source = StatedSource::from_code(row.get(0)?);
+            tally.stated.push((source, row.get(1)?, row.get(2)?));
+            tally.is_fuzzy = true;
+            *tally.surfaces.entry(row.get(3)?).or_default() += 1;
+        }
+    }
+    Ok(())
+}
+
+impl Tally {
+    fn add(&mut self, row: &Row<'_>) -> Result<(), StoreError> {
+        let doc: i64 = row.get(1)?;
+        if self.n_mentions == 0 || doc != self.last_doc {
+            self.n_docs += 1;
+            self.last_doc = doc;
+        }
+        self.n_mentions += 1;
+        let surface = row.get_ref(2)?.as_str().unwrap_or_default();
+        match self.surfaces.get_mut(surface) {
+            Some(count) => *count += 1,
+            None => {
+                self.surfaces.insert(surface.to_string(), 1);
+            }
+        }
+        let entity_type = EntityType::from_code(row.get(3)?);
+        *self.types.entry(entity_type).or_default() += 1;
+        let (recognizer, place): (i64, i64) = (row.get(4)?, row.get(5)?);
+        let is_exact_kind = matches!(
+            entity_type,
+            EntityType::Version
+                | EntityType::Date
+                | EntityType::Identifier
+                | EntityType::Standard
+                | EntityType::Event
+                | EntityType::Step
+        );
+        const PATTERN: i64 = crate::pipeline::parcel::RecognizerKind::Pattern as i64;
+        const IN_CODE: i64 = 1 << 2;
+        self.is_fuzzy |= !(is_exact_kind || (recognizer == PATTERN && place & IN_CODE != 0));
+        Ok(())
+    }
+
+    fn finish(self, id: i64, norm: String) -> Gathered {
+        // A wikilink's visible text may be any words: prefer surfaces that are the name itself.
+        let own = |surface: &str| crate::terms::norm_of(surface) == norm;
+        let surface = self
+            .surfaces
+            .iter()
+            .max_by(|a, b| {
+                (own(a.0), a.1).cmp(&(own(b.0), b.1)).then_with(|| b.0.cmp(a.0))
+            })
+            .map(|(surface, _)| surface.clone())
+            .unwrap_or_default();
+        let best = self.stated.iter().filter(|(_, _, is_note)| *is_note).map(|s| s.0).min();
+        let homes = self
+            .stated
+            .iter()
+            .filter(|(source, _, is_note)| *is_note && Some(*source) == best)
+            .map(|(_, doc, _)| *doc)
+            .collect();
+        Gathered {
+            n_mentions: self.n_mentions,
+            facts: NameFacts {
+                id,
+                surface,
+                entity_type: vote(&self.types),
+                n_docs: self.n_docs,
+                homes,
+                home_source: best,
+                is_fuzzy: self.is_fuzzy,
+                norm,
+            },
+        }
+    }
+}
+
+/// The type most mentions give, where types that say little only count when there is no other.
+fn vote(types: &BTreeMap<EntityType, u32>) -> EntityType {
+    let says_much = |t: &EntityType| !matches!(t, EntityType::Concept | EntityType::Document);
+    types
+        .iter()
+        .max_by_key(|(t, n)| (says_much(t), **n, std::cmp::Reverse(**t)))
+        .map_or(EntityType::Document, |(t, _)| *t)
+}
+
+/// Facts as stored on the name's row at its last gathering.
+pub(super) fn stored(db: &Connection, id: i64) -> Result<Option<NameFacts>, StoreError> {
+    Ok(db
+        .prepare_cached(
+            "SELECT norm, surface, type, n_docs, homes, home_source, is_fuzzy FROM names WHERE id = ?1 AND sense = 0",
+        )?
+        .query_row([id], |row| {
+            let homes: Option<String> = row.get(4)?;
+            let source: Option<i64> = row.get(5)?;
+            Ok(NameFacts {
+                id,
+                norm: row.get(0)?,
+                surface: row.get(1)?,
+                entity_type: EntityType::from_code(row.get(2)?),
+                n_docs: row.get(3)?,
+                homes: decode_homes(homes.as_deref()),
+                home_source: source.map(StatedSource::from_code),
+                is_fuzzy: row.get(6)?,
+            })
+        })
+        .optional()?)
+}
+
+/// Document ids as stored: separated by commas.
+pub(super) fn decode_homes(text: Option<&str>) -> Vec<i64> {
+    text.unwrap_or_default().split(',').filter_map(|id| id.parse().ok()).collect()
+}
+
+pub(super) fn encode_homes(homes: &[i64]) -> Option<String> {
+    (!homes.is_empty())
+        .then(|| homes.iter().map(i64::to_string).collect::<Vec<_>>().join(","))
+}

@@ -1,0 +1,123 @@
+//! From places of the normalized text to lines of the file, in a few bytes a line.
+//!
+//! The normalized text has other line breaks than the file, so a hit's line cannot be counted; this map is stored
+//! beside the text. It is a list of (place in the text, line in the file) where the line changes, delta-coded.
+
+use crate::terms::SpanMap;
+
+/// The line, from 1, of a byte of the file.
+pub fn line_of(line_starts: &[u32], raw_offset: usize) -> u32 {
+    line_starts.partition_point(|start| *start as usize <= raw_offset).max(1) as u32
+}
+
+/// Encodes the map of one document.
+pub fn encode(map: &SpanMap, line_starts: &[u32]) -> Vec<u8> {
+    let mut out = Vec::new();
+    let mut last = (0u32, 0u32);
+    let mut push = |place: u32, line: u32| {
+        if line != last.1 {
+            varint(&mut out, place.wrapping_sub(last.0));
+            varint(&mut out, zigzag(line as i64 - last.1 as i64));
+            last = (place, line);
+        }
+    };
+    for segment in map.segments() {
+        let first = line_of(line_starts, segment.from as usize);
+        push(segment.to, first);
+        if segment.to_len != segment.from_len {
+            continue;
+        }
+        let end = segment.from + segment.from_len;
+        let inner = line_starts.iter().skip(first as usize).take_while(|start| **start < end);
+        for (i, start) in inner.enumerate() {
+            push(segment.to + (start - segment.from), first + 1 + i as u32);
+        }
+    }
+    out
+}
+
+/// The decoded map.
+pub struct LineMap(Vec<(u32, u32)>);
+
+impl LineMap {
+    /// Reads what [`encode`] wrote; stops at the first malformed byte.
+    pub fn decode(bytes: &[u8]) -> Self {
+        let (mut pairs, mut at, mut last) = (Vec::new(), 0, (0u32, 0i64));
+        while let (Some(place), Some(line)) = (read_varint(bytes, &mut at), read_varint(bytes, &mut at)) {
+            last = (last.0.wrapping_add(place), last.1 + unzigzag(line));
+            pairs.push((last.0, last.1.max(1) as u32));
+        }
+        LineMap(pairs)
+    }
+
+    /// The line, from 1, on which a place of the normalized text stands in the file.
+    pub fn line_at(&self, place: usize) -> u32 {
+        let after = self.0.partition_point(|(start, _)| *start as usize <= place);
+        after.checked_sub(1).and_then(|i| self.0.get(i)).map_or(1, |(_, line)| *line)
+    }
+}
+
+fn zigzag(n: i64) -> u32 {
+    ((n << 1) ^ (n >> 63)) as u32
+}
+
+fn unzigzag(n: u32) -> i64 {
+    i64::from(n >> 1) ^ -i64::from(n & 1)
+}
+
+fn varint(out: &mut Vec<u8>, mut n: u32) {
+    while n >= 0x80 {
+        out.push(n as u8 | 0x80);
+        n >>= 7;
+    }
+    out.push(n as u8);
+}
+
+fn read_varint(bytes: &[u8], at: &mut usize) -> Option<u32> {
+    let (mut value, mut shift) = (0u32, 0);
+    loop {
+        let byte = *bytes.get(*at)?;
+        *at += 1;
+        value |= u32::from(byte & 0x7f).checked_shl(shift)?;
+        if byte < 0x80 {
+            return Some(value);
+        }
+        shift += 7;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn joined_lines_keep_their_numbers() {
+        // `one\ntwo\n\n# Head` became `one two\n\nHead`.
+        let mut map = SpanMap::default();
+        map.push(0, 3, 0, 3);
+        map.push(4, 3, 4, 3);
+        map.push(9, 4, 11, 4);
+        let lines = LineMap::decode(&encode(&map, &[0, 4, 8, 9]));
+        assert_eq!([0, 3, 4, 6, 9, 12].map(|at| lines.line_at(at)), [1, 1, 2, 2, 4, 4]);
+    }
+
+    #[test]
+    fn lines_inside_code_are_counted() {
+        let map = SpanMap::identity(12, 4);
+        let lines = LineMap::decode(&encode(&map, &[0, 4, 8, 12]));
+        assert_eq!([0, 3, 4, 8, 11].map(|at| lines.line_at(at)), [2, 2, 3, 4, 4]);
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_decode(bytes in proptest::collection::vec(any::<u8>(), 0..64)) {
+            LineMap::decode(&bytes).line_at(5);
+        }
+
+        #[test]
+        fn numbers_survive(n in -1_000_000i64..1_000_000) {
+            prop_assert_eq!(unzigzag(zigzag(n)), n);
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! The index's tables. S4 §10's DDL is the core; what was changed, and why, stands beside each table.
+//!
+//! The index is derived: a new [`SCHEMA_VERSION`] rebuilds it from the files, nothing is migrated.
+
+/// Raised with every change below or in what the rows mean.
+pub const SCHEMA_VERSION: u32 = 1;
+
+/// Components of a stored vector.
+pub const VECTOR_DIMENSIONS: usize = 256;
+
+/// Creates everything; runs once on an empty database.
+pub const INDEX: &str = r"
+CREATE TABLE meta(key TEXT PRIMARY KEY, value) WITHOUT ROWID;
+
+-- One row a file. `text` is the normalized, redacted text: chunks are spans of it, so nothing is stored twice.
+-- `lines` maps places of `text` to lines of the file (see `store/lines.rs`).
+CREATE TABLE docs(
+  id INTEGER PRIMARY KEY, uid TEXT NOT NULL UNIQUE, path TEXT NOT NULL UNIQUE, title TEXT NOT NULL,
+  is_note INTEGER NOT NULL, format TEXT NOT NULL, doc_type TEXT, language TEXT NOT NULL, day TEXT NOT NULL,
+  hash BLOB NOT NULL, mtime_ms INTEGER NOT NULL, n_bytes INTEGER NOT NULL, source_url TEXT, meta TEXT NOT NULL,
+  text TEXT NOT NULL, lines BLOB NOT NULL, terms TEXT NOT NULL, mentions_hash INTEGER NOT NULL,
+  gazetteer_version INTEGER NOT NULL, warnings TEXT, redactions TEXT, entity_id INTEGER);
+CREATE INDEX docs_entity ON docs(entity_id);
+CREATE INDEX docs_hash ON docs(hash);
+CREATE TABLE doc_tags(doc_id INTEGER NOT NULL, tag TEXT NOT NULL, PRIMARY KEY(doc_id, tag)) WITHOUT ROWID;
+CREATE INDEX doc_tags_tag ON doc_tags(tag);
+
+-- Spans are bytes of `docs.text`; raw spans are bytes of the file.
+CREATE TABLE chunks(
+  id INTEGER PRIMARY KEY, doc_id INTEGER NOT NULL, idx INTEGER NOT NULL, start INTEGER NOT NULL,
+  end INTEGER NOT NULL, raw_start INTEGER NOT NULL, raw_end INTEGER NOT NULL, line_start INTEGER NOT NULL,
+  line_end INTEGER NOT NULL, n_tokens INTEGER NOT NULL, section TEXT NOT NULL, hash BLOB NOT NULL);
+CREATE INDEX chunks_doc ON chunks(doc_id, idx);
+CREATE VIRTUAL TABLE chunk_fts USING fts5(
+  title, headings, body, content='', contentless_delete=1, tokenize='porter unicode61 remove_diacritics 2');
+CREATE VIRTUAL TABLE chunk_vec USING vec0(embedding int8[256] distance_metric=cosine);
+CREATE TABLE chunk_vec_map(id INTEGER PRIMARY KEY, chunk_id INTEGER NOT NULL, start INTEGER NOT NULL,
+  end INTEGER NOT NULL);
+CREATE INDEX chunk_vec_map_chunk ON chunk_vec_map(chunk_id);
+
+-- Canonical entities: a note's (`doc_id`), or one of a norm.
+CREATE TABLE entities(
+  id INTEGER PRIMARY KEY, norm TEXT NOT NULL, doc_id INTEGER UNIQUE, name TEXT NOT NULL, type INTEGER NOT NULL,
+  status TEXT NOT NULL DEFAULT 'active');
+CREATE UNIQUE INDEX entities_norm ON entities(norm) WHERE doc_id IS NULL;
+
+-- A name as written anywhere, reduced to its norm. `sense` is 0, or the id of the document that an ambiguous
+-- norm was decided to denote. `via` is the name an inexact name was linked through. The other columns are facts
+-- gathered from the mentions, so that Resolve never has to read a neighbor's mentions again.
+CREATE TABLE names(
+  id INTEGER PRIMARY KEY, norm TEXT NOT NULL, sense INTEGER NOT NULL, entity_id INTEGER, link REAL NOT NULL,
+  decision INTEGER NOT NULL, via INTEGER, surface TEXT NOT NULL, type INTEGER NOT NULL, n_docs INTEGER NOT NULL,
+  n_mentions INTEGER NOT NULL, homes TEXT, home_source INTEGER, is_fuzzy INTEGER NOT NULL,
+  UNIQUE(norm, sense));
+CREATE INDEX names_entity ON names(entity_id);
+CREATE INDEX names_via ON names(via) WHERE via IS NOT NULL;
+CREATE TABLE name_keys(key INTEGER NOT NULL, name_id INTEGER NOT NULL, PRIMARY KEY(key, name_id)) WITHOUT ROWID;
+CREATE INDEX name_keys_name ON name_keys(name_id);
+CREATE TABLE stated(doc_id INTEGER NOT NULL, name_id INTEGER NOT NULL, source INTEGER NOT NULL,
+  surface TEXT NOT NULL, PRIMARY KEY(doc_id, name_id)) WITHOUT ROWID;
+CREATE INDEX stated_name ON stated(name_id);
+
+-- Mentions of one document never overlap, so their place in `docs.text` is their key. A mention denotes its
+-- name's entity; `start` and `end` are bytes of the file.
+CREATE TABLE mentions(
+  doc_id INTEGER NOT NULL, at INTEGER NOT NULL, start INTEGER NOT NULL, end INTEGER NOT NULL,
+  line INTEGER NOT NULL, name_id INTEGER NOT NULL, type INTEGER NOT NULL, recognizer INTEGER NOT NULL,
+  score REAL NOT NULL, place INTEGER NOT NULL, surface TEXT NOT NULL, PRIMARY KEY(doc_id, at)) WITHOUT ROWID;
+CREATE INDEX mentions_name ON mentions(name_id, doc_id);
+
+-- One row a statement of a relation. A party is a name (positive) or a document's own entity (minus its id);
+-- `relations` is an aggregate over this table, so a relation goes when its last evidence does.
+CREATE TABLE evidence(
+  doc_id INTEGER NOT NULL, seq INTEGER NOT NULL, subject INTEGER NOT NULL, predicate TEXT NOT NULL,
+  object INTEGER NOT NULL, subject_at INTEGER NOT NULL, object_at INTEGER NOT NULL, start INTEGER NOT NULL,
+  end INTEGER NOT NULL, raw_start INTEGER NOT NULL, raw_end INTEGER NOT NULL, line INTEGER NOT NULL,
+  pattern TEXT NOT NULL, confidence REAL NOT NULL, PRIMARY KEY(doc_id, seq)) WITHOUT ROWID;
+CREATE INDEX evidence_subject ON evidence(subject);
+CREATE INDEX evidence_object ON evidence(object);
+CREATE VIEW relations AS
+  SELECT coalesce(sn.entity_id, sd.entity_id) AS src_id, coalesce(bn.entity_id, bd.entity_id) AS dst_id,
+         e.predicate AS rel, max(e.confidence * coalesce(sn.link, 1.0) * coalesce(bn.link, 1.0)) AS confidence,
+         count(*) AS n_evidence
+  FROM evidence e LEFT JOIN names sn ON sn.id = e.subject LEFT JOIN docs sd ON sd.id = -e.subject
+                  LEFT JOIN names bn ON bn.id = e.object LEFT JOIN docs bd ON bd.id = -e.object
+  GROUP BY 1, 2, 3 HAVING src_id IS NOT NULL AND dst_id IS NOT NULL AND src_id <> dst_id;
+
+-- Mined terms: counts by surface, so that every number is the same however often a file was touched.
+CREATE TABLE terms(surface TEXT PRIMARY KEY, norm TEXT NOT NULL, n_docs INTEGER NOT NULL,
+  n_plain INTEGER NOT NULL, n_marked INTEGER NOT NULL, n_headed INTEGER NOT NULL) WITHOUT ROWID;
+CREATE INDEX terms_norm ON terms(norm);
+CREATE TABLE gazetteer(norm TEXT PRIMARY KEY, surface TEXT NOT NULL, type INTEGER NOT NULL) WITHOUT ROWID;
+
+-- Work that a commit made necessary; it survives a crash with the commit.
+CREATE TABLE dirty_names(name_id INTEGER PRIMARY KEY);
+CREATE TABLE dirty_terms(norm TEXT PRIMARY KEY) WITHOUT ROWID;
+CREATE TABLE requeue(doc_id INTEGER PRIMARY KEY);
+
+CREATE TABLE quarantine(path TEXT PRIMARY KEY, stage TEXT NOT NULL, reason TEXT NOT NULL,
+  is_transient INTEGER NOT NULL, tick INTEGER NOT NULL) WITHOUT ROWID;
+";
+
+/// The ledger: what files cannot hold. Only this one is migrated.
+pub const LEDGER: &str = r"
+CREATE TABLE IF NOT EXISTS documents(path TEXT PRIMARY KEY, uid TEXT NOT NULL UNIQUE, hash BLOB NOT NULL,
+  first_seen_ms INTEGER NOT NULL, gone_ms INTEGER) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS documents_gone ON documents(hash) WHERE gone_ms IS NOT NULL;
+CREATE TABLE IF NOT EXISTS ingested(uid TEXT PRIMARY KEY, tags TEXT NOT NULL, source_url TEXT) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS decisions(key TEXT PRIMARY KEY, verdict INTEGER NOT NULL, decided_ms INTEGER NOT NULL)
+  WITHOUT ROWID;
+";

@@ -1,0 +1,23 @@
+//! The only place with `unsafe`: what the operating system and SQLite's C interface ask for.
+
+#![allow(unsafe_code)]
+
+/// Makes the statically linked sqlite-vec available to every connection opened from now on.
+pub fn register_sqlite_vec() {
+    static ONCE: std::sync::Once = std::sync::Once::new();
+    ONCE.call_once(|| {
+        type EntryPoint = unsafe extern "C" fn(
+            *mut rusqlite::ffi::sqlite3,
+            *mut *mut std::os::raw::c_char,
+            *const rusqlite::ffi::sqlite3_api_routines,
+        ) -> std::os::raw::c_int;
+        // SAFETY: `sqlite3_vec_init` is an extension entry point of exactly this signature; the crate declares
+        // it without arguments, as sqlite-vec's own documentation for Rust shows.
+        unsafe {
+            let init = std::mem::transmute::<*const (), EntryPoint>(
+                sqlite_vec::sqlite3_vec_init as *const (),
+            );
+            rusqlite::ffi::sqlite3_auto_extension(Some(init));
+        }
+    });
+}

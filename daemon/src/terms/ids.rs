@@ -1,0 +1,112 @@
+//! Identities and orders that travel with a document.
+
+use std::fmt;
+use std::sync::Arc;
+
+/// A file's path relative to the project's root, with `/` between its parts.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct RelPath(Arc<str>);
+
+impl RelPath {
+    /// Takes a relative path as text; backslashes are kept (they are legal in names on Linux).
+    pub fn new(path: impl Into<Arc<str>>) -> Self {
+        RelPath(path.into())
+    }
+
+    /// The path as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The last part, with its extension.
+    pub fn file_name(&self) -> &str {
+        self.0.rsplit('/').next().unwrap_or(&self.0)
+    }
+
+    /// The last part without its extension.
+    pub fn stem(&self) -> &str {
+        let name = self.file_name();
+        match name.rfind('.') {
+            Some(dot) if dot > 0 => name.get(..dot).unwrap_or(name),
+            _ => name,
+        }
+    }
+
+    /// The extension in lowercase, without its dot; empty when there is none.
+    pub fn extension(&self) -> String {
+        let name = self.file_name();
+        match name.rfind('.') {
+            Some(dot) if dot > 0 => name.get(dot + 1..).unwrap_or("").to_ascii_lowercase(),
+            _ => String::new(),
+        }
+    }
+
+    /// The folder, without a trailing slash; empty for the root.
+    pub fn folder(&self) -> &str {
+        self.0.rfind('/').and_then(|slash| self.0.get(..slash)).unwrap_or("")
+    }
+}
+
+impl fmt::Display for RelPath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// 128-bit hash (XXH3) of a file's bytes or of a chunk's text: equality of content, not a signature.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ContentHash(pub u128);
+
+impl ContentHash {
+    /// Hashes bytes.
+    pub fn of(bytes: &[u8]) -> Self {
+        ContentHash(xxhash_rust::xxh3::xxh3_128(bytes))
+    }
+
+    /// The hash as 32 hexadecimal digits.
+    pub fn to_hex(self) -> String {
+        format!("{:032x}", self.0)
+    }
+
+    /// Reads [`ContentHash::to_hex`]'s form.
+    pub fn from_hex(text: &str) -> Option<Self> {
+        u128::from_str_radix(text, 16).ok().map(ContentHash)
+    }
+}
+
+/// The order in which the watcher settled changes; a parcel older than what is committed is dropped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+pub struct Generation(pub u64);
+
+/// The number the writer gives a commit; every reply names the tick it saw.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+pub struct Tick(pub u64);
+
+/// Which of the belt's two lanes a parcel rides in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Lane {
+    /// What a person or agent just saved: overtakes any backlog at every stage.
+    Interactive,
+    /// Opening crawl, rescans, ripples.
+    Bulk,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::RelPath;
+
+    #[test]
+    fn a_path_gives_its_parts() {
+        let rows = [
+            ("a/b.tar.md", "b.tar.md", "b.tar", "md", "a"),
+            ("README", "README", "README", "", ""),
+            (".hidden", ".hidden", ".hidden", "", ""),
+            ("x/y/Z.MD", "Z.MD", "Z", "md", "x/y"),
+        ];
+        for (path, name, stem, extension, folder) in rows {
+            let p = RelPath::new(path);
+            assert_eq!((p.file_name(), p.stem(), p.folder()), (name, stem, folder));
+            assert_eq!(p.extension(), extension);
+        }
+    }
+}

@@ -1,0 +1,13 @@
+//! The vocabulary every module shares: places, names, identities, confidence.
+//!
+//! Nothing here reads files, stores rows or knows a wire format.
+
+mod confidence;
+mod ids;
+mod name;
+mod span;
+
+pub use confidence::Confidence;
+pub use ids::{ContentHash, Generation, Lane, RelPath, Tick};
+pub use name::{EntityType, Norm as NormKey, norm_of, tokens_of};
+pub use span::{Norm, Raw, Segment, Span, SpanMap};

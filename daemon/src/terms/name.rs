@@ -1,0 +1,242 @@
+//! Names: how two surfaces are compared, and what kinds of thing they name.
+
+use unicode_normalization::UnicodeNormalization;
+
+/// A surface reduced to what identifies it: lowercase letters and digits, with `+ # .` kept inside a name, so
+/// that `C`, `C++` and `C#` differ and `signing-service`, `SigningService`, `Signing Service` are one.
+pub type Norm = String;
+
+/// The norm of a surface (S4 §7, extended to Unicode). Compatibility forms are folded (NFKC), case is lowered,
+/// everything but letters, digits and inner `+ # .` is dropped. Empty when nothing is left.
+pub fn norm_of(surface: &str) -> Norm {
+    if surface.is_ascii() {
+        return ascii_norm(surface.as_bytes());
+    }
+    let folded: String = surface.nfkc().flat_map(char::to_lowercase).collect();
+    let chars: Vec<char> = folded.chars().collect();
+    let mut out = String::with_capacity(folded.len());
+    for (i, &c) in chars.iter().enumerate() {
+        let after_name = out.chars().next_back().is_some_and(|p| p.is_alphanumeric() || is_tail(p));
+        let before_name = chars.get(i + 1).is_some_and(|n| n.is_alphanumeric());
+        if c.is_alphanumeric()
+            || (is_tail(c) && after_name && !before_name)
+            || (c == '.' && after_name && before_name)
+        {
+            out.push(c);
+        }
+    }
+    out
+}
+
+fn ascii_norm(bytes: &[u8]) -> Norm {
+    let mut out = String::with_capacity(bytes.len());
+    for (i, &b) in bytes.iter().enumerate() {
+        let c = b.to_ascii_lowercase() as char;
+        if b.is_ascii_alphanumeric() {
+            out.push(c);
+            continue;
+        }
+        let last = out.as_bytes().last().copied().unwrap_or(b' ');
+        let after_name = last.is_ascii_alphanumeric() || is_tail(last as char);
+        let before_name = bytes.get(i + 1).is_some_and(u8::is_ascii_alphanumeric);
+        if (is_tail(c) && after_name && !before_name && directly_after(bytes, i))
+            || (c == '.' && after_name && before_name && directly_after(bytes, i))
+        {
+            out.push(c);
+        }
+    }
+    out
+}
+
+/// `+` and `#` belong to a name only at its end (C++, F#).
+fn is_tail(c: char) -> bool {
+    c == '+' || c == '#'
+}
+
+/// True when the byte before `i` is itself part of the name, so that `a . b` keeps no dot.
+fn directly_after(bytes: &[u8], i: usize) -> bool {
+    i.checked_sub(1)
+        .and_then(|p| bytes.get(p))
+        .is_some_and(|&p| p.is_ascii_alphanumeric() || is_tail(p as char))
+}
+
+/// The lowercase words of a surface: split at anything but letters and digits, at camelCase humps
+/// (`KeyRotationJob` → key, rotation, job) and nowhere else. Used for token overlap.
+pub fn tokens_of(surface: &str) -> Vec<String> {
+    let mut out: Vec<String> = Vec::new();
+    let mut word = String::new();
+    let chars: Vec<char> = surface.chars().collect();
+    for (i, &c) in chars.iter().enumerate() {
+        if !c.is_alphanumeric() {
+            flush(&mut word, &mut out);
+            continue;
+        }
+        let previous = i.checked_sub(1).and_then(|p| chars.get(p)).copied().unwrap_or(' ');
+        let next_is_lower = chars.get(i + 1).is_some_and(|n| n.is_lowercase());
+        let hump = c.is_uppercase()
+            && (previous.is_lowercase() || (previous.is_uppercase() && next_is_lower));
+        if hump {
+            flush(&mut word, &mut out);
+        }
+        word.extend(c.to_lowercase());
+    }
+    flush(&mut word, &mut out);
+    out
+}
+
+fn flush(word: &mut String, out: &mut Vec<String>) {
+    if !word.is_empty() {
+        out.push(std::mem::take(word));
+    }
+}
+
+/// What kind of thing a name names. Voted over mentions; an attribute of an entity, never part of its key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[allow(missing_docs)]
+pub enum EntityType {
+    Person,
+    Organization,
+    Location,
+    Product,
+    Service,
+    Technology,
+    Api,
+    Project,
+    Concept,
+    Standard,
+    Version,
+    Date,
+    Event,
+    Identifier,
+    Document,
+    Step,
+}
+
+impl EntityType {
+    /// Every type, in declaration order; the index of a type here is its code in the store.
+    pub const ALL: [EntityType; 16] = [
+        EntityType::Person,
+        EntityType::Organization,
+        EntityType::Location,
+        EntityType::Product,
+        EntityType::Service,
+        EntityType::Technology,
+        EntityType::Api,
+        EntityType::Project,
+        EntityType::Concept,
+        EntityType::Standard,
+        EntityType::Version,
+        EntityType::Date,
+        EntityType::Event,
+        EntityType::Identifier,
+        EntityType::Document,
+        EntityType::Step,
+    ];
+
+    /// The name that users see and write.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            EntityType::Person => "Person",
+            EntityType::Organization => "Organization",
+            EntityType::Location => "Location",
+            EntityType::Product => "Product",
+            EntityType::Service => "Service",
+            EntityType::Technology => "Technology",
+            EntityType::Api => "API",
+            EntityType::Project => "Project",
+            EntityType::Concept => "Concept",
+            EntityType::Standard => "Standard",
+            EntityType::Version => "Version",
+            EntityType::Date => "Date",
+            EntityType::Event => "Event",
+            EntityType::Identifier => "Identifier",
+            EntityType::Document => "Document",
+            EntityType::Step => "Step",
+        }
+    }
+
+    /// Reads a type a user wrote, ignoring case; a few common synonyms are understood.
+    pub fn parse(text: &str) -> Option<Self> {
+        let lower = text.trim().to_lowercase();
+        let synonym = match lower.as_str() {
+            "org" | "company" | "team" => Some(EntityType::Organization),
+            "gpe" | "place" | "loc" => Some(EntityType::Location),
+            "people" | "per" => Some(EntityType::Person),
+            "tool" | "tech" | "library" => Some(EntityType::Technology),
+            "regulation" => Some(EntityType::Standard),
+            "incident" => Some(EntityType::Event),
+            "id" => Some(EntityType::Identifier),
+            "note" => Some(EntityType::Document),
+            _ => None,
+        };
+        synonym.or_else(|| Self::ALL.into_iter().find(|t| t.as_str().eq_ignore_ascii_case(&lower)))
+    }
+
+    /// The number stored for this type.
+    pub fn code(self) -> i64 {
+        Self::ALL.iter().position(|t| *t == self).unwrap_or(0) as i64
+    }
+
+    /// Reads [`EntityType::code`].
+    pub fn from_code(code: i64) -> EntityType {
+        usize::try_from(code)
+            .ok()
+            .and_then(|i| Self::ALL.get(i).copied())
+            .unwrap_or(EntityType::Concept)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn variants_of_a_name_share_a_norm() {
+        for surface in
+            ["Signing Service", "signing-service", "SigningService", "signing_service", "Signing  Service"]
+        {
+            assert_eq!(norm_of(surface), "signingservice", "{surface}");
+        }
+    }
+
+    #[test]
+    fn signs_that_tell_names_apart_are_kept() {
+        let rows = [
+            ("C", "c"),
+            ("C++", "c++"),
+            ("C#", "c#"),
+            ("Node.js", "node.js"),
+            ("v2.3.1", "v2.3.1"),
+            ("end.", "end"),
+            ("#tag", "tag"),
+            ("a . b", "ab"),
+            ("Zürich", "zürich"),
+            ("ﬁle", "file"),
+            ("…", ""),
+        ];
+        for (surface, norm) in rows {
+            assert_eq!(norm_of(surface), norm, "{surface}");
+        }
+    }
+
+    #[test]
+    fn words_split_at_humps_and_signs() {
+        let rows: [(&str, &[&str]); 4] = [
+            ("KeyRotationJob", &["key", "rotation", "job"]),
+            ("HTTPServer v2", &["http", "server", "v2"]),
+            ("rotate_keys", &["rotate", "keys"]),
+            ("ISO 27001", &["iso", "27001"]),
+        ];
+        for (surface, words) in rows {
+            assert_eq!(tokens_of(surface), words, "{surface}");
+        }
+    }
+
+    #[test]
+    fn every_type_reads_back() {
+        for t in EntityType::ALL {
+            assert_eq!(EntityType::parse(t.as_str()), Some(t));
+            assert_eq!(EntityType::from_code(t.code()), t);
+        }
+    }
+}

@@ -1,0 +1,55 @@
+//! A tool is declared once: its parameter struct *is* the tool.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+pub mod admin;
+pub mod core;
+
+/// What calling a tool may do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Effect {
+    /// Answers from a snapshot.
+    Reads,
+    /// Changes files, the ledger or the index.
+    Writes,
+}
+
+/// Which callers are shown a tool.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ToolSet {
+    /// For every agent.
+    Core,
+    /// For `kgctl`; never listed to agents.
+    Admin,
+}
+
+impl ToolSet {
+    /// The name used in the preamble and in `kg-mcp --tools`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            ToolSet::Core => "core",
+            ToolSet::Admin => "admin",
+        }
+    }
+
+    /// Reads [`ToolSet::as_str`].
+    pub fn parse(text: &str) -> Option<Self> {
+        [ToolSet::Core, ToolSet::Admin].into_iter().find(|set| set.as_str() == text)
+    }
+}
+
+/// A tool's declaration. The struct's field docs become the JSON schema that agents see.
+pub trait Tool: DeserializeOwned + Serialize + JsonSchema + Send + 'static {
+    /// Its name on the wire.
+    const NAME: &'static str;
+    /// One or two sentences for an agent that must choose among tools.
+    const SUMMARY: &'static str;
+    /// What calling it may do.
+    const EFFECT: Effect;
+    /// Which set it belongs to.
+    const SET: ToolSet;
+    /// What it answers.
+    type Reply: Serialize + DeserializeOwned + JsonSchema + Send + 'static;
+}
