@@ -1,1 +1,19 @@
-//! x
+//! What the integration tests share: a real daemon on a scratch folder, asked over its real socket.
+//!
+//! In: files. Out: a running `kgd` ([`TestProject`]), MCP conversations ([`Client`]), and the whole graph as
+//! text without row ids ([`Graph`]), so that two graphs can be compared by eye.
+//! Invariants: nothing outside a temporary folder is touched; every process ends with its test; everything
+//! waits for replies or ticks, never for a fixed time.
+//! Not here: the tests (`it/`), what is measured (`benches/`).
+
+mod binary;
+mod client;
+mod graph;
+mod index;
+mod project;
+
+pub use binary::kgd;
+pub use client::{Client, Revision};
+pub use graph::Graph;
+pub use index::index_text;
+pub use project::{Ended, TestProject};

@@ -28,7 +28,7 @@ pub enum CallError {
     },
     /// The reply is not what this version expects.
     #[error(
-        "the reply of `{tool}` is not understood: {why}\nhint: `kgctl restart` runs the daemon of this version"
+        "the reply of `{tool}` is strange: {why}\nhint: `kgctl restart` runs the installed daemon"
     )]
     Strange {
         /// The tool that was called.

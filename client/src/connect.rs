@@ -1,6 +1,7 @@
 //! Connect: `kgctl` as an MCP client of the daemon, over its socket.
 //!
-//! In: a connected socket. Out: a session that has shaken hands and may call tools of the sets `core` and `admin`.
+//! In: a connected socket. Out: a session that has shaken hands and may call tools of the sets `core`
+//! and `admin`.
 //! Invariants: this is the only file of the client that names the MCP library's connection.
 //! Not here: starting the daemon (`launch.rs`), or what tools say (`call.rs`).
 

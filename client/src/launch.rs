@@ -3,7 +3,8 @@
 //! In: a project and its places. Out: a connected socket.
 //! Invariants: the daemon runs in a session of its own, with nothing of ours open but its log; it is nobody's
 //! zombie; two clients that start it at once end with one daemon.
-//! Not here: what is said over the socket (`connect.rs`, `shim.rs`). No async runtime: the shim must stay small.
+//! Not here: what is said over the socket (`connect.rs`, `shim.rs`). No async runtime: the shim must
+//! stay small.
 
 use std::fs::OpenOptions;
 use std::io::{self, ErrorKind};
@@ -220,9 +221,9 @@ pub fn find_kgd(env: impl Fn(&str) -> Option<std::ffi::OsString>) -> Result<Path
 
 /// To be called first in `main`: acts as the launcher when this process was started as one.
 ///
-/// The launcher is a short-lived process between a client and the daemon. It leaves the client's session, starts
-/// the daemon, prints its process id and exits, so that the daemon belongs to the system and not to a client. (A
-/// hook between fork and exec would do the same, but is `unsafe`.)
+/// The launcher is a short-lived process between a client and the daemon. It leaves the client's
+/// session, starts the daemon, prints its process id and exits, so that the daemon belongs to the
+/// system and not to a client. (A hook between fork and exec would do the same, but is `unsafe`.)
 pub fn run_if_launcher() -> Option<ExitCode> {
     let args: Vec<_> = std::env::args_os().skip(1).collect();
     if args.first().is_none_or(|first| first != LAUNCHER) {

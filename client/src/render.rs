@@ -81,8 +81,8 @@ impl Style {
     }
 }
 
-/// Text of a document or file name, safe to print: a control character could move the cursor, recolor the terminal
-/// or fake a line. Line breaks and tabs become spaces.
+/// Text of a document or file name, safe to print: a control character could move the cursor, recolor
+/// the terminal or fake a line. Line breaks and tabs become spaces.
 pub fn clean(text: &str) -> Cow<'_, str> {
     // Beside the control characters: marks that reorder text, which can disguise a path.
     let is_harmful =

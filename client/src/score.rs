@@ -193,8 +193,8 @@ pub struct LinkScores {
     pub mentions: u64,
 }
 
-/// Compares what mentions denote. `name_of` gives the name of an entity that was found; `is_name_of` tells whether
-/// that is a name of an entity found by hand.
+/// Compares what mentions denote. `name_of` gives the name of an entity that was found; `is_name_of`
+/// tells whether that is a name of an entity found by hand.
 pub fn links(
     gold: &[MentionMark],
     found: &[MentionMark],

@@ -1,8 +1,8 @@
 //! The shim's memory: what it must know about a session so that the session survives a restart of the daemon.
 //!
 //! In: the lines that pass, both ways. Out: which to forward, which to answer, what to replay.
-//! Invariants: every request of the client is answered exactly once, by the daemon or by us; the client sees one
-//! handshake however many daemons there were; lines are forwarded as they are, byte for byte.
+//! Invariants: every request of the client is answered exactly once, by the daemon or by us; the
+//! client sees one handshake however many daemons there were; lines are forwarded as they are, byte for byte.
 //! Not here: reading and writing (`shim/pump.rs`), and what the messages mean.
 
 use std::collections::HashSet;
@@ -87,7 +87,8 @@ impl Shim {
         self.initialize.as_ref().is_some_and(|it| self.in_flight.contains(&it.id))
     }
 
-    /// Whether daemons die of what this client says, so that connecting once more is no use. Asked again, it may be.
+    /// Whether daemons die of what this client says, so that connecting once more is no use. Asked
+    /// again, it may be.
     pub fn gives_up(&mut self) -> bool {
         let gives_up = self.n_silent >= MAX_SILENT;
         if gives_up {
@@ -96,8 +97,8 @@ impl Shim {
         gives_up
     }
 
-    /// A daemon is connected. Gives the lines to send it before `first`, the client's line that made us connect:
-    /// the preamble, and the handshake if there was one.
+    /// A daemon is connected. Gives the lines to send it before `first`, the client's line that made
+    /// us connect: the preamble, and the handshake if there was one.
     pub fn on_connect(&mut self, first: Option<&Kind>) -> Vec<Vec<u8>> {
         self.connected = true;
         self.n_silent += 1;
@@ -118,8 +119,8 @@ impl Shim {
         lines
     }
 
-    /// A line from the client, on its way to the daemon. A request is swallowed, and not recorded, while no daemon
-    /// is connected: then it is the caller's to connect or to refuse it.
+    /// A line from the client, on its way to the daemon. A request is swallowed, and not recorded,
+    /// while no daemon is connected: then it is the caller's to connect or to refuse it.
     pub fn on_client_line(&mut self, kind: &Kind, line: &[u8]) -> Forward {
         match kind {
             Kind::Initialize(_) | Kind::Request(_) if !self.connected => return Forward::Swallow,
@@ -165,8 +166,8 @@ impl Shim {
         Forward::Pass
     }
 
-    /// The daemon is gone. Gives the errors that answer what was in flight; a handshake in flight is kept, since
-    /// it can be replayed without the client noticing.
+    /// The daemon is gone. Gives the errors that answer what was in flight; a handshake in flight is
+    /// kept, since it can be replayed without the client noticing.
     pub fn on_disconnect(&mut self) -> Vec<Vec<u8>> {
         self.connected = false;
         self.replayed = None;
@@ -174,7 +175,7 @@ impl Shim {
         let kept = self.initialize.as_ref().map(|it| it.id.clone());
         let mut lost: Vec<_> = self.in_flight.extract_if(|id| Some(id) != kept.as_ref()).collect();
         lost.sort_unstable();
-        let hint = "call again: the daemon is started when it is needed";
+        let hint = "call again: the daemon starts when needed";
         lost.iter().map(|id| unavailable(id, "daemon restarted", hint)).collect()
     }
 

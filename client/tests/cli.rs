@@ -195,7 +195,7 @@ fn unlikely_folders_are_asked_about() {
     let home = Home::new();
     for folder in [".", "/"] {
         let (code, _, err) = home.kgctl(&["init", folder]);
-        assert!(code == 2 && err.contains("--yes"), "{err}");
+        assert!(code == 2 && err.contains("hint: `--yes`"), "{err}");
     }
     let (code, _, err) = shown(
         home.command(env!("CARGO_BIN_EXE_kgctl"))
@@ -237,13 +237,14 @@ fn a_question_is_asked_over_mcp() {
     home.daemon(|tool, arguments| {
         assert_eq!(tool, "hybrid_query");
         if arguments["q"] == "nothing" {
-            let empty = json!({ "chunks": [], "entities": [], "edges": [], "explanations": [], "project": "notes", "tick": 3 });
-            return structured(empty);
+            return structured(json!({
+                "chunks": [], "entities": [], "edges": [], "explanations": [], "project": "notes", "tick": 3
+            }));
         }
         assert_eq!(arguments, &json!({ "q": "who signs", "k": 2, "rels": ["uses"], "type": "md" }));
         structured(json!({
-            "chunks": [{ "id": 3, "doc_id": 1, "path": "a.md", "lines": [1, 2], "snippet": "A signs.", "score": 0.5,
-                "components": { "text": 0.5 } }],
+            "chunks": [{ "id": 3, "doc_id": 1, "path": "a.md", "lines": [1, 2], "snippet": "A signs.",
+                "score": 0.5, "components": { "text": 0.5 } }],
             "entities": [], "edges": [], "explanations": ["words"], "project": "notes", "tick": 3
         }))
     });
@@ -263,14 +264,11 @@ fn a_question_is_asked_over_mcp() {
 fn a_refusal_keeps_its_code_and_hint() {
     let home = Home::new();
     home.daemon(|_, _| {
-        let view = json!({ "code": "not_found", "message": "no entity is called `x`", "hint": "try `entity_lookup`" });
+        let view = json!({ "code": "not_found", "message": "no entity `x`", "hint": "look it up" });
         json!({ "content": [], "isError": true, "structuredContent": view })
     });
     let (code, _, err) = home.kgctl(&["--project", "notes", "explain", "x"]);
-    assert_eq!(
-        (code, err.as_str()),
-        (3, "error: no entity is called `x`\nhint: try `entity_lookup`\n")
-    );
+    assert_eq!((code, err.as_str()), (3, "error: no entity `x`\nhint: look it up\n"));
 }
 
 #[test]
@@ -287,7 +285,12 @@ fn a_dump_is_of_one_tick() {
     });
     let (code, out, err) = home.kgctl(&["--project", "notes", "dump"]);
     assert_eq!(code, 0, "{err}");
-    let expected = "{\"kind\":\"entity\",\"part\":null,\"tick\":2}\n{\"kind\":\"entity\",\"part\":\"next\",\"tick\":2}\n";
+    let expected = concat!(
+        r#"{"kind":"entity","part":null,"tick":2}"#,
+        "\n",
+        r#"{"kind":"entity","part":"next","tick":2}"#,
+        "\n"
+    );
     assert_eq!(out, expected);
 }
 
@@ -316,8 +319,8 @@ fn kg_mcp(home: &Home, arguments: &[&str], input: &str) -> (i32, String, String)
 }
 
 const INITIALIZE: &str = concat!(
-    r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"#,
-    r#""clientInfo":{"name":"t","version":"1"}}}"#,
+    r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","#,
+    r#""capabilities":{},"clientInfo":{"name":"t","version":"1"}}}"#,
     "\n"
 );
 
@@ -325,7 +328,7 @@ const INITIALIZE: &str = concat!(
 fn the_shim_carries_a_session_and_ends_with_its_client() {
     let home = Home::new();
     home.daemon(|tool, _| json!({ "content": [{ "type": "text", "text": tool }] }));
-    let call = r#"{"jsonrpc":"2.0","id":"one","method":"tools/call","params":{"name":"status","arguments":{}}}"#;
+    let call = r#"{"jsonrpc":"2.0","id":"one","method":"tools/call","params":{"name":"status"}}"#;
     let input = format!(
         "{INITIALIZE}{{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}}\n{call}\n"
     );

@@ -2,7 +2,8 @@
 //!
 //! In: settings, and whatever else decides about a layer (schema, extractor and model versions). Out: a short
 //! text that differs when a rebuild would give different rows.
-//! Invariants: the same settings give the same fingerprint in every build; the order of fields does not matter.
+//! Invariants: the same settings give the same fingerprint in every build; the order of fields does
+//! not matter.
 //! Not here: deciding to rebuild (the daemon's store).
 
 use serde::Serialize;
@@ -13,8 +14,8 @@ use crate::settings::Settings;
 /// Fingerprint of the layer of rows: sections `chunk`, `recognize`, `link` and `embed`, with `extra` for
 /// versions that settings do not know. 32 hexadecimal digits.
 ///
-/// Sections `watch`, `retrieval` and `serve` do not count: which files are read shows in the files' own rows, and
-/// ranking happens when a question is asked.
+/// Sections `watch`, `retrieval` and `serve` do not count: which files are read shows in the files'
+/// own rows, and ranking happens when a question is asked.
 pub fn rows(settings: &Settings, extra: &str) -> String {
     let sections: [(&str, Value); 4] = [
         ("chunk", exact(&settings.chunk)),

@@ -1,8 +1,10 @@
 //! Settings in layers: defaults, the user's `config.yaml`, the folder's `kg.yaml`, `KG_*` variables, flags.
 //!
-//! In: the places, the project's folder, the environment, flags. Out: settings, and where each value came from.
-//! Invariants: a later layer wins, key by key; a wrong key, type or number is an error that names its file, line
-//! and key; keys that only the user may set are refused in a folder, because a folder may come from a stranger.
+//! In: the places, the project's folder, the environment, flags. Out: settings, and where each value
+//! came from.
+//! Invariants: a later layer wins, key by key; a wrong key, type or number is an error that names its
+//! file, line and key; keys that only the user may set are refused in a folder, because a folder may
+//! come from a stranger.
 //! Not here: the settings and their defaults (`settings.rs`), or the reference (`reference.rs`).
 
 use std::collections::BTreeMap;
@@ -100,7 +102,7 @@ pub enum LoadError {
         why: String,
     },
     /// A key or its value is wrong.
-    #[error("{origin}: `{key}` {why}{}", hint.as_ref().map(|hint| format!("\nhint: {hint}")).unwrap_or_default())]
+    #[error("{origin}: `{key}` {why}{}", hint_line(hint.as_deref()))]
     Wrong {
         /// Where it was set.
         origin: Origin,
@@ -111,6 +113,10 @@ pub enum LoadError {
         /// What to do about it.
         hint: Option<String>,
     },
+}
+
+fn hint_line(hint: Option<&str>) -> String {
+    hint.map(|hint| format!("\nhint: {hint}")).unwrap_or_default()
 }
 
 fn at_line(line: u64) -> String {
@@ -184,7 +190,8 @@ fn refuse_user_only(it: &Assignment, places: &Places) -> Result<(), LoadError> {
     })
 }
 
-/// `KG_WATCH__DEBOUNCE_MS` sets `watch.debounce_ms`; a name without two underscores together is not a setting.
+/// `KG_WATCH__DEBOUNCE_MS` sets `watch.debounce_ms`; a name without two underscores together is not a
+/// setting.
 fn variable(name: &str, text: String) -> Option<(String, String, Origin)> {
     let key = name.strip_prefix("KG_").filter(|rest| rest.contains("__"))?;
     Some((key.to_lowercase().replace("__", "."), text, Origin::Variable(name.to_string())))

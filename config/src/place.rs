@@ -184,8 +184,9 @@ impl Project {
         Ok(Project { root, name })
     }
 
-    /// The project's name in paths: the folder's name in lowercase ASCII, a dash, and eight hexadecimal digits
-    /// of the hash of the whole path. It does not change when the project is renamed in the registry.
+    /// The project's name in paths: the folder's name in lowercase ASCII, a dash, and eight
+    /// hexadecimal digits of the hash of the whole path. It does not change when the project is
+    /// renamed in the registry.
     pub fn slug(&self) -> String {
         self.slug_within(MAX_SLUG_NAME_BYTES + SLUG_HASH_BYTES)
     }

@@ -1,7 +1,7 @@
 //! The reference of settings: `kg.yaml`, made from the declarations in `settings.rs`.
 //!
-//! In: the source of `settings.rs`, for its doc comments, and the defaults. Out: YAML that names every key with its
-//! comment and default; loading it changes nothing.
+//! In: the source of `settings.rs`, for its doc comments, and the defaults. Out: YAML that names every
+//! key with its comment and default; loading it changes nothing.
 //! Invariants: a setting without a comment, or a committed file that is not current, fails a test.
 //! Not here: reading settings (`load.rs`).
 
@@ -88,8 +88,8 @@ struct Field {
     comment: String,
 }
 
-/// The structs of `settings.rs` with their public fields. It reads only what that file's own style allows: one
-/// declaration a line, doc comments right above.
+/// The structs of `settings.rs` with their public fields. It reads only what that file's own style
+/// allows: one declaration a line, doc comments right above.
 fn structs() -> BTreeMap<&'static str, Vec<Field>> {
     let mut found: BTreeMap<&str, Vec<Field>> = BTreeMap::new();
     let mut current = "";

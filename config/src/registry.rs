@@ -1,8 +1,9 @@
 //! The registry: which folders are projects, and which one a command means.
 //!
-//! In: `projects.json` in the user's configuration folder. Out: projects, by name, by path, or by where one stands.
-//! Invariants: names are unique, and so are roots; the file is replaced whole or not at all; a damaged file is
-//! never overwritten.
+//! In: `projects.json` in the user's configuration folder. Out: projects, by name, by path, or by
+//! where one stands.
+//! Invariants: names are unique, and so are roots; the file is replaced whole or not at all; a damaged
+//! file is never overwritten.
 //! Not here: the files of a project (`place.rs`), or its settings (`load.rs`).
 
 use std::fs::{File, OpenOptions};
@@ -44,7 +45,8 @@ impl Registered {
 pub enum RegistryError {
     /// The file is not what kgd wrote.
     #[error(
-        "the registry `{}` is damaged: {why}\nhint: repair it, or delete it and run `kgctl init DIR` for each \
+        "the registry `{}` is damaged: {why}\n\
+         hint: repair it, or delete it and run `kgctl init DIR` for each \
          folder; no index is lost", path.display()
     )]
     Damaged {
@@ -235,8 +237,8 @@ impl Registry {
         around.max_by_key(|it| it.root.components().count())
     }
 
-    /// Which project is meant: `flag`, then `env` (`KG_PROJECT`), then the innermost one around `cwd`, then the
-    /// only or the default one. `flag` and `env` may also name any folder that exists.
+    /// Which project is meant: `flag`, then `env` (`KG_PROJECT`), then the innermost one around `cwd`,
+    /// then the only or the default one. `flag` and `env` may also name any folder that exists.
     ///
     /// # Errors
     /// [`WhichError`], which lists the registered projects.
@@ -277,8 +279,8 @@ impl Registry {
     }
 }
 
-/// Which project this process means: `--project`, then `KG_PROJECT`, then the innermost registered folder around
-/// the current one, then the only or the default project.
+/// Which project this process means: `--project`, then `KG_PROJECT`, then the innermost registered
+/// folder around the current one, then the only or the default project.
 ///
 /// # Errors
 /// [`WhichError`], which lists the registered projects.

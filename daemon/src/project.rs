@@ -27,7 +27,7 @@ use crate::pipeline::write::{Command, WriteStation, WriterArgs};
 use crate::pipeline::{Queues, Stations, Tools};
 use crate::serve::Activity;
 use crate::store::{Decisions, IndexWriter, Readers, Snapshot, StoreError};
-use crate::terms::{ContentHash, Generation, RelPath, Tick};
+use crate::terms::{ContentHash, Generation, RelPath};
 
 /// Commands that may wait for the writer.
 const COMMAND_QUEUE: usize = 32;
@@ -175,23 +175,29 @@ impl Project {
         }
     }
 
-    /// How fresh an answer from `tick` is.
-    pub fn freshness(&self, tick: Tick) -> Freshness {
-        let building = self.watcher.state().is_crawling() || self.depth().bulk > 0;
-        let known = self.watcher.state().n_known_files();
-        let indexed = self.n_indexed().unwrap_or(0);
+    /// How fresh an answer from this snapshot is.
+    pub fn freshness(&self, snapshot: &Snapshot) -> Freshness {
+        let is_building = self.watcher.state().is_crawling() || self.depth().bulk > 0;
         Freshness {
             project: self.name.clone(),
-            tick: tick.0,
-            building: (building && indexed < known)
-                .then(|| format!("indexed {} of {}", grouped(indexed), grouped(known))),
+            tick: snapshot.tick().0,
+            building: if is_building { self.building(snapshot) } else { None },
         }
     }
 
-    fn n_indexed(&self) -> Result<u64, StoreError> {
-        let snapshot = self.snapshot()?;
-        let n: i64 = snapshot.query_row("SELECT count(*) FROM docs", [], |row| row.get(0))?;
-        Ok(n as u64)
+    /// How fresh the index is now.
+    ///
+    /// # Errors
+    /// When the index cannot be read.
+    pub fn freshness_now(&self) -> Result<Freshness, StoreError> {
+        Ok(self.freshness(&self.snapshot()?))
+    }
+
+    fn building(&self, snapshot: &Snapshot) -> Option<String> {
+        let known = self.watcher.state().n_known_files();
+        let indexed: i64 = snapshot.query_row("SELECT count(*) FROM docs", [], |row| row.get(0)).ok()?;
+        let indexed = indexed as u64;
+        (indexed < known).then(|| format!("indexed {} of {}", grouped(indexed), grouped(known)))
     }
 
     /// Why the writer stopped, if it did; then the process must end.

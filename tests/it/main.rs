@@ -1,2 +1,8 @@
-//! x
-fn main(){}
+//! Everything that needs a whole daemon, from files on disk to replies on the socket.
+
+mod bad_input;
+mod determinism;
+mod graph;
+mod life;
+mod tidy;
+mod wire;

@@ -14,7 +14,7 @@ use proto::tool::core::{
 use super::{Style, clean, counted, table};
 
 /// Longest snippet of evidence shown in a list, in characters.
-const MAX_EVIDENCE_CHARS: usize = 100;
+const MAX_EVIDENCE_CHARS: usize = 80;
 
 /// Ranked hits, each with its place, score and snippet.
 pub fn query(reply: &HybridReply, style: Style) -> String {

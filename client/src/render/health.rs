@@ -202,12 +202,17 @@ mod tests {
 
     fn reply(settled: bool) -> StatusReply {
         serde_json::from_value(json!({
-            "root": "/home/ada/notes", "pid": 4711, "version": "0.1.0", "protocol": 1, "schema": 1, "settled": settled,
+            "root": "/home/ada/notes", "pid": 4711, "version": "0.1.0", "protocol": 1, "schema": 1,
+            "settled": settled,
             "stages_settled": { "searchable": true, "resolved": settled, "vectors": settled },
             "progress": { "known": 9_800, "indexed": 3_120 },
             "counts": { "documents": 3_120, "entities": 812 }, "formats": { "md": 3_100, "html": 20 },
-            "queues": [{ "stage": "chunk", "interactive": 1, "bulk": 1_000 }, { "stage": "write", "interactive": 0, "bulk": 0 }],
-            "last_file": "a.md", "ingest_rate": 321.07, "average_transaction_ms": 1.24, "orphaned_entities": 0,
+            "queues": [
+                { "stage": "chunk", "interactive": 1, "bulk": 1_000 },
+                { "stage": "write", "interactive": 0, "bulk": 0 }
+            ],
+            "last_file": "a.md", "ingest_rate": 321.07, "average_transaction_ms": 1.24,
+            "orphaned_entities": 0,
             "skipped": {}, "quarantine": [], "warnings": [], "watcher": "events", "clients": 1,
             "project": "notes", "tick": 77
         }))

@@ -1,7 +1,8 @@
 //! One JSON-RPC message a line: reading lines of bounded length, and telling what kind of message each is.
 //!
 //! In: bytes from a client or a daemon. Out: whole lines; the kind and id of each.
-//! Invariants: nothing longer than the bound is kept in memory; only the outermost fields of a message are read.
+//! Invariants: nothing longer than the bound is kept in memory; only the outermost fields of a message
+//! are read.
 //! Not here: what follows from the kind (`shim.rs`).
 
 use std::borrow::Cow;

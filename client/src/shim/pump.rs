@@ -1,8 +1,9 @@
 //! The pump: moves lines between a client's pipes and the daemon's socket.
 //!
 //! In: the client's input and output, and a way to reach the daemon. Out: nothing; it ends with the client.
-//! Invariants: three threads and no async runtime, so that the process stays under 5 MiB; each direction blocks on
-//! its own, so that a slow side slows only the other end of its own direction; lines are never interleaved.
+//! Invariants: three threads and no async runtime, so that the process stays under 5 MiB; each
+//! direction blocks on its own, so that a slow side slows only the other end of its own direction;
+//! lines are never interleaved.
 //! Not here: what to forward, replay and answer (`shim.rs`).
 
 use std::io::{self, BufReader, Read, Write};
@@ -83,8 +84,8 @@ impl Connection {
     }
 }
 
-/// Pumps lines until the client closes `input`. `dial` connects to the daemon, starting it if none runs; its error
-/// is a message, with a hint after `\nhint: `.
+/// Pumps lines until the client closes `input`. `dial` connects to the daemon, starting it if none
+/// runs; its error is a message, with a hint after `\nhint: `.
 ///
 /// # Errors
 /// Only when a thread cannot be started.
@@ -167,13 +168,14 @@ where
         let needs_daemon =
             matches!(kind, Kind::Initialize(_) | Kind::Request(_) | Kind::Unreadable);
         loop {
-            if needs_daemon && !self.shared.is_connected() {
-                if let Err(why) = self.connect(Some(&kind)) {
-                    return self.refuse(&kind, &why);
-                }
+            if needs_daemon
+                && !self.shared.is_connected()
+                && let Err(why) = self.connect(Some(&kind))
+            {
+                return self.refuse(&kind, &why);
             }
-            // Recorded before it is sent, and only while connected: then either the daemon answers, or the reader
-            // answers for it when the connection ends.
+            // Recorded before it is sent, and only while connected: then either the daemon answers, or
+            // the reader answers for it when the connection ends.
             let verdict = self.shared.shim().on_client_line(&kind, line);
             match (verdict, &mut self.connection) {
                 (Forward::Pass, Some(connection)) => {
@@ -223,8 +225,8 @@ where
         }
     }
 
-    /// The daemon went away. Usually the next request brings it back; but a client that waits for its handshake
-    /// sends none.
+    /// The daemon went away. Usually the next request brings it back; but a client that waits for its
+    /// handshake sends none.
     fn resume_opening(&mut self) -> io::Result<()> {
         let opening = self.shared.shim().opening();
         let Some(opening) = opening.filter(|_| !self.shared.is_connected()) else { return Ok(()) };

@@ -2,8 +2,8 @@ use expect_test::{Expect, expect};
 
 use super::*;
 
-/// Plays a script and prints what comes of each line: `c` from the client, `s` from the daemon, `up`, `down`, and
-/// `no` when the daemon cannot be reached for a line.
+/// Plays a script and prints what comes of each line: `c` from the client, `s` from the daemon, `up`,
+/// `down`, and `no` when the daemon cannot be reached for a line.
 fn check(script: &str, expected: Expect) {
     let mut shim = Shim::new(&["core".to_string()], "test");
     let mut shown = String::new();
@@ -12,8 +12,8 @@ fn check(script: &str, expected: Expect) {
         let line = expand(rest);
         let kind = Kind::of(line.as_bytes());
         let text = |lines: Vec<Vec<u8>>| {
-            let lines = lines.iter().map(|line| format!("\n    {}", String::from_utf8_lossy(line)));
-            lines.collect::<String>()
+            let line = |line: &Vec<u8>| format!("\n    {}", brief(&String::from_utf8_lossy(line)));
+            lines.iter().map(line).collect::<String>()
         };
         let outcome = match side {
             "c" => format!("{:?}", shim.on_client_line(&kind, line.as_bytes())),
@@ -30,6 +30,11 @@ fn check(script: &str, expected: Expect) {
     }
     shown.push_str(&format!("waiting {}, opening {}\n", shim.is_waiting(), shim.is_opening()));
     expected.assert_eq(&shown);
+}
+
+/// An error without what is the same in all of ours.
+fn brief(line: &str) -> String {
+    line.replace(r#""jsonrpc":"2.0","#, "").split(r#","data":"#).collect::<Vec<_>>()[0].to_string()
 }
 
 /// `init 0`, `ready`, `call 1`, `cancel 1`, `result 1`, `note` as messages.
@@ -109,8 +114,8 @@ fn a_restart_answers_what_was_in_flight_and_replays_the_handshake() {
             c cancel 1: Pass
             c call 4: Pass
             down: 
-                {"jsonrpc":"2.0","id":"two","error":{"code":-32000,"message":"daemon restarted","data":{"code":"unavailable","hint":"call again: the daemon is started when it is needed"}}}
-                {"jsonrpc":"2.0","id":4,"error":{"code":-32000,"message":"daemon restarted","data":{"code":"unavailable","hint":"call again: the daemon is started when it is needed"}}}
+                {"id":"two","error":{"code":-32000,"message":"daemon restarted"
+                {"id":4,"error":{"code":-32000,"message":"daemon restarted"
             up call 5: 
                 {"kgd":1,"tools":["core"],"client":"test"}
                 {"id":0,"method":"initialize"}
@@ -230,11 +235,11 @@ fn without_a_daemon_requests_are_refused_and_the_rest_is_silent() {
          c note",
         expect![[r#"
             no init 0: 
-                {"jsonrpc":"2.0","id":0,"error":{"code":-32000,"message":"no daemon","data":{"code":"unavailable","hint":"see the log"}}}
+                {"id":0,"error":{"code":-32000,"message":"no daemon"
             no call 1: 
-                {"jsonrpc":"2.0","id":1,"error":{"code":-32000,"message":"no daemon","data":{"code":"unavailable","hint":"see the log"}}}
+                {"id":1,"error":{"code":-32000,"message":"no daemon"
             no garbage: 
-                {"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"no daemon","data":{"code":"unavailable","hint":"see the log"}}}
+                {"id":null,"error":{"code":-32000,"message":"no daemon"
             no ready: 
             no note: 
             no cancel 1: 
@@ -260,9 +265,9 @@ fn ids_come_back_as_they_went() {
             c call 9007199254740993: Pass
             c call -1: Pass
             down: 
-                {"jsonrpc":"2.0","id":"a\"b","error":{"code":-32000,"message":"daemon restarted","data":{"code":"unavailable","hint":"call again: the daemon is started when it is needed"}}}
-                {"jsonrpc":"2.0","id":-1,"error":{"code":-32000,"message":"daemon restarted","data":{"code":"unavailable","hint":"call again: the daemon is started when it is needed"}}}
-                {"jsonrpc":"2.0","id":9007199254740993,"error":{"code":-32000,"message":"daemon restarted","data":{"code":"unavailable","hint":"call again: the daemon is started when it is needed"}}}
+                {"id":"a\"b","error":{"code":-32000,"message":"daemon restarted"
+                {"id":-1,"error":{"code":-32000,"message":"daemon restarted"
+                {"id":9007199254740993,"error":{"code":-32000,"message":"daemon restarted"
             waiting false, opening false
         "#]],
     );

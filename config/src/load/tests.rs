@@ -63,7 +63,8 @@ fn later_layers_win_key_by_key() {
     check(
         &Case {
             user: "watch:\n  debounce_ms: 100\n  poll: true\nserve:\n  idle_exit_minutes: 5\n",
-            folder: "watch: {debounce_ms: 200, ignore: ['*.tmp', drafts]}\nretrieval:\n  relation_weights:\n    uses: 0.7\n    mentors: 0.25\n",
+            folder: "watch: {debounce_ms: 200, ignore: ['*.tmp', drafts]}\nretrieval:\n  \
+                     relation_weights:\n    uses: 0.7\n    mentors: 0.25\n",
             env: &[
                 ("KG_RETRIEVAL__FORMULA", "s4"),
                 ("KG_RECOGNIZE__GAZETTEER__TOP_K", "50"),
@@ -132,10 +133,10 @@ fn errors_name_file_line_and_key() {
     "#]],
     );
     check(
-        &folder("retrieval:\n  formula: magic\n"),
+        &folder("chunk:\n  max_tokens: [1]\n"),
         expect![[r#"
-        /folder/kg.yaml:2: `retrieval.formula` is wrong: unknown variant `magic`, expected one of `hybrid`, `s4`, `text`, `vector`
-    "#]],
+            /folder/kg.yaml:2: `chunk.max_tokens` is wrong: invalid type: sequence, expected u32
+        "#]],
     );
     check(
         &folder("retrieval:\n  relation_weights:\n    uses: 3\n"),
@@ -210,10 +211,10 @@ fn variables_and_flags_are_named_in_errors() {
     "#]],
     );
     check(
-        &Case { env: &[("KG_WATCH__POLL", "perhaps")], ..NOTHING },
+        &Case { env: &[("KG_WATCH__POLL", "?")], ..NOTHING },
         expect![[r#"
-        environment `KG_WATCH__POLL`: `watch.poll` is wrong: invalid type: string "perhaps", expected a boolean
-    "#]],
+            environment `KG_WATCH__POLL`: `watch.poll` is wrong: invalid type: string "?", expected a boolean
+        "#]],
     );
     check(
         &Case { flags: &["watch.debounce_ms"], ..NOTHING },

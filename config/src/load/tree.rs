@@ -127,7 +127,8 @@ impl<'de> Visitor<'de> for TreeVisitor {
         f.write_str("a map, a list or a value")
     }
 
-    leaf!(visit_bool: bool, visit_i64: i64, visit_u64: u64, visit_f64: f64, visit_str: &str, visit_string: String);
+    leaf!(visit_bool: bool, visit_i64: i64, visit_u64: u64, visit_f64: f64);
+    leaf!(visit_str: &str, visit_string: String);
 
     fn visit_unit<E>(self) -> Result<Tree, E> {
         Ok(Tree::Leaf(Value::Null))

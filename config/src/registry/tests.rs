@@ -3,7 +3,8 @@ use tempfile::TempDir;
 
 use super::*;
 
-/// A scratch folder with `a`, `a/deep/inner`, `b`, `c/a` and `outside` in it; `a`, `a/deep` and `b` are registered.
+/// A scratch folder with `a`, `a/deep/inner`, `b`, `c/a` and `outside` in it; `a`, `a/deep` and `b`
+/// are registered.
 fn fixture() -> (TempDir, Registry) {
     let scratch = tempfile::tempdir().expect("a scratch folder");
     for folder in ["a/deep/inner", "b", "c/a", "outside"] {
@@ -170,11 +171,14 @@ fn the_file_is_read_back_and_absence_is_no_error() {
 fn a_damaged_file_is_named_and_left_alone() {
     let (scratch, _) = fixture();
     let file = scratch.path().join("projects.json");
-    std::fs::write(&file, "[{\"name\": \"a\",\n  \"root\": 3}]").expect("written");
+    std::fs::write(&file, "oops \"root\": 3").expect("written");
     let error = Registry::update(scratch.path(), |it| Ok(it.remove("a"))).expect_err("damaged");
     expect![[r#"
-        the registry `/tmp/projects.json` is damaged: invalid type: integer `3`, expected path string at line 2 column 11
-        hint: repair it, or delete it and run `kgctl init DIR` for each folder; no index is lost"#]].assert_eq(&relative(&scratch, &error.to_string()));
+        the registry `/tmp/projects.json` is damaged: expected value at line 1 column 1
+        hint: repair it, or delete it and run `kgctl init DIR` for each folder;
+        no index is lost
+    "#]]
+    .assert_eq(&(relative(&scratch, &error.to_string()).replace("; no", ";\nno") + "\n"));
     assert!(std::fs::read_to_string(&file).expect("there").contains("\"root\": 3"));
 }
 

@@ -17,6 +17,7 @@ use super::{AskError, Desk};
 use crate::pipeline::link::features::{popularity, string_similarity, type_agreement};
 use crate::pipeline::link::resolve::{NameFacts, Surroundings};
 use crate::store::Likeness;
+use crate::store::lines::LineMap;
 use crate::terms::{EntityType, norm_of};
 
 /// Least likeness of a misspelt name that is still offered.
@@ -253,9 +254,40 @@ fn definition(desk: &Desk<'_>, entity: i64) -> Result<Option<SourceView>, AskErr
         .query_row([entity], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)))
         .optional()?;
     match first {
-        Some((doc, start, end, line)) => quote(desk, doc, (start as usize, end as usize), line),
+        Some((doc, start, end, _)) => first_sentence(desk, doc, (start as usize, end as usize)),
         None => Ok(None),
     }
+}
+
+/// Shortest paragraph taken for running text, words; headings and captions are shorter or have no stop.
+const MIN_PARAGRAPH_WORDS: usize = 5;
+
+/// The first sentence of running text in a span, with its own line.
+fn first_sentence(
+    desk: &Desk<'_>,
+    doc: i64,
+    (start, end): (usize, usize),
+) -> Result<Option<SourceView>, AskError> {
+    let row: Option<(String, String, Vec<u8>)> = desk
+        .snapshot
+        .prepare_cached("SELECT path, text, lines FROM docs WHERE id = ?1")?
+        .query_row([doc], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
+        .optional()?;
+    let Some((path, text, lines)) = row else { return Ok(None) };
+    let mut at = start;
+    for paragraph in text.get(start..end).unwrap_or("").split("\n\n") {
+        let is_running = paragraph.split_whitespace().count() >= MIN_PARAGRAPH_WORDS
+            && paragraph.contains(['.', ':', '?', '!']);
+        let sentence = crate::pipeline::chunk::sentences(paragraph).next();
+        if let (true, Some(sentence)) = (is_running, sentence) {
+            let line = LineMap::decode(&lines).line_at(at + sentence.start);
+            let words = paragraph.get(sentence).unwrap_or("");
+            let range = super::snippet::choose(words, &[], 0, MAX_QUOTE_BYTES);
+            return Ok(Some(SourceView { path, line, text: super::snippet::render(words, range) }));
+        }
+        at += paragraph.len() + 2;
+    }
+    Ok(None)
 }
 
 /// The words at a span of a document, on one line, with their path.

@@ -29,13 +29,13 @@ pub(super) struct Plan {
 
 impl Plan {
     /// Weight of a relation in the score, in [0, 1].
-    pub fn relation_weight(&self, relation: &str) -> f32 {
+    pub(super) fn relation_weight(&self, relation: &str) -> f32 {
         let default = self.relation_weights.get("default").copied().unwrap_or(0.5);
         self.relation_weights.get(relation).copied().unwrap_or(default)
     }
 
     /// True when the graph takes part in the score.
-    pub fn uses_graph(&self) -> bool {
+    pub(super) fn uses_graph(&self) -> bool {
         match self.formula {
             Formula::Hybrid => self.weights.graph > 0.0,
             Formula::S4 => true,
@@ -56,7 +56,7 @@ pub(super) struct Filter {
 
 impl Filter {
     /// The condition on `docs d` as SQL with its parameters; `None` when every document may answer.
-    pub fn sql(&self) -> Option<(String, Vec<String>)> {
+    pub(super) fn sql(&self) -> Option<(String, Vec<String>)> {
         let (mut clauses, mut values): (Vec<&str>, Vec<String>) = (Vec::new(), Vec::new());
         if let Some(path) = &self.path {
             clauses.push("substr(d.path, 1, length(?)) = ?");

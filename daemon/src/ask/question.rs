@@ -33,7 +33,7 @@ pub(super) struct Question {
 }
 
 impl Question {
-    pub fn new(text: &str) -> Self {
+    pub(super) fn new(text: &str) -> Self {
         let text = text.trim();
         let all: Vec<String> = runs(text).map(|run| run.to_lowercase()).collect();
         let mut words: Vec<String> =
@@ -45,7 +45,7 @@ impl Question {
     }
 
     /// Every run of words that may be a name, as written, longest first within each start.
-    pub fn name_runs(&self) -> Vec<(usize, usize, &str)> {
+    pub(super) fn name_runs(&self) -> Vec<(usize, usize, &str)> {
         let places: Vec<(usize, usize)> = run_places(&self.text).collect();
         let mut out = Vec::new();
         for (i, (start, _)) in places.iter().enumerate() {

@@ -5,11 +5,16 @@
 //! anew from its recipe.
 
 use std::marker::PhantomData;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use ractor::{Actor, ActorProcessingErr, ActorRef};
 
 use super::{DocFault, Inlet, Item, Lanes, Stage};
+use crate::terms::Lane;
+
+/// Bulk documents a station takes at once, at most; an interactive one waits for no more than these.
+const BULK_BATCH: usize = 4;
 
 /// Runs one stage.
 pub struct Station<S>(PhantomData<fn() -> S>);
@@ -74,12 +79,22 @@ impl<S: Stage> Actor for Station<S> {
             myself.stop(Some("drained".into()));
             return Ok(());
         };
-        let out = state.process(item).await;
-        let sent = state.args.outlet.of(out.ticket().lane).send(out).await;
-        state.args.inlet.done(1);
-        if sent.is_err() {
-            myself.stop(Some("the next station is gone".into()));
-            return Ok(());
+        // A handful of bulk documents shares one trip to a worker thread; an interactive one goes by itself.
+        let mut batch = vec![item];
+        while batch.len() < BULK_BATCH && batch.iter().all(|item| item.ticket().lane == Lane::Bulk) {
+            let Some(next) = state.args.inlet.try_next(false) else { break };
+            match next.ticket().lane {
+                Lane::Interactive => batch.insert(0, next),
+                Lane::Bulk => batch.push(next),
+            }
+        }
+        for out in state.process(batch).await {
+            let sent = state.args.outlet.of(out.ticket().lane).send(out).await;
+            state.args.inlet.done(1);
+            if sent.is_err() {
+                myself.stop(Some("the next station is gone".into()));
+                return Ok(());
+            }
         }
         myself.cast(Pull)?;
         Ok(())
@@ -87,34 +102,42 @@ impl<S: Stage> Actor for Station<S> {
 }
 
 impl<S: Stage> StationState<S> {
-    /// Turns one item into the next stage's item. Work runs off the async threads.
-    async fn process(&mut self, item: Item<S::In>) -> Item<S::Out> {
-        let (ticket, document) = match item {
-            Item::Document(ticket, document) => (ticket, document),
-            Item::Removed(ticket) => return Item::Removed(ticket),
-            Item::Faulted(ticket, fault) => return Item::Faulted(ticket, fault),
-        };
-        let mut stage = self.stage.take().unwrap_or_else(|| (self.args.recipe)());
+    /// Turns items into the next stage's items, in order. Work runs off the async threads.
+    async fn process(&mut self, items: Vec<Item<S::In>>) -> Vec<Item<S::Out>> {
+        let stage = self.stage.take().unwrap_or_else(|| (self.args.recipe)());
+        let recipe = self.args.recipe.clone();
         let work = tokio::task::spawn_blocking(move || {
-            let result = stage.run(document);
-            (stage, result)
+            let mut stage = stage;
+            let out = items.into_iter().map(|item| run_one(&mut stage, &*recipe, item)).collect();
+            (stage, out)
         });
         match work.await {
-            Ok((stage, result)) => {
+            Ok((stage, out)) => {
                 self.stage = Some(stage);
-                match result {
-                    Ok(out) => Item::Document(ticket, out),
-                    Err(fault) => Item::Faulted(ticket, fault),
-                }
+                out
             }
-            Err(error) => {
-                let reason = match error.try_into_panic() {
-                    Ok(panic) => format!("panic: {}", panic_message(&*panic)),
-                    Err(error) => format!("the stage was stopped: {error}"),
-                };
-                tracing::error!(stage = S::NAME, path = %ticket.path, reason, "stage failed");
-                Item::Faulted(ticket, DocFault::lasting(S::NAME, reason))
-            }
+            // Only when the runtime is going down: panics of the stage are caught where they happen.
+            Err(_) => Vec::new(),
+        }
+    }
+}
+
+/// Runs the stage on one item. A panic becomes the document's fault, and the stage is made anew.
+fn run_one<S: Stage>(stage: &mut S, recipe: &(dyn Fn() -> S + Send + Sync), item: Item<S::In>) -> Item<S::Out> {
+    let (ticket, document) = match item {
+        Item::Document(ticket, document) => (ticket, document),
+        Item::Removed(ticket) => return Item::Removed(ticket),
+        Item::Faulted(ticket, fault) => return Item::Faulted(ticket, fault),
+    };
+    match catch_unwind(AssertUnwindSafe(|| stage.run(document))) {
+        Ok(Ok(out)) => Item::Document(ticket, out),
+        Ok(Err(fault)) => Item::Faulted(ticket, fault),
+        Err(panic) => {
+            // Whatever the panic left half done inside the stage goes with it.
+            *stage = recipe();
+            let reason = format!("panic: {}", panic_message(&*panic));
+            tracing::error!(stage = S::NAME, path = %ticket.path, reason, "stage failed");
+            Item::Faulted(ticket, DocFault::lasting(S::NAME, reason))
         }
     }
 }
@@ -132,7 +155,7 @@ fn panic_message(panic: &(dyn std::any::Any + Send)) -> &str {
 mod tests {
     use super::*;
     use crate::belt::{Ticket, lanes};
-    use crate::terms::{Generation, Lane, RelPath};
+    use crate::terms::{Generation, RelPath};
 
     struct Half;
     impl Stage for Half {

@@ -87,7 +87,9 @@ pub(crate) async fn serve(
                         routes: Arc::clone(&routes),
                         hang_up: sessions.hang_up.subscribe(),
                     };
-                    sessions.tasks.spawn(guest.welcome(stream));
+                    // Counted here and not in the task, so that whoever came last is refused.
+                    let visit = project.activity().enter(MAX_CLIENTS);
+                    sessions.tasks.spawn(guest.welcome(stream, visit));
                 }
                 Err(error) => {
                     tracing::warn!(%error, "a connection was lost");
@@ -106,8 +108,7 @@ struct Guest {
 }
 
 impl Guest {
-    async fn welcome(self, stream: UnixStream) {
-        let visit = self.project.activity().enter(MAX_CLIENTS);
+    async fn welcome(self, stream: UnixStream, visit: Option<Visit>) {
         let mut hang_up = self.hang_up.clone();
         let hang_up = async move {
             // An error means that the sender is gone, which comes to the same.

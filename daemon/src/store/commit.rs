@@ -14,6 +14,7 @@ use super::{StoreError, lines};
 use crate::pipeline::parcel::{
     Chunk, EmbeddedDoc, LinkedDoc, NormalDoc, Party, PlaceFeatures, StatedSource,
 };
+use crate::pipeline::recognize::Gazetteer;
 use crate::terms::{EntityType, RelPath, norm_of};
 
 /// What a document's row must hold beside what the belt made of it.
@@ -26,56 +27,122 @@ pub(super) struct Identity<'a> {
     pub moved_from: Option<&'a RelPath>,
 }
 
+/// Writes to the virtual tables, kept for the end of the transaction: every ordinary statement that may fail halfway
+/// opens a savepoint, and FTS5 flushes its whole hash table at each (measured: a third of the writer's time).
+#[derive(Default)]
+pub(super) struct Late {
+    deleted_chunks: Vec<i64>,
+    deleted_vectors: Vec<i64>,
+    texts: Vec<(i64, String, String, String)>,
+    vectors: Vec<(i64, Vec<u8>)>,
+    next_vector: Option<i64>,
+}
+
+impl Late {
+    /// A row id for the next vector, counted here because `RETURNING` would open a savepoint.
+    fn vector_id(&mut self, tx: &Transaction<'_>) -> Result<i64, StoreError> {
+        let id = match self.next_vector {
+            Some(id) => id,
+            None => tx.query_row("SELECT coalesce(max(id), 0) + 1 FROM chunk_vec_map", [], |r| r.get(0))?,
+        };
+        self.next_vector = Some(id + 1);
+        Ok(id)
+    }
+
+    /// Does what was kept, deletions first.
+    pub(super) fn run(self, tx: &Transaction<'_>) -> Result<(), StoreError> {
+        let mut delete_text = tx.prepare_cached("DELETE FROM chunk_fts WHERE rowid = ?1")?;
+        for chunk in self.deleted_chunks {
+            delete_text.execute([chunk])?;
+        }
+        let mut insert_text =
+            tx.prepare_cached("INSERT INTO chunk_fts(rowid, title, headings, body) VALUES(?1, ?2, ?3, ?4)")?;
+        for (chunk, title, headings, body) in self.texts {
+            insert_text.execute(params![chunk, title, headings, body])?;
+        }
+        let mut delete_vector = tx.prepare_cached("DELETE FROM chunk_vec WHERE rowid = ?1")?;
+        for id in self.deleted_vectors {
+            delete_vector.execute([id])?;
+        }
+        let mut insert_vector =
+            tx.prepare_cached("INSERT INTO chunk_vec(rowid, embedding) VALUES(?1, vec_int8(?2))")?;
+        for (id, bytes) in self.vectors {
+            insert_vector.execute(params![id, bytes])?;
+        }
+        Ok(())
+    }
+}
+
 struct Existing {
     id: i64,
     terms: String,
     mentions_hash: i64,
     indexed_as: String,
+    has_moved: bool,
 }
 
-/// Writes a document; returns its id and the names whose facts may have changed.
+/// Writes a document; returns the names whose facts may have changed.
+///
+/// A document recognized before anything was mined has no mentions yet: it is marked, in the same transaction, to be
+/// read a second time.
 pub(super) fn document(
     tx: &Transaction<'_>,
     doc: &EmbeddedDoc,
     identity: &Identity<'_>,
-) -> Result<(i64, Vec<i64>), StoreError> {
+    late: &mut Late,
+) -> Result<Vec<i64>, StoreError> {
     let linked = &doc.doc.doc;
     let normal = &linked.doc.doc;
-    let existing = find(tx, &normal.head.path, identity)?;
+    let existing = find(tx, &normal.head.path, identity, late)?;
+    let is_unmined = linked.doc.gazetteer_version == Gazetteer::UNMINED;
     let terms = encode_terms(linked);
     let mentions_hash = mentions_hash(doc);
     let id = upsert_doc(tx, normal, linked, (existing.as_ref(), identity, &terms, mentions_hash))?;
     let context_changed =
         existing.as_ref().is_none_or(|old| old.indexed_as != indexed_as(normal, identity));
     write_tags(tx, id, normal, identity)?;
-    write_chunks(tx, id, doc, identity, context_changed)?;
+    write_chunks(tx, (id, context_changed), doc, identity, late)?;
     count_terms(tx, existing.as_ref().map_or("", |old| &old.terms), &terms)?;
     ensure_note_entity(tx, id, normal)?;
+    if is_unmined {
+        tx.prepare_cached("INSERT OR IGNORE INTO requeue VALUES(?1)")?.execute([id])?;
+    } else {
+        tx.prepare_cached("DELETE FROM requeue WHERE doc_id = ?1")?.execute([id])?;
+    }
 
     let unchanged = existing.as_ref().is_some_and(|old| old.mentions_hash == mentions_hash);
-    if unchanged && !context_changed {
-        return Ok((id, Vec::new()));
+    // Where a document lies decides which of several notes of one name it means, and whether it is a note.
+    let has_moved = existing.as_ref().is_some_and(|old| old.has_moved);
+    if unchanged && !context_changed && !has_moved {
+        return Ok(Vec::new());
     }
-    let mut touched: BTreeSet<i64> = names_of_doc(tx, id)?;
+    let mut touched = match existing {
+        Some(_) => names_of_doc(tx, id)?,
+        None => BTreeSet::new(),
+    };
     let name_ids = intern_names(tx, linked)?;
     write_stated(tx, id, linked, &name_ids)?;
     write_mentions(tx, id, linked, &name_ids)?;
     write_evidence(tx, id, doc, &name_ids)?;
     touched.extend(&name_ids);
     mark_dirty(tx, touched.iter().copied())?;
-    Ok((id, touched.into_iter().collect()))
+    Ok(touched.into_iter().collect())
 }
 
 /// Takes a document's rows away; returns the names whose facts may have changed.
-pub(super) fn remove(tx: &Transaction<'_>, path: &RelPath) -> Result<Option<Vec<i64>>, StoreError> {
+pub(super) fn remove(
+    tx: &Transaction<'_>,
+    path: &RelPath,
+    late: &mut Late,
+) -> Result<Vec<i64>, StoreError> {
     let row: Option<(i64, String)> = tx
         .prepare_cached("SELECT id, terms FROM docs WHERE path = ?1")?
         .query_row([path.as_str()], |row| Ok((row.get(0)?, row.get(1)?)))
         .optional()?;
-    let Some((id, terms)) = row else { return Ok(None) };
+    let Some((id, terms)) = row else { return Ok(Vec::new()) };
     let touched = names_of_doc(tx, id)?;
     for chunk in chunk_ids(tx, id)?.into_values().flatten() {
-        delete_chunk(tx, chunk)?;
+        delete_chunk(tx, chunk, late)?;
     }
     for statement in [
         "INSERT OR IGNORE INTO dirty_terms
@@ -92,13 +159,14 @@ pub(super) fn remove(tx: &Transaction<'_>, path: &RelPath) -> Result<Option<Vec<
     }
     count_terms(tx, &terms, "")?;
     mark_dirty(tx, touched.iter().copied())?;
-    Ok(Some(touched.into_iter().collect()))
+    Ok(touched.into_iter().collect())
 }
 
 fn find(
     tx: &Transaction<'_>,
     path: &RelPath,
     identity: &Identity<'_>,
+    late: &mut Late,
 ) -> Result<Option<Existing>, StoreError> {
     let mut statement = tx.prepare_cached(
         "SELECT id, terms, mentions_hash, coalesce(json_extract(meta, '$.indexed_as'), '')
@@ -110,6 +178,7 @@ fn find(
             terms: row.get(1)?,
             mentions_hash: row.get(2)?,
             indexed_as: row.get(3)?,
+            has_moved: false,
         })
     };
     let here = statement.query_row([path.as_str()], read).optional()?;
@@ -117,10 +186,10 @@ fn find(
     let Some(moved) = statement.query_row([from.as_str()], read).optional()? else { return Ok(here) };
     // The document that was at the new path is overwritten by the rename.
     if here.is_some() {
-        remove(tx, path)?;
+        remove(tx, path, late)?;
     }
     tx.execute("UPDATE docs SET path = ?2 WHERE id = ?1", params![moved.id, path.as_str()])?;
-    Ok(Some(moved))
+    Ok(Some(Existing { has_moved: true, ..moved }))
 }
 
 type RowExtras<'a> = (Option<&'a Existing>, &'a Identity<'a>, &'a str, i64);
@@ -239,16 +308,16 @@ fn chunk_ids(tx: &Transaction<'_>, doc: i64) -> Result<HashMap<Vec<u8>, Vec<i64>
 
 fn write_chunks(
     tx: &Transaction<'_>,
-    id: i64,
+    (id, context_changed): (i64, bool),
     doc: &EmbeddedDoc,
     identity: &Identity<'_>,
-    context_changed: bool,
+    late: &mut Late,
 ) -> Result<(), StoreError> {
     let mentioned = &doc.doc.doc.doc;
     let mut old = chunk_ids(tx, id)?;
     if context_changed {
         for chunk in old.drain().flat_map(|(_, ids)| ids) {
-            delete_chunk(tx, chunk)?;
+            delete_chunk(tx, chunk, late)?;
         }
     }
     for (idx, chunk) in mentioned.chunks.iter().enumerate() {
@@ -257,13 +326,14 @@ fn write_chunks(
         match kept {
             Some(_) => move_windows(tx, chunk_id, chunk)?,
             None => {
-                index_text(tx, chunk_id, chunk, &mentioned.doc, identity)?;
-                index_vectors(tx, chunk_id, chunk, doc.vectors.get(idx).map_or(&[], Vec::as_slice))?;
+                late.texts.push(indexed_text(chunk_id, chunk, &mentioned.doc, identity));
+                let vectors = doc.vectors.get(idx).map_or(&[][..], Vec::as_slice);
+                index_vectors(tx, (chunk_id, chunk), vectors, late)?;
             }
         }
     }
     for chunk in old.into_values().flatten() {
-        delete_chunk(tx, chunk)?;
+        delete_chunk(tx, chunk, late)?;
     }
     Ok(())
 }
@@ -316,13 +386,12 @@ fn move_windows(tx: &Transaction<'_>, chunk_id: i64, chunk: &Chunk) -> Result<()
     Ok(())
 }
 
-fn index_text(
-    tx: &Transaction<'_>,
+fn indexed_text(
     chunk_id: i64,
     chunk: &Chunk,
     normal: &NormalDoc,
     identity: &Identity<'_>,
-) -> Result<(), StoreError> {
+) -> (i64, String, String, String) {
     let mut title = normal.title.clone();
     for alias in &normal.meta.aliases {
         title.push_str(" / ");
@@ -333,45 +402,37 @@ fn index_text(
         headings.push_str(" #");
         headings.push_str(&tag);
     }
-    tx.prepare_cached("INSERT INTO chunk_fts(rowid, title, headings, body) VALUES(?1, ?2, ?3, ?4)")?
-        .execute(params![chunk_id, title, headings, chunk.span.of(&normal.text)])?;
-    Ok(())
+    (chunk_id, title, headings, chunk.span.of(&normal.text).to_string())
 }
 
 fn index_vectors(
     tx: &Transaction<'_>,
-    chunk_id: i64,
-    chunk: &Chunk,
+    (chunk_id, chunk): (i64, &Chunk),
     vectors: &[crate::pipeline::parcel::UnitVector],
+    late: &mut Late,
 ) -> Result<(), StoreError> {
     for (window, vector) in chunk.windows.iter().zip(vectors) {
         if vector.0.iter().all(|component| *component == 0) {
             continue;
         }
-        let id: i64 = tx
-            .prepare_cached(
-                "INSERT INTO chunk_vec_map(chunk_id, start, end) VALUES(?1, ?2, ?3) RETURNING id",
-            )?
-            .query_row(params![chunk_id, window.start() as i64, window.end() as i64], |r| r.get(0))?;
-        let bytes: Vec<u8> = vector.0.iter().map(|component| component.to_le_bytes()[0]).collect();
-        tx.prepare_cached("INSERT INTO chunk_vec(rowid, embedding) VALUES(?1, vec_int8(?2))")?
-            .execute(params![id, bytes])?;
+        let id = late.vector_id(tx)?;
+        tx.prepare_cached("INSERT INTO chunk_vec_map VALUES(?1, ?2, ?3, ?4)")?
+            .execute(params![id, chunk_id, window.start() as i64, window.end() as i64])?;
+        let bytes = vector.0.iter().map(|component| component.to_le_bytes()[0]).collect();
+        late.vectors.push((id, bytes));
     }
     Ok(())
 }
 
-fn delete_chunk(tx: &Transaction<'_>, chunk: i64) -> Result<(), StoreError> {
-    // vec0 deletes by rowid only; `IN (SELECT …)` would scan it.
+fn delete_chunk(tx: &Transaction<'_>, chunk: i64, late: &mut Late) -> Result<(), StoreError> {
     let mut statement = tx.prepare_cached("SELECT id FROM chunk_vec_map WHERE chunk_id = ?1")?;
-    let vectors: Vec<i64> = statement.query_map([chunk], |row| row.get(0))?.collect::<Result<_, _>>()?;
-    for id in vectors {
-        tx.prepare_cached("DELETE FROM chunk_vec WHERE rowid = ?1")?.execute([id])?;
+    for id in statement.query_map([chunk], |row| row.get(0))? {
+        late.deleted_vectors.push(id?);
     }
-    for statement in [
-        "DELETE FROM chunk_vec_map WHERE chunk_id = ?1",
-        "DELETE FROM chunk_fts WHERE rowid = ?1",
-        "DELETE FROM chunks WHERE id = ?1",
-    ] {
+    late.deleted_chunks.push(chunk);
+    for statement in
+        ["DELETE FROM chunk_vec_map WHERE chunk_id = ?1", "DELETE FROM chunks WHERE id = ?1"]
+    {
         tx.prepare_cached(statement)?.execute([chunk])?;
     }
     Ok(())
@@ -418,6 +479,8 @@ fn count_terms(tx: &Transaction<'_>, old: &str, new: &str) -> Result<(), StoreEr
 /// Every Markdown file is a note, and the home of the entity that its title names.
 fn ensure_note_entity(tx: &Transaction<'_>, id: i64, normal: &NormalDoc) -> Result<(), StoreError> {
     if !matches!(normal.head.path.extension().as_str(), "md" | "markdown") {
+        // It may have been one under its last name.
+        tx.prepare_cached("DELETE FROM entities WHERE doc_id = ?1")?.execute([id])?;
         return Ok(());
     }
     let stated = normal.meta.doc_type.as_deref().and_then(EntityType::parse);
@@ -455,14 +518,14 @@ fn intern_names(tx: &Transaction<'_>, linked: &LinkedDoc) -> Result<Vec<i64>, St
     let mut select = tx.prepare_cached("SELECT id FROM names WHERE norm = ?1 AND sense = 0")?;
     let mut insert = tx.prepare_cached(
         "INSERT INTO names(norm, sense, entity_id, link, decision, via, surface, type, n_docs, n_mentions,
-           homes, home_source, is_fuzzy) VALUES(?1, 0, NULL, 0, 0, NULL, '', 0, 0, 0, NULL, NULL, 0) RETURNING id",
+           homes, home_source, is_fuzzy) VALUES(?1, 0, NULL, 0, 0, NULL, '', 0, 0, 0, NULL, NULL, 0)",
     )?;
     let mut ids = Vec::with_capacity(linked.names.len());
     for name in &linked.names {
         let found: Option<i64> = select.query_row([&name.norm], |row| row.get(0)).optional()?;
         ids.push(match found {
             Some(id) => id,
-            None => insert.query_row([&name.norm], |row| row.get(0))?,
+            None => insert.insert([&name.norm])?,
         });
     }
     Ok(ids)
@@ -476,14 +539,26 @@ fn write_stated(
 ) -> Result<(), StoreError> {
     const MARK: &str = "INSERT OR IGNORE INTO dirty_terms
         SELECT n.norm FROM stated s JOIN names n ON n.id = s.name_id WHERE s.doc_id = ?1";
-    tx.prepare_cached(MARK)?.execute([id])?;
-    tx.prepare_cached("DELETE FROM stated WHERE doc_id = ?1")?.execute([id])?;
     let mut strongest: BTreeMap<i64, (StatedSource, &str)> = BTreeMap::new();
     for (stated, name) in linked.doc.stated.iter().zip(&linked.stated_names) {
         let Some(name_id) = name_ids.get(*name as usize) else { continue };
         let entry = (stated.source, stated.surface.as_str());
         strongest.entry(*name_id).and_modify(|e| *e = entry.min(*e)).or_insert(entry);
     }
+    let mut statement =
+        tx.prepare_cached("SELECT name_id, source, surface FROM stated WHERE doc_id = ?1 ORDER BY name_id")?;
+    let old: Vec<(i64, i64, String)> = statement
+        .query_map([id], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?
+        .collect::<Result<_, _>>()?;
+    let is_same = old.len() == strongest.len()
+        && old.iter().zip(&strongest).all(|((name, source, surface), (new_name, new))| {
+            name == new_name && *source == new.0 as i64 && surface == new.1
+        });
+    if is_same {
+        return Ok(());
+    }
+    tx.prepare_cached(MARK)?.execute([id])?;
+    tx.prepare_cached("DELETE FROM stated WHERE doc_id = ?1")?.execute([id])?;
     for (name_id, (source, surface)) in strongest {
         tx.prepare_cached("INSERT INTO stated VALUES(?1, ?2, ?3, ?4)")?
             .execute(params![id, name_id, source as i64, surface])?;

@@ -43,6 +43,11 @@ impl Decisions {
         self.0.read().unwrap_or_else(PoisonError::into_inner).get(key).copied()
     }
 
+    /// True when nobody decided anything yet.
+    pub fn is_empty(&self) -> bool {
+        self.0.read().unwrap_or_else(PoisonError::into_inner).is_empty()
+    }
+
     fn set(&self, key: &str, verdict: Option<Verdict>) {
         let mut all = self.0.write().unwrap_or_else(PoisonError::into_inner);
         match verdict {

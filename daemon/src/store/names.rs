@@ -92,6 +92,24 @@ impl Surroundings for Likeness<'_> {
     }
 }
 
+/// What one run has read already.
+#[derive(Default)]
+struct Neighborhood {
+    facts: FxHashMap<i64, NameFacts>,
+    neighbors: FxHashMap<i64, BTreeSet<i64>>,
+}
+
+impl Neighborhood {
+    fn facts_of(&mut self, db: &Connection, id: i64) -> Result<Option<NameFacts>, StoreError> {
+        if !self.facts.contains_key(&id)
+            && let Some(facts) = facts::stored(db, id)?
+        {
+            self.facts.insert(id, facts);
+        }
+        Ok(self.facts.get(&id).cloned())
+    }
+}
+
 /// Resolves names for one database.
 pub(super) struct Resolver<'a> {
     pub db: &'a Connection,
@@ -113,7 +131,15 @@ impl Resolver<'_> {
             to_decide.extend(self.refresh(name)?);
             to_decide.insert(name.facts.id);
         }
-        self.decide_all(&to_decide)?;
+        // Only now are all keys as they should be.
+        let mut neighborhood = Neighborhood::default();
+        for name in gathered.iter().filter(|name| name.facts.is_fuzzy) {
+            let neighbors = self.neighbors(name.facts.id)?;
+            to_decide.extend(&neighbors);
+            neighborhood.neighbors.insert(name.facts.id, neighbors);
+        }
+        neighborhood.facts.extend(gathered.into_iter().map(|g| (g.facts.id, g.facts)));
+        self.decide_all(&to_decide, neighborhood)?;
         for id in ids {
             self.db.prepare_cached("DELETE FROM dirty_names WHERE name_id = ?1")?.execute([id])?;
         }
@@ -141,7 +167,7 @@ impl Resolver<'_> {
         Ok(neighbors)
     }
 
-    /// Stores a name's facts and keys; returns the names that share a key before or after.
+    /// Stores a name's facts and keys; returns the names that shared a key with it before.
     fn refresh(&self, name: &Gathered) -> Result<BTreeSet<i64>, StoreError> {
         let facts = &name.facts;
         let old = facts::stored(self.db, facts.id)?;
@@ -149,11 +175,10 @@ impl Resolver<'_> {
         let keys_changed =
             old.as_ref().is_none_or(|o| (&o.surface, o.is_fuzzy) != (&facts.surface, facts.is_fuzzy));
         if keys_changed {
-            neighbors.extend(self.neighbors(facts.id)?);
+            if old.is_some_and(|old| old.is_fuzzy) {
+                neighbors.extend(self.neighbors(facts.id)?);
+            }
             self.write_keys(facts)?;
-        }
-        if facts.is_fuzzy {
-            neighbors.extend(self.neighbors(facts.id)?);
         }
         self.db
             .prepare_cached(
@@ -196,19 +221,23 @@ impl Resolver<'_> {
     }
 
     /// Decides names from high authority to low, then hands their entities on to what is linked through them.
-    fn decide_all(&self, ids: &BTreeSet<i64>) -> Result<(), StoreError> {
+    fn decide_all(&self, ids: &BTreeSet<i64>, mut known: Neighborhood) -> Result<(), StoreError> {
         let mut all: Vec<NameFacts> = Vec::with_capacity(ids.len());
         for id in ids {
-            all.extend(facts::stored(self.db, *id)?);
+            all.extend(known.facts_of(self.db, *id)?);
         }
         all.sort_by(|a, b| a.authority().cmp(&b.authority()));
         let around_decisions = |key: &str| self.ledger.decisions().get(key);
         let around = Likeness::new(self.db, self.embedder.as_ref(), &around_decisions);
         for name in &all {
             let decision = if name.is_fuzzy && name.homes.is_empty() {
-                let mut candidates = Vec::new();
-                for neighbor in self.neighbors(name.id)? {
-                    candidates.extend(facts::stored(self.db, neighbor)?);
+                let neighbors = match known.neighbors.remove(&name.id) {
+                    Some(neighbors) => neighbors,
+                    None => self.neighbors(name.id)?,
+                };
+                let mut candidates = Vec::with_capacity(neighbors.len());
+                for neighbor in neighbors {
+                    candidates.extend(known.facts_of(self.db, neighbor)?);
                 }
                 decide(name, &candidates, self.weights, &around)
             } else {

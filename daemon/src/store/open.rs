@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
 use super::schema::{INDEX, LEDGER, SCHEMA_VERSION};
@@ -66,19 +67,26 @@ pub(super) fn reader(path: &Path) -> Result<Connection, StoreError> {
     crate::sys::register_sqlite_vec();
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let db = Connection::open_with_flags(path, flags).map_err(|why| open_error(path, why))?;
+    tune(&db)?;
+    Ok(db)
+}
+
+/// What every connection has. Without the planner's stability guarantee, SQLite looks at bound values and prepares
+/// some statements anew whenever one changes (measured: 6 % of an ingest).
+fn tune(db: &Connection) -> rusqlite::Result<()> {
+    db.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     db.busy_timeout(Duration::from_millis(BUSY_TIMEOUT_MS))?;
     db.set_prepared_statement_cache_capacity(STATEMENT_CACHE);
-    Ok(db)
+    Ok(())
 }
 
 fn connect(path: &Path) -> rusqlite::Result<Connection> {
     let db = Connection::open(path)?;
-    db.busy_timeout(Duration::from_millis(BUSY_TIMEOUT_MS))?;
+    tune(&db)?;
     db.execute_batch(
         "PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;
          PRAGMA temp_store = MEMORY; PRAGMA cache_size = -16000; PRAGMA wal_autocheckpoint = 4000;",
     )?;
-    db.set_prepared_statement_cache_capacity(STATEMENT_CACHE);
     Ok(db)
 }
 

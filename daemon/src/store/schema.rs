@@ -5,17 +5,14 @@
 /// Raised with every change below or in what the rows mean.
 pub const SCHEMA_VERSION: u32 = 1;
 
-/// Components of a stored vector.
-pub const VECTOR_DIMENSIONS: usize = 256;
-
 /// Creates everything; runs once on an empty database.
-pub const INDEX: &str = r"
+pub(super) const INDEX: &str = r"
 CREATE TABLE meta(key TEXT PRIMARY KEY, value) WITHOUT ROWID;
 
--- One row a file. `text` is the normalized, redacted text: chunks are spans of it, so nothing is stored twice.
+-- One row a file. Ids are never used again (see `entities`). `text` is the normalized, redacted text: chunks are spans of it, so nothing is stored twice.
 -- `lines` maps places of `text` to lines of the file (see `store/lines.rs`).
 CREATE TABLE docs(
-  id INTEGER PRIMARY KEY, uid TEXT NOT NULL UNIQUE, path TEXT NOT NULL UNIQUE, title TEXT NOT NULL,
+  id INTEGER PRIMARY KEY AUTOINCREMENT, uid TEXT NOT NULL UNIQUE, path TEXT NOT NULL UNIQUE, title TEXT NOT NULL,
   is_note INTEGER NOT NULL, format TEXT NOT NULL, doc_type TEXT, language TEXT NOT NULL, day TEXT NOT NULL,
   hash BLOB NOT NULL, mtime_ms INTEGER NOT NULL, n_bytes INTEGER NOT NULL, source_url TEXT, meta TEXT NOT NULL,
   text TEXT NOT NULL, lines BLOB NOT NULL, terms TEXT NOT NULL, mentions_hash INTEGER NOT NULL,
@@ -38,9 +35,10 @@ CREATE TABLE chunk_vec_map(id INTEGER PRIMARY KEY, chunk_id INTEGER NOT NULL, st
   end INTEGER NOT NULL);
 CREATE INDEX chunk_vec_map_chunk ON chunk_vec_map(chunk_id);
 
--- Canonical entities: a note's (`doc_id`), or one of a norm.
+-- Canonical entities: a note's (`doc_id`), or one of a norm. Ids are never used again, here and in `docs`: a name that
+-- waits to be resolved may still hold the id of an entity that is gone.
 CREATE TABLE entities(
-  id INTEGER PRIMARY KEY, norm TEXT NOT NULL, doc_id INTEGER UNIQUE, name TEXT NOT NULL, type INTEGER NOT NULL,
+  id INTEGER PRIMARY KEY AUTOINCREMENT, norm TEXT NOT NULL, doc_id INTEGER UNIQUE, name TEXT NOT NULL, type INTEGER NOT NULL,
   status TEXT NOT NULL DEFAULT 'active');
 CREATE UNIQUE INDEX entities_norm ON entities(norm) WHERE doc_id IS NULL;
 
@@ -101,7 +99,7 @@ CREATE TABLE quarantine(path TEXT PRIMARY KEY, stage TEXT NOT NULL, reason TEXT 
 ";
 
 /// The ledger: what files cannot hold. Only this one is migrated.
-pub const LEDGER: &str = r"
+pub(super) const LEDGER: &str = r"
 CREATE TABLE IF NOT EXISTS documents(path TEXT PRIMARY KEY, uid TEXT NOT NULL UNIQUE, hash BLOB NOT NULL,
   first_seen_ms INTEGER NOT NULL, gone_ms INTEGER) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS documents_gone ON documents(hash) WHERE gone_ms IS NOT NULL;

@@ -114,9 +114,11 @@ impl IndexWriter {
         done.interactive = items.iter().filter_map(interactive_outcome).collect();
         let tx = self.db.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
         let mut touched = Vec::new();
+        let mut late = commit::Late::default();
+        
         for (item, identity) in fresh.iter().zip(&identities) {
-            let names = write_item(&tx, item, identity, done.tick)?;
-            touched.extend(names.unwrap_or_default());
+            let names = write_item(&tx, item, identity, (done.tick, &mut late))?;
+            touched.extend(names);
             done.n_documents += 1;
             done.last_path = Some(item.ticket().path.clone());
             if let Item::Faulted(ticket, fault) = item {
@@ -134,6 +136,7 @@ impl IndexWriter {
             };
             resolver.run(&touched)?;
         }
+        late.run(&tx)?;
         set_meta_number(&tx, "tick", done.tick.0)?;
         tx.commit()?;
         self.tick = done.tick;
@@ -178,14 +181,17 @@ impl IndexWriter {
         Ok(out)
     }
 
-    /// Does one step of the work that commits left behind: the gazetteer first, then names.
-    pub fn ripple(&mut self) -> Result<RippleStep, StoreError> {
-        let has_terms: bool =
-            self.db.query_row("SELECT EXISTS (SELECT 1 FROM dirty_terms)", [], |row| row.get(0))?;
-        if has_terms && self.refresh_gazetteer()? {
-            let paths = self.requeued()?;
-            if !paths.is_empty() {
-                return Ok(RippleStep::Requeue(paths));
+    /// Does one step of the work that commits left behind: the gazetteer first (only `when_quiet`: while a first
+    /// index runs, most of it would change again), then names.
+    pub fn ripple(&mut self, when_quiet: bool) -> Result<RippleStep, StoreError> {
+        if when_quiet {
+            let version = self.gazetteer.load().version();
+            self.refresh_gazetteer(version)?;
+            if self.gazetteer.load().version() != version {
+                let paths = self.requeued()?;
+                if !paths.is_empty() {
+                    return Ok(RippleStep::Requeue(paths));
+                }
             }
         }
         let mut statement = self.db.prepare_cached("SELECT name_id FROM dirty_names LIMIT ?1")?;
@@ -209,20 +215,27 @@ impl IndexWriter {
         Ok(paths.collect::<Result<_, _>>()?)
     }
 
-    fn refresh_gazetteer(&mut self) -> Result<bool, StoreError> {
+    fn refresh_gazetteer(&mut self, version: u64) -> Result<(), StoreError> {
+        let has_terms: bool =
+            self.db.query_row("SELECT EXISTS (SELECT 1 FROM dirty_terms)", [], |row| row.get(0))?;
+        // Version 0 means that nothing was mined yet and every document of the first index waits for its second
+        // reading: the first refresh ends that, even if it finds nothing.
+        if !has_terms && version != Gazetteer::UNMINED {
+            return Ok(());
+        }
         let tx = self.db.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
         let changed = gazetteer::refresh(&tx, &self.settings.recognize.gazetteer)?;
-        if changed.is_empty() {
+        if changed.is_empty() && version != Gazetteer::UNMINED {
             tx.commit()?;
-            return Ok(false);
+            return Ok(());
         }
-        let version = meta_number(&tx, "gazetteer")? + 1;
+        let version = version + 1;
         set_meta_number(&tx, "gazetteer", version)?;
         gazetteer::requeue_readers(&tx, &changed)?;
         let loaded = gazetteer::load(&tx, version)?;
         tx.commit()?;
         self.gazetteer.store(Arc::new(loaded));
-        Ok(true)
+        Ok(())
     }
 
     fn resolve(&mut self, names: &[i64]) -> Result<(), StoreError> {
@@ -298,26 +311,24 @@ fn write_item(
     tx: &rusqlite::Transaction<'_>,
     item: &Item<EmbeddedDoc>,
     identity: &commit::Identity<'_>,
-    tick: Tick,
-) -> Result<Option<Vec<i64>>, StoreError> {
+    (tick, late): (Tick, &mut commit::Late),
+) -> Result<Vec<i64>, StoreError> {
     let path = &item.ticket().path;
     match item {
         Item::Document(_, doc) => {
-            let (id, names) = commit::document(tx, doc, identity)?;
-            tx.prepare_cached("DELETE FROM requeue WHERE doc_id = ?1")?.execute([id])?;
             tx.prepare_cached("DELETE FROM quarantine WHERE path = ?1")?.execute([path.as_str()])?;
-            Ok(Some(names))
+            commit::document(tx, doc, identity, late)
         }
         Item::Removed(_) => {
             tx.prepare_cached("DELETE FROM quarantine WHERE path = ?1")?.execute([path.as_str()])?;
-            commit::remove(tx, path)
+            commit::remove(tx, path, late)
         }
         Item::Faulted(_, fault) => {
             tx.prepare_cached("INSERT OR REPLACE INTO quarantine VALUES(?1, ?2, ?3, ?4, ?5)")?.execute(
                 params![path.as_str(), fault.stage, fault.reason, fault.is_transient, tick.0 as i64],
             )?;
             // What was indexed before stays when the trouble may pass; otherwise it would be stale.
-            if fault.is_transient { Ok(None) } else { commit::remove(tx, path) }
+            if fault.is_transient { Ok(Vec::new()) } else { commit::remove(tx, path, late) }
         }
     }
 }

@@ -100,7 +100,10 @@ impl Context {
         if yes {
             return Ok(());
         }
-        let refused = || Failure::new(Exit::Refused, format!("{question} not without `--yes`"));
+        let refused = || {
+            Failure::new(Exit::Refused, question.trim_end_matches('.'))
+                .hint("`--yes` goes on all the same")
+        };
         if !std::io::stdin().is_terminal() {
             return Err(refused());
         }
@@ -130,7 +133,7 @@ pub(crate) fn warn_of_protocol(reply: &StatusReply) {
     let daemon = reply.protocol;
     if daemon != PROTOCOL_VERSION {
         warn(&format!(
-            "note: the daemon speaks protocol {daemon}, this is {PROTOCOL_VERSION}; `kgctl restart` may help\n"
+            "note: the daemon speaks protocol {daemon}, not {PROTOCOL_VERSION}; `kgctl restart` may help\n"
         ));
     }
 }

@@ -182,6 +182,16 @@ fn of_status(reply: &StatusReply) -> Vec<Finding> {
             Failure::new(Exit::Failed, detail).hint("this is a bug: please report it"),
         ));
     }
+    found.extend(documents(reply));
+    if let Some(error) = &reply.last_error {
+        found.push(warning("last error", error.clone(), "`kgctl logs` has more"));
+    }
+    found
+}
+
+/// Documents that failed or were odd.
+fn documents(reply: &StatusReply) -> Vec<Finding> {
+    let mut found = Vec::new();
     for it in &reply.quarantine {
         let hint = "correct the file; it is read again when it changes";
         found.push(warning(
@@ -196,9 +206,6 @@ fn of_status(reply: &StatusReply) -> Vec<Finding> {
             format!("`{}`: {}", it.path, it.warning),
             "its text is indexed all the same",
         ));
-    }
-    if let Some(error) = &reply.last_error {
-        found.push(warning("last error", error.clone(), "`kgctl logs` has more"));
     }
     found
 }

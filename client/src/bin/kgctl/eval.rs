@@ -2,8 +2,8 @@
 //!
 //! In: a folder with `docs/`, `gold/` and `questions/`. Out: precision, recall and F1 of mentions, links and
 //! relations, and ranking metrics for questions.
-//! Invariants: the corpus is only read; the daemon that reads it keeps its state in a scratch folder, which is
-//! deleted afterwards, and sees nothing of the user's settings but `KG_*` variables.
+//! Invariants: the corpus is only read; the daemon that reads it keeps its state in a scratch folder,
+//! which is deleted afterwards, and sees nothing of the user's settings but `KG_*` variables.
 //! Not here: the metrics (`client::score`).
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -131,7 +131,8 @@ fn links(gold: &Gold, found: &Found) -> score::LinkScores {
     score::links(&gold.mentions, &found.mentions, name_of, is_name_of)
 }
 
-/// Relations with every name replaced by its entity's, so that it does not matter which alias became the name.
+/// Relations with every name replaced by its entity's, so that it does not matter which alias became
+/// the name.
 fn relation_set(relations: &[RelationMark], gold: &Gold) -> BTreeSet<RelationMark> {
     let resolved = |it: &RelationMark| RelationMark {
         path: it.path.clone(),

@@ -46,12 +46,12 @@ pub(crate) async fn run(arguments: Arguments, ctx: &Context) -> Result<Exit, Fai
     Ok(if reply.errors.is_empty() { Exit::Done } else { Exit::Failed })
 }
 
-/// A path or glob as the daemon wants it, relative to the project: what the user typed is relative to where they
-/// stand, if that is inside the project. A folder means everything in it.
+/// A path or glob as the daemon wants it, relative to the project. What the user typed is relative to where they
+/// stand if it exists there or that is inside the project, else to the project. A folder means everything in it.
 fn within(path: &str, cwd: &Path, root: &Path) -> String {
     let cwd = cwd.canonicalize().unwrap_or_else(|_| cwd.to_path_buf());
-    let base = if cwd.starts_with(root) { cwd.as_path() } else { root };
-    let whole = base.join(path);
+    let from_here = cwd.starts_with(root) || cwd.join(path).exists();
+    let whole = if from_here { cwd.join(path) } else { root.join(path) };
     let is_dir = whole.is_dir();
     // Resolves `..` and links where the path exists; a glob stays as it is.
     let whole = whole.canonicalize().unwrap_or(whole);
@@ -95,6 +95,7 @@ mod tests {
             ("deep", "docs", "docs/deep/**/*"),
             (".", "", "**/*"),
             ("docs/**/*.md", "..", "docs/**/*.md"),
+            ("project/docs", "..", "docs/**/*"),
         ];
         for (path, cwd, expected) in table {
             assert_eq!(within(path, &root.join(cwd), &root), expected, "{path} from {cwd}");

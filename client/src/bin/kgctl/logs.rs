@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
+use std::path::Path;
 use std::time::Duration;
 
 use super::context::Context;
@@ -23,7 +24,7 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments, ctx: &Context) -> Result<Exit, Failure> {
     let target = ctx.target()?;
-    let mut at = target.paths.log.metadata().map(|found| found.len()).unwrap_or(0);
+    let at = target.paths.log.metadata().map(|found| found.len()).unwrap_or(0);
     let tail = target.log_tail(arguments.lines);
     if tail.is_empty() && !arguments.follow {
         let message = format!("`{}` is empty or missing", target.paths.log.display());
@@ -32,9 +33,14 @@ pub(crate) fn run(arguments: &Arguments, ctx: &Context) -> Result<Exit, Failure>
         ));
     }
     ctx.print(&tail.iter().map(|line| format!("{line}\n")).collect::<String>())?;
-    while arguments.follow {
+    if arguments.follow { follow(&target.paths.log, at) } else { Ok(Exit::Done) }
+}
+
+/// Prints what is added to the log after byte `at`, until interrupted.
+fn follow(log: &Path, mut at: u64) -> Result<Exit, Failure> {
+    loop {
         std::thread::sleep(POLL);
-        let Ok(mut log) = File::open(&target.paths.log) else { continue };
+        let Ok(mut log) = File::open(log) else { continue };
         let length = log.metadata()?.len();
         // Shorter than before: it was moved aside when a daemon started.
         at = if length < at { 0 } else { at };
@@ -45,5 +51,4 @@ pub(crate) fn run(arguments: &Arguments, ctx: &Context) -> Result<Exit, Failure>
         out.write_all(&fresh)?;
         out.flush()?;
     }
-    Ok(Exit::Done)
 }

@@ -1,7 +1,8 @@
 //! kgctl: the command line of kgd.
 //!
-//! In: arguments. Out: text or JSON on standard output, trouble on standard error, and an exit code that scripts can
-//! rely on: 0 done, 1 failed, 2 refused or misused, 3 nothing found, 4 no daemon, 5 timed out.
+//! In: arguments. Out: text or JSON on standard output, trouble on standard error, and an exit code
+//! that scripts can rely on: 0 done, 1 failed, 2 refused or misused, 3 nothing found, 4 no daemon, 5
+//! timed out.
 //! Not here: what a command does; each has a file of its own.
 
 use std::io::Write;
@@ -43,8 +44,8 @@ use failure::{Exit, Failure};
 #[derive(Debug, Parser)]
 #[command(name = "kgctl", version, arg_required_else_help = true)]
 struct Arguments {
-    /// Which project, by name or folder; else `KG_PROJECT`, the registered folder around the current one, or the
-    /// only or default project.
+    /// Which project, by name or folder; else `KG_PROJECT`, the registered folder around the current
+    /// one, or the only or default project.
     #[arg(long, global = true, value_name = "NAME|DIR")]
     project: Option<String>,
     /// Print JSON instead of text.

@@ -142,7 +142,32 @@ mod tests {
         };
         let freshness = Freshness { project: "notes".into(), tick: 9, building: None };
         let reply = HybridReply { chunks: vec![hit], freshness, ..HybridReply::default() };
-        let json = serde_json::to_string(&view(&reply)).expect("plain data");
-        expect_test::expect![[r#"{"hits":[{"path":"a.md","lines":[1,4],"score":0.5,"components":{"text":0.5},"snippet":"words","section":"A","id":3,"doc_id":1}],"entities":[],"edges":[],"explanations":[],"tick":9,"project":"notes"}"#]].assert_eq(&json);
+        let json = serde_json::to_string_pretty(&view(&reply)).expect("plain data");
+        expect_test::expect![[r#"
+            {
+              "hits": [
+                {
+                  "path": "a.md",
+                  "lines": [
+                    1,
+                    4
+                  ],
+                  "score": 0.5,
+                  "components": {
+                    "text": 0.5
+                  },
+                  "snippet": "words",
+                  "section": "A",
+                  "id": 3,
+                  "doc_id": 1
+                }
+              ],
+              "entities": [],
+              "edges": [],
+              "explanations": [],
+              "tick": 9,
+              "project": "notes"
+            }"#]]
+        .assert_eq(&json);
     }
 }

@@ -6,6 +6,7 @@ use client::launch::Target;
 use super::context::Context;
 use super::failure::{Exit, Failure};
 use super::stop::stop;
+use super::systemd;
 
 /// Forget a project and stop its daemon. The documents stay as they are.
 #[derive(Debug, clap::Args)]
@@ -35,8 +36,12 @@ pub(crate) async fn run(arguments: Arguments, ctx: &Context) -> Result<Exit, Fai
     let target = Target::new(&places, found.project())?;
     if arguments.purge {
         let dir = target.paths.dir.display();
-        ctx.confirm(&format!("`{dir}` with all review decisions is deleted."), arguments.yes)?;
+        ctx.confirm(
+            &format!("`{dir}` with all review decisions would be deleted."),
+            arguments.yes,
+        )?;
     }
+    systemd::uninstall(&target);
     stop(&target).await?;
     Registry::update(&places.config, |registry| Ok(registry.remove(&found.name)))?;
     if arguments.purge {

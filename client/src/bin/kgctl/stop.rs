@@ -31,7 +31,8 @@ pub(crate) async fn stop(target: &Target) -> Result<bool, Failure> {
     if asked.is_some() && is_gone(pid).await {
         return Ok(true);
     }
-    // It does not listen, or does not end. The lock file names it, and only a process of that name is signaled.
+    // It does not listen, or does not end. The lock file names it, and only a process of that name is
+    // signaled.
     if is_alive(pid) && is_daemon(pid) {
         let raw = i32::try_from(pid).ok().and_then(Pid::from_raw);
         let sent = raw.map(|raw| kill_process(raw, Signal::TERM));

@@ -1,8 +1,8 @@
 //! The units: a daemon that systemd starts at login, and again when it fails.
 //!
 //! In: a project. Out: units and drop-ins in the user's unit folder, enabled and started.
-//! Invariants: files that differ from ours only by a user's edit are not overwritten; what is of one project stands
-//! in drop-ins of its instance.
+//! Invariants: files that differ from ours only by a user's edit are not overwritten; what is of one
+//! project stands in drop-ins of its instance.
 //! Not here: the templates themselves (`systemd/`).
 
 use std::fmt::Write;
@@ -20,8 +20,13 @@ const UNITS: [(&str, &str); 2] = [
     ("kgd@.socket", include_str!("../../../../systemd/kgd@.socket")),
 ];
 
+/// The drop-in of one project's instance that is ours.
+const DROP_IN: &str = "kgctl.conf";
+
 /// Installs, enables and starts the units of a project; gives a line that says what was done.
 pub(super) fn install(target: &Target) -> Result<String, Failure> {
+    // Before anything is written: without a user manager nothing would come of it.
+    systemctl(&["show-environment"])?;
     let folder = unit_folder()?;
     std::fs::create_dir_all(&folder)?;
     for (name, text) in UNITS {
@@ -37,12 +42,12 @@ pub(super) fn install(target: &Target) -> Result<String, Failure> {
             Err(_) => std::fs::write(&path, text)?,
         }
     }
-    let instance = format!("kgd@{}", escape_path(&target.project.root));
+    let instance = instance(target);
     for (kind, text) in [("service", service_drop_in(target)?), ("socket", socket_drop_in(target))]
     {
         let dir = folder.join(format!("{instance}.{kind}.d"));
         std::fs::create_dir_all(&dir)?;
-        std::fs::write(dir.join("kgctl.conf"), text)?;
+        std::fs::write(dir.join(DROP_IN), text)?;
     }
     systemctl(&["daemon-reload"])?;
     // The socket first: it cannot be bound once the service has made its own.
@@ -52,6 +57,30 @@ pub(super) fn install(target: &Target) -> Result<String, Failure> {
         "systemd runs the daemon as `{instance}.service`\nto have it run while you are not logged in: \
          `loginctl enable-linger`"
     ))
+}
+
+/// Disables the units of a project, if [`install`] made some, and deletes its drop-ins.
+pub(super) fn uninstall(target: &Target) {
+    let Ok(folder) = unit_folder() else { return };
+    let instance = instance(target);
+    let drop_ins = ["socket", "service"].map(|kind| folder.join(format!("{instance}.{kind}.d")));
+    if !drop_ins.iter().any(|dir| dir.join(DROP_IN).is_file()) {
+        return;
+    }
+    let units = ["socket", "service"].map(|kind| format!("{instance}.{kind}"));
+    let done = systemctl(&["disable", "--now", &units[0], &units[1]]);
+    if let Some(text) = done.err().and_then(|failure| failure.text()) {
+        warn(&text);
+    }
+    for dir in drop_ins {
+        // What a user added beside it stays, and then so does the folder.
+        let _ = std::fs::remove_file(dir.join(DROP_IN));
+        let _ = std::fs::remove_dir(dir);
+    }
+}
+
+fn instance(target: &Target) -> String {
+    format!("kgd@{}", escape_path(&target.project.root))
 }
 
 fn unit_folder() -> Result<PathBuf, Failure> {
@@ -64,8 +93,8 @@ fn unit_folder() -> Result<PathBuf, Failure> {
     Ok(config.join("systemd/user"))
 }
 
-/// Which program runs, and where it keeps things, if this user's environment says so: a user's manager does not
-/// have the variables of a shell.
+/// Which program runs, and where it keeps things, if this user's environment says so: a user's manager
+/// does not have the variables of a shell.
 fn service_drop_in(target: &Target) -> Result<String, Failure> {
     let kgd = find_kgd(|name| std::env::var_os(name))?;
     let kgd = std::path::absolute(kgd)?;

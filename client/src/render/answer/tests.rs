@@ -8,7 +8,10 @@ fn read<T: serde::de::DeserializeOwned>(value: Value) -> T {
 }
 
 fn evidence_json() -> Value {
-    json!({ "path": "services/a.md", "line": 14, "text": "A uses B.", "span": [1, 9], "pattern": "uses", "confidence": 0.8 })
+    json!({
+        "path": "services/a.md", "line": 14, "text": "A uses B.", "span": [1, 9], "pattern": "uses",
+        "confidence": 0.8
+    })
 }
 
 #[test]
@@ -18,7 +21,9 @@ fn hits_show_place_score_and_reason() {
             "id": 3, "doc_id": 1, "path": "services/a.md", "lines": [12, 19], "section": "A › Dependencies",
             "snippet": "A uses B.\n\nIt \u{1b}[31mneeds C.", "score": 0.8123, "components": { "text": 0.5 }
         }],
-        "entities": [{ "id": 1, "name": "A", "type": "Service" }, { "id": 2, "name": "B", "type": "Product" }],
+        "entities": [
+            { "id": 1, "name": "A", "type": "Service" }, { "id": 2, "name": "B", "type": "Product" }
+        ],
         "edges": [], "explanations": ["words and meaning"], "truncated": "2 more hits did not fit",
         "project": "notes", "tick": 4, "building": "indexed 3 of 9"
     }));
@@ -47,7 +52,8 @@ fn hits_show_place_score_and_reason() {
 fn entities_are_a_table() {
     let reply: EntityReply = read(json!({
         "entities": [
-            { "id": 7, "name": "Signing Service", "type": "Service", "aliases": ["signer", "sign-svc"], "score": 1.0 },
+            { "id": 7, "name": "Signing Service", "type": "Service", "score": 1.0,
+                "aliases": ["signer", "sign-svc"] },
             { "id": 12, "name": "Signing API", "type": "API" }
         ],
         "project": "notes", "tick": 4
@@ -71,12 +77,16 @@ fn an_explanation_reads_from_definition_to_reasons() {
         "definition": { "path": "services/a.md", "line": 9, "text": "A seals documents." },
         "home": "services/a.md",
         "relations": [
-            { "subject": "A", "predicate": "uses", "object": "B", "confidence": 0.81, "hop": 1, "evidence": [evidence_json()] },
-            { "subject": "B", "predicate": "part_of", "object": "C", "confidence": 0.5, "hop": 2, "evidence": [] }
+            { "subject": "A", "predicate": "uses", "object": "B", "confidence": 0.81, "hop": 1,
+                "evidence": [evidence_json()] },
+            { "subject": "B", "predicate": "part_of", "object": "C", "confidence": 0.5, "hop": 2,
+                "evidence": [] }
         ],
-        "sources": [{ "path": "services/a.md", "line": 9, "text": "A ".repeat(80), "n_mentions": 3, "confidence": 1.0 }],
+        "sources": [{ "path": "services/a.md", "line": 9, "text": "words".repeat(30), "n_mentions": 3,
+            "confidence": 1.0 }],
         "n_mentions": 5, "n_documents": 1,
-        "why": [{ "surface": "a-service", "decision": "alias", "score": 0.9, "features": { "string": 1.0, "type": 0.5 } }],
+        "why": [{ "surface": "a-service", "decision": "alias", "score": 0.9,
+            "features": { "string": 1.0, "type": 0.5 } }],
         "project": "notes", "tick": 4
     }));
     expect![[r#"
@@ -93,12 +103,13 @@ fn an_explanation_reads_from_definition_to_reasons() {
 
         Sources 5 mentions in 1 document
           services/a.md:9  3 × 1.00
-            “A A A A A A A A A A A A A A A A A A A A A A A A A A A A A A A A A A A A A A A A A A A A A A A A A A …”
+            “wordswordswordswordswordswordswordswordswordswordswordswordswordswordswordswords…”
 
         Why these names
         NAME       DECISION  SCORE  FEATURES
         a-service  alias     0.90   string 1.00, type 0.50
-    "#]].assert_eq(&explain(&reply, Style::plain()));
+    "#]]
+    .assert_eq(&explain(&reply, Style::plain()));
 }
 
 #[test]
@@ -125,7 +136,8 @@ fn what_writing_tools_did() {
 fn doubts_show_the_key_that_decides_them() {
     let reply: ReviewReply = read(json!({
         "items": [
-            { "key": "r:a|uses|b", "kind": "relation", "claim": "A uses B", "confidence": 0.42, "evidence": evidence_json() },
+            { "key": "r:a|uses|b", "kind": "relation", "claim": "A uses B", "confidence": 0.42,
+                "evidence": evidence_json() },
             { "key": "l:x", "kind": "link", "claim": "`X` is Y", "confidence": 0.5 }
         ],
         "decided": 1, "project": "notes", "tick": 4

@@ -149,7 +149,11 @@ fn without_a_daemon_each_request_is_answered_and_tried_again() {
     for _ in 0..2 {
         stage.say(INIT);
         let refusal = stage.hear();
-        assert!(refusal.contains(r#""message":"the daemon is ill","data":{"code":"unavailable","hint":"see `daemon.log`"}"#), "{refusal}");
+        assert!(
+            refusal.contains(r#""message":"the daemon is ill""#)
+                && refusal.contains("see `daemon.log`"),
+            "{refusal}"
+        );
     }
     shake_hands(&mut stage);
     stage.end();
@@ -178,7 +182,8 @@ fn a_line_that_is_too_long_is_answered_and_the_next_one_passes() {
 fn a_flood_both_ways_does_not_lock_up() {
     let mut stage = stage(0);
     let mut daemon = shake_hands(&mut stage);
-    // More than every buffer on the way holds: the client only writes, and the daemon answers before it reads on.
+    // More than every buffer on the way holds: the client only writes, and the daemon answers before
+    // it reads on.
     let count = 2_000;
     let filler = "y".repeat(1_000);
     let mut writer = stage.client.get_ref().try_clone().expect("a copy");

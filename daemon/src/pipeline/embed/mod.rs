@@ -8,22 +8,31 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use rustc_hash::FxHashMap;
+
 use crate::belt::{DocFault, Stage};
 use crate::embedder::Embedder;
-use crate::pipeline::parcel::{EmbeddedDoc, MentionedDoc, RelatedDoc, UnitVector};
+use crate::pipeline::parcel::{Chunk, EmbeddedDoc, MentionedDoc, RelatedDoc, UnitVector};
+use crate::terms::ContentHash;
 
 /// Headings that are embedded with a window, counted from the innermost (S4 §5).
 const N_HEADINGS: usize = 2;
 
+/// Vectors remembered between documents, 256 bytes each with the built-in model. A document that is read a second
+/// time soon (the ripple after a first index) finds its own; the cache is emptied when it is full.
+const MAX_REMEMBERED: usize = 16_384;
+
 /// The stage.
 pub struct EmbedStage {
     embedder: Arc<dyn Embedder>,
+    remembered: FxHashMap<ContentHash, Vec<UnitVector>>,
+    n_remembered: usize,
 }
 
 impl EmbedStage {
     /// A stage that asks `embedder` for vectors.
     pub fn new(embedder: Arc<dyn Embedder>) -> Self {
-        EmbedStage { embedder }
+        EmbedStage { embedder, remembered: FxHashMap::default(), n_remembered: 0 }
     }
 }
 
@@ -33,36 +42,46 @@ impl Stage for EmbedStage {
     type Out = EmbeddedDoc;
 
     fn run(&mut self, doc: RelatedDoc) -> Result<EmbeddedDoc, DocFault> {
-        let vectors = vectors_of(&doc.doc.doc, self.embedder.as_ref())?;
+        let vectors = self.vectors_of(&doc.doc.doc)?;
         Ok(EmbeddedDoc { doc, vectors })
     }
 }
 
-/// One batch for the document, dealt out again to its chunks.
-fn vectors_of(
-    doc: &MentionedDoc,
-    embedder: &dyn Embedder,
-) -> Result<Vec<Vec<UnitVector>>, DocFault> {
-    let (buffer, places) = embedded_texts(doc);
-    let texts: Vec<&str> =
-        places.into_iter().map(|place| buffer.get(place).unwrap_or("")).collect();
-    let vectors = embedder.embed(&texts);
-    if vectors.len() != texts.len() {
-        let reason = format!("embedder gave {} vectors for {} windows", vectors.len(), texts.len());
-        return Err(DocFault::transient(EmbedStage::NAME, reason));
+impl EmbedStage {
+    /// One batch for the chunks that are not remembered; equal chunks (title, headings and text) have equal vectors.
+    fn vectors_of(&mut self, doc: &MentionedDoc) -> Result<Vec<Vec<UnitVector>>, DocFault> {
+        let is_new = |chunk: &&Chunk| {
+            self.remembered.get(&chunk.hash).is_none_or(|v| v.len() != chunk.windows.len())
+        };
+        let new: Vec<&Chunk> = doc.chunks.iter().filter(is_new).collect();
+        let (buffer, places) = embedded_texts(doc, &new);
+        let texts: Vec<&str> =
+            places.into_iter().map(|place| buffer.get(place).unwrap_or("")).collect();
+        let vectors = self.embedder.embed(&texts);
+        if vectors.len() != texts.len() {
+            let reason = format!("embedder gave {} vectors for {} windows", vectors.len(), texts.len());
+            return Err(DocFault::transient(EmbedStage::NAME, reason));
+        }
+        if self.n_remembered + vectors.len() > MAX_REMEMBERED && !vectors.is_empty() {
+            let kept: Vec<ContentHash> = doc.chunks.iter().map(|chunk| chunk.hash).collect();
+            self.remembered.retain(|hash, _| kept.contains(hash));
+            self.n_remembered = self.remembered.values().map(Vec::len).sum();
+        }
+        self.n_remembered += vectors.len();
+        let mut vectors = vectors.into_iter();
+        for chunk in &new {
+            let own = vectors.by_ref().take(chunk.windows.len()).collect();
+            self.remembered.insert(chunk.hash, own);
+        }
+        let of = |chunk: &Chunk| self.remembered.get(&chunk.hash).cloned().unwrap_or_default();
+        Ok(doc.chunks.iter().map(of).collect())
     }
-    let mut vectors = vectors.into_iter();
-    Ok(doc
-        .chunks
-        .iter()
-        .map(|chunk| vectors.by_ref().take(chunk.windows.len()).collect())
-        .collect())
 }
 
-/// The texts of all windows, one after the other in one buffer, and their places there.
-fn embedded_texts(doc: &MentionedDoc) -> (String, Vec<Range<usize>>) {
+/// The texts of these chunks' windows, one after the other in one buffer, and their places there.
+fn embedded_texts(doc: &MentionedDoc, chunks: &[&Chunk]) -> (String, Vec<Range<usize>>) {
     let (mut buffer, mut places) = (String::with_capacity(doc.doc.text.len() * 5 / 4), Vec::new());
-    for chunk in &doc.chunks {
+    for chunk in chunks {
         let n_outer = chunk.headings.len().saturating_sub(N_HEADINGS);
         for window in &chunk.windows {
             let start = buffer.len();
@@ -86,8 +105,8 @@ mod tests {
     use expect_test::expect;
 
     use super::*;
-    use crate::pipeline::parcel::{Chunk, DocHead, DocMeta, LinkedDoc, NormalDoc};
-    use crate::terms::{ContentHash, RelPath, Span, SpanMap};
+    use crate::pipeline::parcel::{DocHead, DocMeta, LinkedDoc, NormalDoc};
+    use crate::terms::{RelPath, Span, SpanMap};
 
     /// Writes down what it is asked; each vector holds the number of its text.
     #[derive(Default)]

@@ -250,7 +250,7 @@ mod tests {
         let mut candidates = vec![
             facts(2, "Signing Service", 4, &[]),
             facts(3, "Signing Services", 4, &[]),
-            facts(4, "Signing  service", 4, &[]),
+            facts(4, "Signing Server", 4, &[]),
         ];
         let first = decide_with(&name, &candidates, NEAR);
         candidates.reverse();

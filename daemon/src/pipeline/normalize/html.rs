@@ -32,10 +32,6 @@ use super::format::{Format, FormatLimits, Parsed};
 pub(crate) struct Html;
 
 impl Format for Html {
-    fn name(&self) -> &'static str {
-        "html"
-    }
-
     fn extensions(&self) -> &'static [&'static str] {
         &["html", "htm", "xhtml"]
     }

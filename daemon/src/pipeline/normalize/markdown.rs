@@ -28,10 +28,6 @@ use raw_html::RawHtml;
 pub(crate) struct Markdown;
 
 impl Format for Markdown {
-    fn name(&self) -> &'static str {
-        "markdown"
-    }
-
     fn extensions(&self) -> &'static [&'static str] {
         &["md", "markdown"]
     }

@@ -23,10 +23,6 @@ const TAB_COLUMNS: usize = 4;
 pub(crate) struct Plain;
 
 impl Format for Plain {
-    fn name(&self) -> &'static str {
-        "plain"
-    }
-
     fn extensions(&self) -> &'static [&'static str] {
         &["txt", "text"]
     }

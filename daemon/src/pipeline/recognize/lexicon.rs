@@ -1,10 +1,10 @@
 //! Lexicon: what kind of thing a surface names, from its words alone.
 //!
-//! In: a surface. Out: an `EntityType`, `Concept` when nothing tells. Reads, in order: the whole surface among
-//! well-known technologies, the first word (`Project Lantern`), the last word (`Signing Service`).
+//! In: a surface. Out: an `EntityType`, `Concept` when nothing tells. Reads, in order: the whole surface
+//! among well-known technologies, the first word (`Project Lantern`), the last word (`Signing Service`).
 //! Invariants: the answer depends on the surface only; lookups ignore case.
-//! Not here: whether the surface is a name at all (`pattern/`, `words.rs`). A wrong type costs little: types are
-//! voted over mentions and never part of an entity's key.
+//! Not here: whether the surface is a name at all (`pattern/`, `words.rs`). A wrong type costs little:
+//! types are voted over mentions and never part of an entity's key.
 
 use rustc_hash::FxHashMap;
 use std::sync::LazyLock;
@@ -15,23 +15,37 @@ use crate::terms::{EntityType, tokens_of};
 const SUFFIXES: &[(EntityType, &str)] = &[
     (
         EntityType::Organization,
-        "team inc corp corporation ltd llc gmbh ag foundation university institute council committee desk group \
+        "team inc corp corporation ltd llc gmbh ag foundation university institute council committee \
+        desk group \
          guild department division consortium association bank ministry agency labs company",
     ),
     (
         EntityType::Service,
-        "service services gateway scheduler hub broker proxy resolver registry dispatcher orchestrator worker \
+        "service services gateway scheduler hub broker proxy resolver registry dispatcher \
+        orchestrator worker \
          daemon backend cluster ledger store queue bus cache server",
     ),
-    (EntityType::Product, "platform suite studio app application desktop edition dashboard console plugin portal"),
+    (
+        EntityType::Product,
+        "platform suite studio app application desktop edition dashboard console plugin portal",
+    ),
     (
         EntityType::Technology,
         "database db engine framework sdk runtime library compiler language toolkit linux os driver operator",
     ),
     (EntityType::Api, "api apis endpoint webhook"),
-    (EntityType::Standard, "protocol standard specification regulation directive act license licence"),
-    (EntityType::Event, "conference summit meetup forum incident outage sync workshop hackathon keynote"),
-    (EntityType::Location, "street avenue road island river mountain lake airport city county valley"),
+    (
+        EntityType::Standard,
+        "protocol standard specification regulation directive act license licence",
+    ),
+    (
+        EntityType::Event,
+        "conference summit meetup forum incident outage sync workshop hackathon keynote",
+    ),
+    (
+        EntityType::Location,
+        "street avenue road island river mountain lake airport city county valley",
+    ),
     (EntityType::Project, "project initiative program programme"),
     (EntityType::Concept, "policy pattern principle method process model window budget test"),
 ];
@@ -46,25 +60,25 @@ const PREFIXES: &[(EntityType, &str)] = &[
 
 /// Technologies that readers know by name, one word each. Enough to vote a type; never needed to find a name.
 const TECHNOLOGIES: &str = "
-rust python javascript typescript java kotlin scala ruby perl haskell erlang elixir clojure golang php lua sql
-postgresql postgres mysql mariadb sqlite redis kafka rabbitmq nats memcached mongodb cassandra elasticsearch opensearch
-clickhouse influxdb prometheus grafana jaeger zipkin opentelemetry graphite statsd datadog
-kubernetes docker podman containerd helm terraform ansible jenkins github gitlab bitbucket git subversion
-linux ubuntu debian fedora freebsd macos ios android nginx apache haproxy envoy istio consul etcd zookeeper
-http https http2 tls ssl ssh tcp udp dns dhcp ftp smtp imap ldap oauth oauth2 saml jwt grpc graphql websocket mqtt amqp
-json yaml toml xml html css csv protobuf markdown latex regex unicode
-react angular vue svelte django flask rails spring laravel nodejs webpack cargo npm yarn maven gradle cmake
-aws azure gcp heroku cloudflare vercel netlify openstack hadoop spark flink airflow
-sha md5 aes rsa hmac ecdsa ed25519 hkdf argon2 bcrypt utf ascii base64
-vscode vim neovim emacs intellij xcode eclipse obsidian notion logseq
+rust python javascript typescript java kotlin scala ruby perl haskell erlang elixir clojure golang php
+lua sql postgresql postgres mysql mariadb sqlite redis kafka rabbitmq nats memcached mongodb cassandra
+elasticsearch opensearch clickhouse influxdb prometheus grafana jaeger zipkin opentelemetry graphite
+statsd datadog kubernetes docker podman containerd helm terraform ansible jenkins github gitlab bitbucket
+git subversion linux ubuntu debian fedora freebsd macos ios android nginx apache haproxy envoy istio
+consul etcd zookeeper http https http2 tls ssl ssh tcp udp dns dhcp ftp smtp imap ldap oauth oauth2 saml
+jwt grpc graphql websocket mqtt amqp json yaml toml xml html css csv protobuf markdown latex regex
+unicode react angular vue svelte django flask rails spring laravel nodejs webpack cargo npm yarn maven
+gradle cmake aws azure gcp heroku cloudflare vercel netlify openstack hadoop spark flink airflow sha md5
+aes rsa hmac ecdsa ed25519 hkdf argon2 bcrypt utf ascii base64 vscode vim neovim emacs intellij xcode
+eclipse obsidian notion logseq
 ";
 
 /// Last humps that make a CamelCase word the name of a piece of code.
 const CODE_HUMPS: &str = "
-job task handler manager factory error exception builder client server config controller repository provider adapter
-listener observer iterator parser writer reader request response event message state context options
-params settings info data type id key value list map set queue pool lock guard node tree view model spec impl test
-mock util utils helper wrapper base mode entry record
+job task handler manager factory error exception builder client server config controller repository
+provider adapter listener observer iterator parser writer reader request response event message state
+context options params settings info data type id key value list map set queue pool lock guard node tree
+view model spec impl test mock util utils helper wrapper base mode entry record
 ";
 
 static BY_SUFFIX: LazyLock<FxHashMap<&'static str, EntityType>> = LazyLock::new(|| index(SUFFIXES));
@@ -94,8 +108,8 @@ pub(crate) fn type_of(surface: &str) -> EntityType {
         .unwrap_or(EntityType::Concept)
 }
 
-/// True when the word ends names of a known kind (`Team`, `Service`): capitalised words before it are a name even
-/// if they are ordinary.
+/// True when the word ends names of a known kind (`Team`, `Service`): capitalised words before it are a
+/// name even if they are ordinary.
 pub(crate) fn is_suffix(word: &str) -> bool {
     BY_SUFFIX.contains_key(word.to_lowercase().as_str())
 }
@@ -115,8 +129,8 @@ pub(crate) fn type_of_camel(word: &str) -> EntityType {
     }
     // `dueDate` is code; `iPhone` and `gRPC` are not.
     let begins_small = first_is_small && humps.first().is_some_and(|hump| hump.len() > 2);
-    let ends_like_code = begins_small
-        || humps.last().is_some_and(|hump| BY_HUMP.contains_key(hump.as_str()));
+    let ends_like_code =
+        begins_small || humps.last().is_some_and(|hump| BY_HUMP.contains_key(hump.as_str()));
     match humps.last().and_then(|hump| BY_SUFFIX.get(hump.as_str())) {
         _ if ends_like_code || humps.len() > 2 => EntityType::Identifier,
         Some(entity_type) => *entity_type,

@@ -1,11 +1,11 @@
 //! Mine: the terms of one document that may enter the gazetteer, and which of all documents' terms do.
 //!
-//! In (`terms_of`): a document. Out: one `MinedTerm` a norm, ordered by norm. Whole titles, headings, bold and code
-//! spans of few words; the inner n-grams of titles and headings; capitalised runs of running text.
+//! In (`terms_of`): a document. Out: one `MinedTerm` a norm, ordered by norm. Whole titles, headings, bold
+//! and code spans of few words; the inner n-grams of titles and headings; capitalised runs of running text.
 //! In (`select`): counts over all documents. Out: the terms that enter, best first, under a total order.
-//! Invariants: reads the text only, never links or mentions, so mining does not feed on itself; ordinary single
-//! words, numbers, versions, paths, URLs and commands with flags are no terms; both functions are pure and ignore
-//! the order of their input.
+//! Invariants: reads the text only, never links or mentions, so mining does not feed on itself; ordinary
+//! single words, numbers, versions, paths, URLs and commands with flags are no terms; both functions are
+//! pure and ignore the order of their input.
 //! Not here: keeping the counts (the writer).
 
 mod collect;
@@ -30,7 +30,11 @@ const PLAIN_WEIGHT: u8 = 1;
 const MAX_HEADING_WORDS: usize = 12;
 
 /// The candidate terms of one document, of at most `max_words` words each.
-pub(super) fn terms_of(doc: &NormalDoc, sentences: &[Span<Norm>], max_words: usize) -> Vec<MinedTerm> {
+pub(super) fn terms_of(
+    doc: &NormalDoc,
+    sentences: &[Span<Norm>],
+    max_words: usize,
+) -> Vec<MinedTerm> {
     let words = Words::of(doc, sentences);
     let title = words_in(&doc.title);
     let mut terms = Terms::new(max_words);
@@ -55,8 +59,8 @@ pub(super) fn terms_of(doc: &NormalDoc, sentences: &[Span<Norm>], max_words: usi
     terms.finish()
 }
 
-/// The n-grams of a heading that hold a word of their own and do not start or end with a function word. Small letters
-/// inside a heading are running text; so is a capital that only the heading's start gives.
+/// The n-grams of a heading that hold a word of their own and do not start or end with a function word.
+/// Small letters inside a heading are running text; so is a capital that only the heading's start gives.
 fn n_grams<'a>(view: View<'a>, max_words: usize, terms: &mut Terms<'a>) {
     if view.words.len() > MAX_HEADING_WORDS {
         return capitalised(view, max_words, terms);
@@ -71,8 +75,15 @@ fn n_grams<'a>(view: View<'a>, max_words: usize, terms: &mut Terms<'a>) {
             if !is_joined || matches!(view.word(to), "and" | "or") {
                 break;
             }
-            is_own |= !words::is_ordinary(view.word(to)) && view.shape(to).has(Shape::UPPER.or(Shape::LOWER));
-            if is_own && !words::is_function_word(view.word(to)) && !view.is_glued(from, to) {
+            is_own |= !words::is_ordinary(view.word(to))
+                && view.shape(to).has(Shape::UPPER.or(Shape::LOWER));
+            let is_known_kind = to > from
+                && lexicon::is_suffix(view.word(to))
+                && view.shape(to).has(Shape::CAPITAL);
+            if (is_own || is_known_kind)
+                && !words::is_function_word(view.word(to))
+                && !view.is_glued(from, to)
+            {
                 let is_whole = to + 1 - from == view.words.len();
                 let has_capital = (from.max(1)..=to).any(|i| view.shape(i).has(Shape::UPPER));
                 let weight = if is_whole || has_capital { HEADING_WEIGHT } else { PLAIN_WEIGHT };
@@ -82,7 +93,8 @@ fn n_grams<'a>(view: View<'a>, max_words: usize, terms: &mut Terms<'a>) {
     }
 }
 
-/// Capitalised runs of running text. One that begins a sentence is only noted: it counts if it stands elsewhere too.
+/// Capitalised runs of running text. One that begins a sentence is only noted: it counts if it stands
+/// elsewhere too.
 fn capitalised<'a>(view: View<'a>, max_words: usize, terms: &mut Terms<'a>) {
     let mut i = 0;
     while i < view.words.len() {
@@ -139,7 +151,8 @@ mod tests {
     fn marks_give_whole_phrases_and_code_gives_tokens() {
         check(
             "Notes",
-            "The **signing key** and **Note:** with `KeyRotationJob`, `rotate_keys()`, `cargo build --release`, \
+            "The **signing key** and **Note:** with `KeyRotationJob`, `rotate_keys()`, `cargo build \
+            --release`, \
              `true`, `/etc/kafka`, `v1.2.3`, `--flag` and **this is far too long for a term**.",
             expect![[r#"
                 2 KeyRotationJob (keyrotationjob)

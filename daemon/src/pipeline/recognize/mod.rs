@@ -1,12 +1,13 @@
 //! Recognize: finds the places of a document that name something.
 //!
-//! In: a `ChunkedDoc`. Out: a `MentionedDoc`: sentences, the names the document states for itself, mentions in order
-//! of place, and its candidate gazetteer terms.
+//! In: a `ChunkedDoc`. Out: a `MentionedDoc`: sentences, the names the document states for itself, mentions
+//! in order of place, and its candidate gazetteer terms.
 //! Invariants: of the document and the gazetteer alone; mentions are sorted, never overlap, name at most
-//! `MAX_SURFACE_BYTES` bytes and number at most `MAX_MENTIONS`; where two recognizers disagree the most trusted wins,
-//! then the longest, then the earliest. Time is linear in the text but for sorting the mentions.
-//! Not here: which entity a mention denotes (`link`), pronouns (coreference), and statistical names, which join as
-//! one more [`Recognizer`].
+//! `MAX_SURFACE_BYTES` bytes and number at most `MAX_MENTIONS`; where two recognizers disagree the most
+//! trusted wins, then the longest, then the earliest. Time is linear in the text but for sorting the
+//! mentions.
+//! Not here: which entity a mention denotes (`link`), pronouns (coreference), and statistical names, which
+//! join as one more [`Recognizer`].
 
 pub mod gazetteer;
 pub mod mine;
@@ -16,9 +17,9 @@ pub mod stated;
 pub(crate) mod lexicon;
 mod overlap;
 mod place;
+mod runs;
 #[cfg(test)]
 pub(crate) mod testing;
-mod runs;
 mod token;
 pub(crate) mod words;
 
@@ -41,8 +42,8 @@ pub trait Recognizer: Send + Sync {
     /// How far it is trusted where recognizers disagree.
     fn kind(&self) -> RecognizerKind;
 
-    /// Adds the mentions it finds, in any order; [`Mention::place`] is filled later. A step's surface may overlap
-    /// other mentions: it is cut to the first words that nobody else claims.
+    /// Adds the mentions it finds, in any order; [`Mention::place`] is filled later. A step's surface may
+    /// overlap other mentions: it is cut to the first words that nobody else claims.
     fn recognize(&self, doc: &NormalDoc, sentences: &[Span<Norm>], out: &mut Vec<Mention>);
 }
 
@@ -73,9 +74,12 @@ impl Stage for RecognizeStage {
         let gazetteer = self.gazetteer.load_full();
         let sentences = sentences_of(&doc);
         let mut found = Vec::new();
-        gazetteer.recognize(&doc, &sentences, &mut found);
-        for recognizer in &self.others {
-            recognizer.recognize(&doc, &sentences, &mut found);
+        // Before anything was mined, a document is read for its terms only; it comes by again for its mentions.
+        if gazetteer.version() != Gazetteer::UNMINED {
+            gazetteer.recognize(&doc, &sentences, &mut found);
+            for recognizer in &self.others {
+                recognizer.recognize(&doc, &sentences, &mut found);
+            }
         }
         let mut mentions = overlap::resolve(&doc.text, found);
         place::fill(&doc, &mut mentions);

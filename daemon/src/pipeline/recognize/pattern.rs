@@ -1,11 +1,14 @@
-//! Pattern: names that show by their form: dates, versions, standards, identifiers, acronyms, capitalised names,
-//! steps and defined terms.
+//! Pattern: names that show by their form: dates, versions, standards, identifiers, acronyms, capitalised
+//! names, steps and defined terms.
 //!
 //! In: a document and its sentences. Out: mentions, in any order.
-//! Invariants: one pass over the words; each pattern looks a bounded way ahead, so time is linear; nothing inside
-//! fenced code; a form that proves little (`SLO`, `Redwood`) counts only with more proof from the same document.
-//! Rejected: one regex a pattern. Fifteen automata over every text cost more than the words and their shapes once.
-//! Not here: known names (`gazetteer.rs`) and links (`stated.rs`); what kind a name is by its words (`lexicon.rs`).
+//! Invariants: one pass over the words; each pattern looks a bounded way ahead, so time is linear; nothing
+//! inside fenced code; a form that proves little (`SLO`, `Redwood`) counts only with more proof from the
+//! same document.
+//! Rejected: one regex a pattern. Fifteen automata over every text cost more than the words and their
+//! shapes once.
+//! Not here: known names (`gazetteer.rs`) and links (`stated.rs`); what kind a name is by its words
+//! (`lexicon.rs`).
 
 mod acronym;
 mod code;
@@ -88,7 +91,7 @@ fn read_block(view: View<'_>, finds: &mut Finds<'_>) {
             continue;
         }
         let hit = by_form(view, i).or_else(|| {
-            if finds.is_heading { None } else { names.read(view, i, finds) }
+            if finds.is_heading { name::read_heading(view, i) } else { names.read(view, i, finds) }
         });
         let hit = hit.or_else(|| acronym::read(view, i, finds));
         match hit {
@@ -112,12 +115,8 @@ fn by_form(view: View<'_>, i: usize) -> Option<Hit> {
             return hit;
         }
     }
-    if shape.has(Shape::DIGIT) {
-        if let Some(hit) = version::read(view, i) {
-            return Some(hit);
-        }
-    }
-    name::read_handle(view, i).or_else(|| identifier::read(view, i))
+    let version = if shape.has(Shape::DIGIT) { version::read(view, i) } else { None };
+    version.or_else(|| name::read_handle(view, i)).or_else(|| identifier::read(view, i))
 }
 
 #[cfg(test)]

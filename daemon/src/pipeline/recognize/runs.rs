@@ -1,8 +1,8 @@
 //! Runs: neighboring capitalised words, the raw material of proper names.
 //!
 //! In: the words of a block. Out: its runs, function words at either end left off.
-//! Invariants: a run's words are parted by one space or line break; none is in code; none but the first may begin a
-//! sentence; linear in the words.
+//! Invariants: a run's words are parted by one space, line break or ` & `; none is in code; none but the
+//! first may begin a sentence; linear in the words.
 //! Not here: whether a run is a name (`pattern/name.rs`), or a term (`mine.rs`).
 
 use super::token::{Shape, View};
@@ -23,6 +23,14 @@ impl Run {
     }
 }
 
+/// Months and weekdays: they date the name after them (`January Rotation Day`).
+const CALENDAR: &str = " January February March April May June July August September October \
+     November December Monday Tuesday Wednesday Thursday Friday Saturday Sunday ";
+
+fn is_calendar(word: &str) -> bool {
+    CALENDAR.split(' ').any(|listed| !listed.is_empty() && listed == word)
+}
+
 /// The run that begins at word `i`, and where to go on; no run when nothing but function words is left of it.
 pub(super) fn run_at(view: View<'_>, i: usize) -> (Option<Run>, usize) {
     let is_part = |at: usize| {
@@ -33,7 +41,7 @@ pub(super) fn run_at(view: View<'_>, i: usize) -> (Option<Run>, usize) {
         return (None, i + 1);
     }
     let mut to = i;
-    while matches!(view.gap(to), Some(" " | "\n"))
+    while matches!(view.gap(to), Some(" " | "\n" | " & "))
         && is_part(to + 1)
         && !view.shape(to + 1).has(Shape::FIRST)
     {
@@ -41,7 +49,7 @@ pub(super) fn run_at(view: View<'_>, i: usize) -> (Option<Run>, usize) {
     }
     let next = to + 1;
     let mut from = i;
-    while from <= to && words::is_function_word(view.word(from)) {
+    while from <= to && (words::is_function_word(view.word(from)) || is_calendar(view.word(from))) {
         from += 1;
     }
     while to > from && words::is_function_word(view.word(to)) {

@@ -1,8 +1,9 @@
 //! Stated: the names an author wrote down as names: a document's own, and the targets of links.
 //!
-//! In: a document. Out: `StatedName`s of the document's entity, and one mention for each link to a document, named
-//! by the target rather than by the visible text.
-//! Invariants: stated names have distinct norms; a heading made of ordinary words only (`Overview`) states no name.
+//! In: a document. Out: `StatedName`s of the document's entity, and one mention for each link to a
+//! document, named by the target rather than by the visible text.
+//! Invariants: stated names have distinct norms; a heading made of ordinary words only (`Overview`) states
+//! no name.
 //! Not here: relations between documents (`relate/links.rs`).
 
 use config::limits::MAX_SURFACE_BYTES;

@@ -36,7 +36,8 @@ fn print(doc: &MentionedDoc) -> String {
 fn the_most_trusted_wins_and_places_are_known() {
     let shared = Arc::new(ArcSwap::from_pointee(gazetteer(7, &["Signing Service", "Kafka"])));
     let mut stage = RecognizeStage::new(&config::settings::Recognize::default(), shared.clone());
-    let lines = "# Signing Service\nThe **signing-service** of [[Edge|the Kafka page]] runs `KeyRotationJob` on Kafka \
+    let lines = "# Signing Service\nThe **signing-service** of [[Edge|the Kafka page]] runs \
+    `KeyRotationJob` on Kafka \
                  v2.3.1.\n~ kafka Kafka";
     let doc = run(&mut stage, lines);
     assert_eq!(doc.gazetteer_version, 7);

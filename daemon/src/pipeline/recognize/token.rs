@@ -1,9 +1,10 @@
 //! Token: the words of a document with their shapes, made once and read by every pattern.
 //!
-//! In: the blocks of a document, its sentences and its code spans. Out: words in order of place, each with what a
-//! pattern asks first (case, digits, underscores, humps; first of its sentence; in code), and one range a block.
-//! Invariants: a word is a run of letters, digits and underscores on UTF-8 boundaries; words never cross blocks;
-//! fenced code has no words. One pass, no allocation per word.
+//! In: the blocks of a document, its sentences and its code spans. Out: words in order of place, each with
+//! what a pattern asks first (case, digits, underscores, humps; first of its sentence; in code), and one
+//! range a block.
+//! Invariants: a word is a run of letters, digits and underscores on UTF-8 boundaries; words never cross
+//! blocks; fenced code has no words. One pass, no allocation per word.
 //! Not here: what the words name (`pattern/`).
 
 use std::ops::Range;
@@ -54,14 +55,12 @@ impl Shape {
 
     /// True for capitals only, no digits or underscores.
     pub(super) fn is_caps(self) -> bool {
-        self.has(Shape::UPPER)
-            && !self.has(Shape::LOWER.or(Shape::DIGIT).or(Shape::UNDERSCORE))
+        self.has(Shape::UPPER) && !self.has(Shape::LOWER.or(Shape::DIGIT).or(Shape::UNDERSCORE))
     }
 
     /// True for digits only.
     pub(super) fn is_number(self) -> bool {
-        self.has(Shape::DIGIT)
-            && !self.has(Shape::LOWER.or(Shape::UPPER).or(Shape::UNDERSCORE))
+        self.has(Shape::DIGIT) && !self.has(Shape::LOWER.or(Shape::UPPER).or(Shape::UNDERSCORE))
     }
 
     fn add(&mut self, other: Shape) {
@@ -222,7 +221,8 @@ impl<'a> View<'a> {
         }
     }
 
-    /// True when words `from..=to` are a piece of something longer: a path, a URL, a host, a hyphenated token.
+    /// True when words `from..=to` are a piece of something longer: a path, a URL, a host, a hyphenated
+    /// token.
     pub(super) fn is_glued(&self, from: usize, to: usize) -> bool {
         let before = self.byte_before(from);
         if matches!(before, b'/' | b'\\' | b'-' | b'.' | b'@' | b'~' | b'$' | b'%' | b'=' | b'<') {

@@ -1,8 +1,8 @@
 //! Cues: the words that state a relation, from `config/predicates.tsv`.
 //!
 //! In: the table, embedded. Out: the cues by kind, and an automaton over those that stand between names.
-//! Invariants: every row of the table is a cue (a test holds it); a cue of one kind stands once; cues are lowercase
-//! words parted by single spaces.
+//! Invariants: every row of the table is a cue (a test holds it); a cue of one kind stands once; cues are
+//! lowercase words parted by single spaces.
 //! Not here: how cues are applied (`gap.rs`, `section.rs`, `fields.rs`, `define.rs`, `title.rs`).
 
 use std::sync::LazyLock;
@@ -66,16 +66,18 @@ pub(super) struct Cues {
 pub(super) static CUES: LazyLock<Cues> = LazyLock::new(|| Cues::read(TABLE));
 
 /// Verbs without an ending.
-const BASE_VERBS: &str = " use integrate run depend rely require need belong consist contain include own maintain live \
-                           cite refer define specify precede ";
+const BASE_VERBS: &str = " use integrate run depend rely require need belong consist contain \
+     include own maintain live cite refer define specify precede ";
 
 impl Cues {
     fn read(table: &'static str) -> Self {
         let all: Vec<Cue> = table.lines().filter_map(read_row).collect();
         let by_words = all.iter().enumerate().map(|(i, cue)| ((cue.kind, cue.words), i)).collect();
         let is_between = |cue: &Cue| cue.kind == CueKind::Sentence;
-        let found: Vec<usize> = (0..all.len()).filter(|i| all.get(*i).is_some_and(is_between)).collect();
-        let patterns = all.iter().filter(|cue| is_between(cue)).map(|cue| format!(" {} ", cue.words));
+        let found: Vec<usize> =
+            (0..all.len()).filter(|i| all.get(*i).is_some_and(is_between)).collect();
+        let patterns =
+            all.iter().filter(|cue| is_between(cue)).map(|cue| format!(" {} ", cue.words));
         let finder = AhoCorasickBuilder::new()
             .match_kind(MatchKind::LeftmostLongest)
             .build(patterns)
@@ -145,8 +147,17 @@ mod tests {
     #[test]
     fn every_row_of_the_table_is_a_cue_of_the_vocabulary() {
         const VOCABULARY: [&str; 11] = [
-            "defines", "refers_to", "part_of", "uses", "depends_on", "precedes", "owned_by", "located_in", "cites",
-            "same_as", "related_to",
+            "defines",
+            "refers_to",
+            "part_of",
+            "uses",
+            "depends_on",
+            "precedes",
+            "owned_by",
+            "located_in",
+            "cites",
+            "same_as",
+            "related_to",
         ];
         let rows = TABLE.lines().filter(|line| !line.starts_with('#')).count() - 1;
         assert_eq!(CUES.all.len(), rows);

@@ -1,16 +1,16 @@
 //! Define: a document defines what its sentences, glossaries and tables say the meaning of.
 //!
 //! In: sentences and the outline. Out: `defines`, subject the document, object the defined name.
-//! Invariants: a sentence defines the name it begins with (article aside), once; `is the only`, `is the same` and
-//! questions define nothing; people, dates, versions and steps are not defined. Linear.
+//! Invariants: a sentence defines the name it begins with (article aside), once; `is the only`, `is the
+//! same` and questions define nothing; people, dates, versions and steps are not defined. Linear.
 //! Not here: which words of a glossary are names (`recognize/pattern/definition.rs`).
 
 use super::cues::{CUES, Cue, CueKind};
 use super::page::Page;
 use super::{Statement, Statements};
 use crate::pipeline::parcel::{BlockKind, Party};
-use crate::pipeline::recognize::words;
 use crate::pipeline::recognize::pattern::{is_definition_table, is_glossary_heading};
+use crate::pipeline::recognize::words;
 use crate::terms::{EntityType, Norm, Span};
 
 /// A page that says what its own name means.
@@ -20,9 +20,34 @@ const GLOSSARY_CONFIDENCE: f32 = 0.9;
 /// Fewest words of a definition after its sign.
 const MIN_WORDS: usize = 3;
 /// After `is the` or `is a`, these lead to a remark, not to a meaning.
-const REMARKS: [&str; 22] = [
-    "only", "same", "best", "first", "last", "most", "case", "reason", "one", "default", "right", "way", "next", "good",
-    "bad", "better", "great", "lot", "bit", "must", "little", "few",
+const REMARKS: [&str; 27] = [
+    "only",
+    "same",
+    "best",
+    "first",
+    "last",
+    "most",
+    "case",
+    "reason",
+    "one",
+    "default",
+    "right",
+    "way",
+    "next",
+    "good",
+    "bad",
+    "better",
+    "great",
+    "lot",
+    "bit",
+    "must",
+    "little",
+    "few",
+    "member",
+    "part",
+    "component",
+    "subsystem",
+    "module",
 ];
 
 /// Adds what is defined.
@@ -37,11 +62,15 @@ fn sentences(page: &Page<'_>, out: &mut Statements) {
         while page.mention(next).is_some_and(|m| m.span.start() < sentence.start()) {
             next += 1;
         }
-        let Some(mention) = page.mention(next).filter(|m| sentence.contains(m.span)) else { continue };
+        let Some(mention) = page.mention(next).filter(|m| sentence.contains(m.span)) else {
+            continue;
+        };
         let before = page.text.get(sentence.start()..mention.span.start()).unwrap_or("");
         let begins = matches!(before.trim(), "" | "A" | "An" | "The" | "a" | "an" | "the");
         let after = page.text.get(mention.span.end()..sentence.end()).unwrap_or("");
-        let Some(cue) = cue_after(after).filter(|_| begins && is_definable(page, next)) else { continue };
+        let Some(cue) = cue_after(after).filter(|_| begins && is_definable(page, next)) else {
+            continue;
+        };
         let confidence = if page.is_own(next) { OWN_CONFIDENCE } else { cue.weight };
         define(out, *sentence, next, (cue.pattern, confidence));
     }
@@ -53,9 +82,9 @@ fn cue_after(after: &str) -> Option<&'static Cue> {
     if after.trim_end().ends_with('?') {
         return None;
     }
-    let cue = CUES.of_kind(CueKind::Definition).find(|cue| {
-        after.strip_prefix(cue.words).is_some_and(|rest| rest.starts_with(' '))
-    })?;
+    let cue = CUES
+        .of_kind(CueKind::Definition)
+        .find(|cue| after.strip_prefix(cue.words).is_some_and(|rest| rest.starts_with(' ')))?;
     let mut rest = after.get(cue.words.len()..)?.split_whitespace();
     let first = rest.next()?.trim_matches(|c: char| !c.is_alphanumeric());
     let is_remark = cue.words.starts_with("is ") && REMARKS.contains(&first);
@@ -68,14 +97,16 @@ fn outline(page: &Page<'_>, out: &mut Statements) {
     for (block_idx, block) in page.blocks().iter().enumerate() {
         let text = block.span.of(page.text);
         let heading = block.section.and_then(|idx| page.blocks().get(idx as usize));
-        let is_under = is_glossary || heading.is_some_and(|h| is_glossary_heading(h.span.of(page.text)));
+        let is_under =
+            is_glossary || heading.is_some_and(|h| is_glossary_heading(h.span.of(page.text)));
         let found = match block.kind {
             BlockKind::TableRow { table: idx, is_header: true } => {
                 table = is_definition_table(text).then_some(idx);
                 None
             }
             BlockKind::TableRow { table: idx, .. } if table == Some(idx) => {
-                leading(page, block_idx, &[" | "]).map(|m| (m, "table:definition", GLOSSARY_CONFIDENCE))
+                leading(page, block_idx, &[" | "])
+                    .map(|m| (m, "table:definition", GLOSSARY_CONFIDENCE))
             }
             BlockKind::ListItem { .. } | BlockKind::Paragraph => {
                 let term = leading(page, block_idx, &[":", " - ", " – ", " — "]);
@@ -112,7 +143,9 @@ fn leading(page: &Page<'_>, block_idx: usize, signs: &[&str]) -> Option<u32> {
 fn whole(page: &Page<'_>, block_idx: usize) -> Option<u32> {
     let block = page.blocks().get(block_idx)?;
     let mut mentions = page.mentions_of(block_idx);
-    mentions.find(|idx| page.mention(*idx).is_some_and(|m| m.span == block.span) && is_definable(page, *idx))
+    mentions.find(|idx| {
+        page.mention(*idx).is_some_and(|m| m.span == block.span) && is_definable(page, *idx)
+    })
 }
 
 fn is_definable(page: &Page<'_>, idx: u32) -> bool {

@@ -1,8 +1,9 @@
 //! Fields: `Owner: Trust Team`, `- **Depends on**: Kafka, Redis`, and tables with such columns or rows.
 //!
-//! In: the outline. Out: statements about whom the section is about (lines), or about the row's first name (columns).
-//! Invariants: a key is at most three words before a colon, at the start of a line; values count as far as they are
-//! one row of names; linear in the text.
+//! In: the outline. Out: statements about whom the section is about (lines), or about the row's first name
+//! (columns).
+//! Invariants: a key is at most three words before a colon, at the start of a line; values count as far as
+//! they are one row of names; linear in the text.
 //! Not here: headings over lists (`section.rs`).
 
 use super::cues::{CUES, Cue, CueKind};
@@ -34,14 +35,18 @@ pub(super) fn relate(page: &Page<'_>, out: &mut Statements) {
             BlockKind::TableRow { table, is_header: true } => {
                 let cells = block.span.of(page.text).split(CELL_BORDER);
                 // What a column of components or parts belongs to is seldom the row's first name.
-                let cue = |cell| cue_of(cell).filter(|cue| cue.predicate != "part_of" || !cue.is_backward);
+                let cue = |cell| {
+                    cue_of(cell).filter(|cue| cue.predicate != "part_of" || !cue.is_backward)
+                };
                 columns = Some(Columns { table, cues: cells.map(cue).collect() });
             }
             BlockKind::TableRow { table, .. } => {
                 let header = columns.as_ref().filter(|columns| columns.table == table);
                 fields.row(block_idx, header);
             }
-            BlockKind::Paragraph | BlockKind::ListItem { .. } | BlockKind::Quote => fields.lines(block_idx),
+            BlockKind::Paragraph | BlockKind::ListItem { .. } | BlockKind::Quote => {
+                fields.lines(block_idx)
+            }
             BlockKind::Heading(_) | BlockKind::Code { .. } => {}
         }
     }
@@ -60,12 +65,12 @@ impl Fields<'_, '_> {
         for line in block.span.of(self.page.text).split('\n') {
             let end = start + line.len();
             let head = line.get(..line.floor_char_boundary(MAX_KEY_BYTES)).unwrap_or("");
-            if let Some(colon) = head.find(':') {
-                if let Some(cue) = head.get(..colon).and_then(cue_of) {
-                    let value = Span::new(start + colon + 1, end);
-                    let about = self.page.about(block_idx);
-                    self.values(block_idx, about, cue, (value, Span::new(start, end)));
-                }
+            if let Some((key, cue)) =
+                head.split_once(':').and_then(|(key, _)| Some((key, cue_of(key)?)))
+            {
+                let value = Span::new(start + key.len() + 1, end);
+                let about = self.page.about(block_idx);
+                self.values(block_idx, about, cue, (value, Span::new(start, end)));
             }
             start = end + 1;
         }
@@ -76,10 +81,10 @@ impl Fields<'_, '_> {
         let cells = cells_of(self.page.text, block.span);
         let Some(first) = cells.first() else { return };
         // A row of two cells may be a key and its value.
-        if let (2, Some(cue)) = (cells.len(), cue_of(first.of(self.page.text))) {
-            if let Some(value) = cells.get(1) {
-                return self.values(block_idx, self.page.about(block_idx), cue, (*value, block.span));
-            }
+        if let ([key, value], about) = (cells.as_slice(), self.page.about(block_idx))
+            && let Some(cue) = cue_of(key.of(self.page.text))
+        {
+            return self.values(block_idx, about, cue, (*value, block.span));
         }
         let Some(header) = header else { return };
         let mentions = self.page.mentions_of(block_idx);
@@ -92,13 +97,23 @@ impl Fields<'_, '_> {
     }
 
     /// Relates the row of names that a value begins with.
-    fn values(&mut self, block_idx: usize, subject: Party, cue: &'static Cue, place: (Span<Norm>, Span<Norm>)) {
+    fn values(
+        &mut self,
+        block_idx: usize,
+        subject: Party,
+        cue: &'static Cue,
+        place: (Span<Norm>, Span<Norm>),
+    ) {
         let (value, span) = place;
         let mentions = self.page.mentions_of(block_idx);
-        let Some(first) = self.page.first_thing(value, mentions.clone(), MAX_WORDS_BEFORE) else { return };
+        let Some(first) = self.page.first_thing(value, mentions.clone(), MAX_WORDS_BEFORE) else {
+            return;
+        };
         let mut end = None;
         for idx in first..mentions.end {
-            let Some(mention) = self.page.mention(idx).filter(|m| value.contains(m.span)) else { break };
+            let Some(mention) = self.page.mention(idx).filter(|m| value.contains(m.span)) else {
+                break;
+            };
             if !self.page.is_thing(idx) {
                 continue;
             }
@@ -112,7 +127,8 @@ impl Fields<'_, '_> {
                 std::mem::swap(&mut from, &mut to);
             }
             let (predicate, pattern, confidence) = (cue.predicate, cue.pattern, cue.weight);
-            self.out.add(span, Statement { subject: from, predicate, object: to, pattern, confidence });
+            self.out
+                .add(span, Statement { subject: from, predicate, object: to, pattern, confidence });
         }
     }
 }

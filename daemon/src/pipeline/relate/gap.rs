@@ -1,9 +1,14 @@
 //! Gap: what the words between two neighboring names say.
 //!
 //! In: the text between two names. Out: a cue with its lead and distance, a mere `and`, or nothing.
-//! Invariants: a negation says nothing; at most eight words besides the cue; no word after which another phrase
-//! begins (`to`, `for`, `which`) between a cue and either name, but for the lead. Linear, one buffer reused.
+//! Invariants: a negation says nothing; at most eight words besides the cue; no word after which another
+//! phrase begins (`to`, `for`, `which`) between a cue and either name, but for the lead. Linear, one buffer
+//! reused.
 //! Not here: which names are subject and object (`sentence.rs`).
+
+use std::sync::LazyLock;
+
+use rustc_hash::FxHashMap;
 
 use super::cues::{CUES, Cue};
 
@@ -53,23 +58,53 @@ const MAX_GAP_BYTES: usize = 120;
 const MAX_BEFORE: usize = 3;
 const MAX_AFTER: usize = 5;
 
-const NEGATIONS: &str = " not never no cannot without nor neither hardly instead rather unlike ";
-const ADVERBS: &str = " also now currently mainly mostly directly often usually typically primarily internally heavily \
-                        partly always only still already simply just both either generally normally solely chiefly \
-                        strongly closely loosely entirely fully today itself ";
-const ARTICLES: &str = " the a an its their our your this these those ";
+const NEGATIONS: &str = "not never no cannot without nor neither hardly instead rather unlike";
+const ADVERBS: &str = "also now currently mainly mostly directly often usually typically \
+     primarily internally heavily partly always only still already simply just both either generally \
+     normally solely chiefly strongly closely loosely entirely fully today itself";
+const ARTICLES: &str = "the a an its their our your this these those";
 /// After these, what follows belongs to another phrase or clause.
-const BREAKERS: &str = " to from with for by when if because while and or but as of in on at into via through than that \
-                         which who whose where whether until unless since so then about between under over like using being ; , ";
-const MODALS: &str = " may might could would should can ";
+const BREAKERS: &str = "to from with for by when if because while and or but as of in on at \
+     into via through than that which who whose where whether until unless since so then about \
+     between under over like using being ; ,";
+const MODALS: &str = "may might could would should can will";
 
-fn is_in(list: &str, word: &str) -> bool {
-    // Lists are padded with spaces, so the word is found only as a whole.
-    list.match_indices(word).any(|(at, _)| {
-        let bytes = list.as_bytes();
-        at.checked_sub(1).and_then(|i| bytes.get(i)) == Some(&b' ')
-            && bytes.get(at + word.len()) == Some(&b' ')
-    })
+/// The lists a word stands in, one bit each.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Class(u8);
+
+impl Class {
+    const NEGATION: Class = Class(1);
+    const ADVERB: Class = Class(2);
+    const ARTICLE: Class = Class(4);
+    const BREAKER: Class = Class(8);
+    const MODAL: Class = Class(16);
+
+    fn has(self, other: Class) -> bool {
+        self.0 & other.0 != 0
+    }
+}
+
+/// One look-up a word, whatever the lists: a gap is read for every pair of neighboring names.
+static CLASSES: LazyLock<FxHashMap<&'static str, Class>> = LazyLock::new(|| {
+    let mut classes: FxHashMap<&'static str, Class> = FxHashMap::default();
+    let lists = [
+        (NEGATIONS, Class::NEGATION),
+        (ADVERBS, Class::ADVERB),
+        (ARTICLES, Class::ARTICLE),
+        (BREAKERS, Class::BREAKER),
+        (MODALS, Class::MODAL),
+    ];
+    for (list, class) in lists {
+        for word in list.split_whitespace() {
+            classes.entry(word).or_default().0 |= class.0;
+        }
+    }
+    classes
+});
+
+fn class_of(word: &str) -> Class {
+    CLASSES.get(word).copied().unwrap_or_default()
 }
 
 /// Reads gaps, one after another.
@@ -106,10 +141,11 @@ impl GapReader {
             let len = if c.is_alphanumeric() { word_len(rest) } else { c.len_utf8() };
             let (token, after) = rest.split_at(len);
             match c {
-                _ if c.is_alphanumeric() => self.word(&token.to_lowercase()),
+                _ if c.is_alphanumeric() => self.word(token),
                 '&' => self.words.push_str("and "),
                 ',' => self.words.push_str(", "),
-                _ if c.is_whitespace() || matches!(c, '"' | '“' | '”' | '‘' | '’' | '`' | '*' | '\'') => {}
+                _ if c.is_whitespace()
+                    || matches!(c, '"' | '“' | '”' | '‘' | '’' | '`' | '*' | '\'') => {}
                 _ => self.words.push_str("; "),
             }
             rest = after;
@@ -117,20 +153,20 @@ impl GapReader {
     }
 
     fn word(&mut self, word: &str) {
-        if is_in(NEGATIONS, word) || word.ends_with("n't") || word.ends_with("n’t") {
-            self.is_negated = true;
+        // `also known as` is a cue of its own; before any other word `also` says nothing.
+        let after_also = self.words.ends_with(" also ");
+        let start = self.words.len();
+        self.words.extend(word.chars().flat_map(char::to_lowercase));
+        let lower = self.words.get(start..).unwrap_or("");
+        let class = class_of(lower);
+        self.is_negated |=
+            class.has(Class::NEGATION) || lower.ends_with("n't") || lower.ends_with("n’t");
+        if class.has(Class::ADVERB) && lower != "also" {
+            return self.words.truncate(start);
         }
-        if is_in(ADVERBS, word) {
-            // `also known as` is a cue of its own.
-            if word == "also" {
-                self.words.push_str("also ");
-            }
-            return;
+        if after_also && !matches!(lower, "known" | "called") {
+            self.words.replace_range(start - "also ".len()..start, "");
         }
-        if self.words.ends_with(" also ") && !matches!(word, "known" | "called") {
-            self.words.truncate(self.words.len() - "also ".len());
-        }
-        self.words.push_str(word);
         self.words.push(' ');
     }
 
@@ -143,7 +179,7 @@ impl GapReader {
         for word in self.words.split_ascii_whitespace() {
             has_comma |= word == ",";
             has_and |= matches!(word, "and" | "or" | "plus");
-            if !matches!(word, "," | "and" | "or" | "plus") && !is_in(ARTICLES, word) {
+            if !matches!(word, "," | "and" | "or" | "plus") && !class_of(word).has(Class::ARTICLE) {
                 return None;
             }
         }
@@ -156,27 +192,36 @@ impl GapReader {
         let before = self.words.get(..place.start)?;
         let (lead, before) = lead_of(before);
         let mut n_words = 0;
-        for word in after.filter(|word| !is_in(ARTICLES, word)) {
+        for class in after.map(class_of).filter(|class| !class.has(Class::ARTICLE)) {
             n_words += 1;
-            if n_words > MAX_AFTER || is_in(BREAKERS, word) {
+            if n_words > MAX_AFTER || class.has(Class::BREAKER) {
                 return None;
             }
         }
         let mut n_before = 0;
         let (mut factor, mut has_modal) = (1.0, false);
-        for word in before.split_ascii_whitespace().filter(|word| !is_in(ARTICLES, word)) {
-            if is_in(MODALS, word) || word == "will" {
+        for word in before.split_ascii_whitespace() {
+            let class = class_of(word);
+            if class.has(Class::MODAL) {
                 (factor, has_modal) = (if word == "will" { 0.8 } else { 0.6 }, true);
                 continue;
             }
-            n_before += 1;
-            if n_before > MAX_BEFORE || is_in(BREAKERS, word) {
+            n_before += usize::from(!class.has(Class::ARTICLE));
+            if n_before > MAX_BEFORE || class.has(Class::BREAKER) {
                 return None;
             }
         }
-        // A weak cue such as `before` counts only where the two names touch it.
-        let is_loose = n_before + n_words > 0 && cue.weight <= 0.5;
-        (!is_loose).then_some(Said { cue, lead, n_words: n_words + 2 * n_before, factor, has_modal })
+        // A weak cue such as `before` counts only where the two names touch it,
+        // and so do two names of one thing.
+        let is_loose = (n_before + n_words > 0 && cue.weight <= 0.5)
+            || (n_words > 0 && cue.predicate == "same_as");
+        (!is_loose).then_some(Said {
+            cue,
+            lead,
+            n_words: n_words + 2 * n_before,
+            factor,
+            has_modal,
+        })
     }
 }
 
@@ -202,7 +247,10 @@ fn lead_of(before: &str) -> (Lead, &str) {
         return (Lead::Relative, rest);
     }
     if let Some(rest) = take(&["and", "but", "or"]) {
-        let rest = ["it ", "they ", "which ", "that "].iter().find_map(|p| rest.strip_prefix(p)).unwrap_or(rest);
+        let rest = ["it ", "they ", "which ", "that "]
+            .iter()
+            .find_map(|p| rest.strip_prefix(p))
+            .unwrap_or(rest);
         let rest = if matches!(rest, "it" | "they" | "which" | "that") { "" } else { rest };
         return (Lead::And, rest);
     }

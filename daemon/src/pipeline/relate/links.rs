@@ -17,7 +17,10 @@ pub(super) fn relate(page: &Page<'_>, out: &mut Statements) {
             continue;
         }
         while links.next_if(|link| link.span.start() < mention.span.start()).is_some() {}
-        let Some(link) = links.peek().filter(|link| link.span.start() == mention.span.start()) else { continue };
+        let Some(link) = links.peek().filter(|link| link.span.start() == mention.span.start())
+        else {
+            continue;
+        };
         let pattern = match link.kind {
             LinkKind::Wiki => "link:wiki",
             LinkKind::Path => "link:path",

@@ -1,10 +1,11 @@
 //! Relate: finds what a document says about how its names hang together.
 //!
 //! In: a `LinkedDoc`. Out: a `RelatedDoc` with one `Evidence` for each statement, in order of place.
-//! Sources, each a file: sentences (`sentence.rs`), sections of lists (`section.rs`), `Key: value` lines and tables
-//! (`fields.rs`), ordered steps (`steps.rs`), definitions (`define.rs`), titles (`title.rs`), links (`links.rs`).
-//! Invariants: of the document alone; every statement names its words and its pattern; no two have the same subject,
-//! predicate, object and span; linear in text and mentions, but for sorting.
+//! Sources, each a file: sentences (`sentence.rs`), sections of lists (`section.rs`), `Key: value` lines
+//! and tables (`fields.rs`), ordered steps (`steps.rs`), definitions (`define.rs`), titles (`title.rs`),
+//! links (`links.rs`).
+//! Invariants: of the document alone; every statement names its words and its pattern; no two have the same
+//! subject, predicate, object and span; linear in text and mentions, but for sorting.
 //! Not here: which entities the mentions denote, and how statements add up to relations (the store).
 
 mod cues;

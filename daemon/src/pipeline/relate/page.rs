@@ -1,8 +1,8 @@
 //! Page: a document as the sources of relations read it: mentions by block, and whom a section is about.
 //!
 //! In: a `LinkedDoc`. Out: lookups, all made by one merge walk.
-//! Invariants: a mention belongs to the block that holds it whole; a section is about the name its heading consists
-//! of, else about what the section around it is about, else about the document.
+//! Invariants: a mention belongs to the block that holds it whole; a section is about the name its heading
+//! consists of, else about what the section around it is about, else about the document.
 //! Not here: any relation.
 
 use std::ops::Range;
@@ -87,11 +87,19 @@ impl<'a> Page<'a> {
     }
 
     /// The first thing among the mentions of a place, if it begins within `max_words` words of the place.
-    pub(super) fn first_thing(&self, place: Span<Norm>, mentions: Range<u32>, max_words: usize) -> Option<u32> {
-        let mut inside = mentions.filter(|idx| {
-            self.is_thing(*idx) && self.mention(*idx).is_some_and(|m| place.contains(m.span))
-        });
-        let first = inside.next()?;
+    pub(super) fn first_thing(
+        &self,
+        place: Span<Norm>,
+        mentions: Range<u32>,
+        max_words: usize,
+    ) -> Option<u32> {
+        let range = mentions.start as usize..mentions.end as usize;
+        // By bisection: a block may have as many places (lines, cells) as mentions.
+        let all = self.doc.mentions.get(range)?;
+        let skipped = all.partition_point(|m| m.span.start() < place.start()) as u32;
+        let inside = (mentions.start + skipped..mentions.end)
+            .take_while(|idx| self.mention(*idx).is_some_and(|m| place.contains(m.span)));
+        let first = inside.into_iter().find(|idx| self.is_thing(*idx))?;
         let start = self.mention(first)?.span.start();
         let before = self.text.get(place.start()..start)?;
         (before.split_whitespace().take(max_words + 1).count() <= max_words).then_some(first)
@@ -122,7 +130,8 @@ impl<'a> Page<'a> {
         self.mentions_of(block_idx).filter(|idx| self.is_thing(*idx)).find(|idx| {
             let surface = self.mention(*idx).map_or("", |m| m.span.of(self.text));
             let norm = norm_of(surface);
-            !norm.is_empty() && (heading == norm || heading.strip_prefix("the") == Some(norm.as_str()))
+            !norm.is_empty()
+                && (heading == norm || heading.strip_prefix("the") == Some(norm.as_str()))
         })
     }
 }

@@ -1,8 +1,10 @@
-//! Section: lists under a heading that says what they are: `Dependencies`, `See also`, `Owners`, `Components`.
+//! Section: lists under a heading that says what they are: `Dependencies`, `See also`, `Owners`,
+//! `Components`.
 //!
 //! In: the outline. Out: for each item its first name, related to whom the section is about.
-//! Invariants: the subject is the document, unless the document has several such sections, each within a section
-//! about a thing of its own; an item counts only if its name stands at its beginning; one pass over the blocks.
+//! Invariants: the subject is the document, unless the document has several such sections, each within a
+//! section about a thing of its own; an item counts only if its name stands at its beginning; one pass over
+//! the blocks.
 //! Not here: keys before a colon (`fields.rs`); sentences in those sections (`sentence.rs`).
 
 use rustc_hash::FxHashMap;

@@ -1,8 +1,9 @@
 //! Sentence: `A uses B, C and D`, `A and B depend on C`, `A is owned by B and runs in C`, `Owned by B.`
 //!
 //! In: the sentences of a document with their mentions. Out: statements, confidence = weight × proximity.
-//! Invariants: only cues between neighboring names count; objects joined by `and` share the cue, subjects too; a
-//! clause that goes on after `and` keeps its subject; questions and negations state nothing. Linear in mentions.
+//! Invariants: only cues between neighboring names count; objects joined by `and` share the cue, subjects
+//! too; a clause that goes on after `and` keeps its subject; questions and negations state nothing. Linear
+//! in mentions.
 //! Not here: what stands between two names (`gap.rs`), definitions (`define.rs`).
 
 use super::cues::{Cue, Form};
@@ -48,7 +49,8 @@ pub(super) fn relate(page: &Page<'_>, out: &mut Statements) {
             }
             next += 1;
         }
-        let is_heading = page.blocks().get(block_idx).is_some_and(|b| matches!(b.kind, BlockKind::Heading(_)));
+        let is_heading =
+            page.blocks().get(block_idx).is_some_and(|b| matches!(b.kind, BlockKind::Heading(_)));
         let is_question = sentence.of(page.text).trim_end().ends_with('?');
         if !parties.is_empty() && !is_heading && !is_question {
             let clause = Clause::new(page, *sentence, &parties, out);
@@ -78,9 +80,15 @@ struct Clause<'p, 'o> {
 }
 
 impl<'p, 'o> Clause<'p, 'o> {
-    fn new(page: &'p Page<'p>, sentence: Span<Norm>, parties: &'p [u32], out: &'o mut Statements) -> Self {
+    fn new(
+        page: &'p Page<'p>,
+        sentence: Span<Norm>,
+        parties: &'p [u32],
+        out: &'o mut Statements,
+    ) -> Self {
         let first_word = sentence.of(page.text).split_whitespace().next().unwrap_or("");
-        let factor = if matches!(first_word, "If" | "Whether" | "Suppose") { CONDITIONAL } else { 1.0 };
+        let factor =
+            if matches!(first_word, "If" | "Whether" | "Suppose") { CONDITIONAL } else { 1.0 };
         Clause { page, sentence, parties, factor, group_start: 0, last: None, out }
     }
 
@@ -107,7 +115,8 @@ impl<'p, 'o> Clause<'p, 'o> {
     /// What stands between name `i` and the next one.
     fn gap(&self, i: usize, reader: &mut GapReader) -> Gap {
         let ends = self.parties.get(i).zip(self.parties.get(i + 1));
-        let spans = ends.and_then(|(a, b)| Some((self.page.mention(*a)?.span, self.page.mention(*b)?.span)));
+        let spans = ends
+            .and_then(|(a, b)| Some((self.page.mention(*a)?.span, self.page.mention(*b)?.span)));
         let text = spans.and_then(|(a, b)| self.page.text.get(a.end()..b.start()));
         text.map_or(Gap::Other, |text| reader.read(text))
     }
@@ -120,14 +129,18 @@ impl<'p, 'o> Clause<'p, 'o> {
         let is_clause = match said.cue.form {
             Form::Base => false,
             Form::Finite => said.cue.predicate != "precedes",
-            Form::Leaning => LONE_STARTS.contains(&said.cue.predicate) || said.cue.words == "led by",
+            Form::Leaning => {
+                LONE_STARTS.contains(&said.cue.predicate) || said.cue.words == "led by"
+            }
         };
         let is_bare = head.is_some_and(|text| {
             let first_word = text.split_whitespace().next().unwrap_or("").to_lowercase();
-            text.starts_with(char::is_uppercase) && said.cue.words.split(' ').next() == Some(first_word.as_str())
+            text.starts_with(char::is_uppercase)
+                && said.cue.words.split(' ').next() == Some(first_word.as_str())
         });
         // `Based on Kafka, we decided …` speaks of someone else.
-        let after = first.and_then(|m| self.page.text.get(m.span.end()..self.sentence.end())).unwrap_or("");
+        let after =
+            first.and_then(|m| self.page.text.get(m.span.end()..self.sentence.end())).unwrap_or("");
         let is_adjunct = said.cue.form == Form::Leaning
             && after.starts_with(", ")
             && !matches!(self.gap(0, reader), Gap::Joined { .. });
@@ -139,8 +152,11 @@ impl<'p, 'o> Clause<'p, 'o> {
 
     fn said(&mut self, i: usize, said: Said) {
         let is_object = self.last.as_ref().is_some_and(|last| last.object_pos == Some(i));
-        let group_start = if is_object { i } else { self.group_start.max((i + 1).saturating_sub(MAX_SUBJECTS)) };
-        let near = || self.parties.get(group_start..=i).unwrap_or(&[]).iter().map(|idx| Party::Mention(*idx));
+        let group_start =
+            if is_object { i } else { self.group_start.max((i + 1).saturating_sub(MAX_SUBJECTS)) };
+        let near = || {
+            self.parties.get(group_start..=i).unwrap_or(&[]).iter().map(|idx| Party::Mention(*idx))
+        };
         let carries_on = match said.lead {
             Lead::Direct | Lead::Relative => false,
             Lead::And => true,
@@ -154,7 +170,7 @@ impl<'p, 'o> Clause<'p, 'o> {
             }
             (None, Lead::And) => Vec::new(),
             (None, Lead::Comma) if carries_on && !self.is_head(group_start) => Vec::new(),
-            (_, Lead::Relative) => near().last().into_iter().collect(),
+            (_, Lead::Relative) => near().next_back().into_iter().collect(),
             _ => near().collect(),
         };
         let is_grammatical = said.cue.form != Form::Base
@@ -179,19 +195,24 @@ impl<'p, 'o> Clause<'p, 'o> {
             }
             return;
         };
-        let begins_clause = matches!(next, Gap::Said(said) if said.lead == Lead::Direct && said.cue.form != Form::Leaning);
+        let begins_clause = match next {
+            Gap::Said(said) => said.lead == Lead::Direct && said.cue.form != Form::Leaning,
+            Gap::Joined { .. } | Gap::Other => false,
+        };
         if begins_clause {
             self.group_start = i + 1;
             return;
         }
-        let (subjects, said, confidence) = (last.subjects.clone(), last.said, last.confidence * SHARED);
+        let (subjects, said, confidence) =
+            (last.subjects.clone(), last.said, last.confidence * SHARED);
         self.state(subjects, said, confidence, i + 1);
     }
 
     /// `Key Management Service (KMS)`: two names of one thing.
     fn abbreviated(&mut self, i: usize) {
         let pair = self.parties.get(i).zip(self.parties.get(i + 1));
-        let mentions = pair.and_then(|(a, b)| Some((self.page.mention(*a)?, self.page.mention(*b)?)));
+        let mentions =
+            pair.and_then(|(a, b)| Some((self.page.mention(*a)?, self.page.mention(*b)?)));
         let (Some((a, b)), Some((from, to))) = (mentions, pair) else { return };
         let between = self.page.text.get(a.span.end()..b.span.start()).unwrap_or("");
         let after = self.page.text.get(b.span.end()..).unwrap_or("");
@@ -199,18 +220,27 @@ impl<'p, 'o> Clause<'p, 'o> {
         if is_enclosed && (is_short_for(&b.name, &a.name) || is_short_for(&a.name, &b.name)) {
             let (subject, object) = (Party::Mention(*from), Party::Mention(*to));
             let (pattern, confidence) = (ABBREVIATION, ABBREVIATION_CONFIDENCE);
-            self.out.add(self.sentence, Statement { subject, predicate: "same_as", object, pattern, confidence });
+            self.out.add(
+                self.sentence,
+                Statement { subject, predicate: "same_as", object, pattern, confidence },
+            );
         }
     }
 
     /// Adds a statement about the name at `object_pos` for every subject.
     fn state(&mut self, subjects: Vec<Party>, said: Said, confidence: f32, object_pos: usize) {
-        let Some(object) = self.parties.get(object_pos).map(|idx| Party::Mention(*idx)) else { return };
+        let Some(object) = self.parties.get(object_pos).map(|idx| Party::Mention(*idx)) else {
+            return;
+        };
         for subject in &subjects {
             if self.fits(*subject, said.cue, object) {
-                let (subject, object) = if said.cue.is_backward { (object, *subject) } else { (*subject, object) };
+                let (subject, object) =
+                    if said.cue.is_backward { (object, *subject) } else { (*subject, object) };
                 let (predicate, pattern) = (said.cue.predicate, said.cue.pattern);
-                self.out.add(self.sentence, Statement { subject, predicate, object, pattern, confidence });
+                self.out.add(
+                    self.sentence,
+                    Statement { subject, predicate, object, pattern, confidence },
+                );
             }
         }
         self.last = Some(Last { subjects, said, confidence, object_pos: Some(object_pos) });
@@ -244,7 +274,9 @@ impl<'p, 'o> Clause<'p, 'o> {
     /// True when the word just before name `i` denies it: `no Redis node uses …`, `unlike Redis`.
     fn is_denied(&self, i: usize) -> bool {
         let mut words = self.words_before(i);
-        words.next().is_some_and(|word| is_one_of(&["no", "not", "neither", "without", "unlike"], word))
+        words
+            .next()
+            .is_some_and(|word| is_one_of(&["no", "not", "neither", "without", "unlike"], word))
     }
 
     /// True for a name inside a phrase about something else: `the driver of Alpha uses …`.
@@ -261,7 +293,8 @@ impl<'p, 'o> Clause<'p, 'o> {
     /// The words before name `i`, the nearest first.
     fn words_before(&self, i: usize) -> impl Iterator<Item = &'p str> {
         let mention = self.parties.get(i).and_then(|idx| self.page.mention(*idx));
-        let before = mention.and_then(|m| self.page.text.get(self.sentence.start()..m.span.start()));
+        let before =
+            mention.and_then(|m| self.page.text.get(self.sentence.start()..m.span.start()));
         before.unwrap_or("").split_whitespace().rev()
     }
 }

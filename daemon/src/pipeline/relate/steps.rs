@@ -1,7 +1,8 @@
 //! Steps: each step of an ordered list precedes the next; `Step 1` precedes `Step 2`.
 //!
 //! In: the outline and its `Step` mentions. Out: `precedes` between neighbors.
-//! Invariants: a list that starts over (its number does not grow) is another sequence; one pass over the blocks.
+//! Invariants: a list that starts over (its number does not grow) is another sequence; one pass over the
+//! blocks.
 //! Not here: which lists are procedures (`recognize/pattern/step.rs`).
 
 use rustc_hash::FxHashMap;
@@ -22,19 +23,30 @@ pub(super) fn relate(page: &Page<'_>, out: &mut Statements) {
     for (block_idx, block) in page.blocks().iter().enumerate() {
         let is_named = matches!(block.kind, BlockKind::Heading(_) | BlockKind::Paragraph);
         let number = match block.kind {
-            BlockKind::ListItem { ordinal, .. } => ordinal.filter(|_| is_in_sequence(&page.doc.doc, block)),
+            BlockKind::ListItem { ordinal, .. } => {
+                ordinal.filter(|_| is_in_sequence(&page.doc.doc, block))
+            }
             _ if is_named => step_number(block.span.of(page.text)),
             _ => None,
         };
         let Some((number, step)) = number.zip(step_of(page, block_idx)) else { continue };
         let last = match block.kind {
-            BlockKind::ListItem { list, depth, .. } => in_lists.insert((list, depth), (number, step)),
+            BlockKind::ListItem { list, depth, .. } => {
+                in_lists.insert((list, depth), (number, step))
+            }
             _ => named.replace((number, step)),
         };
-        let Some((_, before)) = last.filter(|(n, _)| n.checked_add(1) == Some(number)) else { continue };
+        let Some((_, before)) = last.filter(|(n, _)| n.checked_add(1) == Some(number)) else {
+            continue;
+        };
         let (subject, object) = (Party::Mention(before), Party::Mention(step));
-        let statement =
-            Statement { subject, predicate: "precedes", object, pattern: PATTERN, confidence: CONFIDENCE };
+        let statement = Statement {
+            subject,
+            predicate: "precedes",
+            object,
+            pattern: PATTERN,
+            confidence: CONFIDENCE,
+        };
         out.add(block.span, statement);
     }
 }

@@ -14,7 +14,17 @@ use std::sync::Arc;
 
 /// Names that every test knows.
 const NAMES: [&str; 12] = [
-    "Alpha", "Beta", "Gamma", "Delta", "Trust Team", "Porto", "Kafka", "Redis", "Key Service", "Foo SDK", "Ledger",
+    "Alpha",
+    "Beta",
+    "Gamma",
+    "Delta",
+    "Trust Team",
+    "Porto",
+    "Kafka",
+    "Redis",
+    "Key Service",
+    "Foo SDK",
+    "Ledger",
     "seal",
 ];
 
@@ -71,7 +81,8 @@ fn every_cue_of_the_table_relates_in_its_direction() {
     for kind in [CueKind::Section, CueKind::List] {
         for cue in CUES.of_kind(kind) {
             let doc = related(testing::doc(&format!("{}: Beta", cue.words)));
-            let (from, to) = if cue.is_backward { ("Beta", "(document)") } else { ("(document)", "Beta") };
+            let (from, to) =
+                if cue.is_backward { ("Beta", "(document)") } else { ("(document)", "Beta") };
             let wanted = format!("{from} {} {to} [{}]\n", cue.predicate, cue.pattern);
             assert!(print(&doc).contains(&wanted), "{}: {}", cue.words, print(&doc));
         }
@@ -81,7 +92,8 @@ fn every_cue_of_the_table_relates_in_its_direction() {
 #[test]
 fn subjects_and_objects_are_shared() {
     check(
-        "Alpha uses Beta, Gamma and the Delta. Alpha and Beta depend on Kafka. Alpha uses Beta and Gamma needs Kafka.",
+        "Alpha uses Beta, Gamma and the Delta. Alpha and Beta depend on Kafka. Alpha uses Beta and \
+        Gamma needs Kafka.",
         expect![[r#"
             0.90 Alpha uses Beta [sentence:uses]
             0.85 Alpha uses Gamma [sentence:uses]
@@ -98,7 +110,8 @@ fn subjects_and_objects_are_shared() {
 fn a_clause_keeps_its_subject() {
     check(
         "Alpha is owned by the Trust Team and runs in Porto. Alpha, which uses Beta, depends on Gamma. \
-         Alpha uses Beta, which needs Kafka. Alpha, built on Redis, uses Kafka. Alpha is a tool that uses Beta.",
+         Alpha uses Beta, which needs Kafka. Alpha, built on Redis, uses Kafka. Alpha is a tool that \
+         uses Beta.",
         expect![[r#"
             0.95 Alpha owned_by Trust Team [sentence:is owned by]
             0.67 Alpha located_in Porto [sentence:runs in]
@@ -117,9 +130,12 @@ fn a_clause_keeps_its_subject() {
 #[test]
 fn doubt_distance_and_denial() {
     check(
-        "Alpha may use Beta. Alpha does not use Redis. Alpha never needs Kafka or Redis. Does Alpha use Beta? \
-         Alpha uses a very small and old Beta. Alpha uses one of two very old Beta nodes. Unlike Alpha, Beta uses Kafka. \
-         Alpha uses a cache to talk to Beta. Alpha's driver uses Beta. If Alpha uses Beta, fine. Alpha isn't part of Beta.",
+        "Alpha may use Beta. Alpha does not use Redis. Alpha never needs Kafka or Redis. Does Alpha \
+        use Beta? \
+         Alpha uses a very small and old Beta. Alpha uses one of two very old Beta nodes. Unlike \
+         Alpha, Beta uses Kafka. \
+         Alpha uses a cache to talk to Beta. Alpha's driver uses Beta. If Alpha uses Beta, fine. \
+         Alpha isn't part of Beta.",
         expect![[r#"
             0.45 Alpha uses Beta [sentence:use]
             0.90 Beta uses Kafka [sentence:uses]
@@ -143,23 +159,30 @@ fn a_sentence_without_subject_is_about_its_section() {
 
 #[test]
 fn an_abbreviation_is_the_same_thing() {
-    check("The Key Service (KS) is here. The KS runs in Porto.", expect![[r#"
+    check(
+        "The Key Service (KS) is here. The KS runs in Porto.",
+        expect![[r#"
         0.95 Key Service same_as KS [sentence:abbreviation]
         0.75 KS located_in Porto [sentence:runs in]
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn dates_and_versions_are_no_parties() {
-    check("Alpha v1.2.3 uses Beta since 12 March 2024. Alpha uses v1.2.3.", expect![[r#"
+    check(
+        "Alpha v1.2.3 uses Beta since 12 March 2024. Alpha uses v1.2.3.",
+        expect![[r#"
         0.90 Alpha uses Beta [sentence:uses]
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn sections_relate_their_items() {
     check(
-        "## Dependencies\n- [[Beta]]\n- the Kafka cluster\n- a thing that nobody needs but Redis\n\n## See also\n\
+        "## Dependencies\n- [[Beta]]\n- the Kafka cluster\n- a thing that nobody needs but \
+        Redis\n\n## See also\n\
          - [Gamma](gamma.md)\n\n## Used by\n- Delta\n\n## Components\n1. Ledger\n2. Redis",
         expect![[r#"
             0.90 (document) depends_on Beta [section:dependencies]
@@ -188,12 +211,15 @@ fn several_sections_are_about_their_own_things() {
 fn fields_and_tables() {
     check(
         "Owner: Trust Team\n- **Depends on**: Beta, Gamma and (see) Delta\n- Not an owner: Kafka\n\n\
-         | Service | Owner | Language |\n| Alpha | Trust Team | Rust\n| Beta | - | Rust\n\n| Owner | Trust Team",
+         | Service | Owner | Language |\n| Alpha | Trust Team | Rust\n| Beta | - | Rust\n\n| Owner | \
+         Trust Team",
         expect![[r#"
             0.95 (document) owned_by Trust Team [section:owner]
             0.95 (document) depends_on Beta [section:depends on]
             0.95 (document) depends_on Gamma [section:depends on]
             0.95 Alpha owned_by Trust Team [section:owner]
+            0.75 Alpha uses Rust [list:language]
+            0.75 Beta uses Rust [list:language]
             0.95 (document) owned_by Trust Team [section:owner]
         "#]],
     );
@@ -202,7 +228,8 @@ fn fields_and_tables() {
 #[test]
 fn steps_follow_each_other() {
     check(
-        "1. Pause the sweep.\n2. Alpha\n3. Resume the sweep of Beta.\n\nText.\n\n1. One more.\n2. And the end.\n\
+        "1. Pause the sweep.\n2. Alpha\n3. Resume the sweep of Beta.\n\nText.\n\n1. One more.\n2. And \
+        the end.\n\
          ## Step 1: Begin\n## Step 2: End",
         expect![[r#"
             0.90 Pause the sweep precedes Alpha [list:step]
@@ -215,10 +242,13 @@ fn steps_follow_each_other() {
 
 #[test]
 fn links_relate_the_document() {
-    check("See [[Beta]] and [gamma](../x/gamma.md), [web](https://x.org).", expect![[r#"
+    check(
+        "See [[Beta]] and [gamma](../x/gamma.md), [web](https://x.org).",
+        expect![[r#"
         1.00 (document) links_to Beta [link:wiki]
         1.00 (document) links_to gamma [link:path]
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
@@ -226,14 +256,17 @@ fn titles_state_what_a_document_uses() {
     let doc = testing::titled("Getting Started with the Foo SDK", "Install Foo SDK first.");
     expect![[r#"
         0.80 (document) uses Foo SDK [title:getting started with]
-    "#]].assert_eq(&print(&related(doc)));
+    "#]]
+    .assert_eq(&print(&related(doc)));
 }
 
 #[test]
 fn definitions() {
-    let lines = "Alpha is a small service for seals. A seal is the mark of a document. Beta is the only one left. \
+    let lines = "Alpha is a small service for seals. A seal is the mark of a document. Beta is the \
+    only one left. \
                  Gamma means good luck here. Is Delta a good thing for you?\n\
-                 - **Kafka**: a log of messages\n- Redis: a store of values\n## Glossary\n- Ledger: a book of entries\n\
+                 - **Kafka**: a log of messages\n- Redis: a store of values\n## Glossary\n- Ledger: a \
+                 book of entries\n\
                  | Term | Meaning |\n| Grace window | hours after the change";
     expect![[r#"
         0.90 (document) defines Alpha [sentence:is a]
@@ -242,15 +275,17 @@ fn definitions() {
         0.80 (document) defines Kafka [list:definition]
         0.90 (document) defines Ledger [list:definition]
         0.90 (document) defines Grace window [table:definition]
-    "#]].assert_eq(&print(&related(testing::titled("Alpha", lines))));
+    "#]]
+    .assert_eq(&print(&related(testing::titled("Alpha", lines))));
 }
 
 proptest! {
     #[test]
     fn any_mixture_of_words_is_read_without_harm(
         pieces in proptest::collection::vec(
-            prop::sample::select(vec!["Alpha ", "Beta ", "uses ", "and ", ", ", "which ", "(", ") ", ". ", "not ", "is a ",
-                "\n", "- ", "1. ", "## ", "Owner: ", "| ", "is owned by ", "é", "then ", "Step 1: "]), 0..60)
+            prop::sample::select(vec!["Alpha ", "Beta ", "uses ", "and ", ", ", "which ", "(", ") ", ". ",
+                "not ", "is a ",                 "\n", "- ", "1. ", "## ", "Owner: ", "| ", "is owned
+                by ", "é", "then ", "Step 1: "]), 0..60)
     ) {
         let doc = related(testing::doc(&pieces.concat()));
         let n_mentions = doc.doc.doc.mentions.len() as u32;

@@ -1,7 +1,8 @@
 //! Title: `Getting Started with Foo SDK` says that the document uses Foo SDK.
 //!
 //! In: the title. Out: one statement about the first mention of what the title names after its cue.
-//! Invariants: the name has to be mentioned in the text as well; the longest name wins; of equal ones the first.
+//! Invariants: the name has to be mentioned in the text as well; the longest name wins; of equal ones the
+//! first.
 //! Not here: headings inside the document.
 
 use super::cues::{CUES, CueKind};
@@ -28,7 +29,9 @@ pub(super) fn relate(page: &Page<'_>, out: &mut Statements) {
     }
     let cues = CUES.of_kind(CueKind::Title);
     let found = cues.filter_map(|cue| {
-        let at = lower.find(&format!(" {} ", cue.words)).filter(|at| *at > 0 || cue.words.contains(' '))?;
+        let at = lower
+            .find(&format!(" {} ", cue.words))
+            .filter(|at| *at > 0 || cue.words.contains(' '))?;
         lower.get(at + cue.words.len() + 1..).map(|rest| (cue, rest))
     });
     // The surest cue, and of equal ones the one that leaves the shorter name.
@@ -36,7 +39,8 @@ pub(super) fn relate(page: &Page<'_>, out: &mut Statements) {
         a.weight.total_cmp(&b.weight).then_with(|| rest_b.len().cmp(&rest_a.len()))
     });
     let Some((cue, rest)) = best else { return };
-    let words: Vec<&str> = rest.split_whitespace().skip_while(|w| matches!(*w, "the" | "a" | "an")).collect();
+    let words: Vec<&str> =
+        rest.split_whitespace().skip_while(|w| matches!(*w, "the" | "a" | "an")).collect();
     let shortest = if cue.weight < LOOSE_WEIGHT { words.len().max(1) } else { 1 };
     for n_words in (shortest..=MAX_WORDS.min(words.len())).rev() {
         let wanted = norm_of(&words.get(..n_words).unwrap_or(&[]).join(" "));
@@ -45,7 +49,8 @@ pub(super) fn relate(page: &Page<'_>, out: &mut Statements) {
         if let Some((idx, mention)) = first.and_then(|idx| Some((idx, page.mention(idx)?))) {
             let (subject, object) = (Party::Document, Party::Mention(idx));
             let (predicate, pattern, confidence) = (cue.predicate, cue.pattern, cue.weight);
-            return out.add(mention.span, Statement { subject, predicate, object, pattern, confidence });
+            return out
+                .add(mention.span, Statement { subject, predicate, object, pattern, confidence });
         }
     }
 }

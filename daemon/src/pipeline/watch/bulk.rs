@@ -46,16 +46,21 @@ impl Inbox {
 
     /// Adds a reason to look at a path; two reasons for one path become one that satisfies both.
     pub(super) fn push(&self, ask: Ask) {
+        let mut next = Some(ask);
         let mut waiting = lock(&self.waiting);
-        match waiting.asks.get_mut(&ask.path) {
-            Some(old) => {
-                old.is_forced |= ask.is_forced;
-                old.trusts_stat &= ask.trusts_stat;
-                old.moved_from = ask.moved_from.or_else(|| old.moved_from.take());
-            }
-            None => {
+        while let Some(ask) = next.take() {
+            let Some(old) = waiting.asks.get_mut(&ask.path) else {
                 self.state.noticed(1);
                 waiting.asks.insert(ask.path.clone(), ask);
+                break;
+            };
+            old.is_forced |= ask.is_forced;
+            old.trusts_stat &= ask.trusts_stat;
+            if let Some(from) = ask.moved_from
+                && let Some(path) = old.moved_from.replace(from)
+            {
+                // It is nobody's old name any more, and must still be looked at.
+                next = Some(Ask { path, moved_from: None, is_forced: false, ..*old });
             }
         }
         self.filled.notify_one();

@@ -100,10 +100,11 @@ impl Shared {
         self.state.crawl_listed(&crawl, rules.warnings(), trouble.clone());
         self.watch_links(&crawl);
         self.set_mode(deaf.as_deref());
+        let is_polling = deaf.is_some() || self.intake.settings.poll;
         if trouble.is_none() {
-            self.compare(&crawl, is_opening || !self.intake.settings.poll);
+            self.compare(&crawl, is_opening || !is_polling);
         }
-        trouble.is_some() || deaf.is_some() || self.intake.settings.poll
+        trouble.is_some() || is_polling
     }
 
     /// Opens the event queue unless polling is set or it is open. Gives the reason when it cannot be opened.
@@ -123,10 +124,7 @@ impl Shared {
     fn set_mode(&self, deaf: Option<&str>) {
         let mode = match deaf {
             _ if self.intake.settings.poll => WatchMode::Poll(None),
-            Some(why) => {
-                self.state.report(format!("looking at all files now and then instead: {why}"));
-                WatchMode::Poll(Some(why.to_string()))
-            }
+            Some(why) => WatchMode::Poll(Some(why.to_string())),
             None => WatchMode::Events,
         };
         self.state.set_mode(mode);

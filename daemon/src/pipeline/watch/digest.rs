@@ -34,7 +34,14 @@ pub(super) enum Hint {
 
 /// First halves of renames, oldest first.
 #[derive(Debug, Default)]
-pub(super) struct Halves(VecDeque<(usize, RelPath)>);
+pub(super) struct Halves(VecDeque<Half>);
+
+#[derive(Debug)]
+struct Half {
+    tracker: usize,
+    from: RelPath,
+    is_joined: bool,
+}
 
 impl Halves {
     fn keep(&mut self, tracker: Option<usize>, from: &RelPath) {
@@ -42,12 +49,22 @@ impl Halves {
         if self.0.len() >= MAX_HALVES {
             self.0.pop_front();
         }
-        self.0.push_back((tracker, from.clone()));
+        self.0.push_back(Half { tracker, from: from.clone(), is_joined: false });
     }
 
-    fn join(&self, tracker: Option<usize>) -> Option<RelPath> {
-        let tracker = tracker?;
-        self.0.iter().rev().find(|(other, _)| *other == tracker).map(|(_, from)| from.clone())
+    fn join(&mut self, tracker: Option<usize>) -> Option<RelPath> {
+        let half = self.0.iter_mut().rev().find(|half| Some(half.tracker) == tracker)?;
+        half.is_joined = true;
+        Some(half.from.clone())
+    }
+
+    /// True when the rename is known; hearing of it again later must not undo what has happened since.
+    fn are_joined(&self, tracker: Option<usize>) -> bool {
+        self.0
+            .iter()
+            .rev()
+            .find(|half| Some(half.tracker) == tracker)
+            .is_some_and(|half| half.is_joined)
     }
 }
 
@@ -73,9 +90,10 @@ pub(super) fn digest(
                 gone(intake, path)
             }
             RawEvent::MovedTo(path, tracker) => appeared(intake, path, halves.join(tracker)),
-            RawEvent::Moved(from, to) => appeared(intake, to, Some(from)),
+            RawEvent::Moved(_, _, tracker) if halves.are_joined(tracker) => None,
+            RawEvent::Moved(from, to, _) => appeared(intake, to, Some(from)),
         };
-        // The system says the same thing three times for a rename, and for each block of a large write.
+        // A large write is one event for each of its blocks.
         if hint.is_some() && hints.last() != hint.as_ref() {
             hints.extend(hint);
         }

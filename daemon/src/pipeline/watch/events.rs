@@ -38,8 +38,8 @@ pub(super) enum RawEvent {
     MovedFrom(RelPath, Option<usize>),
     /// It was moved here.
     MovedTo(RelPath, Option<usize>),
-    /// Both halves of one rename.
-    Moved(RelPath, RelPath),
+    /// Both halves of one rename, which may have been reported one by one before.
+    Moved(RelPath, RelPath, Option<usize>),
     /// The root itself.
     Root,
 }
@@ -106,7 +106,7 @@ pub(super) fn translate(root: &Path, event: &Event) -> Vec<RawEvent> {
         EventKind::Modify(ModifyKind::Name(RenameMode::From)) => RawEvent::MovedFrom,
         EventKind::Modify(ModifyKind::Name(RenameMode::To)) => RawEvent::MovedTo,
         EventKind::Modify(ModifyKind::Name(RenameMode::Both)) => {
-            return translate_both(root, &event.paths);
+            return translate_both(root, event);
         }
         _ => |path, _| RawEvent::Changed(path),
     };
@@ -117,10 +117,10 @@ pub(super) fn translate(root: &Path, event: &Event) -> Vec<RawEvent> {
         .collect()
 }
 
-fn translate_both(root: &Path, paths: &[PathBuf]) -> Vec<RawEvent> {
-    let mut halves = paths.iter().map(|path| relative(root, path));
+fn translate_both(root: &Path, event: &Event) -> Vec<RawEvent> {
+    let mut halves = event.paths.iter().map(|path| relative(root, path));
     match (halves.next().flatten(), halves.next().flatten()) {
-        (Some(from), Some(to)) => vec![RawEvent::Moved(from, to)],
+        (Some(from), Some(to)) => vec![RawEvent::Moved(from, to, event.attrs.tracker())],
         (Some(from), None) => vec![RawEvent::Gone(from)],
         (None, Some(to)) => vec![RawEvent::Changed(to)],
         (None, None) => Vec::new(),
@@ -222,7 +222,7 @@ mod tests {
             Root
             MovedFrom(("a.md"), Some(7))
             MovedTo(("b.md"), Some(7))
-            Moved(("a.md"), ("b.md"))
+            Moved(("a.md"), ("b.md"), Some(7))
             Gone(("a.md"))
 
         "#]]

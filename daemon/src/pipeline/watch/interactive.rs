@@ -228,11 +228,14 @@ impl EventSide {
 
     fn enqueue(&mut self, change: SettledChange) {
         if self.queued.insert(change.path.clone()) {
-            self.outbox.push_back(change);
-        } else if change.moved_from.is_some()
-            && let Some(queued) = self.outbox.iter_mut().find(|queued| queued.path == change.path)
-        {
-            queued.moved_from = change.moved_from;
+            return self.outbox.push_back(change);
+        }
+        let Some(from) = change.moved_from else { return };
+        let queued = self.outbox.iter_mut().find(|queued| queued.path == change.path);
+        let replaced = queued.and_then(|queued| queued.moved_from.replace(from));
+        if let Some(path) = replaced {
+            // It is nobody's old name any more, and must still be looked at.
+            self.enqueue(SettledChange { path, moved_from: None });
         }
     }
 

@@ -59,17 +59,23 @@ impl Settler {
             return self.note(to, now);
         }
         let old = self.take(from);
-        let first = self.take(to).map_or(now, |pending| pending.first);
-        let first = old.as_ref().map_or(first, |old| old.first.min(first));
-        let origin = old.and_then(|old| old.moved_from);
-        if let Some(origin) = &origin {
-            // The name in the middle of a chain may have stood for another file before.
+        let replaced = self.take(to);
+        let first = [&old, &replaced].into_iter().flatten().map(|pending| pending.first).min();
+        let first = first.unwrap_or(now);
+        let is_chain = old.as_ref().is_some_and(|old| old.moved_from.is_some());
+        let origin = old.and_then(|old| old.moved_from).unwrap_or_else(|| from.clone());
+        // Every name that is no longer anybody's origin must still be looked at: the one in the middle of a
+        // chain, and that of a file which came here before and was replaced.
+        if is_chain {
             self.note(from, now);
-            if origin == to {
-                return self.put(to, first, now, None);
-            }
         }
-        self.put(to, first, now, Some(origin.unwrap_or_else(|| from.clone())));
+        if let Some(lost) = replaced.and_then(|replaced| replaced.moved_from)
+            && lost != origin
+        {
+            self.note(&lost, now);
+        }
+        let moved_from = (origin != *to).then_some(origin);
+        self.put(to, first, now, moved_from);
     }
 
     /// The changes that have settled by now: renames first, so that no old name is gone before its new one is
@@ -218,12 +224,16 @@ mod tests {
              1250 ?
              2000 a > b
              2100 a
-             2400 ?",
+             2400 ?
+             3000 a > x
+             3100 b > x
+             3400 ?",
             expect![[r#"
                 300: [b from a, 0] unsettled 0 next never
                 800: [y from x] unsettled 0 next never
                 1250: [c from a, b] unsettled 0 next never
                 2400: [b from a, a] unsettled 0 next never
+                3400: [x from b, a] unsettled 0 next never
             "#]],
         );
     }

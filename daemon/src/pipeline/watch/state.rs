@@ -205,7 +205,12 @@ impl WatchState {
     }
 
     pub(super) fn set_mode(&self, mode: WatchMode) {
-        lock(&self.sight).mode = mode;
+        let old = std::mem::replace(&mut lock(&self.sight).mode, mode.clone());
+        if let WatchMode::Poll(Some(why)) = &mode
+            && old != mode
+        {
+            self.report(format!("all files are looked at now and then instead: {why}"));
+        }
     }
 
     pub(super) fn count_overflow(&self) {
@@ -220,10 +225,7 @@ impl WatchState {
         tracing::warn!(error, "watch");
         self.n_errors.fetch_add(1, Ordering::Relaxed);
         let mut sight = lock(&self.sight);
-        // The same trouble again, as in each round of polling, is no news.
-        if sight.errors.last() != Some(&error) {
-            sight.errors.push(error);
-        }
+        sight.errors.push(error);
         if sight.errors.len() > MAX_ERRORS {
             sight.errors.remove(0);
         }
@@ -280,7 +282,9 @@ impl WatchState {
         root_trouble: Option<String>,
     ) {
         self.renew_roster(crawl, root_trouble.is_some());
-        if let Some(trouble) = &root_trouble {
+        // The same trouble again, as in each round of polling, is no news.
+        let is_news = root_trouble != lock(&self.sight).root_trouble;
+        if let Some(trouble) = root_trouble.as_ref().filter(|_| is_news) {
             self.report(trouble.clone());
         }
         let mut sight = lock(&self.sight);

@@ -155,7 +155,7 @@ impl WriteState {
         self.args.inlet.done(n);
         self.commits_since_ripple += 1;
         if self.commits_since_ripple >= COMMITS_A_RIPPLE {
-            self.ripple_step().await?;
+            self.ripple_step(false).await?;
         }
         done.map(|_| ())
     }
@@ -166,17 +166,17 @@ impl WriteState {
             tokio::time::sleep(QUIET).await;
             return Ok(());
         }
-        self.ripple_step().await
+        self.ripple_step(true).await
     }
 
-    async fn ripple_step(&mut self) -> Result<(), StoreError> {
+    async fn ripple_step(&mut self, when_quiet: bool) -> Result<(), StoreError> {
         self.commits_since_ripple = 0;
-        let step = self.with_writer(IndexWriter::ripple).await?;
+        let step = self.with_writer(move |writer| writer.ripple(when_quiet)).await?;
         let tick = self.with_writer(|writer| Ok(writer.tick())).await?;
         self.args.health.set_tick(tick.unwrap_or_default());
         match step {
             Some(RippleStep::Requeue(paths)) => (self.args.requeue)(paths),
-            Some(RippleStep::Settled) => {
+            Some(RippleStep::Settled) if when_quiet => {
                 self.args.health.set_ripple(false);
                 self.with_writer(|writer| writer.vacuum()).await?;
             }

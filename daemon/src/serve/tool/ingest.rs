@@ -57,7 +57,7 @@ pub async fn ingest_docs(
         ingested: ingested as u64,
         skipped: (files.len() - ingested - outcome.failed.len()) as u64,
         errors,
-        freshness: project.freshness(project.health().tick()),
+        freshness: project.freshness_now().map_err(unreadable)?,
     })
 }
 
@@ -71,9 +71,13 @@ struct Outcome {
 async fn run(project: &Project, files: &[RelPath], is_forced: bool, progress: &Progress) -> Outcome {
     const GROUP: usize = 32;
     let mut outcome = Outcome::default();
+    let report = |done: usize| {
+        progress.report(done as u64, Some(files.len() as u64), format!("{done} of {} files", files.len()));
+    };
+    report(0);
     for (i, group) in files.chunks(GROUP).enumerate() {
         let submitted = project.watcher().submit(group.to_vec(), is_forced).await;
-        for (path, what) in group.iter().zip(submitted) {
+        for (n, (path, what)) in group.iter().zip(submitted).enumerate() {
             match what {
                 Submitted::Sent(generation) => settle(project, path, generation, &mut outcome).await,
                 Submitted::Faulted(_, fault) => {
@@ -85,9 +89,8 @@ async fn run(project: &Project, files: &[RelPath], is_forced: bool, progress: &P
                 }
                 Submitted::Unchanged | Submitted::Skipped(_) => {}
             }
+            report(i * GROUP + n + 1);
         }
-        let done = (i * GROUP + group.len()) as u64;
-        progress.report(done, Some(files.len() as u64), format!("{done} of {} files", files.len()));
     }
     outcome
 }
@@ -268,7 +271,7 @@ pub async fn extract_and_link(
             mentions: after.mentions - before.mentions,
             entities_new: new,
             relations: after.relations - before.relations,
-            freshness: project.freshness(snapshot.tick()),
+            freshness: project.freshness(&snapshot),
         })
     })
     .await

@@ -32,7 +32,7 @@ pub fn hybrid_query(
     request: HybridQuery,
 ) -> Result<HybridReply, ErrorView> {
     let mut reply = ask::hybrid_query(&project.desk(snapshot), &request)?;
-    reply.freshness = project.freshness(snapshot.tick());
+    reply.freshness = project.freshness(snapshot);
     Ok(reply)
 }
 
@@ -43,7 +43,7 @@ pub fn entity_lookup(
     request: EntityLookup,
 ) -> Result<EntityReply, ErrorView> {
     let mut reply = ask::entity_lookup(&project.desk(snapshot), &request)?;
-    reply.freshness = project.freshness(snapshot.tick());
+    reply.freshness = project.freshness(snapshot);
     Ok(reply)
 }
 
@@ -54,7 +54,7 @@ pub fn explain_entity(
     request: ExplainEntity,
 ) -> Result<ExplainReply, ErrorView> {
     let mut reply = ask::explain_entity(&project.desk(snapshot), &request)?;
-    reply.freshness = project.freshness(snapshot.tick());
+    reply.freshness = project.freshness(snapshot);
     Ok(reply)
 }
 
@@ -79,7 +79,7 @@ pub async fn review_links(
     let listed = blocking(move || {
         let snapshot = project.snapshot().map_err(unreadable)?;
         let items = ask::list_doubtful(&project.desk(&snapshot), &request)?;
-        Ok(ReviewReply { items, decided, freshness: project.freshness(snapshot.tick()) })
+        Ok(ReviewReply { items, decided, freshness: project.freshness(&snapshot) })
     });
     listed.await
 }
@@ -108,7 +108,7 @@ pub fn dump(project: &Project, snapshot: &Snapshot, request: Dump) -> Result<Dum
         let cursor = request.cursor.unwrap_or_default();
         return Err(invalid(format!("no cursor `{cursor}`"), "give back what the last page said"));
     };
-    Ok(DumpReply { rows, cursor, freshness: project.freshness(snapshot.tick()) })
+    Ok(DumpReply { rows, cursor, freshness: project.freshness(snapshot) })
 }
 
 /// Longest wait, milliseconds.
@@ -137,7 +137,7 @@ pub async fn wait(
     if let Some(why) = project.is_poisoned() {
         return Err(unavailable(why));
     }
-    Ok(WaitReply { reached, freshness: project.freshness(project.health().tick()) })
+    Ok(WaitReply { reached, freshness: project.freshness_now().map_err(unreadable)? })
 }
 
 /// Tells a waiting caller how many files of how many are indexed.
@@ -155,7 +155,7 @@ pub async fn shutdown(
 ) -> Result<ShutdownReply, ErrorView> {
     let draining = project.n_on_belt();
     project.activity().request_stop();
-    Ok(ShutdownReply { draining, freshness: project.freshness(project.health().tick()) })
+    Ok(ShutdownReply { draining, freshness: project.freshness_now().map_err(unreadable)? })
 }
 
 /// Runs a read off the async threads.

@@ -64,7 +64,7 @@ pub fn status(project: &Project, snapshot: &Snapshot, _: Status) -> Result<Statu
         warnings: warnings(snapshot, &watch).map_err(trouble)?,
         watcher: watcher(&watch),
         clients: project.activity().n_clients(),
-        freshness: project.freshness(snapshot.tick()),
+        freshness: project.freshness(snapshot),
     })
 }
 

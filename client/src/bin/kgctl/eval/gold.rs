@@ -1,6 +1,7 @@
 //! What a person found: the annotations of a corpus.
 //!
-//! In: `gold/*.tsv` and `questions/questions.tsv`. Out: mentions with their spans, names, relations, questions.
+//! In: `gold/*.tsv` and `questions/questions.tsv`. Out: mentions with their spans, names, relations,
+//! questions.
 //! Invariants: an annotation that does not fit its document is an error that names file and line.
 //! Not here: comparing.
 

@@ -109,20 +109,22 @@ mod tests {
 
     #[test]
     fn only_annotated_documents_count_and_unknown_rows_are_passed_over() {
-        let evidence = |path: &str| json!({ "path": path, "span": [0, 3], "line": 1, "pattern": "uses", "confidence": 0.9 });
+        let evidence =
+            |path: &str| json!({ "path": path, "span": [0, 3], "line": 1, "pattern": "uses" });
+        let stated = ["a.md", "a.md", "b.md", "c.md"].map(evidence);
         let mention = |path: &str, entity: Value| {
-            json!({ "kind": "mention", "doc": 1, "path": path, "span": [4, 7], "surface": "KMS", "type": "Service",
+            json!({ "kind": "mention", "doc": 1, "path": path, "span": [4, 7], "type": "Service",
                 "entity": entity, "name": "KMS", "recognizer": "gazetteer", "score": 0.9 })
         };
         let rows = [
             json!({ "kind": "document", "id": 1, "path": "a.md" }),
             json!({ "kind": "novelty" }),
-            json!({ "kind": "entity", "id": 7, "name": "KMS", "type": "Service", "aliases": [], "home": null, "documents": 2 }),
+            json!({ "kind": "entity", "id": 7, "name": "KMS", "type": "Service", "home": null }),
             mention("a.md", json!(7)),
             mention("a.md", Value::Null),
             mention("c.md", json!(7)),
-            json!({ "kind": "relation", "subject": "KMS", "predicate": "uses", "object": "x", "subject_id": 7, "object_id": 8,
-                "confidence": 0.9, "evidence": [evidence("a.md"), evidence("a.md"), evidence("b.md"), evidence("c.md")] }),
+            json!({ "kind": "relation", "subject": "KMS", "predicate": "uses", "object": "x",
+                "evidence": stated }),
         ];
         let documents = ["a.md".to_string(), "b.md".to_string()].into();
         let found = Found::read(&rows, &documents).unwrap_or_else(|failure| panic!("{failure:?}"));

@@ -1,7 +1,8 @@
 //! Accept: whether a run with an entry's norm is a mention of it, by how and where it is written.
 //!
 //! In: an entry and the place of a run. Out: yes or no.
-//! Invariants: runs only looked up, so it may search (by bisection); cost is logarithmic in the document's marks.
+//! Invariants: runs only looked up, so it may search (by bisection); cost is logarithmic in the document's
+//! marks.
 //! Not here: finding runs (`scan.rs`).
 
 use std::ops::Range;
@@ -23,7 +24,8 @@ impl Surroundings<'_> {
         if self.is_part_of_path(&place) || self.is_part_of_compound(&place, surface) {
             return false;
         }
-        let singular = if is_plural { surface.strip_suffix('s').unwrap_or(surface) } else { surface };
+        let singular =
+            if is_plural { surface.strip_suffix('s').unwrap_or(surface) } else { surface };
         let is_alone = || self.is_marked(&place);
         if let Some(code) = self.code_around(&place) {
             // `git push origin` names no branch `origin`; `KeyRotationJob::run` does name the job.
@@ -36,7 +38,8 @@ impl Surroundings<'_> {
         }
     }
 
-    /// True when a word is written as its entry, capital and all, where a capital is not owed to the sentence.
+    /// True when a word is written as its entry, capital and all, where a capital is not owed to the
+    /// sentence.
     fn is_written_like(&self, entry: &Entry, singular: &str, start: usize) -> bool {
         let has_capital = singular.bytes().any(|b| b.is_ascii_uppercase());
         let is_telling = singular.bytes().skip(1).any(|b| !b.is_ascii_lowercase());
@@ -49,7 +52,11 @@ impl Surroundings<'_> {
         let sentence = after.checked_sub(1).and_then(|i| self.sentences.get(i));
         let from = sentence.filter(|s| start < s.end()).map_or(0, |s| s.start());
         let before = self.doc.text.get(from..start).unwrap_or("");
-        !before.chars().rev().take_while(|c| !matches!(c, '|' | ':' | '\n')).any(char::is_alphanumeric)
+        !before
+            .chars()
+            .rev()
+            .take_while(|c| !matches!(c, '|' | ':' | '\n'))
+            .any(char::is_alphanumeric)
     }
 
     /// True when the run is exactly the text of a bold span, a code span or a link.
@@ -74,7 +81,9 @@ impl Surroundings<'_> {
         let after = self.doc.inlines.partition_point(|i| i.span.start() <= place.start);
         let before = self.doc.inlines.get(..after)?.iter().rev().take(NESTED_MARKS);
         let is_around = |span: Span<Norm>| span.start() <= place.start && place.end <= span.end();
-        before.map(|i| (i.kind, i.span)).find(|(kind, span)| *kind == InlineKind::Code && is_around(*span))
+        before
+            .map(|i| (i.kind, i.span))
+            .find(|(kind, span)| *kind == InlineKind::Code && is_around(*span))
             .map(|(_, span)| span)
     }
 
@@ -86,14 +95,18 @@ impl Surroundings<'_> {
         if !matches!(before, b'/' | b'\\' | b'~' | b'.' | b'@') && !matches!(after, b'/' | b'\\') {
             return false;
         }
-        let is_edge = |b: &u8| b.is_ascii_whitespace() || matches!(b, b'(' | b')' | b'"' | b'`' | b',');
+        let is_edge =
+            |b: &u8| b.is_ascii_whitespace() || matches!(b, b'(' | b')' | b'"' | b'`' | b',');
         let head = bytes.get(..place.start).unwrap_or(&[]).iter().rev().take(MAX_PATH_BYTES);
         let tail = bytes.get(place.end..).unwrap_or(&[]).iter().take(MAX_PATH_BYTES);
-        let n_before = head.take_while(|b| !is_edge(b)).filter(|b| matches!(b, b'/' | b'\\')).count();
-        let n_after = tail.take_while(|b| !is_edge(b)).filter(|b| matches!(b, b'/' | b'\\')).count();
+        let n_before =
+            head.take_while(|b| !is_edge(b)).filter(|b| matches!(b, b'/' | b'\\')).count();
+        let n_after =
+            tail.take_while(|b| !is_edge(b)).filter(|b| matches!(b, b'/' | b'\\')).count();
         matches!(before, b'~' | b'.' | b'@')
             || n_before + n_after >= 2
-            || (before == b'/' && place.start.checked_sub(2).and_then(|i| bytes.get(i)).is_none_or(is_edge))
+            || (before == b'/'
+                && place.start.checked_sub(2).and_then(|i| bytes.get(i)).is_none_or(is_edge))
             || (after == b'/' && bytes.get(place.end + 1).is_none_or(is_edge))
     }
 

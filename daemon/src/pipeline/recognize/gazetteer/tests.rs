@@ -125,7 +125,9 @@ proptest! {
     }
 
     #[test]
-    fn the_order_of_rows_does_not_matter(names in proptest::collection::vec("[a-cA-C]{1,2}[ -]?[a-c]{0,2}", 1..12)) {
+    fn the_order_of_rows_does_not_matter(
+        names in proptest::collection::vec("[a-cA-C]{1,2}[ -]?[a-c]{0,2}", 1..12)
+    ) {
         let forward: Vec<&str> = names.iter().map(String::as_str).collect();
         let backward: Vec<&str> = forward.iter().rev().copied().collect();
         let text = forward.join(" then ");

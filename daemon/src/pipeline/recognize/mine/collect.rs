@@ -41,7 +41,9 @@ impl<'a> Terms<'a> {
     /// Adds a whole title or bold text, if it is short enough and no running text.
     pub(super) fn add_phrase(&mut self, text: &'a str, weight: u8) {
         let phrase = text.trim().trim_end_matches([':', '.', '!', '?', ',']).trim_end();
-        let is_plain = |c: char| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_' | '+' | '#' | '.' | '\'' | '&');
+        let is_plain = |c: char| {
+            c.is_alphanumeric() || matches!(c, ' ' | '-' | '_' | '+' | '#' | '.' | '\'' | '&')
+        };
         let edges = [phrase.split(' ').next(), phrase.rsplit(' ').next()];
         let is_bound = edges.into_iter().flatten().any(words::is_function_word);
         if phrase.chars().all(is_plain) && !is_bound {

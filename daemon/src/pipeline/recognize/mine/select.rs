@@ -1,8 +1,9 @@
 //! Select: which terms enter the gazetteer.
 //!
 //! In: for each norm its counts over all documents. Out: the terms, best first.
-//! Invariants: pure; each term passes or fails by its own counts (but a plural gives way to its singular), and the
-//! cap follows a total order, so neither the order of the input nor the presence of weaker terms changes what enters.
+//! Invariants: pure; each term passes or fails by its own counts (but a plural gives way to its singular),
+//! and the cap follows a total order, so neither the order of the input nor the presence of weaker terms
+//! changes what enters.
 
 use rustc_hash::FxHashSet;
 

@@ -2,8 +2,9 @@
 //!
 //! In: a word of two to six capitals. Out: the acronym, and its long form where the two stand together as
 //! `Key Management Service (KMS)` or `KMS (Key Management Service)`.
-//! Invariants: the long form's initials are the acronym's letters, function words skipped; looks at most ten words
-//! about; emphasis in capitals (`DO NOT`) is no acronym, nor are those that name a kind of thing (`API`, `URL`).
+//! Invariants: the long form's initials are the acronym's letters, function words skipped; looks at most
+//! ten words about; emphasis in capitals (`DO NOT`) is no acronym, nor are those that name a kind of thing
+//! (`API`, `URL`).
 //! Not here: that the two are the same entity (`relate/sentence.rs`).
 
 use super::{Finds, Hit, Proof};
@@ -49,7 +50,8 @@ fn letters_of<'a>(view: View<'a>, i: usize) -> Option<&'a str> {
     let word = view.word(i);
     let shape = view.shape(i);
     let letters = if shape.is_caps() { word } else { word.strip_suffix('s')? };
-    let is_caps = (2..=6).contains(&letters.len()) && letters.bytes().all(|b| b.is_ascii_uppercase());
+    let is_caps =
+        (2..=6).contains(&letters.len()) && letters.bytes().all(|b| b.is_ascii_uppercase());
     (is_caps && shape.has(Shape::CAPITAL)).then_some(letters)
 }
 
@@ -59,7 +61,8 @@ fn named(i: usize, acronym: &str, entity_type: EntityType, score: f32, proof: Pr
 
 /// The words that the acronym at `i` stands for, before it or in parentheses after it.
 fn long_form(view: View<'_>, i: usize, acronym: &str) -> Option<(usize, usize)> {
-    let is_enclosed = i > 0 && view.gap_is(i - 1, " (") && view.after(i).starts_with([')', ',', ';']);
+    let is_enclosed =
+        i > 0 && view.gap_is(i - 1, " (") && view.after(i).starts_with([')', ',', ';']);
     if is_enclosed {
         return ending_at(view, i - 1, acronym).map(|from| (from, i - 1));
     }

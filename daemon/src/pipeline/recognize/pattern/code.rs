@@ -1,9 +1,10 @@
-//! Code: the code spans of a document that are one name: `rotate_keys`, `KeyRotationJob`, `std::fs::read`, `run()`,
-//! `GET /v1/seals`, `v2.3.1`.
+//! Code: the code spans of a document that are one name: `rotate_keys`, `KeyRotationJob`, `std::fs::read`,
+//! `run()`, `GET /v1/seals`, `v2.3.1`.
 //!
 //! In: the inline code of a document. Out: one mention for each span that is a name as a whole.
-//! Invariants: a span with blanks is a command and no name, but for an HTTP method with its path; so are flags, file
-//! names, paths, values and keywords; a plain lowercase word names nothing by itself (the gazetteer may know it).
+//! Invariants: a span with blanks is a command and no name, but for an HTTP method with its path; so are
+//! flags, file names, paths, values and keywords; a plain lowercase word names nothing by itself (the
+//! gazetteer may know it).
 //! Not here: fenced code, where nothing is a mention but what the gazetteer knows to the letter.
 
 use super::identifier;
@@ -20,8 +21,9 @@ const MIN_BYTES: usize = 4;
 /// Shortest name before a dot that is a module or class rather than a variable, in bytes.
 const MIN_RECEIVER_BYTES: usize = 3;
 /// Last parts of file and host names.
-const FILE_ENDINGS: &str = " rs py js ts go c h cpp java kt rb sh md txt yml yaml toml json xml html css csv conf cfg ini \
-                            log lock png svg jpg gif pdf exe dll so com org io net dev local internal ";
+const FILE_ENDINGS: &str = " rs py js ts go c h cpp java kt rb sh md txt yml yaml toml json xml \
+     html css csv conf cfg ini log lock png svg jpg gif pdf exe dll so com org io net dev local \
+     internal ";
 const METHODS: [&str; 6] = ["GET ", "POST ", "PUT ", "PATCH ", "DELETE ", "HEAD "];
 
 /// Adds the code spans that are names.
@@ -64,7 +66,8 @@ fn name_of(code: &str) -> Option<(&str, EntityType)> {
     let last = parts.last().copied().unwrap_or("");
     let is_file = !path.contains("::") && FILE_ENDINGS.split(' ').any(|ending| ending == last);
     // `s.len()` is a call on a variable.
-    let is_variable = !path.contains("::") && parts.first().is_some_and(|part| part.len() < MIN_RECEIVER_BYTES);
+    let is_variable =
+        !path.contains("::") && parts.first().is_some_and(|part| part.len() < MIN_RECEIVER_BYTES);
     let is_api = path.contains("::") || (is_call && !is_variable);
     (is_api && !is_file).then_some((path, EntityType::Api))
 }
@@ -75,7 +78,8 @@ fn single(word: &str, is_call: bool) -> Option<EntityType> {
         return identifier::is_snake(word).then_some(EntityType::Identifier);
     }
     let has_small = core.bytes().any(|b| b.is_ascii_lowercase());
-    let is_hump = core.as_bytes().windows(2).any(|w| w[0].is_ascii_lowercase() && w[1].is_ascii_uppercase());
+    let is_hump =
+        core.as_bytes().windows(2).any(|w| w[0].is_ascii_lowercase() && w[1].is_ascii_uppercase());
     if is_hump {
         return identifier::camel_type(core).map(|_| EntityType::Identifier);
     }

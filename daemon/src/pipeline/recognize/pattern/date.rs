@@ -1,8 +1,9 @@
 //! Date: `2024-03-12`, `12 March 2024`, `March 12, 2024`, `March 2024`, `Q3 2024`.
 //!
-//! In: a word. Out: a date that begins there, named in ISO form (`2024-03-12`, `2024-03`, `2024-Q3`), so that one
-//! day has one name.
-//! Invariants: days lie in their range; a year has four digits, 1000 to 2999; looks at most three words ahead.
+//! In: a word. Out: a date that begins there, named in ISO form (`2024-03-12`, `2024-03`, `2024-Q3`), so
+//! that one day has one name.
+//! Invariants: days lie in their range; a year has four digits, 1000 to 2999; looks at most three words
+//! ahead.
 //! Not here: a year or month alone, weekdays, times of day: they name nothing by themselves.
 
 use super::Hit;
@@ -10,8 +11,18 @@ use crate::pipeline::recognize::token::{Shape, View};
 use crate::terms::EntityType;
 
 const MONTHS: [&str; 12] = [
-    "january", "february", "march", "april", "may", "june", "july", "august", "september",
-    "october", "november", "december",
+    "january",
+    "february",
+    "march",
+    "april",
+    "may",
+    "june",
+    "july",
+    "august",
+    "september",
+    "october",
+    "november",
+    "december",
 ];
 
 const SCORE: f32 = 0.95;
@@ -49,6 +60,9 @@ fn day_first(view: View<'_>, i: usize) -> Option<Hit> {
 }
 
 fn month_first(view: View<'_>, i: usize) -> Option<Hit> {
+    if !view.shape(i + 1).is_number() && day(view, i + 1).is_none() {
+        return None;
+    }
     let month = month(view, i)?;
     if !matches!(view.gap(i), Some(" " | ". " | ", ")) {
         return None;
@@ -112,6 +126,7 @@ fn month(view: View<'_>, i: usize) -> Option<u32> {
         return None;
     }
     let lower = word.to_ascii_lowercase();
-    let is_it = |month: &&str| **month == lower || (lower.len() <= 4 && month.starts_with(&lower));
-    MONTHS.iter().position(|month| is_it(&month)).map(|at| at as u32 + 1)
+    let is_short = lower.len() <= 4;
+    let mut months = MONTHS.iter();
+    months.position(|m| *m == lower || (is_short && m.starts_with(&lower))).map(|at| at as u32 + 1)
 }

@@ -1,7 +1,7 @@
 //! Definition: the terms that a glossary defines.
 //!
-//! In: the outline of a document. Out: one mention a defined term: a bold or `term:` lead of a list item, a heading
-//! below a glossary's own, the first cell of a table with columns such as `Term` and `Meaning`.
+//! In: the outline of a document. Out: one mention a defined term: a bold or `term:` lead of a list item, a
+//! heading below a glossary's own, the first cell of a table with columns such as `Term` and `Meaning`.
 //! Invariants: only where the title, the heading or the table's header says that words are defined; linear.
 //! Not here: that the document defines them (`relate/define.rs`).
 
@@ -15,7 +15,8 @@ const MAX_TERM_BYTES: usize = 60;
 const MAX_TERM_WORDS: usize = 6;
 
 /// Words of a title or heading that announce definitions.
-const ANNOUNCING: [&str; 6] = ["glossary", "terminology", "definitions", "vocabulary", "terms", "jargon"];
+const ANNOUNCING: [&str; 6] =
+    ["glossary", "terminology", "definitions", "vocabulary", "terms", "jargon"];
 
 /// Adds the defined terms of a document.
 pub(super) fn find(doc: &NormalDoc, out: &mut Vec<Mention>) {
@@ -28,7 +29,9 @@ pub(super) fn find(doc: &NormalDoc, out: &mut Vec<Mention>) {
                 None
             }
             BlockKind::TableRow { table: idx, .. } if table == Some(idx) => first_cell(doc, block),
-            BlockKind::ListItem { .. } | BlockKind::Paragraph if is_glossary || is_under(doc, block) => {
+            BlockKind::ListItem { .. } | BlockKind::Paragraph
+                if is_glossary || is_under(doc, block) =>
+            {
                 lead(doc, block)
             }
             BlockKind::Heading(level) if is_glossary && level > 1 && !is_announced(doc, block) => {
@@ -45,15 +48,20 @@ pub(super) fn find(doc: &NormalDoc, out: &mut Vec<Mention>) {
 /// True for a title or heading that announces definitions: `Glossary`, `Terms and definitions`.
 pub(crate) fn is_glossary_heading(text: &str) -> bool {
     let mut words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
-    text.len() <= MAX_TERM_BYTES && words.any(|word| ANNOUNCING.iter().any(|a| a.eq_ignore_ascii_case(word)))
+    text.len() <= MAX_TERM_BYTES
+        && words.any(|word| ANNOUNCING.iter().any(|a| a.eq_ignore_ascii_case(word)))
 }
 
 /// True for a table whose header names a term and its meaning.
 pub(crate) fn is_definition_table(header: &str) -> bool {
     let mut cells = header.split(" | ").map(|cell| cell.trim().to_lowercase());
     let first = cells.next().unwrap_or_default();
-    matches!(first.as_str(), "term" | "word" | "concept" | "acronym" | "abbreviation" | "expression")
-        && cells.any(|cell| matches!(cell.as_str(), "definition" | "meaning" | "description" | "explanation"))
+    matches!(
+        first.as_str(),
+        "term" | "word" | "concept" | "acronym" | "abbreviation" | "expression"
+    ) && cells.any(|cell| {
+        matches!(cell.as_str(), "definition" | "meaning" | "description" | "explanation")
+    })
 }
 
 fn is_under(doc: &NormalDoc, block: &Block) -> bool {
@@ -84,6 +92,8 @@ fn is_term(text: &str) -> bool {
         && text.split_whitespace().count() <= MAX_TERM_WORDS
         && text.starts_with(char::is_alphanumeric)
         && !text.contains(['\n', '.', '?', '!', '{', '[', '=', '"'])
-        && text.match_indices('(').all(|(at, _)| text.get(..at).is_some_and(|head| head.ends_with(' ')))
+        && text
+            .match_indices('(')
+            .all(|(at, _)| text.get(..at).is_some_and(|head| head.ends_with(' ')))
         && text.contains(char::is_alphabetic)
 }

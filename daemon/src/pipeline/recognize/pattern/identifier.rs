@@ -1,8 +1,8 @@
 //! Identifier: `rotate_keys`, `MAX_BYTES`, `KeyRotationJob` in running text.
 //!
 //! In: a word. Out: an identifier or CamelCase name at that word.
-//! Invariants: placeholders (`my_file`, `foo_bar`) and pieces of paths, hosts or wildcards are none; a CamelCase word
-//! seen in headings only is none.
+//! Invariants: placeholders (`my_file`, `foo_bar`) and pieces of paths, hosts or wildcards are none; a
+//! CamelCase word seen in headings only is none.
 //! Not here: identifiers in code spans (`code.rs`).
 
 use super::{Hit, Proof};
@@ -36,7 +36,8 @@ pub(super) fn read(view: View<'_>, i: usize) -> Option<Hit> {
 /// True for two or more parts with letters, none of them a placeholder.
 pub(super) fn is_snake(word: &str) -> bool {
     let core = word.trim_matches('_');
-    let n_parts = core.split('_').filter(|part| part.bytes().any(|b| b.is_ascii_alphabetic())).count();
+    let n_parts =
+        core.split('_').filter(|part| part.bytes().any(|b| b.is_ascii_alphabetic())).count();
     n_parts >= 2 && core.len() >= 4 && !is_placeholder(core.split('_'))
 }
 

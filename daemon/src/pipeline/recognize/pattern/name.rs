@@ -2,9 +2,11 @@
 //! (`Owner: Ada Moreno`, `by Ada Moreno`) and `@handle`s.
 //!
 //! In: a capitalised word. Out: the name that begins at or just after it.
-//! Invariants: two to four words, not all of them ordinary unless the last tells the kind (`Support Desk`); a capital
-//! that the sentence owes is no proof; never in headings, where every word may have a capital; each run is read once.
-//! Not here: first names and surnames. Without a cue a person's name is a `Concept` until a model says more.
+//! Invariants: two to four words, not all of them ordinary unless the last tells the kind (`Support Desk`);
+//! a capital that the sentence owes is no proof; a heading, where every word may have a capital, is read
+//! only as a whole; each run is read once.
+//! Not here: first names and surnames. Without a cue a person's name is a `Concept` until a model says
+//! more.
 
 use super::{Finds, Hit, Proof, standard};
 use crate::pipeline::recognize::runs::{self, Run};
@@ -20,15 +22,16 @@ const MAX_WORDS: usize = 4;
 const MIN_SINGLE_BYTES: usize = 3;
 
 /// What stands before `by` and a person.
-const AUTHORED: &str = " written authored created developed maintained reviewed approved reported led designed edited \
-                        presented posted published contributed suggested proposed founded owned signed started run \
-                        recorded drafted requested opened raised chaired hosted given talk post book article guide \
-                        blog paper video comment photo edition presentation plugin theme course thread idea work ";
+const AUTHORED: &str = " written authored created developed maintained reviewed approved \
+     reported led designed edited presented posted published contributed suggested proposed founded \
+     owned signed started run recorded drafted requested opened raised chaired hosted given talk post \
+     book article guide blog paper video comment photo edition presentation plugin theme course \
+     thread idea work ";
 
 /// What stands before the colon where people are listed.
-const PERSON_CUES: &str = " owner owners author authors contact contacts maintainer maintainers reviewer reviewers \
-                           lead assignee reporter approver approvers editor manager chair presenter speaker \
-                           attendees participants ";
+const PERSON_CUES: &str = " owner owners author authors contact contacts maintainer maintainers \
+     reviewer reviewers lead assignee reporter approver approvers editor manager chair presenter \
+     speaker attendees participants ";
 
 /// Reads the names of one block.
 #[derive(Default)]
@@ -94,7 +97,22 @@ fn is_authored(view: View<'_>, at: usize) -> bool {
     let Some(before) = at.checked_sub(1) else { return true };
     view.shape(at).has(Shape::FIRST)
         || (view.gap_is(before, " ")
-            && AUTHORED.split(' ').any(|w| !w.is_empty() && w.eq_ignore_ascii_case(view.word(before))))
+            && AUTHORED
+                .split(' ')
+                .any(|w| !w.is_empty() && w.eq_ignore_ascii_case(view.word(before))))
+}
+
+/// A heading that is one name of a known kind (`Storage Team`), if the text below uses it too.
+pub(super) fn read_heading(view: View<'_>, i: usize) -> Option<Hit> {
+    if i > 0 || !(2..=MAX_WORDS).contains(&view.words.len()) {
+        return None;
+    }
+    let (run, _) = runs::run_at(view, i);
+    let run = run.filter(|run| run.n_words() == view.words.len())?;
+    let is_name = lexicon::is_suffix(view.word(run.to)) && !view.is_glued(run.from, run.to);
+    let entity_type = lexicon::type_of(view.run(run.from, run.to));
+    let whole = Hit::firm(run.from, run.to, entity_type, RUN_SCORE);
+    is_name.then_some(Hit { proof: Proof::MidSentence, ..whole })
 }
 
 /// A run cut before the first id or standard in it, and before a word that goes on as something else.
@@ -106,7 +124,8 @@ fn cut(view: View<'_>, mut run: Run) -> Option<Run> {
     if let Some(at) = (run.from..=run.to.min(run.from + MAX_WORDS)).find(|at| is_other(*at)) {
         run.to = at.checked_sub(1).filter(|to| *to >= run.from)?;
     }
-    if view.is_glued(run.from, run.from) && run.n_words() > 1 || view.byte_before(run.from) == b'/' {
+    if view.is_glued(run.from, run.from) && run.n_words() > 1 || view.byte_before(run.from) == b'/'
+    {
         return None;
     }
     while view.is_glued(run.to, run.to) {
@@ -132,7 +151,11 @@ fn several(view: View<'_>, run: Run, finds: &mut Finds<'_>) -> Option<Hit> {
     }
     // `Using Docker Compose`: the first word may be the sentence's, so both readings are kept until proven.
     let rest = Run { from: run.from + 1, is_first: false, ..run };
-    let inner = if rest.n_words() == 1 { single(view, rest.from, false) } else { several(view, rest, finds) };
+    let inner = if rest.n_words() == 1 {
+        single(view, rest.from, false)
+    } else {
+        several(view, rest, finds)
+    };
     if let Some(inner) = inner {
         finds.push(view, inner);
     }
@@ -142,13 +165,17 @@ fn several(view: View<'_>, run: Run, finds: &mut Finds<'_>) -> Option<Hit> {
 fn single(view: View<'_>, i: usize, is_first: bool) -> Option<Hit> {
     let (word, shape) = (view.word(i), view.shape(i));
     let is_plain = !shape.has(Shape::DIGIT) && !shape.has(Shape::HUMP) && !shape.is_caps();
-    if !is_plain || word.len() < MIN_SINGLE_BYTES || words::is_ordinary(word) || view.is_glued(i, i) {
+    if !is_plain || word.len() < MIN_SINGLE_BYTES || words::is_ordinary(word) || view.is_glued(i, i)
+    {
         return None;
     }
     let is_technology = lexicon::is_technology(&word.to_lowercase());
-    let (entity_type, proof) = match (is_technology, is_first) {
+    // `| Rust |` and `- Rust` stand alone: no sentence owes them the capital.
+    let is_alone = is_first && (i + 1 == view.words.len() || view.after(i).starts_with(" |"));
+    let (entity_type, proof) = match (is_technology, is_first && !is_alone) {
         (true, false) => (EntityType::Technology, Proof::Firm),
         (true, true) => (EntityType::Technology, Proof::MidSentence),
+        (false, false) if is_alone => (EntityType::Concept, Proof::ProperAtStart),
         (false, false) => (EntityType::Concept, Proof::Proper),
         (false, true) => (EntityType::Concept, Proof::ProperAtStart),
     };

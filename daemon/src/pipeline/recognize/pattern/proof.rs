@@ -1,4 +1,5 @@
-//! Proof: keeps what patterns found until the whole document is read, then lets stay what the document bears out.
+//! Proof: keeps what patterns found until the whole document is read, then lets stay what the document
+//! bears out.
 //!
 //! In: hits, in order of place. Out: mentions.
 //! Invariants: surfaces are compared by hash of their letters, plural `s` of an acronym left off; linear.
@@ -118,7 +119,9 @@ impl Seen {
             Proof::OutsideHeading => self.n_outside_headings > 0,
             Proof::Twice => self.is_defined || (self.n > 1 && self.n_outside_headings > 0),
             Proof::MidSentence => self.n_mid_sentence > 0,
-            Proof::Proper | Proof::ProperAtStart => self.n_mid_sentence > 1 && !self.in_small_letters,
+            Proof::Proper | Proof::ProperAtStart => {
+                self.n_mid_sentence > 1 && !self.in_small_letters
+            }
         }
     }
 }
@@ -135,7 +138,12 @@ fn hash_of(text: &str) -> u64 {
 }
 
 /// A mention that a whole block or span states, outside the pass over words.
-pub(super) fn mention(span: Span<crate::terms::Norm>, name: &str, entity_type: EntityType, score: f32) -> Mention {
+pub(super) fn mention(
+    span: Span<crate::terms::Norm>,
+    name: &str,
+    entity_type: EntityType,
+    score: f32,
+) -> Mention {
     Mention {
         span,
         name: plain(name),

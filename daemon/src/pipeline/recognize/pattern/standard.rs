@@ -1,17 +1,20 @@
-//! Standard: `RFC 7519`, `ISO/IEC 27001:2022`, `NIST SP 800-53`; and ids: `INC-2031`, `CVE-2024-1234`, `SHA-256`.
+//! Standard: `RFC 7519`, `ISO/IEC 27001:2022`, `NIST SP 800-53`; and ids: `INC-2031`, `CVE-2024-1234`,
+//! `SHA-256`.
 //!
 //! In: a word in capitals. Out: the standard or id that begins there.
-//! Invariants: a body of standards needs a number after it; an id is capitals, a hyphen and digits; both look at most
-//! five words ahead; a placeholder (`ABC-XXX`) is none.
+//! Invariants: a body of standards needs a number after it; an id is capitals, a hyphen and digits; both
+//! look at most five words ahead; a placeholder (`ABC-XXX`) is none.
 
 use super::Hit;
 use crate::pipeline::recognize::token::View;
 use crate::terms::EntityType;
 
 /// Bodies whose documents go by number.
-const BODIES: &str = " RFC ISO IEC IEEE NIST PEP FIPS ECMA ANSI BCP ITU DIN ETSI EIP JSR JEP SP PCI ";
+const BODIES: &str =
+    " RFC ISO IEC IEEE NIST PEP FIPS ECMA ANSI BCP ITU DIN ETSI EIP JSR JEP SP PCI ";
 /// What stands before the number of an algorithm or encoding, not of an id.
-const ALGORITHMS: &str = " SHA UTF AES RSA MD HMAC ECDSA UCS CRC DES HS RS ES PS GPT BASE CP KOI TLS HTTP ";
+const ALGORITHMS: &str =
+    " SHA UTF AES RSA MD HMAC ECDSA UCS CRC DES HS RS ES PS GPT BASE CP KOI TLS HTTP ";
 
 const SCORE: f32 = 0.95;
 /// Longest number of a standard or id, in digits.
@@ -68,7 +71,9 @@ pub(super) fn read_id(view: View<'_>, i: usize) -> Option<Hit> {
     }
     let after = view.after(to);
     let goes_on = after.starts_with('_')
-        || after.strip_prefix(['-', '/', '.']).is_some_and(|rest| rest.starts_with(|c: char| c.is_alphanumeric()));
+        || after
+            .strip_prefix(['-', '/', '.'])
+            .is_some_and(|rest| rest.starts_with(|c: char| c.is_alphanumeric()));
     let entity_type = if is_algorithm { EntityType::Technology } else { EntityType::Identifier };
     (!goes_on).then(|| Hit::firm(i, to, entity_type, SCORE))
 }

@@ -1,8 +1,8 @@
 //! Step: the items of ordered lists, `Step 3: …`, and the prerequisites of a procedure.
 //!
 //! In: the outline of a document. Out: `Step` mentions, named by the first clause of the step.
-//! Invariants: only lists of two or more numbered items, and none under a heading that says they are no sequence
-//! (`Consequences`, `References`); a clause is at most 80 bytes; linear in the blocks.
+//! Invariants: only lists of two or more numbered items, and none under a heading that says they are no
+//! sequence (`Consequences`, `References`); a clause is at most 80 bytes; linear in the blocks.
 //! Not here: which step precedes which (`relate/steps.rs`); cutting a step's surface around the names in it
 //! (`overlap.rs`).
 
@@ -10,6 +10,7 @@ use rustc_hash::FxHashMap;
 
 use super::proof::mention;
 use crate::pipeline::parcel::{Block, BlockKind, Mention, NormalDoc};
+use crate::pipeline::recognize::words;
 use crate::terms::{EntityType, Norm, Span};
 
 const SCORE: f32 = 0.8;
@@ -19,11 +20,11 @@ const PREREQUISITES_SCORE: f32 = 0.4;
 const MAX_CLAUSE_BYTES: usize = 80;
 
 /// Words of a heading under which numbers count, and do not order.
-const UNORDERED: &str = " reference references consequence consequences decision decisions option options alternative \
-                         alternatives reason reasons goal goals check checks criteria principle principles question \
-                         questions note notes footnotes bibliography rules requirements benefits features agenda \
-                         topics ideas sources links reading components parts contents modules \
-                         members owners maintainers dependencies requirements ";
+const UNORDERED: &str = " reference references consequence consequences decision decisions \
+     option options alternative alternatives reason reasons goal goals check checks criteria \
+     principle principles question questions note notes footnotes bibliography rules requirements \
+     benefits features agenda topics ideas sources links reading components parts contents modules \
+     members owners maintainers dependencies requirements ";
 
 /// Adds the steps of a document.
 pub(super) fn find(doc: &NormalDoc, out: &mut Vec<Mention>) {
@@ -77,6 +78,7 @@ pub(crate) fn clause_of(text: &str, span: Span<Norm>) -> Span<Norm> {
         }
     }
     let clause = whole.get(..end).unwrap_or("");
+    let clause = before_comma(clause);
     let clause = clause.trim_end_matches(|c: char| !c.is_alphanumeric() && c != ')' && c != '`');
     if clause.len() <= MAX_CLAUSE_BYTES {
         return Span::new(span.start(), span.start() + clause.len());
@@ -84,6 +86,15 @@ pub(crate) fn clause_of(text: &str, span: Span<Norm>) -> Span<Norm> {
     let head = clause.get(..clause.floor_char_boundary(MAX_CLAUSE_BYTES)).unwrap_or("");
     let cut = head.rfind(' ').and_then(|space| head.get(..space)).unwrap_or(head);
     Span::new(span.start(), span.start() + cut.trim_end().len())
+}
+
+/// A clause up to its first comma, if that leaves an instruction: three words or more, and no `If`, `In` or
+/// `After`.
+fn before_comma(clause: &str) -> &str {
+    let Some(head) = clause.find(", ").and_then(|comma| clause.get(..comma)) else { return clause };
+    let mut words = head.split_whitespace();
+    let is_adjunct = words.next().is_some_and(words::is_function_word);
+    if is_adjunct || words.count() < 2 { clause } else { head }
 }
 
 /// What follows `Step 3:` at the start of a block, or `Step 3` itself when nothing does.
@@ -100,7 +111,7 @@ fn numbered(text: &str, span: Span<Norm>) -> Option<Span<Norm>> {
     Some(clause_of(text, Span::new(span.end() - clause.len(), span.end())))
 }
 
-/// A heading or lead `Prerequisites`, named after the document so that it is not one node for all of them.
+/// A heading or lead `Prerequisites`, named after the document so that not all documents share it.
 fn prerequisites(doc: &NormalDoc, block: &Block) -> Option<Mention> {
     let text = block.span.of(&doc.text);
     let rest = text.strip_prefix("Prerequisites").or_else(|| text.strip_prefix("PREREQUISITES"))?;

@@ -76,7 +76,8 @@ fn standards_and_ids() {
 #[test]
 fn identifiers_in_running_text() {
     check(
-        "# The HeadingOnly\nThe rotate_keys call sets MAX_KEYS in KeyRotationJob on GitHub. Not my_file, foo_bar, \
+        "# The HeadingOnly\nThe rotate_keys call sets MAX_KEYS in KeyRotationJob on GitHub. Not \
+        my_file, foo_bar, \
          a/some_path/x, github.com, MyClass, __x or HeadingNever().",
         expect![[r#"
             Identifier rotate_keys
@@ -90,8 +91,10 @@ fn identifiers_in_running_text() {
 #[test]
 fn code_spans_that_are_one_name() {
     check(
-        "Run `rotate_keys`, `KeyRotationJob`, `std::fs::read`, `Vec<String>`, `HashMap`, `job.run()`, `rotate()`, \
-         `println!`, `GET /v1/seals`. Not `cargo build`, `true`, `guess`, `--flag`, `main.rs`, `x1`, `String`, \
+        "Run `rotate_keys`, `KeyRotationJob`, `std::fs::read`, `Vec<String>`, `HashMap`, `job.run()`, \
+        `rotate()`, \
+         `println!`, `GET /v1/seals`. Not `cargo build`, `true`, `guess`, `--flag`, `main.rs`, `x1`, \
+         `String`, \
          `/etc/passwd`, `self.run()`, `PATH`, `\"text\"`.",
         expect![[r#"
             Identifier rotate_keys
@@ -128,7 +131,8 @@ fn acronyms_defined_or_repeated() {
 #[test]
 fn capitalised_names() {
     check(
-        "The Signing Service calls Edge Gateway. Edge Gateway is fast. Ada Moreno met the Support Desk in Redwood \
+        "The Signing Service calls Edge Gateway. Edge Gateway is fast. Ada Moreno met the Support \
+        Desk in Redwood \
          and left Redwood. Getting Started is a page. We follow the Next Steps. Using Docker Compose helps.\n\
          # All About Capital Letters",
         expect![[r#"
@@ -163,7 +167,8 @@ fn people_after_a_cue() {
 #[test]
 fn steps_of_a_procedure() {
     check(
-        "# Prerequisites\nText.\n# Procedure\n1. Pause the sweep. Wait.\n2. Run `rotate_keys` now: it is quick\n\
+        "# Prerequisites\nText.\n# Procedure\n1. Pause the sweep. Wait.\n2. Run `rotate_keys` now: it \
+        is quick\n\
          # Consequences\n1. One thing\n2. Another thing\n# Step 3: Resume",
         expect![[r#"
             Step Prerequisites = Test Page prerequisites
@@ -178,7 +183,8 @@ fn steps_of_a_procedure() {
 #[test]
 fn terms_of_a_glossary() {
     check(
-        "# Glossary\n- **Signing key**: a private key.\n- Seal: a signature.\n## Error codes\n- Not this: one\n\
+        "# Glossary\n- **Signing key**: a private key.\n- Seal: a signature.\n## Error codes\n- Not \
+        this: one\n\
          # Data\n| Term | Meaning |\n| Grace window | the hours after\n\n| Code | Text |\n| E1 | nothing",
         expect![[r#"
             Concept Signing key
@@ -212,8 +218,10 @@ proptest! {
     #[test]
     fn any_mixture_of_forms_is_read_without_harm(
         pieces in proptest::collection::vec(
-            prop::sample::select(vec!["RFC", "ISO", "/", "-", " ", ".", ":", "(", ")", "v1", "2", "2024", "March", "KMS",
-                "Key", "Ada", "@", "_", "`", "Step 1:", "1. ", "\n", "by", "Owner: ", "é", "“"]), 0..40)
+            prop::sample::select(vec!["RFC", "ISO", "/", "-", " ", ".", ":", "(", ")", "v1", "2",
+            "2024", "March",
+                "KMS", "Key", "Ada", "@", "_", "`", "Step 1:", "1. ", "\n", "by",
+                "Owner: ", "é", "“"]), 0..40)
     ) {
         let doc = testing::doc(&pieces.concat());
         let mut found = Vec::new();

@@ -1,16 +1,17 @@
 //! Thin: keeps a dump of identifiers from flooding the graph.
 //!
-//! In: the mentions of one document. Out: the same, but where it holds many distinct identifiers, those it writes only
-//! once are gone.
-//! Invariants: a document with few identifiers is left alone; what stays does not depend on the order of mentions.
+//! In: the mentions of one document. Out: the same, but where it holds many distinct identifiers, those it
+//! writes only once are gone.
+//! Invariants: a document with few identifiers is left alone; what stays does not depend on the order of
+//! mentions.
 
 use rustc_hash::FxHashMap;
 
 use crate::pipeline::parcel::Mention;
 use crate::terms::EntityType;
 
-/// Distinct identifiers of one document that a reader may still care about one by one. A service's page names a dozen,
-/// a reference of flags or metrics hundreds.
+/// Distinct identifiers of one document that a reader may still care about one by one. A service's page
+/// names a dozen, a reference of flags or metrics hundreds.
 const MAX_SINGLE_IDENTIFIERS: usize = 60;
 
 /// Drops the single uses of too many identifiers.

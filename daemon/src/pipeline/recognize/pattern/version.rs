@@ -1,7 +1,9 @@
 //! Version: `v2.3`, `2.3.1`, `1.2.3-rc1`, and `2.3` after the word version.
 //!
-//! In: a word with a digit. Out: a version that begins there, named with its `v` so that `2.3.1` and `v2.3.1` are one.
-//! Invariants: two parts need a `v` or the word; four parts are an address; neither 3.14 nor 1.2.3.4 is a version.
+//! In: a word with a digit. Out: a version that begins there, named with its `v` so that `2.3.1` and
+//! `v2.3.1` are one.
+//! Invariants: two parts need a `v` or the word; four parts are an address; neither 3.14 nor 1.2.3.4 is a
+//! version.
 //! Not here: which thing the version belongs to.
 
 use super::Hit;
@@ -19,7 +21,9 @@ pub(super) fn read(view: View<'_>, i: usize) -> Option<Hit> {
     let is_number = |part: &str| {
         (1..=MAX_DIGITS).contains(&part.len()) && part.bytes().all(|b| b.is_ascii_digit())
     };
-    if !is_number(digits) || matches!(view.byte_before(i), b'.' | b'-' | b'/' | b'_' | b'@' | b'$' | b'#') {
+    if !is_number(digits)
+        || matches!(view.byte_before(i), b'.' | b'-' | b'/' | b'_' | b'@' | b'$' | b'#')
+    {
         return None;
     }
     let mut to = i;

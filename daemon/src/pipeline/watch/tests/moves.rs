@@ -4,7 +4,7 @@ use super::*;
 
 #[tokio::test]
 async fn a_renamed_file_carries_its_old_name() {
-    let mut project = Project::start(&[("a.md", "a"), ("b.md", "b"), ("c.md", "c")]);
+    let mut project = Project::start_patient(&[("a.md", "a"), ("b.md", "b"), ("c.md", "c")]);
     project.open().await;
     project.rename("a.md", "z.md");
     assert_eq!(project.take(2).await, ["first doc z.md `a` from a.md", "first gone a.md"]);
@@ -25,7 +25,7 @@ async fn a_renamed_file_carries_its_old_name() {
 
 #[tokio::test]
 async fn editors_that_save_by_renaming_cause_one_change() {
-    let mut project = Project::start(&[("a.md", "a")]);
+    let mut project = Project::start_patient(&[("a.md", "a")]);
     project.open().await;
     // Backup first, as Vim does.
     project.rename("a.md", "a.md~");
@@ -44,7 +44,8 @@ async fn editors_that_save_by_renaming_cause_one_change() {
 
 #[tokio::test]
 async fn a_renamed_folder_carries_the_old_names_of_its_files() {
-    let mut project = Project::start(&[("old/a.md", "a"), ("old/sub/b.md", "b"), ("c.md", "c")]);
+    let mut project =
+        Project::start_patient(&[("old/a.md", "a"), ("old/sub/b.md", "b"), ("c.md", "c")]);
     project.open().await;
     project.rename("old", "new");
     let moved = project.take(4).await;
@@ -78,13 +79,14 @@ async fn folders_move_out_and_in_and_under_another_list() {
     project.rename("cache", "back");
     assert_eq!(project.next().await, "first doc back/s/b.md `b`");
     fs::remove_dir_all(project.path("back")).expect("remove");
-    assert_eq!(project.next().await, "first gone back/s/b.md");
+    // In either lane: an ignore file went, too, and the crawl it caused may have been faster.
+    assert!(project.next().await.ends_with("gone back/s/b.md"));
     assert_eq!(project.drain().await, Vec::<String>::new());
 }
 
 #[tokio::test]
 async fn a_folder_replaced_by_a_file_takes_its_files_with_it() {
-    let mut project = Project::start(&[("d.md/a.md", "a"), ("e/b.md", "b")]);
+    let mut project = Project::start_patient(&[("d.md/a.md", "a"), ("e/b.md", "b")]);
     project.open().await;
     let aside = project.folder.path().join("aside");
     fs::rename(project.path("d.md"), &aside).expect("move out");

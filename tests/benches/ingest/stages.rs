@@ -1,0 +1,166 @@
+//! The stages one by one: what each costs over the whole folder, on one thread, both rounds of the ripple.
+//!
+//! In: a scratch folder. Out: a table. Not here: the belt around the stages (the whole is measured by `ingest`).
+
+use std::sync::Arc;
+
+use anyhow::{Context, Result, anyhow};
+use config::Settings;
+use daemon::belt::{Item, Stage, Ticket};
+use daemon::embedder::{Embedder, StaticModel, WordPiece};
+use daemon::pipeline::chunk::Chunker;
+use daemon::pipeline::embed::EmbedStage;
+use daemon::pipeline::link::LinkStage;
+use daemon::pipeline::normalize::Normalizer;
+use daemon::pipeline::parcel::{EmbeddedDoc, SourceDoc};
+use daemon::pipeline::recognize::RecognizeStage;
+use daemon::pipeline::relate::RelateStage;
+use daemon::store::{IndexWriter, RippleStep};
+use daemon::terms::{ContentHash, Generation, Lane, RelPath};
+
+use crate::support::{self, Scratch};
+
+/// As many documents as the writer takes at once.
+const BATCH: usize = 32;
+
+/// Runs everything once, with a second round for what the gazetteer requeues, and prints what each step cost.
+pub(crate) fn run(scratch: &Scratch, repeat: usize) -> Result<()> {
+    let settings = Settings::default();
+    let mut costs = Costs::default();
+    let (tokens, embedder) = costs.of("load models", || {
+        let tokens = WordPiece::builtin();
+        let embedder: Arc<dyn Embedder> = Arc::new(StaticModel::builtin(tokens.clone()));
+        Ok((tokens, embedder))
+    })?;
+    let fingerprint = config::fingerprint::rows(&settings, embedder.space());
+    let mut writer = costs.of("open databases", || {
+        Ok(IndexWriter::open(&scratch.state(), &fingerprint, &settings, embedder.clone())?)
+    })?;
+    let recognize =
+        RecognizeStage::new(&settings.recognize, writer.gazetteer());
+    let mut stages = Stages {
+        normalize: Normalizer::new(&settings.watch),
+        chunk: Chunker::new(&settings.chunk, &settings.embed, tokens),
+        recognize,
+        relate: RelateStage::default(),
+        embed: EmbedStage::new(embedder),
+    };
+    let sources = costs.of("read and hash files", || read(scratch))?;
+    for _ in 1..repeat {
+        stages.run(&mut Costs::default(), sources.clone())?;
+    }
+    let mut open = sources.clone();
+    let mut generation = 1;
+    while !open.is_empty() {
+        costs.round(generation, open.len());
+        let docs = stages.run(&mut costs, open)?;
+        costs.of("commit", || commit(&mut writer, docs, generation))?;
+        let paths = ripple(&mut costs, &mut writer)?;
+        open = sources.iter().filter(|s| paths.contains(&s.path)).cloned().collect();
+        generation += 1;
+    }
+    costs.print();
+    Ok(())
+}
+
+struct Stages {
+    normalize: Normalizer,
+    chunk: Chunker,
+    recognize: RecognizeStage,
+    relate: RelateStage,
+    embed: EmbedStage,
+}
+
+impl Stages {
+    fn run(&mut self, costs: &mut Costs, docs: Vec<SourceDoc>) -> Result<Vec<EmbeddedDoc>> {
+        let docs = costs.of("normalize", || all(&mut self.normalize, docs))?;
+        let docs = costs.of("chunk", || all(&mut self.chunk, docs))?;
+        let docs = costs.of("recognize", || all(&mut self.recognize, docs))?;
+        let docs = costs.of("link", || all(&mut LinkStage, docs))?;
+        let docs = costs.of("relate", || all(&mut self.relate, docs))?;
+        costs.of("embed", || all(&mut self.embed, docs))
+    }
+}
+
+fn all<S: Stage>(stage: &mut S, docs: Vec<S::In>) -> Result<Vec<S::Out>> {
+    let one = |doc| stage.run(doc).map_err(|fault| anyhow!("{}: {fault}", S::NAME));
+    docs.into_iter().map(one).collect()
+}
+
+fn read(scratch: &Scratch) -> Result<Vec<SourceDoc>> {
+    let root = scratch.notes();
+    let mut docs = Vec::new();
+    for (path, _) in support::files_below(&root)? {
+        let relative = path.strip_prefix(&root)?.to_str().context("a path that is not UTF-8")?;
+        let relative = RelPath::new(relative);
+        let is_hidden = relative.as_str().split('/').any(|part| part.starts_with('.'));
+        let extension = relative.extension();
+        if is_hidden || !Settings::default().watch.extensions.contains(&extension) {
+            continue;
+        }
+        let bytes: Arc<[u8]> = std::fs::read(&path)?.into();
+        docs.push(SourceDoc { path: relative, hash: ContentHash::of(&bytes), bytes, mtime_ms: 0 });
+    }
+    Ok(docs)
+}
+
+fn commit(writer: &mut IndexWriter, docs: Vec<EmbeddedDoc>, generation: u64) -> Result<()> {
+    let items: Vec<Item<EmbeddedDoc>> = docs
+        .into_iter()
+        .map(|doc| {
+            let ticket = Ticket {
+                path: doc.doc.doc.doc.doc.head.path.clone(),
+                generation: Generation(generation),
+                lane: Lane::Bulk,
+                moved_from: None,
+                is_forced: false,
+            };
+            Item::Document(ticket, doc)
+        })
+        .collect();
+    for batch in items.chunks(BATCH) {
+        writer.commit(batch, 0, false)?;
+    }
+    Ok(())
+}
+
+/// Ripples until nothing is left, or until documents must be read again; returns those.
+fn ripple(costs: &mut Costs, writer: &mut IndexWriter) -> Result<Vec<RelPath>> {
+    loop {
+        match costs.of("ripple", || Ok(writer.ripple(true)?))? {
+            RippleStep::Settled => return Ok(Vec::new()),
+            RippleStep::Progress => {}
+            RippleStep::Requeue(paths) => return Ok(paths),
+        }
+    }
+}
+
+/// CPU milliseconds of each step, in the order they ran.
+#[derive(Default)]
+struct Costs {
+    rows: Vec<(String, f64)>,
+}
+
+impl Costs {
+    fn of<T>(&mut self, what: &str, work: impl FnOnce() -> Result<T>) -> Result<T> {
+        let before = support::cpu_of_thread()?;
+        let result = work()?;
+        self.rows.push((what.to_string(), (support::cpu_of_thread()? - before) * 1e3));
+        Ok(result)
+    }
+
+    fn round(&mut self, number: u64, n_docs: usize) {
+        self.rows.push((format!("round {number}: {n_docs} documents"), 0.0));
+    }
+
+    fn print(&self) {
+        for (what, ms) in &self.rows {
+            match what.starts_with("round") {
+                true => println!("{what}"),
+                false => println!("  {what:<24} {ms:8.1} ms"),
+            }
+        }
+        let total: f64 = self.rows.iter().map(|(_, ms)| ms).sum();
+        println!("  {:<24} {total:8.1} ms of CPU", "total");
+    }
+}

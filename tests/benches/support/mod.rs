@@ -1,0 +1,187 @@
+//! What the benches share: costs of a process or thread, folders of test data, percentiles, a project in a scratch
+//! folder.
+//!
+//! Invariants: costs come from the kernel's own counts; a scratch folder goes when its value does.
+//! Not here: what is measured (one file a bench).
+
+#![allow(dead_code, reason = "every bench compiles this module and uses a part of it")]
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+use config::Settings;
+use daemon::project::{OpenProject, Project};
+
+/// Clock ticks a second in `/proc/PID/stat`: a constant of the kernel's interface on every architecture we run on.
+const TICKS_A_SECOND: f64 = 100.0;
+
+/// Longest time a test folder may take to settle.
+pub(crate) const SETTLE_LIMIT: Duration = Duration::from_secs(600);
+
+/// The folders that `ingest` and `ask` index together.
+pub(crate) const NOTE_SETS: [&str; 4] =
+    ["docs_rustbook", "docs_prometheus", "vault_foam", "vault_obsidian_tasks"];
+
+/// CPU seconds of all threads of a process, dead ones included; exact to 10 ms.
+pub(crate) fn cpu_of_process(pid: u32) -> Result<f64> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat"))?;
+    // The second field may hold blanks and parentheses.
+    let (_, after_name) = stat.rsplit_once(')').context("no name in /proc/PID/stat")?;
+    let fields: Vec<&str> = after_name.split_whitespace().collect();
+    let ticks = |i: usize| -> Result<f64> { Ok(fields.get(i).context("short stat")?.parse()?) };
+    Ok((ticks(11)? + ticks(12)?) / TICKS_A_SECOND)
+}
+
+/// CPU seconds of this thread; exact to a timer tick (1 to 4 ms).
+pub(crate) fn cpu_of_thread() -> Result<f64> {
+    let stat = std::fs::read_to_string("/proc/thread-self/schedstat")?;
+    let nanoseconds: f64 = stat.split_whitespace().next().context("empty schedstat")?.parse()?;
+    Ok(nanoseconds / 1e9)
+}
+
+/// A memory line of a process (`VmHWM` is its peak, `VmRSS` what it holds now), MiB.
+pub(crate) fn memory_mib(pid: u32, line: &str) -> Result<f64> {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status"))?;
+    let found = status.lines().find_map(|l| l.strip_prefix(line)?.strip_prefix(':'));
+    let kib: f64 = found
+        .and_then(|value| value.trim().strip_suffix("kB"))
+        .with_context(|| format!("no {line}"))?
+        .trim()
+        .parse()?;
+    Ok(kib / 1024.0)
+}
+
+/// The value below which `share` (0 to 1) of the values lie; nearest rank. 0 when there are none.
+pub(crate) fn percentile(values: &[f64], share: f64) -> f64 {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let rank = (share * sorted.len() as f64).ceil() as usize;
+    sorted.get(rank.saturating_sub(1)).copied().unwrap_or(0.0)
+}
+
+/// The median.
+pub(crate) fn median(values: &[f64]) -> f64 {
+    percentile(values, 0.5)
+}
+
+/// `p50 1.2  p95 3.4  p99 5.6  max 7.8`, in the values' own unit.
+pub(crate) fn spread(values: &[f64]) -> String {
+    let [p50, p95, p99, max] = [0.5, 0.95, 0.99, 1.0].map(|share| percentile(values, share));
+    format!("p50 {p50:7.2}  p95 {p95:7.2}  p99 {p99:7.2}  max {max:7.2}  (n {})", values.len())
+}
+
+/// What stands after `--` on the command line, without what cargo itself adds.
+pub(crate) fn arguments() -> Vec<String> {
+    std::env::args().skip(1).filter(|it| it != "--bench").collect()
+}
+
+/// Takes `--name VALUE` out of the arguments.
+pub(crate) fn option(arguments: &mut Vec<String>, name: &str) -> Option<String> {
+    let at = arguments.iter().position(|it| it == name)?;
+    arguments.remove(at);
+    (at < arguments.len()).then(|| arguments.remove(at))
+}
+
+/// Takes `--name` out of the arguments; true when it was there.
+pub(crate) fn flag(arguments: &mut Vec<String>, name: &str) -> bool {
+    let at = arguments.iter().position(|it| it == name);
+    at.map(|at| arguments.remove(at)).is_some()
+}
+
+/// A scratch folder with `notes/` (a copy of the note sets) and an empty `state/`.
+pub(crate) struct Scratch {
+    folder: tempfile::TempDir,
+}
+
+impl Scratch {
+    /// An empty one.
+    pub(crate) fn new() -> Result<Self> {
+        let folder = tempfile::tempdir()?;
+        for name in ["notes", "state", "config"] {
+            std::fs::create_dir(folder.path().join(name))?;
+        }
+        // The daemon refuses a runtime folder that others may enter, so it makes that one itself.
+        Ok(Scratch { folder })
+    }
+
+    /// One with the note sets of `data`.
+    pub(crate) fn with_notes(data: &Path) -> Result<Self> {
+        let scratch = Scratch::new()?;
+        for set in NOTE_SETS {
+            let from = data.join(set).join("vault");
+            copy_folder(&from, &scratch.notes().join(set))
+                .with_context(|| format!("cannot copy {}", from.display()))?;
+        }
+        Ok(scratch)
+    }
+
+    /// The indexed folder.
+    pub(crate) fn notes(&self) -> PathBuf {
+        self.path("notes")
+    }
+
+    /// The databases' folder.
+    pub(crate) fn state(&self) -> PathBuf {
+        self.path("state")
+    }
+
+    /// Another path inside.
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+}
+
+/// Copies files and folders. Permissions are not kept: the originals may be read-only.
+pub(crate) fn copy_folder(from: &Path, to: &Path) -> Result<()> {
+    std::fs::create_dir_all(to)?;
+    for entry in std::fs::read_dir(from)? {
+        let entry = entry?;
+        let target = to.join(entry.file_name());
+        match entry.file_type()? {
+            kind if kind.is_dir() => copy_folder(&entry.path(), &target)?,
+            kind if kind.is_file() => std::fs::write(target, std::fs::read(entry.path())?)?,
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// Files below `folder` with their sizes, by path.
+pub(crate) fn files_below(folder: &Path) -> Result<Vec<(PathBuf, u64)>> {
+    let mut found = Vec::new();
+    let mut open = vec![folder.to_path_buf()];
+    while let Some(folder) = open.pop() {
+        for entry in std::fs::read_dir(folder)? {
+            let entry = entry?;
+            if entry.file_type()?.is_dir() {
+                open.push(entry.path());
+            } else {
+                found.push((entry.path(), entry.metadata()?.len()));
+            }
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+/// Opens a project of the library and waits until everything in it is searchable and resolved.
+pub(crate) async fn open_settled(root: &Path, state: &Path, settings: Settings) -> Result<Arc<Project>> {
+    let place = OpenProject {
+        root: root.canonicalize()?,
+        name: "bench".into(),
+        state_dir: state.to_path_buf(),
+        settings,
+    };
+    let project = Project::open(place).await?;
+    if !project.wait_until(SETTLE_LIMIT, Project::is_settled).await {
+        bail!("{} did not settle: {:?}", root.display(), project.is_poisoned());
+    }
+    Ok(project)
+}
+
+/// A runtime for the library's belt, with as many threads as the daemon's.
+pub(crate) fn runtime() -> Result<tokio::runtime::Runtime> {
+    Ok(tokio::runtime::Builder::new_multi_thread().enable_all().build()?)
+}

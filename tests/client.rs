@@ -1,0 +1,182 @@
+//! A raw MCP client: JSON lines over a Unix socket, so that tests see what stands on the wire.
+
+use std::io::{self, BufRead, BufReader, Write};
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+/// How long a reply may take before a test fails. Only a bug takes so long.
+const PATIENCE: Duration = Duration::from_secs(90);
+
+/// How a conversation is opened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Revision {
+    /// `initialize` with this protocol version.
+    Initialize(&'static str),
+    /// The newest: no handshake, `_meta` in every request.
+    Stateless,
+}
+
+/// One connection.
+#[derive(Debug)]
+pub struct Client {
+    reader: BufReader<UnixStream>,
+    writer: UnixStream,
+    next_id: i64,
+    meta: Option<Value>,
+    /// Notifications that came while waiting for replies, oldest first.
+    pub notifications: Vec<Value>,
+}
+
+impl Client {
+    /// Connects and says nothing.
+    ///
+    /// # Errors
+    /// When nobody listens at `socket`.
+    pub fn connect(socket: &Path) -> io::Result<Self> {
+        let writer = UnixStream::connect(socket)?;
+        writer.set_read_timeout(Some(PATIENCE))?;
+        writer.set_write_timeout(Some(PATIENCE))?;
+        let reader = BufReader::new(writer.try_clone()?);
+        Ok(Client { reader, writer, next_id: 1, meta: None, notifications: Vec::new() })
+    }
+
+    /// Connects as an agent does: no preamble, the given revision.
+    ///
+    /// # Panics
+    /// When nobody listens, or the handshake fails.
+    pub fn agent(socket: &Path, revision: Revision) -> Self {
+        let mut client = Client::connect(socket).expect("a daemon listens");
+        client.open(revision);
+        client
+    }
+
+    /// Connects as `kgctl` does: with every set of tools.
+    ///
+    /// # Panics
+    /// When nobody listens, or the handshake fails.
+    pub fn admin(socket: &Path) -> Self {
+        let mut client = Client::connect(socket).expect("a daemon listens");
+        client.send(&json!({"kgd": 1, "tools": ["core", "admin"], "client": "tests"}));
+        client.open(Revision::Initialize("2025-06-18"));
+        client
+    }
+
+    fn open(&mut self, revision: Revision) {
+        let version = match revision {
+            Revision::Initialize(version) => version,
+            Revision::Stateless => {
+                self.meta = Some(json!({
+                    "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+                    "io.modelcontextprotocol/clientInfo": {"name": "tests", "version": "0"},
+                    "io.modelcontextprotocol/clientCapabilities": {},
+                }));
+                return;
+            }
+        };
+        let hello = self.ask(
+            "initialize",
+            json!({
+                "protocolVersion": version, "capabilities": {},
+                "clientInfo": {"name": "tests", "version": "0"},
+            }),
+        );
+        assert_eq!(hello["result"]["protocolVersion"], version, "{hello}");
+        self.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
+    }
+
+    /// Sends bytes as they are.
+    ///
+    /// # Errors
+    /// When the daemon has hung up.
+    pub fn send_bytes(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.writer.write_all(bytes)
+    }
+
+    /// Sends one message.
+    ///
+    /// # Panics
+    /// When the daemon has hung up.
+    pub fn send(&mut self, message: &Value) {
+        let line = format!("{message}\n");
+        self.send_bytes(line.as_bytes()).expect("the daemon reads");
+    }
+
+    /// Sends no more; what comes can still be heard.
+    pub fn finish_sending(&mut self) {
+        // An error means that the daemon hung up first, which comes to the same.
+        let _ = self.writer.shutdown(std::net::Shutdown::Write);
+    }
+
+    /// The next message; `None` when the daemon hung up.
+    ///
+    /// # Panics
+    /// When nothing comes, or something that is not JSON.
+    pub fn hear(&mut self) -> Option<Value> {
+        let mut line = String::new();
+        match self.reader.read_line(&mut line) {
+            Ok(0) => None,
+            Ok(_) => Some(serde_json::from_str(&line).expect("the daemon speaks JSON")),
+            Err(error) if error.kind() == io::ErrorKind::ConnectionReset => None,
+            Err(error) => panic!("no reply: {error}"),
+        }
+    }
+
+    /// Sends a request without waiting; gives its id.
+    pub fn request(&mut self, method: &str, mut params: Value) -> i64 {
+        let id = self.next_id;
+        self.next_id += 1;
+        if let (Some(meta), Some(params)) = (&self.meta, params.as_object_mut()) {
+            params.insert("_meta".into(), meta.clone());
+        }
+        self.send(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}));
+        id
+    }
+
+    /// The reply to request `id`; notifications on the way are kept, other replies dropped.
+    ///
+    /// # Panics
+    /// When the daemon hangs up before.
+    pub fn reply_to(&mut self, id: i64) -> Value {
+        loop {
+            let message = self.hear().expect("a reply before the daemon hangs up");
+            if message["id"] == id {
+                return message;
+            }
+            if message.get("method").is_some() {
+                self.notifications.push(message);
+            }
+        }
+    }
+
+    /// Sends a request and waits for the whole reply message.
+    pub fn ask(&mut self, method: &str, params: Value) -> Value {
+        let id = self.request(method, params);
+        self.reply_to(id)
+    }
+
+    /// Calls a tool and gives the whole result: `content`, `structuredContent`, `isError`.
+    ///
+    /// # Errors
+    /// The protocol's own error, `{"code", "message"}`.
+    pub fn call_whole(&mut self, tool: &str, arguments: Value) -> Result<Value, Value> {
+        let mut reply = self.ask("tools/call", json!({"name": tool, "arguments": arguments}));
+        match reply.get_mut("result") {
+            Some(result) => Ok(result.take()),
+            None => Err(reply["error"].take()),
+        }
+    }
+
+    /// Calls a tool and gives its structured content.
+    ///
+    /// # Errors
+    /// `{"code", "message", "hint"}` of a refused request, or the protocol's own error.
+    pub fn call(&mut self, tool: &str, arguments: Value) -> Result<Value, Value> {
+        let mut result = self.call_whole(tool, arguments)?;
+        let is_error = result["isError"] == true;
+        let content = result["structuredContent"].take();
+        if is_error { Err(content) } else { Ok(content) }
+    }
+}

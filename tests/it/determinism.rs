@@ -1,0 +1,270 @@
+//! Invariant 3: the same files give the same graph, whatever the order, the timing and the way there.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use tests::{TestProject, index_text};
+
+/// Graph and index of a settled project as one text.
+fn picture(project: &mut TestProject) -> String {
+    let graph = project.dump().text();
+    graph + &index_text(&project.paths().index)
+}
+
+/// Fails with the lines that differ, at most 40.
+fn assert_same(one: &str, other: &str, what: &str) {
+    if one == other {
+        return;
+    }
+    let missing = |of: &str, in_this: &str| -> Vec<String> {
+        let known: std::collections::HashSet<&str> = in_this.lines().collect();
+        of.lines().filter(|line| !known.contains(line)).map(String::from).collect()
+    };
+    let mut report = String::new();
+    let (only_one, only_other) = (missing(one, other), missing(other, one));
+    for (sign, lines) in [("-", &only_one), ("+", &only_other)] {
+        for line in lines.iter().take(20) {
+            let _ = writeln!(report, "{sign} {}", line.chars().take(400).collect::<String>());
+        }
+    }
+    panic!("{what}: {} and {} lines differ\n{report}", only_one.len(), only_other.len());
+}
+
+/// The files of `corpus/docs`, by path.
+fn corpus() -> Vec<(String, String)> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../corpus/docs");
+    let mut files = Vec::new();
+    let mut open = vec![root.clone()];
+    while let Some(folder) = open.pop() {
+        for entry in std::fs::read_dir(folder).expect("the corpus").flatten() {
+            if entry.path().is_dir() {
+                open.push(entry.path());
+                continue;
+            }
+            let Ok(text) = std::fs::read_to_string(entry.path()) else { continue };
+            let path = entry.path();
+            let path = path.strip_prefix(&root).expect("inside").to_string_lossy().into_owned();
+            files.push((path, text));
+        }
+    }
+    files.sort();
+    files
+}
+
+/// A project of these files, indexed in one go: what every other way must end at.
+fn fresh(files: &[(String, String)]) -> String {
+    let mut project = TestProject::empty();
+    for (path, text) in files {
+        project.write(path, text);
+    }
+    project.start();
+    project.settle();
+    picture(&mut project)
+}
+
+/// Does something to a running project of `before`, and compares with a fresh index of what is left.
+fn check(what: &str, before: &[(&str, &str)], change: impl Fn(&mut TestProject)) {
+    let mut project = TestProject::of(before);
+    change(&mut project);
+    project.settle();
+    let live = picture(&mut project);
+    let mut left = Vec::new();
+    for row in project.dump().rows("document") {
+        let path = row["path"].as_str().expect("a path").to_string();
+        let text = std::fs::read_to_string(project.at(&path)).expect("it is there");
+        left.push((path, text));
+    }
+    assert_same(&fresh(&left), &live, what);
+}
+
+#[test]
+fn the_corpus_twice_from_scratch() {
+    let files = corpus();
+    assert!(files.len() >= 30, "{}", files.len());
+    assert_same(&fresh(&files), &fresh(&files), "two runs");
+}
+
+#[test]
+fn the_corpus_file_by_file_in_reverse_with_detours() {
+    let files = corpus();
+    let expected = fresh(&files);
+    let mut project = TestProject::empty();
+    project.start();
+    for (i, (path, text)) in files.iter().rev().enumerate() {
+        match i % 5 {
+            // Another text first.
+            0 => {
+                project.write(path, format!("# Draft {i}\n\nThe Signing Service uses Draft {i}.\n"));
+                project.settle();
+                project.write(path, text);
+            }
+            // Another place first.
+            1 => {
+                project.write(&format!("inbox/{i}.md"), text);
+                project.settle();
+                project.rename(&format!("inbox/{i}.md"), path);
+            }
+            // There, gone, and there again.
+            2 => {
+                project.write(path, text);
+                project.settle();
+                project.remove(path);
+                project.settle();
+                project.write(path, text);
+            }
+            // A neighbor that goes again.
+            3 => {
+                project.write("zz-passing.md", format!("# Passing {i}\n\nSee [[Billing]].\n{text}"));
+                project.write(path, text);
+                project.settle();
+                project.remove("zz-passing.md");
+            }
+            _ => project.write(path, text),
+        }
+        if i % 3 == 0 {
+            project.settle();
+        }
+    }
+    project.settle();
+    assert_same(&expected, &picture(&mut project), "in reverse");
+}
+
+#[test]
+fn the_corpus_after_restarts_and_a_kill() {
+    let files = corpus();
+    let expected = fresh(&files);
+    let mut project = TestProject::empty();
+    let (first, second) = files.split_at(files.len() / 2);
+    for (path, text) in second {
+        project.write(path, text);
+    }
+    project.start();
+    project.kill9();
+    for (path, text) in first {
+        project.write(path, text);
+    }
+    project.start();
+    project.settle();
+    project.restart();
+    project.settle();
+    assert_same(&expected, &picture(&mut project), "restarted");
+}
+
+const HOMES: &[(&str, &str)] = &[
+    ("a/Readme.md", "# Readme\n\nAlpha Gateway depends on [[Billing]].\n"),
+    ("b/Readme.md", "# Readme\n\nBilling uses Postgres.\n"),
+    ("a/one.md", "# One\n\nSee [[Readme]] about Alpha Gateway.\n"),
+    ("b/two.md", "# Two\n\nSee [[Readme]] about Billing.\n"),
+    ("Billing.md", "# Billing\n\nBilling is a service.\n"),
+];
+
+#[test]
+fn a_document_moves_nearer_to_another_home_of_an_ambiguous_name() {
+    check("moved", HOMES, |project| project.rename("a/one.md", "b/one.md"));
+}
+
+#[test]
+fn a_home_of_an_ambiguous_name_moves_away() {
+    check("moved", HOMES, |project| project.rename("a/Readme.md", "c/Readme.md"));
+}
+
+#[test]
+fn one_of_two_homes_goes() {
+    check("gone", HOMES, |project| project.remove("b/Readme.md"));
+}
+
+#[test]
+fn a_second_home_comes() {
+    check("comes", &HOMES[1..], |project| project.write("a/Readme.md", HOMES[0].1));
+}
+
+#[test]
+fn a_title_changes_and_old_mentions_lose_their_note() {
+    check("retitled", HOMES, |project| {
+        project.write("Billing.md", "---\ntitle: Invoicing\n---\n# Invoicing\n\nIt is a service.\n");
+    });
+}
+
+#[test]
+fn a_folder_moves() {
+    check("moved", HOMES, |project| project.rename("a", "deep/er/a"));
+}
+
+#[test]
+fn a_note_becomes_a_text_and_a_text_a_note() {
+    check("to text", HOMES, |project| project.rename("Billing.md", "Billing.txt"));
+    check("to a note", HOMES, |project| {
+        project.write("Ledger.txt", "Billing uses the Ledger. The Ledger is a store.\n");
+        project.settle();
+        project.rename("Ledger.txt", "Ledger.md");
+    });
+}
+
+#[test]
+fn two_files_change_places_and_one_overwrites_another() {
+    check("swapped", HOMES, |project| {
+        project.rename("a/Readme.md", "a/passing.tmp");
+        project.rename("b/Readme.md", "a/Readme.md");
+        project.rename("a/passing.tmp", "b/Readme.md");
+    });
+    check("overwritten", HOMES, |project| project.rename("a/one.md", "Billing.md"));
+    check("another case", HOMES, |project| project.rename("Billing.md", "billing.md"));
+}
+
+#[test]
+fn a_copy_comes_and_the_original_goes() {
+    check("copied", HOMES, |project| {
+        project.write("copy/Billing.md", HOMES[4].1);
+        project.settle();
+        project.remove("Billing.md");
+    });
+}
+
+#[test]
+fn a_type_stated_later_and_taken_back() {
+    check("typed", HOMES, |project| {
+        project.write("Billing.md", "---\ntype: Service\n---\n# Billing\n\nBilling is a service.\n");
+        project.settle();
+        project.write("Billing.md", "# Billing\n\nBilling is a person.\n");
+    });
+}
+
+#[test]
+fn near_names_join_and_part() {
+    let files = &[
+        ("a.md", "# Notes\n\nThe Signing Service signs. The Signing Services sign.\n"),
+        ("b.md", "# More\n\nThe Signing Service rotates keys. Sigming Service is a slip.\n"),
+        ("c.md", "# Third\n\nSigning Service and Key Management Service talk.\n"),
+    ];
+    check("the strongest name goes", files, |project| {
+        project.write("b.md", "# More\n\nNothing.\n");
+        project.settle();
+        project.write("c.md", "# Third\n\nThe Signing Services sign twice. Signing Services again.\n");
+    });
+    check("a note takes the name", files, |project| {
+        project.write("Signing Service.md", "# Signing Service\n\nIt signs.\n");
+        project.settle();
+        project.write("d.md", "# D\n\nSigning Service.\n");
+        project.settle();
+        project.remove("Signing Service.md");
+    });
+}
+
+#[test]
+fn terms_enter_and_leave_the_gazetteer() {
+    let page = |n: u32| format!("# Page {n}\n\nThe **blue lantern** burns. A blue lantern is lit.\n");
+    let pages: Vec<(String, String)> = (0..5).map(|n| (format!("p{n}.md"), page(n))).collect();
+    let pages: Vec<(&str, &str)> = pages.iter().map(|(p, t)| (p.as_str(), t.as_str())).collect();
+    check("one leaves", &pages, |project| {
+        for n in 0..3 {
+            project.remove(&format!("p{n}.md"));
+            project.settle();
+        }
+    });
+    check("more come", &pages[..2], |project| {
+        for n in 2..5 {
+            project.write(&format!("p{n}.md"), page(n));
+            project.settle();
+        }
+    });
+}

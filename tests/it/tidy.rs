@@ -1,0 +1,118 @@
+//! House rules as tests (style.md P17): short files, short lines, modules that say what they are, generated pages
+//! that are current.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Longest file before its tests, lines (style.md P8).
+const MAX_LINES: usize = 500;
+
+/// Longest line, characters.
+const MAX_WIDTH: usize = 120;
+
+fn workspace() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("a workspace").to_path_buf()
+}
+
+/// Every source file of ours: path relative to the workspace, and text.
+fn sources() -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    let mut open: Vec<PathBuf> =
+        ["proto", "config", "daemon", "client", "tests"].map(|name| workspace().join(name)).into();
+    while let Some(folder) = open.pop() {
+        for entry in fs::read_dir(&folder).expect("a folder").flatten() {
+            let path = entry.path();
+            if path.is_dir() {
+                if !path.ends_with("target") {
+                    open.push(path);
+                }
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                let name = path.strip_prefix(workspace()).expect("inside").display().to_string();
+                found.push((name, fs::read_to_string(&path).expect("text")));
+            }
+        }
+    }
+    found.sort();
+    assert!(found.len() > 100, "{}", found.len());
+    found
+}
+
+fn is_test(path: &str) -> bool {
+    path.starts_with("tests/it/") || path.ends_with("/tests.rs") || path.contains("/tests/")
+}
+
+/// Lines before `#[cfg(test)] mod tests`.
+fn n_lines_before_tests(text: &str) -> usize {
+    let lines: Vec<&str> = text.lines().collect();
+    let is_start = |pair: &[&str]| pair[0].trim() == "#[cfg(test)]" && pair[1].starts_with("mod tests");
+    lines.windows(2).position(is_start).unwrap_or(lines.len())
+}
+
+#[test]
+fn no_file_is_longer_than_a_reader_s_patience() {
+    let mut out = String::new();
+    for (path, text) in sources().iter().filter(|(path, _)| !is_test(path)) {
+        let n = n_lines_before_tests(text);
+        if n > MAX_LINES {
+            let _ = writeln!(out, "{path}: {n} lines before its tests");
+        }
+    }
+    assert_eq!(out, "");
+}
+
+#[test]
+fn no_line_is_wider_than_a_screen() {
+    let mut out = String::new();
+    for (path, text) in sources() {
+        // What a program prints, in a test, is as wide as it is.
+        let mut is_expected = false;
+        for (i, line) in text.lines().enumerate() {
+            is_expected = is_expected || line.contains("expect![[");
+            let n = line.chars().count();
+            if n > MAX_WIDTH && !is_expected && !(is_test(&path) && line.contains('"')) {
+                let _ = writeln!(out, "{path}:{}: {n} characters", i + 1);
+            }
+            is_expected = is_expected && !line.contains("]]");
+        }
+    }
+    assert_eq!(out, "");
+}
+
+#[test]
+fn every_module_says_what_it_is() {
+    let mut out = String::new();
+    for (path, text) in sources() {
+        if !text.starts_with("//! ") {
+            let _ = writeln!(out, "{path}");
+        }
+    }
+    assert_eq!(out, "");
+}
+
+#[test]
+fn every_stage_tells_what_goes_in_and_out_and_what_is_elsewhere() {
+    let mut out = String::new();
+    for stage in ["watch", "normalize", "chunk", "recognize", "link", "relate", "embed", "write"] {
+        let path = workspace().join(format!("daemon/src/pipeline/{stage}/mod.rs"));
+        let text = fs::read_to_string(&path).expect("a stage");
+        let head: String = text.lines().take_while(|line| line.starts_with("//!")).collect();
+        for word in ["In: ", "Out: ", "Not here: "] {
+            if !head.contains(word) {
+                let _ = writeln!(out, "{stage}: no `{word}`");
+            }
+        }
+    }
+    assert_eq!(out, "");
+}
+
+#[test]
+fn the_reference_of_tools_is_current() {
+    let path = workspace().join("proto/TOOLS.md");
+    let wanted = proto::reference::tools_markdown();
+    if std::env::var_os("KG_REGENERATE").is_some() {
+        fs::write(&path, &wanted).expect("a file");
+    }
+    let found = fs::read_to_string(&path).unwrap_or_default();
+    assert!(found == wanted, "`proto/TOOLS.md` is not current; `KG_REGENERATE=1` rewrites it");
+}

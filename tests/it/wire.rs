@@ -1,0 +1,343 @@
+//! What stands on the wire: lifecycles old and new, the list of tools, schemas kept, sizes, many clients, progress,
+//! cancellation, and one frozen request and reply a tool.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use expect_test::expect;
+use proto::catalog::CATALOG;
+use proto::tool::ToolSet;
+use serde_json::{Map, Value, json};
+use tests::{Client, Revision, TestProject};
+
+const NOTES: &[(&str, &str)] = &[
+    (
+        "Harbor Gateway.md",
+        "---\ntype: Service\ntags: [edge]\naliases: [HGW]\n---\n# Harbor Gateway\n\nThe Harbor Gateway is the \
+         service that lets ships in. The Harbor Gateway depends on the [[Tide Clock]].\n",
+    ),
+    (
+        "Tide Clock.md",
+        "---\ntype: Service\n---\n# Tide Clock\n\nThe Tide Clock is a service that tells when the water turns. \
+         Ada Lindqvist maintains the Tide Clock.\n",
+    ),
+    ("log.txt", "On 2025-03-14 the Harbor Gateway stopped because the Tide Clock was slow.\n"),
+];
+
+#[test]
+fn both_lifecycles_are_served() {
+    let project = TestProject::of(NOTES);
+    let revisions = [
+        Revision::Initialize("2024-11-05"),
+        Revision::Initialize("2025-03-26"),
+        Revision::Initialize("2025-06-18"),
+        Revision::Initialize("2025-11-25"),
+        Revision::Stateless,
+    ];
+    for revision in revisions {
+        let mut client = Client::agent(&project.paths().socket, revision);
+        if revision == Revision::Stateless {
+            let found = client.ask("server/discover", json!({}));
+            let versions = found["result"]["supportedVersions"].to_string();
+            assert!(versions.contains("2026-07-28") && versions.contains("2024-11-05"), "{found}");
+        }
+        let tools = client.ask("tools/list", json!({}));
+        assert_eq!(tools["result"]["tools"].as_array().map(Vec::len), Some(7), "{revision:?} {tools}");
+        let reply = client.call("hybrid_query", json!({"q": "when does the water turn"}));
+        let reply = reply.unwrap_or_else(|error| panic!("{revision:?}: {error}"));
+        assert_eq!(reply["chunks"][0]["path"], "Tide Clock.md", "{revision:?}");
+    }
+}
+
+#[test]
+fn tools_are_listed_by_set() {
+    let project = TestProject::of(NOTES);
+    let names = |client: &mut Client| {
+        let tools = client.ask("tools/list", json!({}));
+        let tools = tools["result"]["tools"].as_array().expect("tools").clone();
+        tools.iter().map(|tool| tool["name"].as_str().expect("a name").to_string()).collect::<Vec<_>>()
+    };
+    let of = |sets: &[ToolSet]| {
+        let ours = CATALOG.iter().filter(|entry| sets.contains(&entry.set));
+        ours.map(|entry| entry.name.to_string()).collect::<Vec<_>>()
+    };
+    assert_eq!(names(&mut project.agent()), of(&[ToolSet::Core]));
+    let mut admin = Client::admin(&project.paths().socket);
+    assert_eq!(names(&mut admin), of(&[ToolSet::Core, ToolSet::Admin]));
+    let error = project.agent().call("dump", json!({})).expect_err("not for agents");
+    assert!(error["message"].as_str().expect("words").contains("no tool is called `dump`"), "{error}");
+}
+
+/// Where a value does not fit a schema, as far as our schemas go: types, required fields, items, unknown fields.
+fn misfits(schema: &Value, value: &Value, at: &str, out: &mut Vec<String>) {
+    let fits = |name: &str| match name {
+        "object" => value.is_object(),
+        "array" => value.is_array(),
+        "string" => value.is_string(),
+        "integer" => value.is_i64() || value.is_u64(),
+        "number" => value.is_number(),
+        "boolean" => value.is_boolean(),
+        "null" => value.is_null(),
+        _ => false,
+    };
+    let is_of_type = match &schema["type"] {
+        Value::String(name) => fits(name),
+        Value::Array(names) => names.iter().filter_map(Value::as_str).any(fits),
+        _ => true,
+    };
+    if !is_of_type {
+        out.push(format!("{at}: {value} is no {}", schema["type"]));
+        return;
+    }
+    for field in schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str) {
+        if value.get(field).is_none() {
+            out.push(format!("{at}: `{field}` is missing"));
+        }
+    }
+    let nothing = Map::new();
+    let properties = schema["properties"].as_object().unwrap_or(&nothing);
+    for (field, inner) in value.as_object().into_iter().flatten() {
+        match (properties.get(field), &schema["additionalProperties"]) {
+            (Some(schema), _) => misfits(schema, inner, &format!("{at}.{field}"), out),
+            (None, Value::Object(_)) => {
+                misfits(&schema["additionalProperties"], inner, &format!("{at}.{field}"), out);
+            }
+            (None, _) if properties.is_empty() => {}
+            (None, _) => out.push(format!("{at}: `{field}` is not declared")),
+        }
+    }
+    for (i, inner) in value.as_array().into_iter().flatten().enumerate() {
+        if schema["items"].is_object() {
+            misfits(&schema["items"], inner, &format!("{at}[{i}]"), out);
+        }
+    }
+}
+
+/// Every tool but `shutdown` with arguments that make it say as much as it can.
+fn calls() -> Vec<(&'static str, Value)> {
+    vec![
+        ("hybrid_query", json!({"q": "what does the Harbor Gateway depend on", "k": 2})),
+        ("entity_lookup", json!({"q": "harbor", "limit": 2})),
+        ("explain_entity", json!({"name": "HGW", "hops": 2, "limit": 3, "why": true})),
+        ("ingest_docs", json!({"paths": ["*.txt", "missing.md"], "tags": ["log"], "source_url": "https://example.org/log"})),
+        ("extract_and_link", json!({})),
+        ("review_links", json!({"below": 1.0, "limit": 2})),
+        ("status", json!({})),
+        ("dump", json!({"limit": 2})),
+        ("wait", json!({"timeout_ms": 60_000})),
+    ]
+}
+
+#[test]
+fn structured_content_fits_its_schema_and_text_is_for_reading() {
+    let mut project = TestProject::of(NOTES);
+    let tools = project.client().ask("tools/list", json!({}));
+    let tools = tools["result"]["tools"].as_array().expect("tools").clone();
+    for (name, arguments) in calls() {
+        let tool = tools.iter().find(|tool| tool["name"] == name).expect("listed");
+        let mut out = Vec::new();
+        misfits(&tool["inputSchema"], &arguments, "arguments", &mut out);
+        let result = project.client().call_whole(name, arguments).expect("a result");
+        assert_ne!(result["isError"], true, "{name}: {result}");
+        misfits(&tool["outputSchema"], &result["structuredContent"], "reply", &mut out);
+        assert_eq!(out, Vec::<String>::new(), "{name}");
+        let text = result["content"][0]["text"].as_str().expect("text");
+        assert!(!text.trim().is_empty() && !text.starts_with('{'), "{name}: {text}");
+    }
+}
+
+fn corpus() -> TestProject {
+    let mut project = TestProject::empty();
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../corpus/docs");
+    copy(&root, project.root());
+    project.start();
+    project.settle();
+    project
+}
+
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).expect("a folder");
+    for entry in fs::read_dir(from).expect("the corpus").flatten() {
+        let target = to.join(entry.file_name());
+        if entry.path().is_dir() {
+            copy(&entry.path(), &target);
+        } else {
+            fs::copy(entry.path(), target).expect("a copy");
+        }
+    }
+}
+
+#[test]
+fn an_answer_of_ten_hits_is_small_and_names_its_size() {
+    let project = corpus();
+    let mut agent = project.agent();
+    let questions = ["how do we rotate the signing keys", "who is on call", "release", "why was it decided"];
+    for question in questions {
+        let result = agent.call_whole("hybrid_query", json!({"q": question})).expect("a result");
+        let text = result["content"][0]["text"].as_str().expect("text");
+        let structured = result["structuredContent"].to_string();
+        let n_hits = result["structuredContent"]["chunks"].as_array().map_or(0, Vec::len);
+        assert_eq!(n_hits, 10, "{question}");
+        assert!(text.chars().count() <= 2_000, "{question}: {} characters of text", text.chars().count());
+        assert!(structured.chars().count() <= 4_000, "{question}: {} structured", structured.chars().count());
+    }
+    // More on demand.
+    let large = json!({"q": questions[0], "max_chars": 20_000});
+    let result = agent.call_whole("hybrid_query", large).expect("a result");
+    let text = result["content"][0]["text"].as_str().expect("text");
+    assert!(text.chars().count() > 2_000, "{}", text.chars().count());
+}
+
+#[test]
+fn eight_clients_at_once_get_what_one_gets() {
+    let mut project = corpus();
+    let socket = project.paths().socket.clone();
+    let questions = ["rotate the signing keys", "release checklist", "incident in March", "who owns billing"];
+    let expected: Vec<Value> = questions
+        .iter()
+        .map(|q| project.call("hybrid_query", json!({"q": q}))["chunks"].clone())
+        .collect();
+    std::thread::scope(|scope| {
+        for thread in 0..8 {
+            let (socket, expected) = (&socket, &expected);
+            scope.spawn(move || {
+                let mut client = Client::agent(socket, Revision::Initialize("2025-06-18"));
+                for round in 0..50 {
+                    let i = (thread + round) % questions.len();
+                    let reply = client.call("hybrid_query", json!({"q": questions[i]})).expect("a reply");
+                    assert_eq!(reply["chunks"], expected[i]);
+                }
+            });
+        }
+    });
+    let status = project.until("they have gone", |status| status["clients"] == 1);
+    assert_eq!(status["counts"]["quarantine"], 0);
+}
+
+#[test]
+fn a_long_call_tells_how_far_it_is() {
+    let project = corpus();
+    let mut agent = project.agent();
+    let reply = agent.ask(
+        "tools/call",
+        json!({
+            "name": "ingest_docs", "_meta": {"progressToken": "p1"},
+            "arguments": {"paths": ["**/*.md"], "skip_if_seen": false},
+        }),
+    );
+    let ingested = reply["result"]["structuredContent"]["ingested"].as_u64().expect("a number");
+    assert!(ingested > 20, "{reply}");
+    let progress: Vec<&Value> =
+        agent.notifications.iter().filter(|n| n["method"] == "notifications/progress").collect();
+    assert!(!progress.is_empty(), "none came");
+    let mut last = -1.0;
+    for notification in progress {
+        let params = &notification["params"];
+        assert_eq!(params["progressToken"], "p1");
+        let done = params["progress"].as_f64().expect("a number");
+        assert!(done > last && done <= params["total"].as_f64().expect("a number"), "{params}");
+        last = done;
+    }
+}
+
+#[test]
+fn a_cancelled_call_ends_and_the_session_goes_on() {
+    let project = TestProject::of(NOTES);
+    let mut admin = Client::admin(&project.paths().socket);
+    let id = admin.request(
+        "tools/call",
+        json!({"name": "wait", "arguments": {"tick": 1_000_000, "timeout_ms": 600_000}}),
+    );
+    admin.send(&json!({
+        "jsonrpc": "2.0", "method": "notifications/cancelled",
+        "params": {"requestId": id, "reason": "changed my mind"},
+    }));
+    // MCP: a cancelled request gets no answer; the next one does.
+    assert_eq!(admin.ask("ping", json!({}))["result"], json!({}));
+    let reply = admin.call("wait", json!({"tick": 1})).expect("a reply");
+    assert_eq!(reply["reached"], true);
+}
+
+#[test]
+fn a_stop_during_a_call_is_told() {
+    let mut project = TestProject::of(NOTES);
+    let mut waiting = Client::admin(&project.paths().socket);
+    let id = waiting.request(
+        "tools/call",
+        json!({"name": "wait", "arguments": {"tick": 1_000_000, "timeout_ms": 600_000}}),
+    );
+    assert_eq!(waiting.ask("ping", json!({}))["result"], json!({}), "it is under way");
+    project.call("shutdown", json!({}));
+    let reply = waiting.reply_to(id);
+    let content = &reply["result"]["structuredContent"];
+    assert!(content["code"] == "unavailable" || content["reached"] == false, "{reply}");
+    assert_eq!(waiting.hear(), None);
+    assert_eq!(project.wait_for_end().status.code(), Some(0));
+}
+
+fn golden(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../proto/golden").join(name)
+}
+
+/// Compares with a frozen file, or rewrites it under `KG_REGENERATE=1`.
+fn check_golden(name: &str, value: &Value) {
+    let text = format!("{value:#}\n");
+    if std::env::var_os("KG_REGENERATE").is_some() {
+        fs::create_dir_all(golden("")).expect("a folder");
+        fs::write(golden(name), text).expect("a file");
+        return;
+    }
+    let frozen = fs::read_to_string(golden(name)).unwrap_or_default();
+    assert_eq!(text, frozen, "`proto/golden/{name}` differs; `KG_REGENERATE=1` rewrites it");
+}
+
+/// Numbers that differ from run to run, as what they stand for; scores to two digits.
+fn mask(value: &mut Value, field: &str, root: &str) {
+    const VOLATILE: &[&str] = &[
+        "id", "doc_id", "src", "dst", "pid", "tick", "ingest_rate", "average_transaction_ms", "entity",
+        "subject_id", "object_id", "clients", "version",
+        "last_file",
+    ];
+    match value {
+        _ if VOLATILE.contains(&field) => *value = json!(format!("<{field}>")),
+        Value::Number(number) if number.is_f64() => {
+            let rounded = format!("{:.2}", number.as_f64().unwrap_or(0.0));
+            *value = json!(rounded.parse::<f64>().expect("a number"));
+        }
+        Value::String(text) => *text = text.replace(root, "<root>"),
+        Value::Array(items) => items.iter_mut().for_each(|item| mask(item, "", root)),
+        Value::Object(fields) => fields.iter_mut().for_each(|(name, value)| mask(value, name, root)),
+        _ => {}
+    }
+}
+
+#[test]
+fn replies_are_as_frozen() {
+    let mut project = TestProject::of(NOTES);
+    let root = project.root().display().to_string();
+    for (tool, arguments) in calls() {
+        if CATALOG.iter().any(|entry| entry.name == tool && entry.set == ToolSet::Admin) {
+            continue;
+        }
+        project.settle();
+        let mut result = project.client().call_whole(tool, arguments.clone()).expect("a result");
+        let mut reply = result["structuredContent"].take();
+        mask(&mut reply, "", &root);
+        check_golden(&format!("{tool}.request.json"), &json!({"name": tool, "arguments": arguments}));
+        check_golden(&format!("{tool}.reply.json"), &reply);
+    }
+}
+
+#[test]
+fn every_core_tool_has_its_golden_pair() {
+    let mut missing = Vec::new();
+    for entry in CATALOG.iter().filter(|entry| entry.set == ToolSet::Core) {
+        for part in ["request", "reply"] {
+            let name = format!("{}.{part}.json", entry.name);
+            if !golden(&name).exists() {
+                missing.push(name);
+            }
+        }
+    }
+    expect!["[]"].assert_eq(&format!("{missing:?}"));
+}

@@ -1,0 +1,401 @@
+//! A scratch folder with a real daemon.
+
+use std::collections::BTreeSet;
+use std::fs::{self, File};
+use std::os::unix::fs::{MetadataExt, symlink};
+use std::os::unix::net::UnixDatagram;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+use config::place::{Places, Project, ProjectPaths};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::{Client, Graph, Revision};
+
+/// How long anything may take before a test fails. Only a bug takes so long.
+const PATIENCE: Duration = Duration::from_secs(90);
+
+/// Largest file that is indexed by default, bytes.
+const MAX_FILE_BYTES: u64 = 2_000_000;
+
+/// How a process ended.
+#[derive(Debug)]
+pub struct Ended {
+    /// Its exit status.
+    pub status: ExitStatus,
+    /// What it wrote to standard error.
+    pub log: String,
+}
+
+/// A folder, its state in a scratch place, and the daemon that serves it.
+pub struct TestProject {
+    dir: TempDir,
+    root: PathBuf,
+    paths: ProjectPaths,
+    settings: Vec<String>,
+    daemon: Option<Child>,
+    client: Option<Client>,
+    n_starts: u32,
+}
+
+impl TestProject {
+    /// An empty folder without a daemon.
+    ///
+    /// # Panics
+    /// When no temporary folder can be made; so with everything below.
+    pub fn empty() -> Self {
+        let dir = tempfile::tempdir().expect("a temporary folder");
+        let root = dir.path().join("notes");
+        fs::create_dir(&root).expect("a folder");
+        let places = Places {
+            state: dir.path().join("state"),
+            runtime: dir.path().join("run"),
+            config: dir.path().join("config"),
+        };
+        let project = Project::at(&root).expect("the folder is there");
+        let paths = places.project(&project).expect("short paths");
+        let settings = vec!["watch.debounce_ms=30".to_string()];
+        let root = project.root;
+        TestProject { dir, root, paths, settings, daemon: None, client: None, n_starts: 0 }
+    }
+
+    /// A folder with these files, indexed.
+    pub fn of(files: &[(&str, &str)]) -> Self {
+        let mut project = TestProject::empty();
+        for (path, text) in files {
+            project.write(path, text);
+        }
+        project.start();
+        project.settle();
+        project
+    }
+
+    /// A setting for daemons started from now on, as `key=value`.
+    pub fn set(&mut self, setting: &str) {
+        self.settings.push(setting.to_string());
+    }
+
+    /// The folder.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// Where state, socket and settings lie; all of it is removed with the test.
+    pub fn scratch(&self) -> &Path {
+        self.dir.path()
+    }
+
+    /// Where the daemon keeps this project.
+    pub fn paths(&self) -> &ProjectPaths {
+        &self.paths
+    }
+
+    /// A path in the folder.
+    pub fn at(&self, path: &str) -> PathBuf {
+        self.root.join(path)
+    }
+
+    /// Writes a file, making folders as needed.
+    pub fn write(&self, path: &str, content: impl AsRef<[u8]>) {
+        let path = self.at(path);
+        fs::create_dir_all(path.parent().expect("inside the folder")).expect("a folder");
+        fs::write(path, content).expect("a file");
+    }
+
+    /// Removes a file.
+    pub fn remove(&self, path: &str) {
+        fs::remove_file(self.at(path)).expect("it was there");
+    }
+
+    /// Renames a file or folder, making folders as needed.
+    pub fn rename(&self, from: &str, to: &str) {
+        let to = self.at(to);
+        fs::create_dir_all(to.parent().expect("inside the folder")).expect("a folder");
+        fs::rename(self.at(from), to).expect("it was there");
+    }
+
+    /// Makes a symlink at `path` that says `target`.
+    pub fn link(&self, target: &str, path: &str) {
+        symlink(target, self.at(path)).expect("a symlink");
+    }
+
+    /// A command that would serve this folder.
+    pub fn command(&self) -> Command {
+        let mut command = Command::new(crate::kgd());
+        command
+            .arg("--project")
+            .arg(&self.root)
+            .env("KG_STATE_DIR", self.dir.path().join("state"))
+            .env("KG_RUNTIME_DIR", self.dir.path().join("run"))
+            .env("KG_CONFIG_DIR", self.dir.path().join("config"))
+            .env_remove("KG_PROJECT")
+            .env_remove("NOTIFY_SOCKET")
+            .env_remove("LISTEN_FDS")
+            .stdin(Stdio::null())
+            .stdout(Stdio::null());
+        for setting in &self.settings {
+            command.args(["--set", setting]);
+        }
+        command
+    }
+
+    /// Starts the daemon; returns when it says that it is ready.
+    pub fn start(&mut self) {
+        assert!(self.daemon.is_none(), "it runs already");
+        self.n_starts += 1;
+        let notify = self.dir.path().join(format!("notify-{}", self.n_starts));
+        let ear = UnixDatagram::bind(&notify).expect("a socket");
+        ear.set_read_timeout(Some(Duration::from_millis(200))).expect("a limit");
+        let log = File::options().create(true).append(true).open(self.log_path()).expect("a log");
+        let mut child = self
+            .command()
+            .env("NOTIFY_SOCKET", &notify)
+            .stderr(log)
+            .spawn()
+            .expect("the daemon can be started");
+        let deadline = Instant::now() + PATIENCE;
+        let mut buffer = [0; 512];
+        loop {
+            let n = ear.recv(&mut buffer).unwrap_or(0);
+            if String::from_utf8_lossy(&buffer[..n]).contains("READY=1") {
+                break;
+            }
+            let ended = child.try_wait().expect("our own child");
+            if ended.is_some() || Instant::now() > deadline {
+                let _ = child.kill();
+                panic!("the daemon did not start: {ended:?}\n{}", self.log());
+            }
+        }
+        self.daemon = Some(child);
+    }
+
+    fn log_path(&self) -> PathBuf {
+        self.dir.path().join("log")
+    }
+
+    /// What all daemons of this test logged.
+    pub fn log(&self) -> String {
+        fs::read_to_string(self.log_path()).unwrap_or_default()
+    }
+
+    /// The daemon's process id.
+    pub fn pid(&self) -> u32 {
+        self.daemon.as_ref().expect("a daemon").id()
+    }
+
+    /// Resident memory of the daemon, bytes.
+    pub fn resident_bytes(&self) -> u64 {
+        let status = fs::read_to_string(format!("/proc/{}/status", self.pid())).expect("it runs");
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).expect("a size");
+        let kib = line.trim().trim_end_matches(" kB").parse::<u64>().expect("a number");
+        kib * 1024
+    }
+
+    /// Kills the daemon as a power failure would.
+    pub fn kill9(&mut self) {
+        self.client = None;
+        if let Some(mut daemon) = self.daemon.take() {
+            daemon.kill().expect("our own child");
+            daemon.wait().expect("our own child");
+        }
+    }
+
+    /// Asks the daemon to end by SIGTERM and waits for that.
+    pub fn stop(&mut self) -> Ended {
+        self.client = None;
+        let pid = self.pid().to_string();
+        let sent = Command::new("kill").args(["-TERM", &pid]).status().expect("`kill` runs");
+        assert!(sent.success(), "no daemon to stop");
+        self.wait_for_end()
+    }
+
+    /// Waits until the daemon has ended.
+    pub fn wait_for_end(&mut self) -> Ended {
+        let mut daemon = self.daemon.take().expect("a daemon");
+        self.client = None;
+        let status = daemon.wait().expect("our own child");
+        Ended { status, log: self.log() }
+    }
+
+    /// Stops and starts the daemon.
+    pub fn restart(&mut self) {
+        let ended = self.stop();
+        assert!(ended.status.success(), "{ended:?}");
+        self.start();
+    }
+
+    /// Deletes the index (never the ledger), as if it were lost. The daemon must not run.
+    pub fn lose_index(&self) {
+        assert!(self.daemon.is_none());
+        for suffix in ["", "-wal", "-shm"] {
+            let path = format!("{}{suffix}", self.paths.index.display());
+            match fs::remove_file(&path) {
+                Err(error) if error.kind() != std::io::ErrorKind::NotFound => panic!("{path}: {error}"),
+                _ => {}
+            }
+        }
+    }
+
+    /// The conversation used by this type's own calls: with every set of tools.
+    pub fn client(&mut self) -> &mut Client {
+        self.client.get_or_insert_with(|| Client::admin(&self.paths.socket))
+    }
+
+    /// One more conversation, as an agent has it.
+    pub fn agent(&self) -> Client {
+        Client::agent(&self.paths.socket, Revision::Initialize("2025-06-18"))
+    }
+
+    /// Calls a tool that must answer.
+    pub fn call(&mut self, tool: &str, arguments: Value) -> Value {
+        self.try_call(tool, arguments).unwrap_or_else(|error| panic!("`{tool}` failed: {error:#}"))
+    }
+
+    /// Calls a tool.
+    ///
+    /// # Errors
+    /// As [`Client::call`].
+    pub fn try_call(&mut self, tool: &str, arguments: Value) -> Result<Value, Value> {
+        self.client().call(tool, arguments)
+    }
+
+    /// What `status` says.
+    pub fn status(&mut self) -> Value {
+        self.call("status", json!({}))
+    }
+
+    /// Paths of the hits for a question, best first, each once.
+    pub fn found(&mut self, question: &str) -> Vec<String> {
+        let reply = self.call("hybrid_query", json!({"q": question, "k": 20, "max_chars": 20_000}));
+        let mut paths = Vec::new();
+        for hit in reply["chunks"].as_array().expect("chunks") {
+            let path = hit["path"].as_str().expect("a path").to_string();
+            if !paths.contains(&path) {
+                paths.push(path);
+            }
+        }
+        paths
+    }
+
+    /// Every page of the dump.
+    pub fn dump(&mut self) -> Graph {
+        'again: loop {
+            let mut rows = Vec::new();
+            let mut cursor: Option<Value> = None;
+            let mut tick = Value::Null;
+            loop {
+                let mut arguments = json!({"limit": 5000});
+                if let Some(cursor) = cursor.take() {
+                    arguments["cursor"] = cursor;
+                }
+                let mut page = self.call("dump", arguments);
+                if !tick.is_null() && page["tick"] != tick {
+                    continue 'again;
+                }
+                tick = page["tick"].take();
+                let Value::Array(more) = page["rows"].take() else { panic!("rows: {page}") };
+                rows.extend(more);
+                match page["cursor"].take() {
+                    Value::Null => return Graph::new(rows),
+                    next => cursor = Some(next),
+                }
+            }
+        }
+    }
+
+    /// Waits until `reached` says so of `status`, looking again after every commit. Gives that status.
+    pub fn until(&mut self, what: &str, mut reached: impl FnMut(&Value) -> bool) -> Value {
+        self.until_graph(what, |project| {
+            let status = project.status();
+            reached(&status).then_some(status)
+        })
+    }
+
+    /// Waits until `reached` gives something, looking again after every commit.
+    pub fn until_graph<T>(
+        &mut self,
+        what: &str,
+        mut reached: impl FnMut(&mut TestProject) -> Option<T>,
+    ) -> T {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            let tick = self.status()["tick"].as_u64().expect("a tick");
+            if let Some(answer) = reached(self) {
+                return answer;
+            }
+            if Instant::now() > deadline {
+                panic!("never happened: {what}\n{:#}\n{}", self.status(), self.log());
+            }
+            self.call("wait", json!({"tick": tick + 1, "timeout_ms": 100}));
+        }
+    }
+
+    /// Waits until the index shows the folder as it is now, and nothing is left to do. What is listed in
+    /// `status` as failed or left out counts as shown.
+    pub fn settle(&mut self) {
+        self.until_graph("settled", |project| {
+            let waited = project.call("wait", json!({"timeout_ms": 60_000}));
+            (waited["reached"] == true && project.shows_the_folder()).then_some(())
+        });
+    }
+
+    fn shows_the_folder(&mut self) -> bool {
+        let mut wanted = BTreeSet::new();
+        files_below(&self.root, "", &mut wanted);
+        let status = self.status();
+        let listed = status["quarantine"].as_array().expect("a list");
+        let excused: BTreeSet<&str> = listed.iter().filter_map(|row| row["path"].as_str()).collect();
+        let graph = self.dump();
+        let mut shown = BTreeSet::new();
+        for row in graph.rows("document") {
+            let field = |name: &str| row[name].as_str().unwrap_or_default().to_string();
+            let (path, hash) = (field("path"), field("hash"));
+            if !self.at(&path).is_file() {
+                return false;
+            }
+            shown.insert((path, hash));
+        }
+        let left = wanted.iter().find(|file| !shown.contains(file) && !excused.contains(file.0.as_str()));
+        left.is_none() && status["settled"] == true
+    }
+}
+
+impl Drop for TestProject {
+    fn drop(&mut self) {
+        if let Some(mut daemon) = self.daemon.take() {
+            let _ = daemon.kill();
+            let _ = daemon.wait();
+        }
+        if std::thread::panicking() {
+            // The folder goes with the test; the log is what a person needs then.
+            use std::io::Write as _;
+            let _ = writeln!(std::io::stderr(), "--- log of the daemon\n{}", self.log());
+        }
+    }
+}
+
+/// Every regular file that a daemon with default settings reads, with the hash of its content.
+fn files_below(root: &Path, folder: &str, files: &mut BTreeSet<(String, String)>) {
+    let Ok(entries) = fs::read_dir(root.join(folder)) else { return };
+    for entry in entries.flatten() {
+        let Ok(name) = entry.file_name().into_string() else { continue };
+        let Ok(metadata) = entry.path().symlink_metadata() else { continue };
+        if name.starts_with('.') {
+            continue;
+        }
+        let path = if folder.is_empty() { name } else { format!("{folder}/{name}") };
+        if metadata.is_dir() {
+            files_below(root, &path, files);
+        } else if metadata.is_file() && metadata.size() <= MAX_FILE_BYTES && is_document(&path) {
+            let Ok(bytes) = fs::read(root.join(&path)) else { continue };
+            files.insert((path, format!("{:032x}", xxhash_rust::xxh3::xxh3_128(&bytes))));
+        }
+    }
+}
+
+fn is_document(path: &str) -> bool {
+    let extension = Path::new(path).extension().unwrap_or_default().to_string_lossy().to_lowercase();
+    ["md", "markdown", "txt", "html", "htm"].contains(&extension.as_str())
+}
