@@ -50,7 +50,8 @@ fn is_current(executable: &Path) -> bool {
     let changed = |path: &Path| path.metadata().and_then(|metadata| metadata.modified()).ok();
     let Some(built) = changed(executable) else { return false };
     let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("a workspace");
-    let mut open: Vec<PathBuf> = ["daemon", "config", "proto"].map(|it| workspace.join(it).join("src")).into();
+    let mut open: Vec<PathBuf> =
+        ["daemon", "config", "proto"].map(|it| workspace.join(it).join("src")).into();
     while let Some(folder) = open.pop() {
         for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
             if entry.path().is_dir() {

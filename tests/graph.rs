@@ -59,7 +59,17 @@ impl Graph {
         let path = text(&row["path"]);
         match row["kind"].as_str().unwrap_or_default() {
             "document" => {
-                let rest = ["title", "type", "tags", "hash", "bytes", "language", "day", "format", "source_url"];
+                let rest = [
+                    "title",
+                    "type",
+                    "tags",
+                    "hash",
+                    "bytes",
+                    "language",
+                    "day",
+                    "format",
+                    "source_url",
+                ];
                 format!("document {path} {}", all(&rest))
             }
             "chunk" => format!("chunk {path} {}", all(&["span", "lines", "tokens", "section"])),
@@ -72,11 +82,16 @@ impl Graph {
                 "mention {path} {} {} -> {} {}",
                 text(&row["span"]),
                 text(&row["surface"]),
-                if row["entity"].is_null() { "nothing".to_string() } else { self.name(&row["entity"]) },
+                if row["entity"].is_null() {
+                    "nothing".to_string()
+                } else {
+                    self.name(&row["entity"])
+                },
                 all(&["type", "recognizer", "score", "line"]),
             ),
             _ => {
-                let (subject, object) = (self.name(&row["subject_id"]), self.name(&row["object_id"]));
+                let (subject, object) =
+                    (self.name(&row["subject_id"]), self.name(&row["object_id"]));
                 let mut line = format!(
                     "relation {subject} {} {object} {}",
                     text(&row["predicate"]),
@@ -98,8 +113,11 @@ impl Graph {
         let mut rows: Vec<_> = self
             .rows("mention")
             .map(|row| {
-                let denotes =
-                    if row["entity"].is_null() { "-".to_string() } else { self.name(&row["entity"]) };
+                let denotes = if row["entity"].is_null() {
+                    "-".to_string()
+                } else {
+                    self.name(&row["entity"])
+                };
                 let order = (text(&row["path"]), row["span"][0].as_u64().unwrap_or(0));
                 let line = format!(
                     "{}:{} {:?} {} {} -> {denotes}",
@@ -150,7 +168,9 @@ fn place(evidence: &Value) -> String {
 fn text(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
-        Value::Number(number) if number.is_f64() => format!("{:.6}", number.as_f64().unwrap_or(0.0)),
+        Value::Number(number) if number.is_f64() => {
+            format!("{:.6}", number.as_f64().unwrap_or(0.0))
+        }
         other => other.to_string(),
     }
 }

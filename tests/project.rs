@@ -232,7 +232,9 @@ impl TestProject {
         for suffix in ["", "-wal", "-shm"] {
             let path = format!("{}{suffix}", self.paths.index.display());
             match fs::remove_file(&path) {
-                Err(error) if error.kind() != std::io::ErrorKind::NotFound => panic!("{path}: {error}"),
+                Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                    panic!("{path}: {error}")
+                }
                 _ => {}
             }
         }
@@ -346,7 +348,8 @@ impl TestProject {
         files_below(&self.root, "", &mut wanted);
         let status = self.status();
         let listed = status["quarantine"].as_array().expect("a list");
-        let excused: BTreeSet<&str> = listed.iter().filter_map(|row| row["path"].as_str()).collect();
+        let excused: BTreeSet<&str> =
+            listed.iter().filter_map(|row| row["path"].as_str()).collect();
         let graph = self.dump();
         let mut shown = BTreeSet::new();
         for row in graph.rows("document") {
@@ -357,7 +360,8 @@ impl TestProject {
             }
             shown.insert((path, hash));
         }
-        let left = wanted.iter().find(|file| !shown.contains(file) && !excused.contains(file.0.as_str()));
+        let left =
+            wanted.iter().find(|file| !shown.contains(file) && !excused.contains(file.0.as_str()));
         left.is_none() && status["settled"] == true
     }
 }
@@ -396,6 +400,7 @@ fn files_below(root: &Path, folder: &str, files: &mut BTreeSet<(String, String)>
 }
 
 fn is_document(path: &str) -> bool {
-    let extension = Path::new(path).extension().unwrap_or_default().to_string_lossy().to_lowercase();
+    let extension =
+        Path::new(path).extension().unwrap_or_default().to_string_lossy().to_lowercase();
     ["md", "markdown", "txt", "html", "htm"].contains(&extension.as_str())
 }

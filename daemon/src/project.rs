@@ -124,11 +124,13 @@ impl Project {
             .actor("write", move |supervisor| {
                 let args = writer_args.clone();
                 Box::pin(async move {
-                    let (actor, _) = Actor::spawn_linked(None, WriteStation, args, supervisor).await?;
+                    let (actor, _) =
+                        Actor::spawn_linked(None, WriteStation, args, supervisor).await?;
                     Ok(actor.get_id())
                 })
             });
-        let (_, belt) = Actor::spawn(None, Supervisor, plan).await.context("the belt does not start")?;
+        let (_, belt) =
+            Actor::spawn(None, Supervisor, plan).await.context("the belt does not start")?;
 
         let options = WatchOptions {
             root: root.clone(),
@@ -195,7 +197,8 @@ impl Project {
 
     fn building(&self, snapshot: &Snapshot) -> Option<String> {
         let known = self.watcher.state().n_known_files();
-        let indexed: i64 = snapshot.query_row("SELECT count(*) FROM docs", [], |row| row.get(0)).ok()?;
+        let indexed: i64 =
+            snapshot.query_row("SELECT count(*) FROM docs", [], |row| row.get(0)).ok()?;
         let indexed = indexed as u64;
         (indexed < known).then(|| format!("indexed {} of {}", grouped(indexed), grouped(known)))
     }
@@ -249,7 +252,11 @@ impl Project {
     }
 
     /// Waits until `reached` says so, or until the time is over; false then.
-    pub async fn wait_until(&self, limit: Duration, mut reached: impl FnMut(&Project) -> bool) -> bool {
+    pub async fn wait_until(
+        &self,
+        limit: Duration,
+        mut reached: impl FnMut(&Project) -> bool,
+    ) -> bool {
         let deadline = Instant::now() + limit;
         let mut changes = self.health.changes();
         loop {
@@ -301,7 +308,10 @@ fn sum(gauges: &[Gauge]) -> Depth {
     })
 }
 
-fn is_quiet(state: Arc<WatchState>, gauges: Arc<Vec<Gauge>>) -> Arc<dyn Fn() -> bool + Send + Sync> {
+fn is_quiet(
+    state: Arc<WatchState>,
+    gauges: Arc<Vec<Gauge>>,
+) -> Arc<dyn Fn() -> bool + Send + Sync> {
     Arc::new(move || state.is_settled() && sum(&gauges).total() == 0)
 }
 

@@ -1,7 +1,7 @@
 //! Every tool, in teaching order: the order of `tools/list`, of `TOOLS.md` and of the daemon's routes.
 
-use schemars::generate::SchemaSettings;
 use schemars::JsonSchema;
+use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value};
 
 use crate::tool::{Effect, Tool, ToolSet, admin, core};

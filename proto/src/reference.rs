@@ -64,7 +64,8 @@ fn write_fields(text: &mut String, schema: &Map<String, Value>, indent: &str) {
     for (name, field) in schema.get("properties").and_then(Value::as_object).into_iter().flatten() {
         let optional = if is_required(name) { "" } else { ", optional" };
         let description = field.get("description").and_then(Value::as_str).unwrap_or_default();
-        let line = format!("- `{name}` ({}{optional}): {}", kind(field), description.replace('\n', " "));
+        let line =
+            format!("- `{name}` ({}{optional}): {}", kind(field), description.replace('\n', " "));
         wrap(text, indent, &line);
         for inner in [field.get("items"), Some(field)].into_iter().flatten() {
             if let Value::Object(inner) = inner {
@@ -117,7 +118,8 @@ mod tests {
         for entry in CATALOG {
             assert!(text.contains(&format!("\n### `{}`\n", entry.name)), "{}", entry.name);
             for schema in [(entry.input)(), (entry.output)()] {
-                let fields = schema.get("properties").and_then(Value::as_object).into_iter().flatten();
+                let fields =
+                    schema.get("properties").and_then(Value::as_object).into_iter().flatten();
                 for (name, _) in fields {
                     assert!(text.contains(&format!("- `{name}` (")), "{}.{name}", entry.name);
                 }

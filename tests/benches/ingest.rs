@@ -138,7 +138,8 @@ fn print_counts(scratch: &Scratch, files: &[(std::path::PathBuf, u64)]) -> Resul
 /// CPU seconds of putting the index's chunks into a bare FTS5 table in one transaction; the median of some runs.
 fn floor(scratch: &Scratch, with_headings: bool) -> Result<f64> {
     let db = index_of(scratch)?;
-    let columns = if with_headings { "d.title || char(10) || c.section || char(10) ||" } else { "" };
+    let columns =
+        if with_headings { "d.title || char(10) || c.section || char(10) ||" } else { "" };
     let sql = format!(
         "SELECT {columns} CAST(substr(CAST(d.text AS BLOB), c.start + 1, c.end - c.start) AS TEXT)
          FROM chunks c JOIN docs d ON d.id = c.doc_id ORDER BY c.id"

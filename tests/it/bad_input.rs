@@ -9,7 +9,8 @@ use expect_test::{Expect, expect};
 use serde_json::{Value, json};
 use tests::{Client, TestProject};
 
-const BYSTANDER: (&str, &str) = ("bystander.md", "# Bystander\n\nThe quince orchard blooms in April.\n");
+const BYSTANDER: (&str, &str) =
+    ("bystander.md", "# Bystander\n\nThe quince orchard blooms in April.\n");
 
 /// What `status` says of one path: failures, warnings, and whether it is indexed.
 fn told(project: &mut TestProject, path: &str) -> String {
@@ -18,14 +19,19 @@ fn told(project: &mut TestProject, path: &str) -> String {
     for (list, field) in [("quarantine", "reason"), ("warnings", "warning")] {
         for row in status[list].as_array().expect("a list") {
             if row["path"] == path {
-                let stage = row["stage"].as_str().map_or(String::new(), |stage| format!("{stage}: "));
+                let stage =
+                    row["stage"].as_str().map_or(String::new(), |stage| format!("{stage}: "));
                 out += &format!("{list}: {stage}{}\n", row[field].as_str().expect("text"));
             }
         }
     }
     let graph = project.dump();
     if let Some(row) = graph.rows("document").find(|row| row["path"] == path) {
-        out += &format!("indexed as {:?}, {} bytes\n", row["title"].as_str().unwrap_or(""), row["bytes"]);
+        out += &format!(
+            "indexed as {:?}, {} bytes\n",
+            row["title"].as_str().unwrap_or(""),
+            row["bytes"]
+        );
     }
     out
 }
@@ -55,42 +61,72 @@ fn check(path: &str, bytes: &[u8], words: Option<&str>, expected: Expect) {
 
 #[test]
 fn an_empty_file() {
-    check("empty.md", b"", None, expect![[r#"
+    check(
+        "empty.md",
+        b"",
+        None,
+        expect![[r#"
         indexed as "empty", 0 bytes
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn a_file_of_white_space() {
-    check("white.txt", b" \n\n\t\n", None, expect![[r#"
+    check(
+        "white.txt",
+        b" \n\n\t\n",
+        None,
+        expect![[r#"
         indexed as "white", 5 bytes
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn a_file_of_ten_megabytes() {
-    check("big.txt", "a line of words\n".repeat(640_000).as_bytes(), None, expect![[r#"
+    check(
+        "big.txt",
+        "a line of words\n".repeat(640_000).as_bytes(),
+        None,
+        expect![[r#"
         quarantine: watch: skipped: too large
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn nul_bytes() {
-    check("binary.txt", &b"\0\x01\x02data\0\0".repeat(1000), None, expect![[r#"
+    check(
+        "binary.txt",
+        &b"\0\x01\x02data\0\0".repeat(1000),
+        None,
+        expect![[r#"
         quarantine: normalize: binary content in a text file; hint: rename it or list it in `.kgignore`
-    "#]]);
-    check("stray.txt", b"one stray \0 in the turnip field", Some("turnip field"), expect![[r#"
+    "#]],
+    );
+    check(
+        "stray.txt",
+        b"one stray \0 in the turnip field",
+        Some("turnip field"),
+        expect![[r#"
         warnings: 1 NUL bytes were dropped
         indexed as "stray", 31 bytes
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn latin_1() {
-    check("latin.txt", b"Das Caf\xe9 am M\xfcnsterplatz verkauft Br\xf6tchen.\n", Some("Brötchen"), expect![[r#"
+    check(
+        "latin.txt",
+        b"Das Caf\xe9 am M\xfcnsterplatz verkauft Br\xf6tchen.\n",
+        Some("Brötchen"),
+        expect![[r#"
         warnings: not UTF-8: read as windows-1252
         indexed as "latin", 44 bytes
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
@@ -98,31 +134,51 @@ fn utf_16_with_a_mark() {
     let units: Vec<u16> = "\u{feff}# Meadow\r\n\r\nMeadow larks sing.\r\n".encode_utf16().collect();
     let little: Vec<u8> = units.iter().flat_map(|unit| unit.to_le_bytes()).collect();
     let big: Vec<u8> = units.iter().flat_map(|unit| unit.to_be_bytes()).collect();
-    check("little.md", &little, Some("meadow larks"), expect![[r#"
+    check(
+        "little.md",
+        &little,
+        Some("meadow larks"),
+        expect![[r#"
         warnings: not UTF-8: read as UTF-16LE
         indexed as "little", 66 bytes
-    "#]]);
-    check("big.md", &big, Some("meadow larks"), expect![[r#"
+    "#]],
+    );
+    check(
+        "big.md",
+        &big,
+        Some("meadow larks"),
+        expect![[r#"
         warnings: not UTF-8: read as UTF-16BE
         indexed as "big", 66 bytes
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn windows_line_ends_and_a_byte_order_mark() {
     let text = b"\xef\xbb\xbf---\r\ntitle: Fen\r\n---\r\n# Fen\r\n\r\nA bittern booms.\r\n";
-    check("fen.md", text, Some("bittern booms"), expect![[r#"
+    check(
+        "fen.md",
+        text,
+        Some("bittern booms"),
+        expect![[r#"
         indexed as "Fen", 52 bytes
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn invalid_yaml() {
     let text = b"---\ntitle: [unclosed\ntags: a: b\n---\n# Quarry\n\nGranite is cut.\n";
-    check("yaml.md", text, Some("granite cut"), expect![[r#"
+    check(
+        "yaml.md",
+        text,
+        Some("granite cut"),
+        expect![[r#"
         warnings: front matter is not YAML: line 3: illegal placement of ':' indicator
         indexed as "yaml", 62 bytes
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
@@ -133,29 +189,50 @@ fn an_alias_bomb() {
         text += &format!("a{i}: &a{i} [{refs}]\n");
     }
     text += "---\n# Bomb\n\nNothing explodes in the vineyard.\n";
-    check("bomb.md", text.as_bytes(), Some("explodes vineyard"), expect![[r#"
+    check(
+        "bomb.md",
+        text.as_bytes(),
+        Some("explodes vineyard"),
+        expect![[r#"
         warnings: front matter is not YAML: line 6: budget breached: Events { events: 20001 }
         indexed as "bomb", 693 bytes
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn deep_nesting() {
     let quotes = format!("{}deep down a newt sleeps\n", "> ".repeat(20_000));
-    check("quotes.md", quotes.as_bytes(), None, expect![[r#"
+    check(
+        "quotes.md",
+        quotes.as_bytes(),
+        None,
+        expect![[r#"
         warnings: a line nests more than 100 lists or quotations; the document is read as plain text
         indexed as "quotes", 40024 bytes
-    "#]]);
-    let tags = format!("<html><body>{}deep down{}", "<div>".repeat(50_000), "</div>".repeat(50_000));
-    check("tags.html", tags.as_bytes(), None, expect![[r#"
+    "#]],
+    );
+    let tags =
+        format!("<html><body>{}deep down{}", "<div>".repeat(50_000), "</div>".repeat(50_000));
+    check(
+        "tags.html",
+        tags.as_bytes(),
+        None,
+        expect![[r#"
         warnings: elements nest too deep; read without lists, tables and links
         indexed as "tags", 550021 bytes
-    "#]]);
+    "#]],
+    );
     let brackets = format!("---\nx: {}\n---\n# Y\n\nText.\n", "[".repeat(20_000));
-    check("brackets.md", brackets.as_bytes(), None, expect![[r#"
+    check(
+        "brackets.md",
+        brackets.as_bytes(),
+        None,
+        expect![[r#"
         warnings: front matter is not YAML: line 2: recursion limit exceeded
         indexed as "brackets", 20023 bytes
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
@@ -171,11 +248,11 @@ fn symlinks_to_nothing_in_circles_and_outside() {
     project.settle();
     // Links to folders have no extension; a crawl lists them.
     project.restart();
-    project.until("all is listed", |status| {
-        status["quarantine"].as_array().map(Vec::len) >= Some(6)
-    });
+    project
+        .until("all is listed", |status| status["quarantine"].as_array().map(Vec::len) >= Some(6));
     let mut out = String::new();
-    for path in ["dangling.md", "circle-a.md", "circle-b.md", "folder/up", "outside", "outside.txt"] {
+    for path in ["dangling.md", "circle-a.md", "circle-b.md", "folder/up", "outside", "outside.txt"]
+    {
         out += &format!("{path} {}", told(&mut project, path));
         if !out.ends_with('\n') {
             out.push('\n');
@@ -188,7 +265,8 @@ fn symlinks_to_nothing_in_circles_and_outside() {
         folder/up quarantine: watch: skipped: symlink loop
         outside quarantine: watch: skipped: symlink out of the root
         outside.txt quarantine: watch: skipped: symlink out of the root
-    "#]].assert_eq(&out);
+    "#]]
+    .assert_eq(&out);
     bystander_is_found(&mut project);
     assert_eq!(project.found("real finch")[0], "folder/real.md");
     let paths: Vec<String> =
@@ -211,7 +289,8 @@ fn a_folder_or_pipe_named_like_a_document() {
     assert_eq!(status["quarantine"][0]["path"], "pipe.md", "{}", status["quarantine"]);
     expect![[r#"
         quarantine: watch: skipped: not a regular file
-    "#]].assert_eq(&told(&mut project, "pipe.md"));
+    "#]]
+    .assert_eq(&told(&mut project, "pipe.md"));
 }
 
 /// Root reads everything, so there is no unreadable file for it.
@@ -236,7 +315,8 @@ fn an_unreadable_file_keeps_what_was_known_of_it() {
     set_mode(&project.at("a.md"), 0o000);
     project.write("b.md", "# B\n\nB.\n");
     set_mode(&project.at("b.md"), 0o000);
-    project.until("listed", |status| status["quarantine"].as_array().is_some_and(|q| !q.is_empty()));
+    project
+        .until("listed", |status| status["quarantine"].as_array().is_some_and(|q| !q.is_empty()));
     bystander_is_found(&mut project);
     assert_eq!(project.found("heron waits")[0], "a.md");
     set_mode(&project.at("a.md"), 0o600);
@@ -304,7 +384,8 @@ fn a_missing_root_is_told_at_the_start() {
     expect![[r#"
         kgd: no project or folder is called `SCRATCH/notes` (from `--project`); none is registered
         hint: `kgctl init DIR` registers a folder
-    "#]].assert_eq(&message);
+    "#]]
+    .assert_eq(&message);
 }
 
 #[test]
@@ -329,11 +410,18 @@ fn one_name_for_two_documents_is_nobody_s_guess() {
     expect![[r#"
         north/plan.md:3 "Dock" stated Document -> Dock <north/Dock.md>
         plan.md:3 "Dock" stated Document -> -
-    "#]].assert_eq(&table);
+    "#]]
+    .assert_eq(&table);
     let error = project.try_call("explain_entity", json!({"name": "Dock"})).expect_err("two docks");
     expect![[r#"
         ambiguous: `Dock` names 2 notes: 2 (north/Dock.md), 5 (south/Dock.md)
-        hint: call again with one of these as `entity_id`"#]].assert_eq(&format!("{}: {}\nhint: {}", said(&error["code"]), said(&error["message"]), said(&error["hint"])));
+        hint: call again with one of these as `entity_id`"#]]
+    .assert_eq(&format!(
+        "{}: {}\nhint: {}",
+        said(&error["code"]),
+        said(&error["message"]),
+        said(&error["hint"])
+    ));
 }
 
 fn said(value: &Value) -> String {
@@ -365,7 +453,10 @@ fn files_that_vanish_while_they_are_read() {
 fn a_client_that_sends_garbage() {
     let mut project = TestProject::of(&[BYSTANDER]);
     let mut client = Client::connect(&project.paths().socket).expect("it listens");
-    client.send_bytes(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n\xff\xfe\0garbage\n{\"jsonrpc\":\"2.0\"}\n[]\n")
+    client
+        .send_bytes(
+            b"GET / HTTP/1.1\r\nHost: x\r\n\r\n\xff\xfe\0garbage\n{\"jsonrpc\":\"2.0\"}\n[]\n",
+        )
         .expect("it reads");
     client.finish_sending();
     let mut out = String::new();
@@ -378,7 +469,8 @@ fn a_client_that_sends_garbage() {
         -32700 not JSON: expected value at line 1 column 1
         -32600 this is JSON, but no JSON-RPC 2.0 message
         -32600 a batch holds 1 to 64 messages, not 0
-    "#]].assert_eq(&out);
+    "#]]
+    .assert_eq(&out);
     bystander_is_found(&mut project);
 }
 
@@ -408,7 +500,11 @@ fn a_hundred_megabytes_without_a_line_end() {
     assert!(grown < 20 * MIB as u64, "{} MiB more", grown / MIB as u64);
     client.send_bytes(b"\n").expect("it reads");
     let answer = client.hear().expect("it tells");
-    expect!["-32600 the line is too long: at most 1 MiB a message"].assert_eq(&format!("{} {}", answer["error"]["code"], said(&answer["error"]["message"])));
+    expect!["-32600 the line is too long: at most 1 MiB a message"].assert_eq(&format!(
+        "{} {}",
+        answer["error"]["code"],
+        said(&answer["error"]["message"])
+    ));
     assert_eq!(client.ask("ping", json!({}))["result"], json!({}), "the session goes on");
     bystander_is_found(&mut project);
 }
@@ -599,12 +695,15 @@ fn a_file_to_ingest_that_is_not_there_or_not_read() {
           ],
           "project": "notes",
           "tick": 0
-        }"#]].assert_eq(&format!("{reply:#}"));
+        }"#]]
+    .assert_eq(&format!("{reply:#}"));
 }
 
 /// Secrets of shapes that everybody knows, made up here.
 fn secrets() -> Vec<String> {
-    let key: String = (0..20).map(|i| format!("MIIEpAIBAAKCAQEA{i:04}u7Qx9vLkPz2TfWm8RsYbNc4Hd6GjXa1Ee3KoVi5Bn\n")).collect();
+    let key: String = (0..20)
+        .map(|i| format!("MIIEpAIBAAKCAQEA{i:04}u7Qx9vLkPz2TfWm8RsYbNc4Hd6GjXa1Ee3KoVi5Bn\n"))
+        .collect();
     vec![
         format!("-----BEGIN RSA PRIVATE KEY-----\n{key}-----END RSA PRIVATE KEY-----"),
         format!("ghp_{}", "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"),
@@ -620,14 +719,20 @@ fn planted_secrets_are_nowhere() {
     project.write(BYSTANDER.0, BYSTANDER.1);
     project.write("plain.txt", format!("The token is {token} and the key\n{key}\nend.\n"));
     project.write("note.md", format!("---\ntitle: Vault {token}\ntags: [{cloud}]\n---\n# Vault `{token}`\n\n**{token}** and [{cloud}](http://x/{token}) uses [[{token}]].\n\n```\n{key}\n{cloud}\n```\n"));
-    project.write("yaml.md", format!("---\ntitle: [{token}\nx: : {cloud}\n---\n# Broken\n\n{token}\n"));
+    project.write(
+        "yaml.md",
+        format!("---\ntitle: [{token}\nx: : {cloud}\n---\n# Broken\n\n{token}\n"),
+    );
     project.write("page.html", format!("<html><head><title>{token}</title></head><body><article><h1>{cloud}</h1><p>token={token}</p><pre>{key}</pre></article></body></html>"));
     project.write("wide.txt", token.encode_utf16().flat_map(u16::to_le_bytes).collect::<Vec<u8>>());
     project.start();
     project.settle();
     let mut replies = project.dump().text();
     for (tool, arguments) in [
-        ("hybrid_query", json!({"q": format!("what is the token {token}"), "k": 50, "max_chars": 50_000})),
+        (
+            "hybrid_query",
+            json!({"q": format!("what is the token {token}"), "k": 50, "max_chars": 50_000}),
+        ),
         ("entity_lookup", json!({"q": token})),
         ("entity_lookup", json!({"q": "vault"})),
         ("explain_entity", json!({"name": token})),
@@ -638,7 +743,11 @@ fn planted_secrets_are_nowhere() {
         let reply = project.client().call_whole(tool, arguments);
         replies += &format!("{tool}: {reply:?}\n");
     }
-    assert!(told(&mut project, "plain.txt").contains("redacted"), "{}", told(&mut project, "plain.txt"));
+    assert!(
+        told(&mut project, "plain.txt").contains("redacted"),
+        "{}",
+        told(&mut project, "plain.txt")
+    );
     bystander_is_found(&mut project);
     project.settle();
     project.client().call("no_such_tool", json!({"x": token})).expect_err("unknown");

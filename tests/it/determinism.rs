@@ -1,7 +1,7 @@
 //! Invariant 3: the same files give the same graph, whatever the order, the timing and the way there.
 
 use std::fmt::Write as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use tests::{TestProject, index_text};
 
@@ -30,9 +30,12 @@ fn assert_same(one: &str, other: &str, what: &str) {
     panic!("{what}: {} and {} lines differ\n{report}", only_one.len(), only_other.len());
 }
 
-/// The files of `corpus/docs`, by path.
+/// The files of `corpus/docs`, or of the folder that `KG_TEST_FOLDER` names, by path.
 fn corpus() -> Vec<(String, String)> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../corpus/docs");
+    let root = match std::env::var_os("KG_TEST_FOLDER") {
+        Some(folder) => PathBuf::from(folder),
+        None => Path::new(env!("CARGO_MANIFEST_DIR")).join("../corpus/docs"),
+    };
     let mut files = Vec::new();
     let mut open = vec![root.clone()];
     while let Some(folder) = open.pop() {
@@ -43,6 +46,11 @@ fn corpus() -> Vec<(String, String)> {
             }
             let Ok(text) = std::fs::read_to_string(entry.path()) else { continue };
             let path = entry.path();
+            let is_read =
+                path.extension().is_some_and(|it| it == "md" || it == "txt" || it == "html");
+            if !is_read || path.to_string_lossy().contains("/.") {
+                continue;
+            }
             let path = path.strip_prefix(&root).expect("inside").to_string_lossy().into_owned();
             files.push((path, text));
         }
@@ -94,7 +102,8 @@ fn the_corpus_file_by_file_in_reverse_with_detours() {
         match i % 5 {
             // Another text first.
             0 => {
-                project.write(path, format!("# Draft {i}\n\nThe Signing Service uses Draft {i}.\n"));
+                project
+                    .write(path, format!("# Draft {i}\n\nThe Signing Service uses Draft {i}.\n"));
                 project.settle();
                 project.write(path, text);
             }
@@ -114,7 +123,8 @@ fn the_corpus_file_by_file_in_reverse_with_detours() {
             }
             // A neighbor that goes again.
             3 => {
-                project.write("zz-passing.md", format!("# Passing {i}\n\nSee [[Billing]].\n{text}"));
+                project
+                    .write("zz-passing.md", format!("# Passing {i}\n\nSee [[Billing]].\n{text}"));
                 project.write(path, text);
                 project.settle();
                 project.remove("zz-passing.md");
@@ -181,7 +191,8 @@ fn a_second_home_comes() {
 #[test]
 fn a_title_changes_and_old_mentions_lose_their_note() {
     check("retitled", HOMES, |project| {
-        project.write("Billing.md", "---\ntitle: Invoicing\n---\n# Invoicing\n\nIt is a service.\n");
+        project
+            .write("Billing.md", "---\ntitle: Invoicing\n---\n# Invoicing\n\nIt is a service.\n");
     });
 }
 
@@ -223,7 +234,8 @@ fn a_copy_comes_and_the_original_goes() {
 #[test]
 fn a_type_stated_later_and_taken_back() {
     check("typed", HOMES, |project| {
-        project.write("Billing.md", "---\ntype: Service\n---\n# Billing\n\nBilling is a service.\n");
+        project
+            .write("Billing.md", "---\ntype: Service\n---\n# Billing\n\nBilling is a service.\n");
         project.settle();
         project.write("Billing.md", "# Billing\n\nBilling is a person.\n");
     });
@@ -239,7 +251,8 @@ fn near_names_join_and_part() {
     check("the strongest name goes", files, |project| {
         project.write("b.md", "# More\n\nNothing.\n");
         project.settle();
-        project.write("c.md", "# Third\n\nThe Signing Services sign twice. Signing Services again.\n");
+        project
+            .write("c.md", "# Third\n\nThe Signing Services sign twice. Signing Services again.\n");
     });
     check("a note takes the name", files, |project| {
         project.write("Signing Service.md", "# Signing Service\n\nIt signs.\n");
@@ -252,7 +265,8 @@ fn near_names_join_and_part() {
 
 #[test]
 fn terms_enter_and_leave_the_gazetteer() {
-    let page = |n: u32| format!("# Page {n}\n\nThe **blue lantern** burns. A blue lantern is lit.\n");
+    let page =
+        |n: u32| format!("# Page {n}\n\nThe **blue lantern** burns. A blue lantern is lit.\n");
     let pages: Vec<(String, String)> = (0..5).map(|n| (format!("p{n}.md"), page(n))).collect();
     let pages: Vec<(&str, &str)> = pages.iter().map(|(p, t)| (p.as_str(), t.as_str())).collect();
     check("one leaves", &pages, |project| {
@@ -267,4 +281,139 @@ fn terms_enter_and_leave_the_gazetteer() {
             project.settle();
         }
     });
+}
+
+/// A sequence of numbers that looks random and is the same in every run.
+struct Dice(u64);
+
+impl Dice {
+    fn throw(&mut self, sides: usize) -> usize {
+        // Knuth's MMIX constants; the high bits are the good ones.
+        self.0 =
+            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        ((self.0 >> 33) as usize) % sides
+    }
+
+    fn pick<'a>(&mut self, from: &[&'a str]) -> &'a str {
+        from[self.throw(from.len())]
+    }
+}
+
+const NAMES: &[&str] = &[
+    "Signing Service",
+    "Signing Services",
+    "signing-service",
+    "Key Vault",
+    "Zoë Lindqvar",
+    "Zoe Lindqvar",
+    "Tide Clock",
+    "the Tide Clock",
+    "Readme",
+    "C++",
+    "C#",
+    "ISO 27001",
+    "kv_rotate",
+    "blue lantern",
+    "HTTP/2",
+];
+
+/// A document about names, of a shape that every stage has something to do with.
+fn document(dice: &mut Dice) -> String {
+    let mut text = String::new();
+    if dice.throw(2) == 0 {
+        let kind = dice.pick(&["Service", "Person", "Concept", "decision"]);
+        let _ = write!(text, "---\ntype: {kind}\n");
+        if dice.throw(3) == 0 {
+            let _ = writeln!(
+                text,
+                "title: {}",
+                dice.pick(&["Key Vault", "Tide Clock", "Readme", "Beacon"])
+            );
+        }
+        if dice.throw(3) == 0 {
+            let _ = writeln!(
+                text,
+                "aliases: [{}]",
+                dice.pick(&["KV", "Signer", "Tide Clock", "Beacon"])
+            );
+        }
+        text.push_str("---\n");
+    }
+    let _ = writeln!(text, "# {}\n", dice.pick(NAMES));
+    for _ in 0..=dice.throw(5) {
+        let (a, b) = (dice.pick(NAMES), dice.pick(NAMES));
+        let _ = match dice.throw(6) {
+            0 => writeln!(text, "{a} depends on {b}.\n"),
+            1 => writeln!(text, "See [[{a}]] and **{b}**.\n"),
+            2 => writeln!(text, "## {a}\n\n- {b}\n- `{a}`\n"),
+            3 => writeln!(
+                text,
+                "{a} is a service that uses the {b}. The {b} was seen on 2025-03-14.\n"
+            ),
+            4 => writeln!(text, "1. Stop {a}.\n2. Start {b}.\n"),
+            _ => writeln!(text, "[{a}](../one/Readme.md) replaced {b} in version 2.1.\n"),
+        };
+    }
+    text
+}
+
+const PLACES: &[&str] = &[
+    "Readme.md",
+    "one/Readme.md",
+    "two/Readme.md",
+    "Signing Service.md",
+    "one/Key Vault.md",
+    "two/Key Vault.txt",
+    "two/deep/Beacon.md",
+    "Tide Clock.md",
+    "Zoë Lindqvar.md",
+    "one/log.txt",
+    "two/log.html",
+    "notes.md",
+];
+
+/// Twenty random changes, sometimes several at once, sometimes with a kill in between.
+fn wander(seed: u64) {
+    let mut dice = Dice(seed);
+    let mut project = TestProject::empty();
+    project.start();
+    for _ in 0..20 {
+        let path = dice.pick(PLACES);
+        match dice.throw(8) {
+            0 if project.at(path).exists() => project.remove(path),
+            1 if project.at(path).exists() => project.rename(path, dice.pick(PLACES)),
+            2 if project.at("two").exists() && !project.at("three").exists() => {
+                project.rename("two", "three")
+            }
+            3 if project.at("three").exists() && !project.at("two").exists() => {
+                project.rename("three", "two")
+            }
+            4 if dice.throw(3) == 0 => {
+                project.kill9();
+                project.start();
+            }
+            _ => project.write(path, document(&mut dice)),
+        }
+        if dice.throw(2) == 0 {
+            project.settle();
+        }
+    }
+    project.settle();
+    let live = picture(&mut project);
+    project.stop();
+    project.lose_index();
+    project.start();
+    project.settle();
+    assert_same(&picture(&mut project), &live, &format!("seed {seed}"));
+}
+
+#[test]
+fn random_changes_end_where_a_rebuild_does() {
+    // `KG_SEEDS=100..200` tries others.
+    let seeds = std::env::var("KG_SEEDS").unwrap_or_else(|_| "0..4".to_string());
+    let (low, high) = seeds.split_once("..").expect("a range");
+    let number = |text: &str| text.parse::<u64>().expect("a number");
+    for seed in number(low)..number(high) {
+        wander(seed);
+    }
 }

@@ -19,7 +19,10 @@ const NOTES: &[(&str, &str)] = &[
         "# Rotate the keys\n\nThe Signer must be idle.\n\n1. Stop the Signing Service.\n2. Run `kv_rotate`.\n\
          3. Start the Signing Service.\n",
     ),
-    ("decisions/0007.md", "# Seal every release\n\nDecided on 2025-02-11 by Ada Lindqvist. Supersedes [[0003]].\n"),
+    (
+        "decisions/0007.md",
+        "# Seal every release\n\nDecided on 2025-02-11 by Ada Lindqvist. Supersedes [[0003]].\n",
+    ),
     ("notes.txt", "The Signing Services failed because the Key Vault was slow.\n"),
 ];
 
@@ -78,7 +81,8 @@ fn a_small_folder_by_eye() {
         Service Signing Service Signing Service.md
         Step Start the null
         Step Stop the null
-    "#]].assert_eq(&(titles.join("\n") + "\n"));
+    "#]]
+    .assert_eq(&(titles.join("\n") + "\n"));
 }
 
 #[test]
@@ -130,7 +134,8 @@ fn a_new_note_gathers_older_mentions_of_its_title() {
             .collect()
     };
     assert_eq!(linked(&mut project), Vec::<String>::new());
-    project.write("Umber Council.md", "---\ntype: Team\n---\n# Umber Council\n\nA team of three.\n");
+    project
+        .write("Umber Council.md", "---\ntype: Team\n---\n# Umber Council\n\nA team of three.\n");
     project.settle();
     expect![[r#"
         [
@@ -150,7 +155,8 @@ fn a_rejected_relation_stays_hidden_also_when_the_index_is_lost() {
     let shown = |project: &mut TestProject| -> Vec<String> {
         let reply = project.call("explain_entity", json!({"name": "Signing Service", "limit": 50}));
         let relations = reply["relations"].as_array().expect("relations");
-        let line = |r: &serde_json::Value| format!("{} {} {}", r["subject"], r["predicate"], r["object"]);
+        let line =
+            |r: &serde_json::Value| format!("{} {} {}", r["subject"], r["predicate"], r["object"]);
         relations.iter().map(|r| line(r).replace('"', "")).collect()
     };
     let claim = "Signing Service depends_on Key Vault".to_string();
@@ -178,30 +184,35 @@ fn a_rejected_relation_stays_hidden_also_when_the_index_is_lost() {
 #[test]
 fn a_rejected_link_parts_two_names() {
     let mut project = TestProject::of(NOTES);
-    project.write("typo.txt", "The Sigming Service was late. Nobody restarted the Sigming Service.\n");
+    project.write(
+        "Zoë Lindqvar.md",
+        "---\ntype: Person\n---\n# Zoë Lindqvar\n\nZoë Lindqvar is on call.\n",
+    );
+    project.write("log.txt", "Zoe Lindqvar was late. Nobody called Zoe Lindqvar.\n");
     project.settle();
     let denotes = |project: &mut TestProject| -> String {
         let table = project.dump().mention_table();
-        let line = table.lines().find(|line| line.contains("\"Sigming Service\""));
+        let line = table.lines().find(|line| line.contains("\"Zoe Lindqvar\""));
         line.and_then(|line| line.split("-> ").nth(1)).unwrap_or("no mention").to_string()
     };
-    assert_eq!(denotes(&mut project), "Signing Service <Signing Service.md>");
+    assert_eq!(denotes(&mut project), "Zoë Lindqvar <Zoë Lindqvar.md>");
     let listed = project.call("review_links", json!({"below": 1.0, "limit": 100}));
     let items = listed["items"].as_array().expect("items");
-    let item = items.iter().find(|item| item["kind"] == "link").unwrap_or_else(|| panic!("{listed:#}"));
-    assert_eq!(item["claim"], "`Sigming Service` is `Signing Service`");
+    let item =
+        items.iter().find(|item| item["kind"] == "link").unwrap_or_else(|| panic!("{listed:#}"));
+    assert_eq!(item["claim"], "`Zoe Lindqvar` is `Zoë Lindqvar`");
     let key = item["key"].clone();
     project.call("review_links", json!({"reject": [key]}));
     project.settle();
-    assert_eq!(denotes(&mut project), "Sigming Service");
+    assert_eq!(denotes(&mut project), "Zoe Lindqvar");
     project.stop();
     project.lose_index();
     project.start();
     project.settle();
-    assert_eq!(denotes(&mut project), "Sigming Service");
+    assert_eq!(denotes(&mut project), "Zoe Lindqvar");
     project.call("review_links", json!({"undo": [key]}));
     project.settle();
-    assert_eq!(denotes(&mut project), "Signing Service <Signing Service.md>");
+    assert_eq!(denotes(&mut project), "Zoë Lindqvar <Zoë Lindqvar.md>");
 }
 
 #[test]
@@ -240,7 +251,8 @@ fn ingested_tags_filter_and_last() {
 fn extracting_again_changes_nothing() {
     let mut project = TestProject::of(NOTES);
     let before = project.dump().text();
-    let ids: Vec<i64> = project.dump().rows("document").filter_map(|row| row["id"].as_i64()).collect();
+    let ids: Vec<i64> =
+        project.dump().rows("document").filter_map(|row| row["id"].as_i64()).collect();
     let reply = project.call("extract_and_link", json!({"doc_ids": ids}));
     let counted = (&reply["mentions"], &reply["entities_new"], &reply["relations"]);
     assert_eq!(counted, (&json!(0), &json!(0), &json!(0)));

@@ -13,7 +13,10 @@ const NOTES: &[(&str, &str)] = &[
     ("harbor.md", "# Harbor\n\nThe Harbor Gateway depends on the Tide Clock.\n"),
     ("clock.md", "# Tide Clock\n\nThe Tide Clock is a service written by Ada Lindqvist.\n"),
     ("sub/log.txt", "Maintenance log. The lighthouse lamp was replaced.\n"),
-    ("web/page.html", "<html><body><article><h1>Beacon</h1><p>The beacon blinks.</p></article></body></html>"),
+    (
+        "web/page.html",
+        "<html><body><article><h1>Beacon</h1><p>The beacon blinks.</p></article></body></html>",
+    ),
 ];
 
 #[test]
@@ -218,7 +221,8 @@ fn indexing_changes_no_file() {
     project.start();
     project.settle();
     project.found("lighthouse lamp");
-    project.call("ingest_docs", json!({"paths": ["**/*.md"], "tags": ["x"], "skip_if_seen": false}));
+    project
+        .call("ingest_docs", json!({"paths": ["**/*.md"], "tags": ["x"], "skip_if_seen": false}));
     project.settle();
     project.restart();
     project.settle();

@@ -45,7 +45,8 @@ fn is_test(path: &str) -> bool {
 /// Lines before `#[cfg(test)] mod tests`.
 fn n_lines_before_tests(text: &str) -> usize {
     let lines: Vec<&str> = text.lines().collect();
-    let is_start = |pair: &[&str]| pair[0].trim() == "#[cfg(test)]" && pair[1].starts_with("mod tests");
+    let is_start =
+        |pair: &[&str]| pair[0].trim() == "#[cfg(test)]" && pair[1].starts_with("mod tests");
     lines.windows(2).position(is_start).unwrap_or(lines.len())
 }
 
@@ -82,7 +83,7 @@ fn no_line_is_wider_than_a_screen() {
 #[test]
 fn every_module_says_what_it_is() {
     let mut out = String::new();
-    for (path, text) in sources() {
+    for (path, text) in sources().iter().filter(|(path, _)| !is_test(path)) {
         if !text.starts_with("//! ") {
             let _ = writeln!(out, "{path}");
         }

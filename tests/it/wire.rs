@@ -42,7 +42,11 @@ fn both_lifecycles_are_served() {
             assert!(versions.contains("2026-07-28") && versions.contains("2024-11-05"), "{found}");
         }
         let tools = client.ask("tools/list", json!({}));
-        assert_eq!(tools["result"]["tools"].as_array().map(Vec::len), Some(7), "{revision:?} {tools}");
+        assert_eq!(
+            tools["result"]["tools"].as_array().map(Vec::len),
+            Some(7),
+            "{revision:?} {tools}"
+        );
         let reply = client.call("hybrid_query", json!({"q": "when does the water turn"}));
         let reply = reply.unwrap_or_else(|error| panic!("{revision:?}: {error}"));
         assert_eq!(reply["chunks"][0]["path"], "Tide Clock.md", "{revision:?}");
@@ -55,7 +59,10 @@ fn tools_are_listed_by_set() {
     let names = |client: &mut Client| {
         let tools = client.ask("tools/list", json!({}));
         let tools = tools["result"]["tools"].as_array().expect("tools").clone();
-        tools.iter().map(|tool| tool["name"].as_str().expect("a name").to_string()).collect::<Vec<_>>()
+        tools
+            .iter()
+            .map(|tool| tool["name"].as_str().expect("a name").to_string())
+            .collect::<Vec<_>>()
     };
     let of = |sets: &[ToolSet]| {
         let ours = CATALOG.iter().filter(|entry| sets.contains(&entry.set));
@@ -65,7 +72,10 @@ fn tools_are_listed_by_set() {
     let mut admin = Client::admin(&project.paths().socket);
     assert_eq!(names(&mut admin), of(&[ToolSet::Core, ToolSet::Admin]));
     let error = project.agent().call("dump", json!({})).expect_err("not for agents");
-    assert!(error["message"].as_str().expect("words").contains("no tool is called `dump`"), "{error}");
+    assert!(
+        error["message"].as_str().expect("words").contains("no tool is called `dump`"),
+        "{error}"
+    );
 }
 
 /// Where a value does not fit a schema, as far as our schemas go: types, required fields, items, unknown fields.
@@ -119,7 +129,10 @@ fn calls() -> Vec<(&'static str, Value)> {
         ("hybrid_query", json!({"q": "what does the Harbor Gateway depend on", "k": 2})),
         ("entity_lookup", json!({"q": "harbor", "limit": 2})),
         ("explain_entity", json!({"name": "HGW", "hops": 2, "limit": 3, "why": true})),
-        ("ingest_docs", json!({"paths": ["*.txt", "missing.md"], "tags": ["log"], "source_url": "https://example.org/log"})),
+        (
+            "ingest_docs",
+            json!({"paths": ["*.txt", "missing.md"], "tags": ["log"], "source_url": "https://example.org/log"}),
+        ),
         ("extract_and_link", json!({})),
         ("review_links", json!({"below": 1.0, "limit": 2})),
         ("status", json!({})),
@@ -171,15 +184,24 @@ fn copy(from: &Path, to: &Path) {
 fn an_answer_of_ten_hits_is_small_and_names_its_size() {
     let project = corpus();
     let mut agent = project.agent();
-    let questions = ["how do we rotate the signing keys", "who is on call", "release", "why was it decided"];
+    let questions =
+        ["how do we rotate the signing keys", "who is on call", "release", "why was it decided"];
     for question in questions {
         let result = agent.call_whole("hybrid_query", json!({"q": question})).expect("a result");
         let text = result["content"][0]["text"].as_str().expect("text");
         let structured = result["structuredContent"].to_string();
         let n_hits = result["structuredContent"]["chunks"].as_array().map_or(0, Vec::len);
         assert_eq!(n_hits, 10, "{question}");
-        assert!(text.chars().count() <= 2_000, "{question}: {} characters of text", text.chars().count());
-        assert!(structured.chars().count() <= 4_000, "{question}: {} structured", structured.chars().count());
+        assert!(
+            text.chars().count() <= 2_000,
+            "{question}: {} characters of text",
+            text.chars().count()
+        );
+        assert!(
+            structured.chars().count() <= 4_000,
+            "{question}: {} structured",
+            structured.chars().count()
+        );
     }
     // More on demand.
     let large = json!({"q": questions[0], "max_chars": 20_000});
@@ -192,7 +214,8 @@ fn an_answer_of_ten_hits_is_small_and_names_its_size() {
 fn eight_clients_at_once_get_what_one_gets() {
     let mut project = corpus();
     let socket = project.paths().socket.clone();
-    let questions = ["rotate the signing keys", "release checklist", "incident in March", "who owns billing"];
+    let questions =
+        ["rotate the signing keys", "release checklist", "incident in March", "who owns billing"];
     let expected: Vec<Value> = questions
         .iter()
         .map(|q| project.call("hybrid_query", json!({"q": q}))["chunks"].clone())
@@ -204,7 +227,8 @@ fn eight_clients_at_once_get_what_one_gets() {
                 let mut client = Client::agent(socket, Revision::Initialize("2025-06-18"));
                 for round in 0..50 {
                     let i = (thread + round) % questions.len();
-                    let reply = client.call("hybrid_query", json!({"q": questions[i]})).expect("a reply");
+                    let reply =
+                        client.call("hybrid_query", json!({"q": questions[i]})).expect("a reply");
                     assert_eq!(reply["chunks"], expected[i]);
                 }
             });
@@ -294,8 +318,19 @@ fn check_golden(name: &str, value: &Value) {
 /// Numbers that differ from run to run, as what they stand for; scores to two digits.
 fn mask(value: &mut Value, field: &str, root: &str) {
     const VOLATILE: &[&str] = &[
-        "id", "doc_id", "src", "dst", "pid", "tick", "ingest_rate", "average_transaction_ms", "entity",
-        "subject_id", "object_id", "clients", "version",
+        "id",
+        "doc_id",
+        "src",
+        "dst",
+        "pid",
+        "tick",
+        "ingest_rate",
+        "average_transaction_ms",
+        "entity",
+        "subject_id",
+        "object_id",
+        "clients",
+        "version",
         "last_file",
     ];
     match value {
@@ -306,7 +341,9 @@ fn mask(value: &mut Value, field: &str, root: &str) {
         }
         Value::String(text) => *text = text.replace(root, "<root>"),
         Value::Array(items) => items.iter_mut().for_each(|item| mask(item, "", root)),
-        Value::Object(fields) => fields.iter_mut().for_each(|(name, value)| mask(value, name, root)),
+        Value::Object(fields) => {
+            fields.iter_mut().for_each(|(name, value)| mask(value, name, root))
+        }
         _ => {}
     }
 }
@@ -323,7 +360,10 @@ fn replies_are_as_frozen() {
         let mut result = project.client().call_whole(tool, arguments.clone()).expect("a result");
         let mut reply = result["structuredContent"].take();
         mask(&mut reply, "", &root);
-        check_golden(&format!("{tool}.request.json"), &json!({"name": tool, "arguments": arguments}));
+        check_golden(
+            &format!("{tool}.request.json"),
+            &json!({"name": tool, "arguments": arguments}),
+        );
         check_golden(&format!("{tool}.reply.json"), &reply);
     }
 }

@@ -1,27 +1,20 @@
-//! Entities: finding them by name, and telling everything known about one.
+//! Entities: telling everything known about one.
 
 use std::collections::BTreeMap;
 
-use proto::error::{Code, ErrorView};
+use proto::error::ErrorView;
 use proto::shape::{EvidenceView, Freshness, RelationView, SourceView};
-use proto::tool::core::{
-    EntityLookup, EntityReply, ExplainEntity, ExplainReply, LinkView, MentioningSource,
-};
+use proto::tool::core::{ExplainEntity, ExplainReply, MentioningSource};
 use rusqlite::{OptionalExtension, params};
 use rustc_hash::FxHashSet;
 
 use super::error::invalid;
 use super::explain::entity_view;
 use super::graph::{Statement, name_of, statements_about};
+use super::lookup::{find_one, not_found};
+use super::why::link_views;
 use super::{AskError, Desk};
-use crate::pipeline::link::features::{popularity, string_similarity, type_agreement};
-use crate::pipeline::link::resolve::{NameFacts, Surroundings};
-use crate::store::Likeness;
 use crate::store::lines::LineMap;
-use crate::terms::{EntityType, norm_of};
-
-/// Least likeness of a misspelt name that is still offered.
-const MIN_LIKENESS: f32 = 0.6;
 
 /// Other names told of one entity.
 const MAX_ALIASES: usize = 12;
@@ -34,84 +27,6 @@ const MAX_EVIDENCE: usize = 3;
 
 /// Longest quotation, bytes.
 const MAX_QUOTE_BYTES: usize = 240;
-
-/// Finds entities by exact, partial or misspelt name.
-pub fn entity_lookup(desk: &Desk<'_>, request: &EntityLookup) -> Result<EntityReply, ErrorView> {
-    let limit = request.limit.unwrap_or(10);
-    if !(1..=100).contains(&limit) {
-        return Err(invalid(format!("`limit` is {limit}"), "give a number from 1 to 100"));
-    }
-    let wanted_type = match &request.entity_type {
-        None => None,
-        Some(text) => Some(EntityType::parse(text).ok_or_else(|| {
-            let all = EntityType::ALL.map(EntityType::as_str).join(", ");
-            invalid(format!("no entity type `{text}`"), &format!("use one of {all}"))
-        })?),
-    };
-    let norm = norm_of(&request.q);
-    if norm.is_empty() {
-        return Err(invalid(format!("`q` is `{}`", request.q), "give a name with at least one letter or digit"));
-    }
-    let found = names_like(desk, &norm, wanted_type, limit as usize)?;
-    let mut entities = Vec::new();
-    for (entity, score) in found {
-        if let Some(mut view) = entity_view(desk, entity, Some(score))? {
-            view.aliases = aliases(desk, entity, &view.name)?;
-            entities.push(view);
-        }
-    }
-    Ok(EntityReply { entities, freshness: Freshness::default() })
-}
-
-/// Entities whose names hold, or are nearly, `norm`: exact 1, prefix and part by share of length, else likeness.
-fn names_like(
-    desk: &Desk<'_>,
-    norm: &str,
-    wanted: Option<EntityType>,
-    limit: usize,
-) -> Result<Vec<(i64, f32)>, AskError> {
-    let mut statement = desk.snapshot.prepare_cached(
-        "SELECT n.norm, n.entity_id, n.n_docs, e.type FROM names n JOIN entities e ON e.id = n.entity_id",
-    )?;
-    let mut rows = statement.query([])?;
-    let mut best: BTreeMap<i64, f32> = BTreeMap::new();
-    while let Some(row) = rows.next()? {
-        let name = row.get_ref(0)?.as_str().unwrap_or_default();
-        if wanted.is_some_and(|t| row.get::<_, i64>(3).ok() != Some(t.code())) {
-            continue;
-        }
-        let likeness = likeness(norm, name);
-        if likeness < MIN_LIKENESS * 0.5 {
-            continue;
-        }
-        // Known names first among equals, by at most a hundredth.
-        let score = likeness * 0.99 + popularity(row.get(2)?) * 0.01;
-        let entry = best.entry(row.get(1)?).or_insert(0.0);
-        *entry = entry.max(score);
-    }
-    let mut found: Vec<(i64, f32)> = best.into_iter().collect();
-    found.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
-    found.truncate(limit);
-    Ok(found)
-}
-
-fn likeness(asked: &str, name: &str) -> f32 {
-    if asked == name {
-        return 1.0;
-    }
-    let share = asked.len() as f32 / name.len().max(1) as f32;
-    if asked.len() >= 2 && name.starts_with(asked) {
-        return 0.6 + 0.35 * share;
-    }
-    if asked.len() >= 3 && name.contains(asked) {
-        return 0.5 + 0.35 * share;
-    }
-    if asked.len().abs_diff(name.len()) > 2 || asked.len() < 4 {
-        return 0.0;
-    }
-    let similarity = string_similarity(asked, name);
-    if similarity >= MIN_LIKENESS { similarity * 0.9 } else { 0.0 }
-}
 
 /// Everything known about one entity.
 pub fn explain_entity(desk: &Desk<'_>, request: &ExplainEntity) -> Result<ExplainReply, ErrorView> {
@@ -142,72 +57,8 @@ pub fn explain_entity(desk: &Desk<'_>, request: &ExplainEntity) -> Result<Explai
     })
 }
 
-fn find_one(desk: &Desk<'_>, request: &ExplainEntity) -> Result<i64, ErrorView> {
-    match (request.entity_id, &request.name) {
-        (Some(id), None) => Ok(id),
-        (None, Some(name)) => by_name(desk, name),
-        _ => Err(invalid(
-            "both or neither of `entity_id` and `name` were given".into(),
-            "give exactly one of them",
-        )),
-    }
-}
-
-fn by_name(desk: &Desk<'_>, name: &str) -> Result<i64, ErrorView> {
-    let norm = norm_of(name);
-    let exact: Option<(i64, Option<i64>)> = desk
-        .snapshot
-        .prepare_cached("SELECT id, entity_id FROM names WHERE norm = ?1 AND sense = 0")
-        .and_then(|mut s| s.query_row([&norm], |row| Ok((row.get(0)?, row.get(1)?))).optional())
-        .map_err(AskError::from)?;
-    if let Some((_, Some(entity))) = exact {
-        return Ok(entity);
-    }
-    if exact.is_some() {
-        return Err(ambiguous(desk, name, &norm)?);
-    }
-    let near = names_like(desk, &norm, None, 5)?;
-    // A name that leaves no doubt is taken, so that a plural or a typing error needs no second call.
-    if let [(entity, score), rest @ ..] = near.as_slice() {
-        let runner_up = rest.first().map_or(0.0, |r| r.1);
-        if *score >= 0.85 && score - runner_up >= 0.05 {
-            return Ok(*entity);
-        }
-    }
-    let mut names = Vec::new();
-    for (entity, _) in near {
-        names.extend(name_of(desk, entity)?);
-    }
-    Err(not_found(name, &names))
-}
-
-fn ambiguous(desk: &Desk<'_>, name: &str, norm: &str) -> Result<ErrorView, AskError> {
-    let mut statement = desk.snapshot.prepare_cached(
-        "SELECT e.id, d.path FROM names n JOIN entities e ON e.id = n.entity_id JOIN docs d ON d.id = e.doc_id
-         WHERE n.norm = ?1 UNION SELECT e.id, d.path FROM entities e JOIN docs d ON d.id = e.doc_id WHERE e.norm = ?1
-         ORDER BY 2",
-    )?;
-    let rows = statement.query_map([norm], |row| {
-        Ok(format!("{} ({})", row.get::<_, i64>(0)?, row.get::<_, String>(1)?))
-    })?;
-    let ids: Vec<String> = rows.collect::<Result<_, _>>()?;
-    Ok(ErrorView {
-        code: Code::Ambiguous,
-        message: format!("`{name}` names {} notes: {}", ids.len(), ids.join(", ")),
-        hint: Some("call again with one of these as `entity_id`".into()),
-    })
-}
-
-fn not_found(name: &str, near: &[String]) -> ErrorView {
-    let hint = match near {
-        [] => "look for it with entity_lookup or hybrid_query".to_string(),
-        names => format!("nearest: {}", names.join(", ")),
-    };
-    ErrorView { code: Code::NotFound, message: format!("nothing goes by `{name}`"), hint: Some(hint) }
-}
-
 /// Other surfaces that denote the entity, most used first.
-fn aliases(desk: &Desk<'_>, entity: i64, name: &str) -> Result<Vec<String>, AskError> {
+pub(super) fn aliases(desk: &Desk<'_>, entity: i64, name: &str) -> Result<Vec<String>, AskError> {
     let mut statement = desk.snapshot.prepare_cached(
         "SELECT surface FROM (
            SELECT surface, n_docs + 1 AS weight FROM names WHERE entity_id = ?1 AND sense = 0
@@ -232,7 +83,9 @@ fn counts(desk: &Desk<'_>, entity: i64) -> Result<(u64, u64), AskError> {
 fn home(desk: &Desk<'_>, entity: i64) -> Result<Option<String>, AskError> {
     Ok(desk
         .snapshot
-        .prepare_cached("SELECT d.path FROM entities e JOIN docs d ON d.id = e.doc_id WHERE e.id = ?1")?
+        .prepare_cached(
+            "SELECT d.path FROM entities e JOIN docs d ON d.id = e.doc_id WHERE e.id = ?1",
+        )?
         .query_row([entity], |row| row.get(0))
         .optional()?)
 }
@@ -325,7 +178,9 @@ fn relations(
         for from in std::mem::take(&mut frontier) {
             for group in grouped(statements_about(desk, from, &[])?) {
                 let Some(best) = group.first() else { continue };
-                if out.len() >= limit || !told.insert((best.subject, best.predicate.clone(), best.object)) {
+                if out.len() >= limit
+                    || !told.insert((best.subject, best.predicate.clone(), best.object))
+                {
                     continue;
                 }
                 let other = if best.subject == from { best.object } else { best.subject };
@@ -364,7 +219,8 @@ fn relation_view(
     hop: u32,
 ) -> Result<Option<RelationView>, AskError> {
     let Some(first) = group.first() else { return Ok(None) };
-    let (Some(subject), Some(object)) = (name_of(desk, first.subject)?, name_of(desk, first.object)?)
+    let (Some(subject), Some(object)) =
+        (name_of(desk, first.subject)?, name_of(desk, first.object)?)
     else {
         return Ok(None);
     };
@@ -373,7 +229,14 @@ fn relation_view(
         evidence.extend(evidence_view(desk, statement)?);
     }
     let confidence = corroborated(group);
-    Ok(Some(RelationView { subject, predicate: first.predicate.clone(), object, confidence, hop, evidence }))
+    Ok(Some(RelationView {
+        subject,
+        predicate: first.predicate.clone(),
+        object,
+        confidence,
+        hop,
+        evidence,
+    }))
 }
 
 /// Independent kinds of source raise confidence: 1 − Π (1 − best of each kind). The kind is what stands before
@@ -407,7 +270,12 @@ fn sources(desk: &Desk<'_>, entity: i64) -> Result<Vec<MentioningSource>, AskErr
          JOIN docs d ON d.id = m.doc_id WHERE n.entity_id = ?1 GROUP BY m.doc_id ORDER BY 2 DESC, d.path LIMIT ?2",
     )?;
     let rows = statement.query_map(params![entity, MAX_SOURCES as i64], |row| {
-        Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?, row.get::<_, i64>(2)?, row.get::<_, f32>(3)?))
+        Ok((
+            row.get::<_, i64>(0)?,
+            row.get::<_, i64>(1)?,
+            row.get::<_, i64>(2)?,
+            row.get::<_, f32>(3)?,
+        ))
     })?;
     let rows: Vec<_> = rows.collect::<Result<_, _>>()?;
     let mut out = Vec::new();
@@ -440,93 +308,9 @@ fn line_around(text: &str, at: usize) -> String {
     super::snippet::render(line, range)
 }
 
-/// How each name came to denote the entity: the features of S4 §7, computed again from the rows.
-fn link_views(desk: &Desk<'_>, entity: i64) -> Result<Vec<LinkView>, AskError> {
-    let mut statement = desk.snapshot.prepare_cached(
-        "SELECT id, norm, surface, type, n_docs, decision, link, via FROM names
-         WHERE entity_id = ?1 AND surface <> '' ORDER BY n_docs DESC, norm LIMIT 30",
-    )?;
-    let rows = statement.query_map([entity], |row| {
-        let facts = NameFacts {
-            id: row.get(0)?,
-            norm: row.get(1)?,
-            surface: row.get(2)?,
-            entity_type: EntityType::from_code(row.get(3)?),
-            n_docs: row.get(4)?,
-            homes: Vec::new(),
-            home_source: None,
-            is_fuzzy: true,
-        };
-        Ok((facts, row.get::<_, i64>(5)?, row.get::<_, f32>(6)?, row.get::<_, Option<i64>>(7)?))
-    })?;
-    let rows: Vec<_> = rows.collect::<Result<_, _>>()?;
-    let Some(target) = entity_facts(desk, entity)? else { return Ok(Vec::new()) };
-    let verdict = |key: &str| desk.decisions.get(key);
-    let around = Likeness::new(desk.snapshot, desk.embedder, &verdict);
-    let mut out = Vec::new();
-    for (facts, decision, link, _) in rows {
-        let features = crate::pipeline::link::features::Features {
-            cosine: around.cosine(&facts, &target).max(0.0),
-            string: string_similarity(&facts.norm, &target.norm),
-            entity_type: type_agreement(facts.entity_type, target.entity_type),
-            context: around.context(&facts, &target),
-            popularity: popularity(target.n_docs),
-        };
-        let decision = match decision {
-            1 => "stated by its note",
-            3 if link >= 1.0 => "accepted by review",
-            3 => "inexact, scored",
-            5 => "nearest of several notes",
-            _ => "exact name",
-        };
-        out.push(LinkView {
-            surface: facts.surface,
-            decision: decision.into(),
-            score: features.score(&desk.settings.link),
-            features: features.named().map(|(name, value)| (name.to_string(), value)).into(),
-        });
-    }
-    Ok(out)
-}
-
-/// The entity seen as a name: its own name's row, or what its row says.
-fn entity_facts(desk: &Desk<'_>, entity: i64) -> Result<Option<NameFacts>, AskError> {
-    Ok(desk
-        .snapshot
-        .prepare_cached(
-            "SELECT coalesce(n.id, 0), e.norm, e.name, e.type, coalesce(n.n_docs, 0) FROM entities e
-             LEFT JOIN names n ON n.norm = e.norm AND n.sense = 0 WHERE e.id = ?1",
-        )?
-        .query_row([entity], |row| {
-            Ok(NameFacts {
-                id: row.get(0)?,
-                norm: row.get(1)?,
-                surface: row.get(2)?,
-                entity_type: EntityType::from_code(row.get(3)?),
-                n_docs: row.get(4)?,
-                homes: Vec::new(),
-                home_source: None,
-                is_fuzzy: true,
-            })
-        })
-        .optional()?)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn exact_then_prefix_then_part_then_misspelt() {
-        let scores = [
-            likeness("signingservice", "signingservice"),
-            likeness("signing", "signingservice"),
-            likeness("service", "signingservice"),
-        ];
-        assert!(scores.is_sorted_by(|a, b| a > b), "{scores:?}");
-        assert!(likeness("signnigservice", "signingservice") > MIN_LIKENESS);
-        assert_eq!(likeness("billing", "signingservice"), 0.0);
-    }
 
     #[test]
     fn independent_sources_raise_confidence_and_repetition_does_not() {

@@ -57,7 +57,11 @@ pub(super) fn hop_score(hop: u32) -> f32 {
     }
 }
 
-pub(super) fn expand(desk: &Desk<'_>, plan: &Plan, recalled: &Recalled) -> Result<Expanded, AskError> {
+pub(super) fn expand(
+    desk: &Desk<'_>,
+    plan: &Plan,
+    recalled: &Recalled,
+) -> Result<Expanded, AskError> {
     let mut expanded = Expanded::default();
     for seed in &recalled.seeds {
         expanded.order.push(seed.entity);
@@ -131,7 +135,9 @@ fn chunks_of_statements(
         let at = statement.span.0 as i64;
         let mut arguments: Vec<&dyn rusqlite::ToSql> = vec![&statement.doc, &at, &at];
         arguments.extend(values.iter().map(|value| value as &dyn rusqlite::ToSql));
-        chunks.extend(by_place.query_row(arguments.as_slice(), |row| row.get::<_, i64>(0)).optional()?);
+        chunks.extend(
+            by_place.query_row(arguments.as_slice(), |row| row.get::<_, i64>(0)).optional()?,
+        );
     }
     Ok(chunks)
 }

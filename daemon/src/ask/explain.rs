@@ -20,6 +20,9 @@ const HIT_OVERHEAD: usize = 95;
 /// Shortest and longest snippet, characters.
 const SNIPPET_CHARS: (usize, usize) = (70, 2_000);
 
+/// Room kept in the structured answer for what is added after it was cut: project, tick, `building`, `truncated`.
+const ADDED_LATER_CHARS: usize = 200;
+
 /// Entities and relations told beside the hits.
 const MAX_ENTITIES: usize = 5;
 const MAX_EDGES: usize = 6;
@@ -41,12 +44,22 @@ pub(super) fn explain(
         reply.chunks.push(hit);
     }
     for entity in expanded.order.iter().take(MAX_ENTITIES) {
-        reply.entities.extend(entity_view(desk, *entity, expanded.reached.get(entity).map(|r| r.confidence))?);
+        reply.entities.extend(entity_view(
+            desk,
+            *entity,
+            expanded.reached.get(entity).map(|r| r.confidence),
+        )?);
     }
-    for reached in expanded.order.iter().filter_map(|e| expanded.reached.get(e)?.by.as_ref()).take(MAX_EDGES) {
-        reply.edges.push(EdgeView { src: reached.subject, dst: reached.object, rel: reached.predicate.clone() });
+    for reached in
+        expanded.order.iter().filter_map(|e| expanded.reached.get(e)?.by.as_ref()).take(MAX_EDGES)
+    {
+        reply.edges.push(EdgeView {
+            src: reached.subject,
+            dst: reached.object,
+            rel: reached.predicate.clone(),
+        });
     }
-    fit(&mut reply, plan.max_chars * 2);
+    fit(&mut reply, (plan.max_chars * 2).saturating_sub(ADDED_LATER_CHARS));
     Ok(reply)
 }
 
@@ -65,7 +78,15 @@ fn hit_view(
         )?
         .query_row([candidate.chunk], |row| {
             let number = |i: usize| row.get::<_, i64>(i).map(|n| n as usize);
-            Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?, number(5)?, number(6)?))
+            Ok((
+                row.get(0)?,
+                row.get(1)?,
+                row.get(2)?,
+                row.get(3)?,
+                row.get(4)?,
+                number(5)?,
+                number(6)?,
+            ))
         })
         .optional()?;
     let Some((doc_id, path, section, text, lines, start, end)) = row else { return Ok(None) };
@@ -145,12 +166,13 @@ pub(super) fn entity_view(
 
 /// Drops the least needed parts until the structured answer fits: edges, entities, then the last hits.
 fn fit(reply: &mut HybridReply, max_chars: usize) {
-    let size = |reply: &HybridReply| {
-        serde_json::to_string(reply).map_or(0, |text| text.chars().count())
-    };
+    let size =
+        |reply: &HybridReply| serde_json::to_string(reply).map_or(0, |text| text.chars().count());
     let n_hits = reply.chunks.len();
     while size(reply) > max_chars {
-        if reply.edges.pop().is_some() || (reply.entities.len() > 1 && reply.entities.pop().is_some()) {
+        if reply.edges.pop().is_some()
+            || (reply.entities.len() > 1 && reply.entities.pop().is_some())
+        {
             continue;
         }
         if reply.chunks.len() <= 1 {
@@ -160,7 +182,9 @@ fn fit(reply: &mut HybridReply, max_chars: usize) {
         reply.explanations.pop();
     }
     if reply.chunks.len() < n_hits {
-        reply.truncated =
-            Some(format!("{} of {n_hits} hits fit; raise `max_chars` for more", reply.chunks.len()));
+        reply.truncated = Some(format!(
+            "{} of {n_hits} hits fit; raise `max_chars` for more",
+            reply.chunks.len()
+        ));
     }
 }

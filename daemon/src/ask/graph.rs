@@ -37,7 +37,9 @@ pub(super) fn statements_about(
             read_side(desk, (entity, party, link), own_column, &mut out)?;
         }
     }
-    out.retain(|s: &Statement| s.subject != s.object && (rels.is_empty() || rels.contains(&s.predicate)));
+    out.retain(|s: &Statement| {
+        s.subject != s.object && (rels.is_empty() || rels.contains(&s.predicate))
+    });
     let mut told = out;
     if !desk.decisions.is_empty() {
         let all = std::mem::take(&mut told);
@@ -82,7 +84,8 @@ fn read_side(
         let (other_link, confidence): (f32, f32) = (row.get(1)?, row.get(3)?);
         let number = |i: usize| row.get::<_, i64>(i);
         Ok(other.map(|other| {
-            let (subject, object) = if own_column == "subject" { (entity, other) } else { (other, entity) };
+            let (subject, object) =
+                if own_column == "subject" { (entity, other) } else { (other, entity) };
             (subject, object, confidence * other_link * link)
         }))
         .and_then(|ends: Option<(i64, i64, f32)>| {

@@ -7,18 +7,21 @@ mod error;
 mod expand;
 mod explain;
 mod graph;
+mod lookup;
 mod plan;
 mod question;
 mod rank;
 mod recall;
 mod review;
 mod snippet;
+mod why;
 
 use proto::error::ErrorView;
 use proto::tool::core::{HybridQuery, HybridReply};
 
-pub use entity::{entity_lookup, explain_entity};
+pub use entity::explain_entity;
 pub use error::AskError;
+pub use lookup::entity_lookup;
 pub use review::{list_doubtful, norm_keys_exist};
 
 use crate::embedder::Embedder;

@@ -95,7 +95,9 @@ pub(super) fn plan(request: &HybridQuery, defaults: &Retrieval) -> Result<Plan, 
     let formula = match &request.formula {
         None => defaults.formula,
         Some(name) => serde_json::from_value(serde_json::Value::String(name.to_lowercase()))
-            .map_err(|_| invalid(format!("no formula `{name}`"), "use hybrid, s4, text or vector"))?,
+            .map_err(|_| {
+                invalid(format!("no formula `{name}`"), "use hybrid, s4, text or vector")
+            })?,
     };
     Ok(Plan {
         question: Question::new(&request.q),
@@ -104,8 +106,12 @@ pub(super) fn plan(request: &HybridQuery, defaults: &Retrieval) -> Result<Plan, 
         hops: in_range("hops", request.hops.unwrap_or(defaults.hops), 0, 4)?,
         rels: request.rels.clone().unwrap_or_else(|| defaults.rels.clone()),
         filter: filter(request)?,
-        max_chars: in_range("max_chars", request.max_chars.unwrap_or(defaults.max_chars), 200, 100_000)?
-            as usize,
+        max_chars: in_range(
+            "max_chars",
+            request.max_chars.unwrap_or(defaults.max_chars),
+            200,
+            100_000,
+        )? as usize,
         formula,
         weights: defaults.weights,
         relation_weights: defaults.relation_weights.clone(),

@@ -10,15 +10,16 @@ const MAX_TEXT_WORDS: usize = 64;
 
 /// Words that say nothing about the topic. A question made of nothing else is searched as it stands.
 const STOP_WORDS: &[&str] = &[
-    "a", "about", "after", "all", "also", "am", "an", "and", "any", "are", "as", "at", "be", "because", "been",
-    "before", "being", "between", "both", "but", "by", "can", "could", "did", "do", "does", "doing", "done",
-    "during", "each", "for", "from", "had", "has", "have", "having", "he", "her", "here", "hers", "him", "his",
-    "how", "i", "if", "in", "into", "is", "it", "its", "just", "may", "me", "might", "more", "most", "must", "my",
-    "no", "nor", "not", "of", "on", "one", "only", "or", "other", "our", "out", "over", "own", "same", "shall",
-    "she", "should", "so", "some", "such", "than", "that", "the", "their", "them", "then", "there", "these",
-    "they", "this", "those", "through", "to", "too", "under", "until", "up", "us", "very", "was", "we", "were",
-    "what", "when", "where", "which", "while", "who", "whom", "whose", "why", "will", "with", "would", "you",
-    "your",
+    "a", "about", "after", "all", "also", "am", "an", "and", "any", "are", "as", "at", "be",
+    "because", "been", "before", "being", "between", "both", "but", "by", "can", "could", "did",
+    "do", "does", "doing", "done", "during", "each", "for", "from", "had", "has", "have", "having",
+    "he", "her", "here", "hers", "him", "his", "how", "i", "if", "in", "into", "is", "it", "its",
+    "just", "may", "me", "might", "more", "most", "must", "my", "no", "nor", "not", "of", "on",
+    "one", "only", "or", "other", "our", "out", "over", "own", "same", "shall", "she", "should",
+    "so", "some", "such", "than", "that", "the", "their", "them", "then", "there", "these", "they",
+    "this", "those", "through", "to", "too", "under", "until", "up", "us", "very", "was", "we",
+    "were", "what", "when", "where", "which", "while", "who", "whom", "whose", "why", "will",
+    "with", "would", "you", "your",
 ];
 
 /// A question, taken apart once.

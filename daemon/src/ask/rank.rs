@@ -112,7 +112,10 @@ mod tests {
     #[test]
     fn one_signal_alone_keeps_its_order() {
         let order = |formula| -> Vec<i64> {
-            rank(&plan(formula), &recalled(), &Expanded::default()).iter().map(|r| r.chunk).collect()
+            rank(&plan(formula), &recalled(), &Expanded::default())
+                .iter()
+                .map(|r| r.chunk)
+                .collect()
         };
         assert_eq!(order("text"), [1, 2]);
         assert_eq!(order("vector"), [2, 3]);

@@ -81,7 +81,9 @@ type Window = (i64, f32, (usize, usize));
 
 /// The exact scan of sqlite-vec; a chunk counts by its best window.
 fn by_vector(desk: &Desk<'_>, plan: &Plan) -> Result<Vec<Window>, AskError> {
-    let Some(vector) = desk.embedder.embed(&[&plan.question.text]).pop() else { return Ok(Vec::new()) };
+    let Some(vector) = desk.embedder.embed(&[&plan.question.text]).pop() else {
+        return Ok(Vec::new());
+    };
     if vector.0.iter().all(|component| *component == 0) {
         return Ok(Vec::new());
     }
@@ -137,7 +139,9 @@ fn seeds(desk: &Desk<'_>, plan: &Plan) -> Result<Vec<Seed>, AskError> {
         let mut row: Option<(i64, f32)> =
             statement.query_row([&norm], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
         if let (None, Some(singular)) = (row, norm.strip_suffix('s')) {
-            row = statement.query_row(params![singular], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
+            row = statement
+                .query_row(params![singular], |row| Ok((row.get(0)?, row.get(1)?)))
+                .optional()?;
         }
         let Some((entity, link)) = row else { continue };
         taken.push((start, end));

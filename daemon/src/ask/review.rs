@@ -139,7 +139,10 @@ mod tests {
 
     #[test]
     fn keys_name_norms_so_that_they_survive_rebuilds() {
-        assert_eq!(link_key("signingservices", "signingservice"), "link:signingservices>signingservice");
+        assert_eq!(
+            link_key("signingservices", "signingservice"),
+            "link:signingservices>signingservice"
+        );
         assert_eq!(relation_key("a", "uses", "b"), "relation:a>uses>b");
     }
 }

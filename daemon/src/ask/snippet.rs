@@ -50,7 +50,9 @@ fn word_hits(text: &str, words: &[String]) -> Vec<(usize, usize)> {
             (None, true) => start = Some(at),
             (Some(from), false) => {
                 let word = text.get(from..at).unwrap_or("").to_lowercase();
-                hits.extend(stems.iter().position(|s| word.starts_with(s.as_str())).map(|n| (from, n)));
+                hits.extend(
+                    stems.iter().position(|s| word.starts_with(s.as_str())).map(|n| (from, n)),
+                );
                 start = None;
             }
             _ => {}
@@ -68,8 +70,12 @@ fn stem(word: &str) -> String {
 fn best_stretch(hits: &[(usize, usize)], max_chars: usize) -> Option<usize> {
     let mut best: Option<(usize, usize)> = None;
     for (i, (from, _)) in hits.iter().enumerate() {
-        let mut seen: Vec<usize> =
-            hits.iter().skip(i).take_while(|(at, _)| at - from < max_chars * 2 / 3).map(|h| h.1).collect();
+        let mut seen: Vec<usize> = hits
+            .iter()
+            .skip(i)
+            .take_while(|(at, _)| at - from < max_chars * 2 / 3)
+            .map(|h| h.1)
+            .collect();
         seen.sort_unstable();
         seen.dedup();
         if best.is_none_or(|(n, _)| seen.len() > n) {
@@ -116,7 +122,10 @@ mod tests {
             are rotated every ninety days by a job. More words follow after that.";
         let words = ["rotate", "signing", "keys"].map(String::from);
         let range = choose(text, &words, 0, 60);
-        assert_eq!(render(text, range), "…The signing keys are rotated every ninety days by a job.…");
+        assert_eq!(
+            render(text, range),
+            "…The signing keys are rotated every ninety days by a job.…"
+        );
     }
 
     #[test]

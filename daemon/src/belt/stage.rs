@@ -9,6 +9,8 @@ use crate::belt::DocFault;
 pub trait Stage: Send + 'static {
     /// The stage's name in `status`, logs and faults.
     const NAME: &'static str;
+    /// True when the work takes microseconds: then it is done where it is, since a trip to a worker thread costs more.
+    const IS_LIGHT: bool = false;
     /// What it takes.
     type In: Send + 'static;
     /// What it gives.

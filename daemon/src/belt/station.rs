@@ -14,7 +14,7 @@ use super::{DocFault, Inlet, Item, Lanes, Stage};
 use crate::terms::Lane;
 
 /// Bulk documents a station takes at once, at most; an interactive one waits for no more than these.
-const BULK_BATCH: usize = 4;
+const BULK_BATCH: usize = 8;
 
 /// Runs one stage.
 pub struct Station<S>(PhantomData<fn() -> S>);
@@ -81,7 +81,8 @@ impl<S: Stage> Actor for Station<S> {
         };
         // A handful of bulk documents shares one trip to a worker thread; an interactive one goes by itself.
         let mut batch = vec![item];
-        while batch.len() < BULK_BATCH && batch.iter().all(|item| item.ticket().lane == Lane::Bulk) {
+        while batch.len() < BULK_BATCH && batch.iter().all(|item| item.ticket().lane == Lane::Bulk)
+        {
             let Some(next) = state.args.inlet.try_next(false) else { break };
             match next.ticket().lane {
                 Lane::Interactive => batch.insert(0, next),
@@ -104,10 +105,14 @@ impl<S: Stage> Actor for Station<S> {
 impl<S: Stage> StationState<S> {
     /// Turns items into the next stage's items, in order. Work runs off the async threads.
     async fn process(&mut self, items: Vec<Item<S::In>>) -> Vec<Item<S::Out>> {
-        let stage = self.stage.take().unwrap_or_else(|| (self.args.recipe)());
+        let mut stage = self.stage.take().unwrap_or_else(|| (self.args.recipe)());
         let recipe = self.args.recipe.clone();
+        if S::IS_LIGHT {
+            let out = items.into_iter().map(|item| run_one(&mut stage, &*recipe, item)).collect();
+            self.stage = Some(stage);
+            return out;
+        }
         let work = tokio::task::spawn_blocking(move || {
-            let mut stage = stage;
             let out = items.into_iter().map(|item| run_one(&mut stage, &*recipe, item)).collect();
             (stage, out)
         });
@@ -123,7 +128,11 @@ impl<S: Stage> StationState<S> {
 }
 
 /// Runs the stage on one item. A panic becomes the document's fault, and the stage is made anew.
-fn run_one<S: Stage>(stage: &mut S, recipe: &(dyn Fn() -> S + Send + Sync), item: Item<S::In>) -> Item<S::Out> {
+fn run_one<S: Stage>(
+    stage: &mut S,
+    recipe: &(dyn Fn() -> S + Send + Sync),
+    item: Item<S::In>,
+) -> Item<S::Out> {
     let (ticket, document) = match item {
         Item::Document(ticket, document) => (ticket, document),
         Item::Removed(ticket) => return Item::Removed(ticket),
@@ -190,7 +199,8 @@ mod tests {
         }
         drop(into);
         let args = StationArgs { recipe: Arc::new(|| Half), inlet, outlet };
-        let (_, handle) = Actor::spawn(None, Station::<Half>::default(), args).await.expect("starts");
+        let (_, handle) =
+            Actor::spawn(None, Station::<Half>::default(), args).await.expect("starts");
         let mut seen = Vec::new();
         while let Some(item) = out.next().await {
             seen.push(match item {
@@ -206,10 +216,17 @@ mod tests {
     #[tokio::test]
     async fn each_item_leaves_once_and_a_panic_costs_only_its_document() {
         let doc = |n: u64| Item::Document(ticket(n, Lane::Bulk), n as u32);
-        let seen = run(vec![doc(4), doc(13), doc(3), Item::Removed(ticket(7, Lane::Bulk)), doc(8)]).await;
+        let seen =
+            run(vec![doc(4), doc(13), doc(3), Item::Removed(ticket(7, Lane::Bulk)), doc(8)]).await;
         assert_eq!(
             seen,
-            ["4.md 2", "13.md half: panic: unlucky", "3.md half: `3` is odd", "7.md removed", "8.md 4"]
+            [
+                "4.md 2",
+                "13.md half: panic: unlucky",
+                "3.md half: `3` is odd",
+                "7.md removed",
+                "8.md 4"
+            ]
         );
     }
 

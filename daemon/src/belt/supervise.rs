@@ -106,7 +106,12 @@ async fn restart(
 ) -> Result<(), ActorProcessingErr> {
     let Some(slot) = plan.slots.iter_mut().find(|slot| slot.id == Some(who)) else { return Ok(()) };
     slot.n_restarts += 1;
-    tracing::error!(station = slot.name, why, restarts = slot.n_restarts, "station failed, starting it again");
+    tracing::error!(
+        station = slot.name,
+        why,
+        restarts = slot.n_restarts,
+        "station failed, starting it again"
+    );
     if slot.n_restarts > MAX_RESTARTS {
         return Err(format!("station `{}` fails again and again: {why}", slot.name).into());
     }

@@ -24,7 +24,7 @@ use recognize::Gazetteer;
 
 /// Documents that may wait in front of a stage: (interactive, bulk). Small, because a parcel may hold megabytes;
 /// enough that a stage never idles while the one before it works.
-const QUEUE: (usize, usize) = (64, 8);
+const QUEUE: (usize, usize) = (64, 16);
 
 /// Documents that may wait in front of the writer, which takes them in batches.
 const WRITE_QUEUE: (usize, usize) = (64, 64);

@@ -44,7 +44,12 @@ fn parse_cursor(text: &str) -> Option<(usize, usize)> {
     Some((KINDS.iter().position(|kind| *kind == name)?, offset.parse().ok()?))
 }
 
-fn rows_of(db: &Connection, kind: &str, offset: usize, limit: usize) -> Result<Vec<Value>, StoreError> {
+fn rows_of(
+    db: &Connection,
+    kind: &str,
+    offset: usize,
+    limit: usize,
+) -> Result<Vec<Value>, StoreError> {
     let (sql, read): (&str, fn(&Row<'_>) -> rusqlite::Result<Value>) = match kind {
         "document" => (DOCUMENTS, document),
         "chunk" => (CHUNKS, chunk),
@@ -57,7 +62,8 @@ fn rows_of(db: &Connection, kind: &str, offset: usize, limit: usize) -> Result<V
     Ok(rows.collect::<Result<_, _>>()?)
 }
 
-const DOCUMENTS: &str = "SELECT id, path, title, coalesce(doc_type, ''), json_extract(meta, '$.tags'), hash, n_bytes,
+const DOCUMENTS: &str =
+    "SELECT id, path, title, coalesce(doc_type, ''), json_extract(meta, '$.tags'), hash, n_bytes,
     language, day, format, source_url FROM docs ORDER BY path LIMIT ?1 OFFSET ?2";
 
 fn document(row: &Row<'_>) -> rusqlite::Result<Value> {
@@ -102,7 +108,8 @@ fn entity(row: &Row<'_>) -> rusqlite::Result<Value> {
     }))
 }
 
-const MENTIONS: &str = "SELECT m.doc_id, d.path, m.start, m.end, m.surface, m.type, n.entity_id, e.name,
+const MENTIONS: &str =
+    "SELECT m.doc_id, d.path, m.start, m.end, m.surface, m.type, n.entity_id, e.name,
     m.recognizer, m.score, n.link, m.line FROM mentions m JOIN docs d ON d.id = m.doc_id
     JOIN names n ON n.id = m.name_id LEFT JOIN entities e ON e.id = n.entity_id
     ORDER BY d.path, m.at LIMIT ?1 OFFSET ?2";
@@ -147,7 +154,8 @@ fn relations(db: &Connection, offset: usize, limit: usize) -> Result<Vec<Value>,
     let mut rows = statement.query(params![limit as i64, offset as i64])?;
     let mut out = Vec::new();
     while let Some(row) = rows.next()? {
-        let (subject, predicate, object): (i64, String, i64) = (row.get(0)?, row.get(2)?, row.get(3)?);
+        let (subject, predicate, object): (i64, String, i64) =
+            (row.get(0)?, row.get(2)?, row.get(3)?);
         let places = evidence.query_map(params![subject, predicate, object], |row| {
             Ok(json!({
                 "path": row.get::<_, String>(0)?, "span": [row.get::<_, i64>(1)?, row.get::<_, i64>(2)?],

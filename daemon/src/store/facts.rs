@@ -45,7 +45,8 @@ pub(super) fn gather(db: &Connection, ids: &[i64]) -> Result<Vec<Gathered>, Stor
             .query_row([id], |row| row.get(0))
             .optional()?;
         let Some(norm) = norm else { continue };
-        let mut statement = db.prepare_cached("SELECT id FROM names WHERE norm = ?1 AND sense <> 0")?;
+        let mut statement =
+            db.prepare_cached("SELECT id FROM names WHERE norm = ?1 AND sense <> 0")?;
         for sense in statement.query_map([&norm], |row| row.get(0))? {
             senses.insert(sense?, *id);
         }
@@ -87,7 +88,8 @@ fn count_mentions(
         .map(|id| (*id, *id))
         .chain(senses.iter().map(|(sense, id)| (*sense, *id)))
         .collect();
-    let mut statement = db.prepare_cached(&format!("{COLUMNS} WHERE name_id = ?1 ORDER BY doc_id"))?;
+    let mut statement =
+        db.prepare_cached(&format!("{COLUMNS} WHERE name_id = ?1 ORDER BY doc_id"))?;
     for (row_id, name) in rows_of {
         let Some(tally) = tallies.get_mut(&name) else { continue };
         let mut rows = statement.query([row_id])?;
@@ -154,9 +156,7 @@ impl Tally {
         let surface = self
             .surfaces
             .iter()
-            .max_by(|a, b| {
-                (own(a.0), a.1).cmp(&(own(b.0), b.1)).then_with(|| b.0.cmp(a.0))
-            })
+            .max_by(|a, b| (own(a.0), a.1).cmp(&(own(b.0), b.1)).then_with(|| b.0.cmp(a.0)))
             .map(|(surface, _)| surface.clone())
             .unwrap_or_default();
         let best = self.stated.iter().filter(|(_, _, is_note)| *is_note).map(|s| s.0).min();
@@ -220,6 +220,5 @@ pub(super) fn decode_homes(text: Option<&str>) -> Vec<i64> {
 }
 
 pub(super) fn encode_homes(homes: &[i64]) -> Option<String> {
-    (!homes.is_empty())
-        .then(|| homes.iter().map(i64::to_string).collect::<Vec<_>>().join(","))
+    (!homes.is_empty()).then(|| homes.iter().map(i64::to_string).collect::<Vec<_>>().join(","))
 }

@@ -125,7 +125,10 @@ fn current_rows(db: &Connection) -> Result<Rows, StoreError> {
 }
 
 /// Marks the documents that contain a changed term to be read again.
-pub(super) fn requeue_readers(db: &Connection, changed: &[(String, String)]) -> Result<(), StoreError> {
+pub(super) fn requeue_readers(
+    db: &Connection,
+    changed: &[(String, String)],
+) -> Result<(), StoreError> {
     if changed.len() > LOOK_UP_TO {
         db.execute("INSERT OR IGNORE INTO requeue SELECT id FROM docs", [])?;
         return Ok(());

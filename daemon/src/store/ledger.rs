@@ -73,7 +73,8 @@ impl Ledger {
 
     fn load_decisions(&self) -> Result<(), StoreError> {
         let mut statement = self.db.prepare("SELECT key, verdict FROM decisions")?;
-        let rows = statement.query_map([], |row| Ok((row.get::<_, String>(0)?, row.get::<_, i64>(1)?)))?;
+        let rows =
+            statement.query_map([], |row| Ok((row.get::<_, String>(0)?, row.get::<_, i64>(1)?)))?;
         for row in rows {
             let (key, number) = row?;
             let verdict = if number > 0 { Verdict::Accepted } else { Verdict::Rejected };
@@ -118,7 +119,10 @@ impl Ledger {
             None => self.vanished_like(&hash_bytes, now_ms)?,
         };
         if let Some((old_path, uid)) = inherited {
-            self.db.execute("DELETE FROM documents WHERE path IN (?1, ?2)", [&old_path, path.as_str()])?;
+            self.db.execute(
+                "DELETE FROM documents WHERE path IN (?1, ?2)",
+                [&old_path, path.as_str()],
+            )?;
             self.insert(path, &uid, &hash_bytes, now_ms)?;
             return Ok(uid);
         }
@@ -138,7 +142,11 @@ impl Ledger {
             .optional()?)
     }
 
-    fn vanished_like(&self, hash: &[u8], now_ms: i64) -> Result<Option<(String, String)>, StoreError> {
+    fn vanished_like(
+        &self,
+        hash: &[u8],
+        now_ms: i64,
+    ) -> Result<Option<(String, String)>, StoreError> {
         Ok(self
             .db
             .prepare_cached(
@@ -148,7 +156,13 @@ impl Ledger {
             .optional()?)
     }
 
-    fn insert(&self, path: &RelPath, uid: &str, hash: &[u8], now_ms: i64) -> Result<(), StoreError> {
+    fn insert(
+        &self,
+        path: &RelPath,
+        uid: &str,
+        hash: &[u8],
+        now_ms: i64,
+    ) -> Result<(), StoreError> {
         self.db
             .prepare_cached("INSERT INTO documents VALUES(?1, ?2, ?3, ?4, NULL)")?
             .execute(params![path.as_str(), uid, hash, now_ms])?;
@@ -158,7 +172,9 @@ impl Ledger {
     /// Notes that the document at `path` is gone; its uid waits.
     pub(super) fn mark_gone(&self, path: &RelPath, now_ms: i64) -> Result<(), StoreError> {
         self.db
-            .prepare_cached("UPDATE documents SET gone_ms = ?2 WHERE path = ?1 AND gone_ms IS NULL")?
+            .prepare_cached(
+                "UPDATE documents SET gone_ms = ?2 WHERE path = ?1 AND gone_ms IS NULL",
+            )?
             .execute(params![path.as_str(), now_ms])?;
         Ok(())
     }
@@ -191,7 +207,12 @@ impl Ledger {
     }
 
     /// Writes or takes back a decision.
-    pub fn decide(&self, key: &str, verdict: Option<Verdict>, now_ms: i64) -> Result<(), StoreError> {
+    pub fn decide(
+        &self,
+        key: &str,
+        verdict: Option<Verdict>,
+        now_ms: i64,
+    ) -> Result<(), StoreError> {
         match verdict {
             None => {
                 self.db.execute("DELETE FROM decisions WHERE key = ?1", [key])?;

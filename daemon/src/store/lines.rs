@@ -43,7 +43,9 @@ impl LineMap {
     /// Reads what [`encode`] wrote; stops at the first malformed byte.
     pub fn decode(bytes: &[u8]) -> Self {
         let (mut pairs, mut at, mut last) = (Vec::new(), 0, (0u32, 0i64));
-        while let (Some(place), Some(line)) = (read_varint(bytes, &mut at), read_varint(bytes, &mut at)) {
+        while let (Some(place), Some(line)) =
+            (read_varint(bytes, &mut at), read_varint(bytes, &mut at))
+        {
             last = (last.0.wrapping_add(place), last.1 + unzigzag(line));
             pairs.push((last.0, last.1.max(1) as u32));
         }

@@ -12,13 +12,13 @@ use config::settings::Link;
 use rusqlite::{Connection, OptionalExtension, params};
 use rustc_hash::FxHashMap;
 
+use super::StoreError;
 use super::facts::{self, Gathered};
 use super::ledger::{Ledger, Verdict, link_key};
-use super::StoreError;
 use crate::embedder::Embedder;
+use crate::pipeline::link::blocking;
 use crate::pipeline::link::features::context_overlap;
 use crate::pipeline::link::resolve::{Decision, NameFacts, Surroundings, decide};
-use crate::pipeline::link::blocking;
 use crate::pipeline::parcel::UnitVector;
 use crate::terms::{EntityType, tokens_of};
 
@@ -134,7 +134,7 @@ impl Resolver<'_> {
         // Only now are all keys as they should be.
         let mut neighborhood = Neighborhood::default();
         for name in gathered.iter().filter(|name| name.facts.is_fuzzy) {
-            let neighbors = self.neighbors(name.facts.id)?;
+            let neighbors = self.neighbors(name.facts.id, &self.keys(&name.facts))?;
             to_decide.extend(&neighbors);
             neighborhood.neighbors.insert(name.facts.id, neighbors);
         }
@@ -148,7 +148,8 @@ impl Resolver<'_> {
 
     /// Drops a name that nothing mentions or states any more; returns the names that were compared with it.
     fn forget(&self, id: i64) -> Result<BTreeSet<i64>, StoreError> {
-        let mut neighbors = self.neighbors(id)?;
+        let keys = facts::stored(self.db, id)?.map(|facts| self.keys(&facts)).unwrap_or_default();
+        let mut neighbors = self.neighbors(id, &keys)?;
         let mut statement = self.db.prepare_cached("SELECT id FROM names WHERE via = ?1")?;
         for dependent in statement.query_map([id], |row| row.get(0))? {
             neighbors.insert(dependent?);
@@ -158,7 +159,11 @@ impl Resolver<'_> {
             .prepare_cached("SELECT entity_id, norm FROM names WHERE id = ?1 AND sense = 0")?
             .query_row([id], |row| Ok((row.get(0)?, row.get(1)?)))
             .optional()?;
-        self.db.prepare_cached("DELETE FROM name_keys WHERE name_id = ?1")?.execute([id])?;
+        for key in keys {
+            self.db
+                .prepare_cached("DELETE FROM name_keys WHERE key = ?1 AND name_id = ?2")?
+                .execute(params![key as i64, id])?;
+        }
         if let Some((entity, norm)) = row {
             self.db.prepare_cached("DELETE FROM names WHERE norm = ?1")?.execute([norm])?;
             self.drop_if_unnamed(entity)?;
@@ -172,13 +177,13 @@ impl Resolver<'_> {
         let facts = &name.facts;
         let old = facts::stored(self.db, facts.id)?;
         let mut neighbors = BTreeSet::new();
-        let keys_changed =
-            old.as_ref().is_none_or(|o| (&o.surface, o.is_fuzzy) != (&facts.surface, facts.is_fuzzy));
+        let keys_changed = old
+            .as_ref()
+            .is_none_or(|o| (&o.surface, o.is_fuzzy) != (&facts.surface, facts.is_fuzzy));
         if keys_changed {
-            if old.is_some_and(|old| old.is_fuzzy) {
-                neighbors.extend(self.neighbors(facts.id)?);
-            }
-            self.write_keys(facts)?;
+            let old_keys = old.map(|old| self.keys(&old)).unwrap_or_default();
+            neighbors.extend(self.neighbors(facts.id, &old_keys)?);
+            self.write_keys(&old_keys, facts)?;
         }
         self.db
             .prepare_cached(
@@ -198,26 +203,42 @@ impl Resolver<'_> {
         Ok(neighbors)
     }
 
-    fn write_keys(&self, facts: &NameFacts) -> Result<(), StoreError> {
-        self.db.prepare_cached("DELETE FROM name_keys WHERE name_id = ?1")?.execute([facts.id])?;
-        if !facts.is_fuzzy {
-            return Ok(());
+    fn keys(&self, facts: &NameFacts) -> Vec<u64> {
+        if !facts.is_fuzzy || facts.surface.is_empty() {
+            return Vec::new();
         }
         let vector = self.embedder.embed(&[&facts.surface]).pop();
-        let mut insert = self.db.prepare_cached("INSERT OR IGNORE INTO name_keys VALUES(?1, ?2)")?;
-        for key in blocking::keys_of(&facts.surface, &facts.norm, vector.as_ref()) {
-            insert.execute(params![key as i64, facts.id])?;
-        }
-        Ok(())
+        blocking::keys_of(&facts.surface, &facts.norm, vector.as_ref())
     }
 
-    fn neighbors(&self, id: i64) -> Result<BTreeSet<i64>, StoreError> {
-        let mut statement = self.db.prepare_cached(
-            "SELECT DISTINCT b.name_id FROM name_keys a JOIN name_keys b ON b.key = a.key
-             WHERE a.name_id = ?1 AND b.name_id <> ?1",
-        )?;
-        let ids = statement.query_map([id], |row| row.get(0))?.collect::<Result<_, _>>()?;
-        Ok(ids)
+    /// Keys are a function of the facts, so the old ones are computed again instead of being looked up.
+    fn write_keys(&self, old: &[u64], facts: &NameFacts) -> Result<Vec<u64>, StoreError> {
+        let keys = self.keys(facts);
+        let mut delete =
+            self.db.prepare_cached("DELETE FROM name_keys WHERE key = ?1 AND name_id = ?2")?;
+        for key in old.iter().filter(|key| !keys.contains(key)) {
+            delete.execute(params![*key as i64, facts.id])?;
+        }
+        let mut insert =
+            self.db.prepare_cached("INSERT OR IGNORE INTO name_keys VALUES(?1, ?2)")?;
+        for key in keys.iter().filter(|key| !old.contains(key)) {
+            insert.execute(params![*key as i64, facts.id])?;
+        }
+        Ok(keys)
+    }
+
+    /// The other names that have one of these keys.
+    fn neighbors(&self, id: i64, keys: &[u64]) -> Result<BTreeSet<i64>, StoreError> {
+        let mut statement =
+            self.db.prepare_cached("SELECT name_id FROM name_keys WHERE key = ?1")?;
+        let mut out = BTreeSet::new();
+        for key in keys {
+            for name in statement.query_map([*key as i64], |row| row.get(0))? {
+                out.insert(name?);
+            }
+        }
+        out.remove(&id);
+        Ok(out)
     }
 
     /// Decides names from high authority to low, then hands their entities on to what is linked through them.
@@ -233,7 +254,7 @@ impl Resolver<'_> {
             let decision = if name.is_fuzzy && name.homes.is_empty() {
                 let neighbors = match known.neighbors.remove(&name.id) {
                     Some(neighbors) => neighbors,
-                    None => self.neighbors(name.id)?,
+                    None => self.neighbors(name.id, &self.keys(name))?,
                 };
                 let mut candidates = Vec::with_capacity(neighbors.len());
                 for neighbor in neighbors {
@@ -265,7 +286,9 @@ impl Resolver<'_> {
         }
         let old: Option<i64> = self.entity_of(name.id)?;
         self.db
-            .prepare_cached("UPDATE names SET entity_id = ?2, link = ?3, decision = ?4, via = ?5 WHERE id = ?1")?
+            .prepare_cached(
+                "UPDATE names SET entity_id = ?2, link = ?3, decision = ?4, via = ?5 WHERE id = ?1",
+            )?
             .execute(params![name.id, entity, link, code, via])?;
         self.db
             .prepare_cached(
@@ -291,6 +314,16 @@ impl Resolver<'_> {
 
     /// The entity of a note, with the type its title's mentions vote for where the note states none.
     fn note_entity(&self, name: &NameFacts, doc: i64) -> Result<Option<i64>, StoreError> {
+        self.typed_note_entity(name, doc, name.entity_type)
+    }
+
+    /// The entity of a note, with this type where its title is the name and the note states none.
+    fn typed_note_entity(
+        &self,
+        name: &NameFacts,
+        doc: i64,
+        voted: EntityType,
+    ) -> Result<Option<i64>, StoreError> {
         let row: Option<(i64, Option<String>, String)> = self
             .db
             .prepare_cached(
@@ -303,7 +336,7 @@ impl Resolver<'_> {
             let stated = doc_type.as_deref().and_then(EntityType::parse);
             self.db
                 .prepare_cached("UPDATE entities SET type = ?2 WHERE id = ?1")?
-                .execute(params![entity, stated.unwrap_or(name.entity_type).code()])?;
+                .execute(params![entity, stated.unwrap_or(voted).code()])?;
         }
         Ok(Some(entity))
     }
@@ -316,17 +349,21 @@ impl Resolver<'_> {
                  ON CONFLICT(norm) WHERE doc_id IS NULL
                  DO UPDATE SET name = excluded.name, type = excluded.type RETURNING id",
             )?
-            .query_row(params![name.norm, name.surface, name.entity_type.code()], |row| row.get(0))?)
+            .query_row(params![name.norm, name.surface, name.entity_type.code()], |row| {
+                row.get(0)
+            })?)
     }
 
     /// Gives the names linked through this one its new entity, and so on down the chain.
     fn hand_on(&self, name: i64, entity: Option<i64>) -> Result<(), StoreError> {
         let mut open = vec![name];
         while let Some(through) = open.pop() {
-            let mut statement =
-                self.db.prepare_cached("SELECT id FROM names WHERE via = ?1 AND entity_id IS NOT ?2")?;
-            let dependents: Vec<i64> =
-                statement.query_map(params![through, entity], |row| row.get(0))?.collect::<Result<_, _>>()?;
+            let mut statement = self
+                .db
+                .prepare_cached("SELECT id FROM names WHERE via = ?1 AND entity_id IS NOT ?2")?;
+            let dependents: Vec<i64> = statement
+                .query_map(params![through, entity], |row| row.get(0))?
+                .collect::<Result<_, _>>()?;
             for dependent in dependents {
                 self.db
                     .prepare_cached("UPDATE names SET entity_id = ?2 WHERE id = ?1")?
@@ -352,7 +389,8 @@ impl Resolver<'_> {
     fn join_senses(&self, name: &NameFacts) -> Result<(), StoreError> {
         let mut statement =
             self.db.prepare_cached("SELECT id FROM names WHERE norm = ?1 AND sense <> 0")?;
-        let senses: Vec<i64> = statement.query_map([&name.norm], |row| row.get(0))?.collect::<Result<_, _>>()?;
+        let senses: Vec<i64> =
+            statement.query_map([&name.norm], |row| row.get(0))?.collect::<Result<_, _>>()?;
         for sense in senses {
             for sql in [
                 "UPDATE mentions SET name_id = ?1 WHERE name_id = ?2",
@@ -372,13 +410,16 @@ impl Resolver<'_> {
         self.join_senses(name)?;
         let mut home_paths: BTreeMap<String, i64> = BTreeMap::new();
         for home in homes {
+            // No vote may stay from a time when the name was this note's alone: a rebuild would not know it.
+            self.typed_note_entity(name, *home, EntityType::Document)?;
             if let Some(path) = self.path_of(*home)? {
                 home_paths.insert(path, *home);
             }
         }
         let mut statement =
             self.db.prepare_cached("SELECT DISTINCT doc_id FROM mentions WHERE name_id = ?1")?;
-        let docs: Vec<i64> = statement.query_map([name.id], |row| row.get(0))?.collect::<Result<_, _>>()?;
+        let docs: Vec<i64> =
+            statement.query_map([name.id], |row| row.get(0))?.collect::<Result<_, _>>()?;
         for doc in docs {
             let Some(path) = self.path_of(doc)? else { continue };
             let Some(home) = nearest_home(&path, &home_paths) else { continue };
@@ -435,7 +476,8 @@ fn nearest_home(path: &str, homes: &BTreeMap<String, i64>) -> Option<i64> {
     let shared = |other: &str| {
         let folders = |p: &'_ str| p.rsplit_once('/').map_or("", |(folder, _)| folder).to_string();
         let (a, b) = (folders(path), folders(other));
-        let parts = |f: &str| f.split('/').filter(|p| !p.is_empty()).map(String::from).collect::<Vec<_>>();
+        let parts =
+            |f: &str| f.split('/').filter(|p| !p.is_empty()).map(String::from).collect::<Vec<_>>();
         parts(&a).iter().zip(&parts(&b)).take_while(|(x, y)| x == y).count()
     };
     let best = homes.keys().map(|home| shared(home)).max()?;

@@ -6,8 +6,8 @@ use std::time::Duration;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
-use super::schema::{INDEX, LEDGER, SCHEMA_VERSION};
 use super::StoreError;
+use super::schema::{INDEX, LEDGER, SCHEMA_VERSION};
 
 /// How long a statement waits for a lock, milliseconds (S4 §10).
 const BUSY_TIMEOUT_MS: u64 = 3_000;

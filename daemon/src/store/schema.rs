@@ -53,7 +53,6 @@ CREATE TABLE names(
 CREATE INDEX names_entity ON names(entity_id);
 CREATE INDEX names_via ON names(via) WHERE via IS NOT NULL;
 CREATE TABLE name_keys(key INTEGER NOT NULL, name_id INTEGER NOT NULL, PRIMARY KEY(key, name_id)) WITHOUT ROWID;
-CREATE INDEX name_keys_name ON name_keys(name_id);
 CREATE TABLE stated(doc_id INTEGER NOT NULL, name_id INTEGER NOT NULL, source INTEGER NOT NULL,
   surface TEXT NOT NULL, PRIMARY KEY(doc_id, name_id)) WITHOUT ROWID;
 CREATE INDEX stated_name ON stated(name_id);

@@ -115,7 +115,7 @@ impl IndexWriter {
         let tx = self.db.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
         let mut touched = Vec::new();
         let mut late = commit::Late::default();
-        
+
         for (item, identity) in fresh.iter().zip(&identities) {
             let names = write_item(&tx, item, identity, (done.tick, &mut late))?;
             touched.extend(names);
@@ -168,8 +168,12 @@ impl IndexWriter {
             match item {
                 Item::Document(_, doc) => {
                     let hash = doc.doc.doc.doc.doc.head.hash;
-                    identity.uid =
-                        self.ledger.uid_for(&ticket.path, hash, ticket.moved_from.as_ref(), now_ms)?;
+                    identity.uid = self.ledger.uid_for(
+                        &ticket.path,
+                        hash,
+                        ticket.moved_from.as_ref(),
+                        now_ms,
+                    )?;
                     identity.ingest = self.ledger.ingest_record(&identity.uid)?;
                 }
                 Item::Removed(_) => self.ledger.mark_gone(&ticket.path, now_ms)?,
@@ -208,9 +212,9 @@ impl IndexWriter {
 
     /// Documents that a ripple marked and that have not been read again yet (after a crash, all of them).
     pub fn requeued(&self) -> Result<Vec<RelPath>, StoreError> {
-        let mut statement = self
-            .db
-            .prepare("SELECT d.path FROM requeue r JOIN docs d ON d.id = r.doc_id ORDER BY d.path")?;
+        let mut statement = self.db.prepare(
+            "SELECT d.path FROM requeue r JOIN docs d ON d.id = r.doc_id ORDER BY d.path",
+        )?;
         let paths = statement.query_map([], |row| Ok(RelPath::new(row.get::<_, String>(0)?)))?;
         Ok(paths.collect::<Result<_, _>>()?)
     }
@@ -278,7 +282,11 @@ impl IndexWriter {
     }
 
     /// Remembers what a caller said about documents (ledger only; the next commit of each shows it).
-    pub fn record_ingest(&self, paths: &[RelPath], record: &IngestRecord) -> Result<(), StoreError> {
+    pub fn record_ingest(
+        &self,
+        paths: &[RelPath],
+        record: &IngestRecord,
+    ) -> Result<(), StoreError> {
         paths.iter().try_for_each(|path| self.ledger.record_ingest(path, record))
     }
 
@@ -316,17 +324,24 @@ fn write_item(
     let path = &item.ticket().path;
     match item {
         Item::Document(_, doc) => {
-            tx.prepare_cached("DELETE FROM quarantine WHERE path = ?1")?.execute([path.as_str()])?;
+            tx.prepare_cached("DELETE FROM quarantine WHERE path = ?1")?
+                .execute([path.as_str()])?;
             commit::document(tx, doc, identity, late)
         }
         Item::Removed(_) => {
-            tx.prepare_cached("DELETE FROM quarantine WHERE path = ?1")?.execute([path.as_str()])?;
+            tx.prepare_cached("DELETE FROM quarantine WHERE path = ?1")?
+                .execute([path.as_str()])?;
             commit::remove(tx, path, late)
         }
         Item::Faulted(_, fault) => {
-            tx.prepare_cached("INSERT OR REPLACE INTO quarantine VALUES(?1, ?2, ?3, ?4, ?5)")?.execute(
-                params![path.as_str(), fault.stage, fault.reason, fault.is_transient, tick.0 as i64],
-            )?;
+            tx.prepare_cached("INSERT OR REPLACE INTO quarantine VALUES(?1, ?2, ?3, ?4, ?5)")?
+                .execute(params![
+                    path.as_str(),
+                    fault.stage,
+                    fault.reason,
+                    fault.is_transient,
+                    tick.0 as i64
+                ])?;
             // What was indexed before stays when the trouble may pass; otherwise it would be stale.
             if fault.is_transient { Ok(Vec::new()) } else { commit::remove(tx, path, late) }
         }

@@ -192,9 +192,13 @@ mod tests {
 
     #[test]
     fn variants_of_a_name_share_a_norm() {
-        for surface in
-            ["Signing Service", "signing-service", "SigningService", "signing_service", "Signing  Service"]
-        {
+        for surface in [
+            "Signing Service",
+            "signing-service",
+            "SigningService",
+            "signing_service",
+            "Signing  Service",
+        ] {
             assert_eq!(norm_of(surface), "signingservice", "{surface}");
         }
     }

@@ -215,8 +215,10 @@ impl SpanMap {
         let mut out = SpanMap::default();
         for segment in &self.segments {
             if !segment.is_verbatim() {
-                let range = earlier
-                    .source_range(segment.from as usize, (segment.from + segment.from_len) as usize);
+                let range = earlier.source_range(
+                    segment.from as usize,
+                    (segment.from + segment.from_len) as usize,
+                );
                 out.push(segment.to as usize, segment.to_len as usize, range.start, range.len());
                 continue;
             }

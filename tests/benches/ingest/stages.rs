@@ -36,8 +36,7 @@ pub(crate) fn run(scratch: &Scratch, repeat: usize) -> Result<()> {
     let mut writer = costs.of("open databases", || {
         Ok(IndexWriter::open(&scratch.state(), &fingerprint, &settings, embedder.clone())?)
     })?;
-    let recognize =
-        RecognizeStage::new(&settings.recognize, writer.gazetteer());
+    let recognize = RecognizeStage::new(&settings.recognize, writer.gazetteer());
     let mut stages = Stages {
         normalize: Normalizer::new(&settings.watch),
         chunk: Chunker::new(&settings.chunk, &settings.embed, tokens),

@@ -167,7 +167,11 @@ pub(crate) fn files_below(folder: &Path) -> Result<Vec<(PathBuf, u64)>> {
 }
 
 /// Opens a project of the library and waits until everything in it is searchable and resolved.
-pub(crate) async fn open_settled(root: &Path, state: &Path, settings: Settings) -> Result<Arc<Project>> {
+pub(crate) async fn open_settled(
+    root: &Path,
+    state: &Path,
+    settings: Settings,
+) -> Result<Arc<Project>> {
     let place = OpenProject {
         root: root.canonicalize()?,
         name: "bench".into(),

@@ -59,7 +59,8 @@ impl EmbedStage {
             places.into_iter().map(|place| buffer.get(place).unwrap_or("")).collect();
         let vectors = self.embedder.embed(&texts);
         if vectors.len() != texts.len() {
-            let reason = format!("embedder gave {} vectors for {} windows", vectors.len(), texts.len());
+            let reason =
+                format!("embedder gave {} vectors for {} windows", vectors.len(), texts.len());
             return Err(DocFault::transient(EmbedStage::NAME, reason));
         }
         if self.n_remembered + vectors.len() > MAX_REMEMBERED && !vectors.is_empty() {

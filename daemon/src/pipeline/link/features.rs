@@ -96,7 +96,8 @@ mod tests {
     fn an_exact_name_of_the_right_type_scores_as_design_md_says() {
         // design.md: exact name, right type, no context: .64 to .73 depending on the cosine.
         for (cosine, low, high) in [(0.5, 0.60, 0.66), (0.7, 0.70, 0.74)] {
-            let features = Features { cosine, string: 1.0, entity_type: 1.0, ..Features::default() };
+            let features =
+                Features { cosine, string: 1.0, entity_type: 1.0, ..Features::default() };
             let score = features.score(&Link::default());
             assert!((low..=high).contains(&score), "{score}");
         }

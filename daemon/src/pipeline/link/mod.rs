@@ -19,6 +19,7 @@ pub struct LinkStage;
 
 impl Stage for LinkStage {
     const NAME: &'static str = "link";
+    const IS_LIGHT: bool = true;
     type In = MentionedDoc;
     type Out = LinkedDoc;
 

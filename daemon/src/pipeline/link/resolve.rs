@@ -203,7 +203,10 @@ mod tests {
 
     #[test]
     fn a_stated_name_denotes_its_note() {
-        assert_eq!(decide_with(&facts(1, "Signing Service", 3, &[7]), &[], NEAR), Decision::Home(7));
+        assert_eq!(
+            decide_with(&facts(1, "Signing Service", 3, &[7]), &[], NEAR),
+            Decision::Home(7)
+        );
     }
 
     #[test]
@@ -214,7 +217,8 @@ mod tests {
 
     #[test]
     fn a_near_name_links_to_the_one_of_higher_authority() {
-        let (plural, home) = (facts(1, "Signing Services", 9, &[]), facts(2, "Signing Service", 1, &[7]));
+        let (plural, home) =
+            (facts(1, "Signing Services", 9, &[]), facts(2, "Signing Service", 1, &[7]));
         assert!(matches!(decide_with(&plural, std::slice::from_ref(&home), NEAR),
             Decision::Via { name: 2, score } if score >= 0.72));
         assert_eq!(decide_with(&home, &[plural], NEAR), Decision::Home(7));

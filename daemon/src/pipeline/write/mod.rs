@@ -19,7 +19,7 @@ use crate::terms::{Lane, RelPath, Tick};
 
 /// Bulk documents and text bytes of one transaction: enough to share its cost, few enough that an interactive
 /// document behind it waits some tens of milliseconds.
-const BATCH: (usize, usize) = (32, 400_000);
+const BATCH: (usize, usize) = (64, 800_000);
 
 /// How long the writer must have had nothing to do before it spends time on ripples.
 const QUIET: Duration = Duration::from_millis(5);
@@ -148,7 +148,8 @@ impl WriteState {
         let (n, now_ms) = (batch.len(), (self.args.now_ms)());
         let started = Instant::now();
         self.args.health.set_ripple(true);
-        let done = self.with_writer(move |writer| writer.commit(&batch, now_ms, is_interactive)).await;
+        let done =
+            self.with_writer(move |writer| writer.commit(&batch, now_ms, is_interactive)).await;
         if let Ok(Some(done)) = &done {
             self.args.health.committed(done, started.elapsed());
         }
@@ -190,7 +191,8 @@ impl WriteState {
         let now_ms = (self.args.now_ms)();
         match command {
             Command::Decide(decisions, reply) => {
-                let tick = self.with_writer(move |writer| writer.decide(&decisions, now_ms)).await?;
+                let tick =
+                    self.with_writer(move |writer| writer.decide(&decisions, now_ms)).await?;
                 self.args.health.set_tick(tick.unwrap_or_default());
                 let _ = reply.send(tick.ok_or_else(|| "the writer has stopped".into()));
             }

@@ -30,7 +30,10 @@ pub async fn ingest_docs(
     progress: Progress,
 ) -> Result<IngestReply, ErrorView> {
     if request.paths.is_empty() {
-        return Err(invalid("`paths` is empty".into(), "name files, folders or globs inside the project"));
+        return Err(invalid(
+            "`paths` is empty".into(),
+            "name files, folders or globs inside the project",
+        ));
     }
     let finder = project.clone();
     let wanted = request.paths.clone();
@@ -68,18 +71,29 @@ struct Outcome {
 }
 
 /// Submits files in small groups, so that progress can be told, and waits for each group's commits.
-async fn run(project: &Project, files: &[RelPath], is_forced: bool, progress: &Progress) -> Outcome {
+async fn run(
+    project: &Project,
+    files: &[RelPath],
+    is_forced: bool,
+    progress: &Progress,
+) -> Outcome {
     const GROUP: usize = 32;
     let mut outcome = Outcome::default();
     let report = |done: usize| {
-        progress.report(done as u64, Some(files.len() as u64), format!("{done} of {} files", files.len()));
+        progress.report(
+            done as u64,
+            Some(files.len() as u64),
+            format!("{done} of {} files", files.len()),
+        );
     };
     report(0);
     for (i, group) in files.chunks(GROUP).enumerate() {
         let submitted = project.watcher().submit(group.to_vec(), is_forced).await;
         for (n, (path, what)) in group.iter().zip(submitted).enumerate() {
             match what {
-                Submitted::Sent(generation) => settle(project, path, generation, &mut outcome).await,
+                Submitted::Sent(generation) => {
+                    settle(project, path, generation, &mut outcome).await
+                }
                 Submitted::Faulted(_, fault) => {
                     outcome.failed.insert(path.clone(), (fault.stage.into(), fault.reason));
                 }
@@ -161,7 +175,10 @@ fn find_files(project: &Project, wanted: &[String]) -> Result<Found, ErrorView> 
         } else if target.exists() {
             files.insert(RelPath::new(relative));
         } else {
-            errors.push(missing(text, "no such file; hint: paths are relative to the project's folder"));
+            errors.push(missing(
+                text,
+                "no such file; hint: paths are relative to the project's folder",
+            ));
         }
         if files.len() > MAX_FILES {
             return Err(invalid(
@@ -176,7 +193,9 @@ fn find_files(project: &Project, wanted: &[String]) -> Result<Found, ErrorView> 
 fn matcher(glob: &str) -> Result<GlobMatcher, ErrorView> {
     let built = GlobBuilder::new(glob).literal_separator(true).build();
     Ok(built
-        .map_err(|e| invalid(format!("`{glob}` is not a glob: {}", e.kind()), "use * ** ? [a-z] {a,b}"))?
+        .map_err(|e| {
+            invalid(format!("`{glob}` is not a glob: {}", e.kind()), "use * ** ? [a-z] {a,b}")
+        })?
         .compile_matcher())
 }
 
@@ -206,7 +225,8 @@ fn inside(project: &Project, text: &str) -> Result<String, ErrorView> {
         }
     }
     // A link may lead out although the path does not.
-    if let (Ok(real), Ok(root)) = (project.root.join(&clean).canonicalize(), project.root.canonicalize())
+    if let (Ok(real), Ok(root)) =
+        (project.root.join(&clean).canonicalize(), project.root.canonicalize())
         && !real.starts_with(root)
     {
         return Err(outside());
@@ -220,7 +240,9 @@ fn walk(project: &Project, folder: &str, visit: &mut dyn FnMut(&str)) {
     while let Some(folder) = open.pop() {
         let Ok(entries) = std::fs::read_dir(project.root.join(&folder)) else { continue };
         for entry in entries.flatten() {
-            let (Ok(name), Ok(kind)) = (entry.file_name().into_string(), entry.file_type()) else { continue };
+            let (Ok(name), Ok(kind)) = (entry.file_name().into_string(), entry.file_type()) else {
+                continue;
+            };
             let path = if folder.is_empty() { name } else { format!("{folder}/{name}") };
             match project.watcher().verdict(Path::new(&path), kind.is_dir()) {
                 Verdict::Descend => open.push(path),
@@ -265,7 +287,9 @@ pub async fn extract_and_link(
         let snapshot = project.snapshot().map_err(unreadable)?;
         let after = counts(&snapshot)?;
         let new: i64 = snapshot
-            .query_row("SELECT count(*) FROM entities WHERE id > ?1", [before.last_entity], |r| r.get(0))
+            .query_row("SELECT count(*) FROM entities WHERE id > ?1", [before.last_entity], |r| {
+                r.get(0)
+            })
             .map_err(|error| unreadable(error.into()))?;
         Ok(ExtractReply {
             mentions: after.mentions - before.mentions,
@@ -283,7 +307,13 @@ fn counts(snapshot: &Snapshot) -> Result<Counts, ErrorView> {
             "SELECT (SELECT count(*) FROM mentions), (SELECT count(*) FROM relations),
                     (SELECT coalesce(max(id), 0) FROM entities)",
             [],
-            |row| Ok(Counts { mentions: row.get(0)?, relations: row.get(1)?, last_entity: row.get(2)? }),
+            |row| {
+                Ok(Counts {
+                    mentions: row.get(0)?,
+                    relations: row.get(1)?,
+                    last_entity: row.get(2)?,
+                })
+            },
         )
         .map_err(|error| unreadable(error.into()))
 }

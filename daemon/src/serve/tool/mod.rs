@@ -103,7 +103,8 @@ pub fn dump(project: &Project, snapshot: &Snapshot, request: Dump) -> Result<Dum
     if !(1..=MAX_PAGE).contains(&limit) {
         return Err(invalid(format!("`limit` is {limit}"), "give a number from 1 to 5000"));
     }
-    let page = dump_page(snapshot, request.cursor.as_deref(), limit as usize).map_err(unreadable)?;
+    let page =
+        dump_page(snapshot, request.cursor.as_deref(), limit as usize).map_err(unreadable)?;
     let Some((rows, cursor)) = page else {
         let cursor = request.cursor.unwrap_or_default();
         return Err(invalid(format!("no cursor `{cursor}`"), "give back what the last page said"));
@@ -144,7 +145,11 @@ pub async fn wait(
 fn report_building(project: &Project, progress: &Progress) {
     let known = project.watcher().state().n_known_files();
     let left = project.n_on_belt();
-    progress.report(known.saturating_sub(left), Some(known), format!("{left} documents on the belt"));
+    progress.report(
+        known.saturating_sub(left),
+        Some(known),
+        format!("{left} documents on the belt"),
+    );
 }
 
 /// Finishes what is on the belt, then ends the daemon.
@@ -184,5 +189,9 @@ fn unreadable(error: StoreError) -> ErrorView {
 }
 
 fn unavailable(why: String) -> ErrorView {
-    ErrorView { code: Code::Unavailable, message: why, hint: Some("try again, or `kgctl restart`".into()) }
+    ErrorView {
+        code: Code::Unavailable,
+        message: why,
+        hint: Some("try again, or `kgctl restart`".into()),
+    }
 }

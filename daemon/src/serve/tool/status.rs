@@ -3,9 +3,7 @@
 use std::collections::BTreeMap;
 
 use proto::error::ErrorView;
-use proto::tool::core::{
-    Progress, QuarantineView, QueueView, Status, StatusReply, WarningView,
-};
+use proto::tool::core::{Progress, QuarantineView, QueueView, Status, StatusReply, WarningView};
 use rusqlite::Connection;
 
 use super::unreadable;
@@ -95,8 +93,9 @@ fn queues(project: &Project) -> Vec<QueueView> {
 }
 
 fn quarantine(db: &Connection, watch: &WatchView) -> rusqlite::Result<Vec<QuarantineView>> {
-    let mut statement =
-        db.prepare_cached("SELECT path, stage, reason FROM quarantine ORDER BY tick DESC, path LIMIT ?1")?;
+    let mut statement = db.prepare_cached(
+        "SELECT path, stage, reason FROM quarantine ORDER BY tick DESC, path LIMIT ?1",
+    )?;
     let rows = statement.query_map([MAX_LISTED], |row| {
         Ok(QuarantineView { path: row.get(0)?, stage: row.get(1)?, reason: row.get(2)? })
     })?;
@@ -107,7 +106,9 @@ fn quarantine(db: &Connection, watch: &WatchView) -> rusqlite::Result<Vec<Quaran
         reason,
     };
     out.extend(watch.unreadable.iter().map(|(path, why)| row(path, why.clone())));
-    out.extend(watch.notable.iter().map(|(path, why)| row(path.as_str(), format!("skipped: {why}"))));
+    out.extend(
+        watch.notable.iter().map(|(path, why)| row(path.as_str(), format!("skipped: {why}"))),
+    );
     out.truncate(MAX_LISTED as usize);
     Ok(out)
 }

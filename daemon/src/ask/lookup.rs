@@ -1,0 +1,185 @@
+//! Lookup: from what a caller calls a thing to the entity it is.
+
+use std::collections::BTreeMap;
+
+use proto::error::{Code, ErrorView};
+use proto::shape::Freshness;
+use proto::tool::core::{EntityLookup, EntityReply, ExplainEntity};
+use rusqlite::OptionalExtension;
+
+use super::entity::aliases;
+use super::error::invalid;
+use super::explain::entity_view;
+use super::graph::name_of;
+use super::{AskError, Desk};
+use crate::pipeline::link::features::{popularity, string_similarity};
+use crate::terms::{EntityType, norm_of};
+
+/// Least likeness of a misspelt name that is still offered.
+const MIN_LIKENESS: f32 = 0.6;
+
+/// Finds entities by exact, partial or misspelt name.
+pub fn entity_lookup(desk: &Desk<'_>, request: &EntityLookup) -> Result<EntityReply, ErrorView> {
+    let limit = request.limit.unwrap_or(10);
+    if !(1..=100).contains(&limit) {
+        return Err(invalid(format!("`limit` is {limit}"), "give a number from 1 to 100"));
+    }
+    let wanted_type = match &request.entity_type {
+        None => None,
+        Some(text) => Some(EntityType::parse(text).ok_or_else(|| {
+            let all = EntityType::ALL.map(EntityType::as_str).join(", ");
+            invalid(format!("no entity type `{text}`"), &format!("use one of {all}"))
+        })?),
+    };
+    let norm = norm_of(&request.q);
+    if norm.is_empty() {
+        return Err(invalid(
+            format!("`q` is `{}`", request.q),
+            "give a name with at least one letter or digit",
+        ));
+    }
+    let found = names_like(desk, &norm, wanted_type, limit as usize)?;
+    let mut entities = Vec::new();
+    for (entity, score) in found {
+        if let Some(mut view) = entity_view(desk, entity, Some(score))? {
+            view.aliases = aliases(desk, entity, &view.name)?;
+            entities.push(view);
+        }
+    }
+    Ok(EntityReply { entities, freshness: Freshness::default() })
+}
+
+/// Entities whose names hold, or are nearly, `norm`: exact 1, prefix and part by share of length, else likeness.
+fn names_like(
+    desk: &Desk<'_>,
+    norm: &str,
+    wanted: Option<EntityType>,
+    limit: usize,
+) -> Result<Vec<(i64, f32)>, AskError> {
+    let mut statement = desk.snapshot.prepare_cached(
+        "SELECT n.norm, n.entity_id, n.n_docs, e.type FROM names n JOIN entities e ON e.id = n.entity_id",
+    )?;
+    let mut rows = statement.query([])?;
+    let mut best: BTreeMap<i64, f32> = BTreeMap::new();
+    while let Some(row) = rows.next()? {
+        let name = row.get_ref(0)?.as_str().unwrap_or_default();
+        if wanted.is_some_and(|t| row.get::<_, i64>(3).ok() != Some(t.code())) {
+            continue;
+        }
+        let likeness = likeness(norm, name);
+        if likeness < MIN_LIKENESS * 0.5 {
+            continue;
+        }
+        // Known names first among equals, by at most a hundredth.
+        let score = likeness * 0.99 + popularity(row.get(2)?) * 0.01;
+        let entry = best.entry(row.get(1)?).or_insert(0.0);
+        *entry = entry.max(score);
+    }
+    let mut found: Vec<(i64, f32)> = best.into_iter().collect();
+    found.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+    found.truncate(limit);
+    Ok(found)
+}
+
+fn likeness(asked: &str, name: &str) -> f32 {
+    if asked == name {
+        return 1.0;
+    }
+    let share = asked.len() as f32 / name.len().max(1) as f32;
+    if asked.len() >= 2 && name.starts_with(asked) {
+        return 0.6 + 0.35 * share;
+    }
+    if asked.len() >= 3 && name.contains(asked) {
+        return 0.5 + 0.35 * share;
+    }
+    if asked.len().abs_diff(name.len()) > 2 || asked.len() < 4 {
+        return 0.0;
+    }
+    let similarity = string_similarity(asked, name);
+    if similarity >= MIN_LIKENESS { similarity * 0.9 } else { 0.0 }
+}
+
+pub(super) fn find_one(desk: &Desk<'_>, request: &ExplainEntity) -> Result<i64, ErrorView> {
+    match (request.entity_id, &request.name) {
+        (Some(id), None) => Ok(id),
+        (None, Some(name)) => by_name(desk, name),
+        _ => Err(invalid(
+            "both or neither of `entity_id` and `name` were given".into(),
+            "give exactly one of them",
+        )),
+    }
+}
+
+fn by_name(desk: &Desk<'_>, name: &str) -> Result<i64, ErrorView> {
+    let norm = norm_of(name);
+    let exact: Option<(i64, Option<i64>)> = desk
+        .snapshot
+        .prepare_cached("SELECT id, entity_id FROM names WHERE norm = ?1 AND sense = 0")
+        .and_then(|mut s| s.query_row([&norm], |row| Ok((row.get(0)?, row.get(1)?))).optional())
+        .map_err(AskError::from)?;
+    if let Some((_, Some(entity))) = exact {
+        return Ok(entity);
+    }
+    if exact.is_some() {
+        return Err(ambiguous(desk, name, &norm)?);
+    }
+    let near = names_like(desk, &norm, None, 5)?;
+    // A name that leaves no doubt is taken, so that a plural or a typing error needs no second call.
+    if let [(entity, score), rest @ ..] = near.as_slice() {
+        let runner_up = rest.first().map_or(0.0, |r| r.1);
+        if *score >= 0.85 && score - runner_up >= 0.05 {
+            return Ok(*entity);
+        }
+    }
+    let mut names = Vec::new();
+    for (entity, _) in near {
+        names.extend(name_of(desk, entity)?);
+    }
+    Err(not_found(name, &names))
+}
+
+fn ambiguous(desk: &Desk<'_>, name: &str, norm: &str) -> Result<ErrorView, AskError> {
+    let mut statement = desk.snapshot.prepare_cached(
+        "SELECT e.id, d.path FROM names n JOIN entities e ON e.id = n.entity_id JOIN docs d ON d.id = e.doc_id
+         WHERE n.norm = ?1 UNION SELECT e.id, d.path FROM entities e JOIN docs d ON d.id = e.doc_id WHERE e.norm = ?1
+         ORDER BY 2",
+    )?;
+    let rows = statement.query_map([norm], |row| {
+        Ok(format!("{} ({})", row.get::<_, i64>(0)?, row.get::<_, String>(1)?))
+    })?;
+    let ids: Vec<String> = rows.collect::<Result<_, _>>()?;
+    Ok(ErrorView {
+        code: Code::Ambiguous,
+        message: format!("`{name}` names {} notes: {}", ids.len(), ids.join(", ")),
+        hint: Some("call again with one of these as `entity_id`".into()),
+    })
+}
+
+pub(super) fn not_found(name: &str, near: &[String]) -> ErrorView {
+    let hint = match near {
+        [] => "look for it with entity_lookup or hybrid_query".to_string(),
+        names => format!("nearest: {}", names.join(", ")),
+    };
+    ErrorView {
+        code: Code::NotFound,
+        message: format!("nothing goes by `{name}`"),
+        hint: Some(hint),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn exact_then_prefix_then_part_then_misspelt() {
+        let scores = [
+            likeness("signingservice", "signingservice"),
+            likeness("signing", "signingservice"),
+            likeness("service", "signingservice"),
+        ];
+        assert!(scores.is_sorted_by(|a, b| a > b), "{scores:?}");
+        assert!(likeness("signnigservice", "signingservice") > MIN_LIKENESS);
+        assert_eq!(likeness("billing", "signingservice"), 0.0);
+    }
+}

@@ -1,0 +1,184 @@
+//! Retrieval: nDCG, Recall and MRR of full text alone, vectors alone, S4's formula and hybrid on sets that others
+//! judged, and whether hybrid beats each single signal (paired bootstrap by the set's own scorer).
+//!
+//! `cargo bench -p tests --bench retrieval -- DATA_DIR [SET...] [--cache DIR] [--runs DIR] [--set KEY=VALUE]...`
+//! Each set becomes a folder with one Markdown file a document (`# title`, then the text); the file's name is the
+//! document's id. `--cache` keeps folders and indexes for the next time, `--runs` keeps the run files; `--set`
+//! changes a setting of retrieval, such as `retrieval.weights.graph=0`.
+
+#![allow(clippy::print_stdout, reason = "a bench prints its table")]
+
+#[path = "retrieval/judge.rs"]
+mod judge;
+#[path = "retrieval/set.rs"]
+mod set;
+mod support;
+
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Instant;
+
+use anyhow::{Context, Result, anyhow, bail};
+use config::{Places, Settings};
+use daemon::ask::hybrid_query;
+use daemon::project::Project;
+use proto::tool::core::HybridQuery;
+use set::{Query, Set};
+
+/// Set and the part whose queries may be tuned on.
+const SETS: [(&str, &str); 5] = [
+    ("scifact", "train"),
+    ("cranfield", "dev"),
+    ("cacm", "dev"),
+    ("musique100", "dev"),
+    ("hotpotqa100", "dev"),
+];
+
+/// What is compared; the last one is the default and must win.
+const FORMULAS: [&str; 4] = ["text", "vector", "s4", "hybrid"];
+
+/// Chunks asked for: as many as the tool gives.
+const HITS: u32 = 100;
+
+/// Threads that ask.
+const THREADS: usize = 2;
+
+fn main() -> Result<()> {
+    let mut arguments = support::arguments();
+    let scratch = tempfile::tempdir()?;
+    let folder = |given: Option<String>, name: &str| {
+        given.map_or_else(|| scratch.path().join(name), PathBuf::from)
+    };
+    let cache = folder(support::option(&mut arguments, "--cache"), "cache");
+    let runs = folder(support::option(&mut arguments, "--runs"), "runs");
+    let mut changes = Vec::new();
+    while let Some(change) = support::option(&mut arguments, "--set") {
+        changes.push(change);
+    }
+    let mut arguments = arguments.into_iter();
+    let data = PathBuf::from(arguments.next().context(
+        "which data? hint: cargo bench -p tests --bench retrieval -- DATA_DIR [SET...]",
+    )?);
+    let wanted: Vec<String> = arguments.collect();
+    std::fs::create_dir_all(&runs)?;
+    let settings = settings_with(scratch.path(), &changes)?;
+    let runtime = support::runtime()?;
+    let mut judge = judge::Judge::new(data.join("score/ir_score.py"), runs);
+    for (name, part) in
+        SETS.iter().filter(|(name, _)| wanted.is_empty() || wanted.iter().any(|w| w == name))
+    {
+        let set = Set::read(&data, name, part)?;
+        let started = Instant::now();
+        let project = runtime.block_on(open(&set, &cache, &settings))?;
+        println!(
+            "{name}: {} documents in {:.1} s",
+            set.documents.len(),
+            started.elapsed().as_secs_f64()
+        );
+        ask_all(&project, &settings, &set, &mut judge)?;
+        runtime.block_on(project.drain(support::SETTLE_LIMIT));
+    }
+    judge.verdict()
+}
+
+fn settings_with(scratch: &Path, changes: &[String]) -> Result<Settings> {
+    let at = |name: &str| scratch.join(name);
+    let places = Places { state: at("state"), runtime: at("runtime"), config: at("config") };
+    Ok(config::load::load(&places, None, changes)?.settings)
+}
+
+/// Opens a set's project, writing its files first where the cache has none.
+async fn open(set: &Set, cache: &Path, settings: &Settings) -> Result<std::sync::Arc<Project>> {
+    let home = cache.join(&set.name);
+    let (notes, state) = (home.join("notes"), home.join("state"));
+    if !notes.exists() {
+        std::fs::create_dir_all(&state)?;
+        set.write_files(&notes)?;
+    }
+    support::open_settled(&notes, &state, settings.clone()).await
+}
+
+fn ask_all(
+    project: &Project,
+    settings: &Settings,
+    set: &Set,
+    judge: &mut judge::Judge,
+) -> Result<()> {
+    for formula in FORMULAS {
+        let started = Instant::now();
+        let answers = ask_with(project, settings, set, formula)?;
+        let each_ms =
+            started.elapsed().as_secs_f64() * 1e3 * THREADS as f64 / set.queries.len() as f64;
+        let path = judge.run_path(&set.name, formula);
+        let mut file = BufWriter::new(File::create(&path)?);
+        for (query, documents) in set.queries.iter().zip(&answers) {
+            for (rank, (document, score)) in documents.iter().enumerate() {
+                let (name, query) = (&set.name, &query.id);
+                writeln!(
+                    file,
+                    "{name}:{query} Q0 {name}:{document} {} {score} {formula}",
+                    rank + 1
+                )?;
+            }
+        }
+        file.flush()?;
+        judge.judge(set, formula, each_ms)?;
+    }
+    Ok(())
+}
+
+type Answer = Vec<(String, f32)>;
+
+/// Every query's documents, best first, asked by several threads.
+fn ask_with(
+    project: &Project,
+    settings: &Settings,
+    set: &Set,
+    formula: &str,
+) -> Result<Vec<Answer>> {
+    let next = AtomicUsize::new(0);
+    let work = || -> Result<Vec<(usize, Answer)>> {
+        let snapshot = project.snapshot()?;
+        let mut desk = project.desk(&snapshot);
+        desk.settings = settings;
+        let mut done = Vec::new();
+        while let Some(query) = set.queries.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let request = request(query, formula);
+            let reply = hybrid_query(&desk, &request)
+                .map_err(|error| anyhow!("{}: {}", query.id, error.message))?;
+            let mut documents: Answer = Vec::new();
+            for hit in reply.chunks {
+                let id = set::id_of(&hit.path)?;
+                if !documents.iter().any(|(known, _)| *known == id) {
+                    documents.push((id, hit.score));
+                }
+            }
+            done.push((query.place, documents));
+        }
+        Ok(done)
+    };
+    let mut answers = vec![Answer::new(); set.queries.len()];
+    std::thread::scope(|scope| -> Result<()> {
+        let threads: Vec<_> = (0..THREADS).map(|_| scope.spawn(work)).collect();
+        for thread in threads {
+            let Ok(done) = thread.join() else { bail!("a thread that asks panicked") };
+            for (place, documents) in done? {
+                answers[place] = documents;
+            }
+        }
+        Ok(())
+    })?;
+    Ok(answers)
+}
+
+fn request(query: &Query, formula: &str) -> HybridQuery {
+    HybridQuery {
+        q: query.text.chars().take(1_000).collect(),
+        k: Some(HITS),
+        max_chars: Some(100_000),
+        formula: Some(formula.into()),
+        ..HybridQuery::default()
+    }
+}
