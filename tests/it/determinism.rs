@@ -48,10 +48,10 @@ fn corpus() -> Vec<(String, String)> {
             let path = entry.path();
             let is_read =
                 path.extension().is_some_and(|it| it == "md" || it == "txt" || it == "html");
-            if !is_read || path.to_string_lossy().contains("/.") {
+            let path = path.strip_prefix(&root).expect("inside").to_string_lossy().into_owned();
+            if !is_read || path.starts_with('.') || path.contains("/.") {
                 continue;
             }
-            let path = path.strip_prefix(&root).expect("inside").to_string_lossy().into_owned();
             files.push((path, text));
         }
     }

@@ -42,8 +42,9 @@ pub struct Desk<'a> {
 /// Answers a question: the whole read path.
 pub fn hybrid_query(desk: &Desk<'_>, request: &HybridQuery) -> Result<HybridReply, ErrorView> {
     let plan = plan::plan(request, &desk.settings.retrieval)?;
-    let recalled = recall::recall(desk, &plan)?;
+    let mut recalled = recall::recall(desk, &plan)?;
     let expanded = expand::expand(desk, &plan, &recalled)?;
+    recall::complete(desk, &plan, &mut recalled, expanded.signals.keys().copied())?;
     let ranked = rank::rank(&plan, &recalled, &expanded);
     Ok(explain::explain(desk, &plan, &expanded, ranked)?)
 }

@@ -36,7 +36,7 @@ pub(super) struct Question {
 impl Question {
     pub(super) fn new(text: &str) -> Self {
         let text = text.trim();
-        let all: Vec<String> = runs(text).map(|run| run.to_lowercase()).collect();
+        let all: Vec<String> = runs(text).flat_map(parts).map(str::to_lowercase).collect();
         let mut words: Vec<String> =
             all.iter().filter(|word| !is_stop_word(word)).take(MAX_TEXT_WORDS).cloned().collect();
         if words.is_empty() {
@@ -75,6 +75,13 @@ fn fts_expression(words: &[String]) -> String {
         }
     }
     seen.iter().map(|word| format!("\"{word}\"")).collect::<Vec<_>>().join(" OR ")
+}
+
+/// A compound (`dose-dependent`, `src/store`) is searched by its parts, any of which may match; a number such as
+/// `2024-01-31` only as it stands.
+fn parts(run: &str) -> impl Iterator<Item = &str> {
+    let is_compound = run.contains(char::is_alphabetic);
+    run.split(move |c: char| is_compound && matches!(c, '-' | '/'))
 }
 
 fn runs(text: &str) -> impl Iterator<Item = &str> {
@@ -121,6 +128,7 @@ mod tests {
             ("\"quoted\" AND NOT x*", "\"quoted\" OR \"x\""),
             ("???", ""),
             ("C++ or C#", "\"c++\" OR \"c#\""),
+            ("dose-dependent since 2024-01-31", "\"dose\" OR \"dependent\" OR \"since\" OR \"2024-01-31\""),
         ];
         for (question, fts) in rows {
             assert_eq!(Question::new(question).fts, fts, "{question}");

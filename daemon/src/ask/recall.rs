@@ -1,10 +1,13 @@
 //! Recall: each signal's best candidates, by itself.
 
+use config::settings::Formula;
 use rusqlite::{OptionalExtension, ToSql, params};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::plan::Plan;
 use super::{AskError, Desk};
+use crate::embedder::cosine;
+use crate::pipeline::parcel::UnitVector;
 use crate::terms::norm_of;
 
 /// Weights of the text index's columns: title, headings, body.
@@ -21,10 +24,12 @@ const MIN_NAME_CHARS: usize = 2;
 pub(super) struct Recalled {
     /// Chunks by full text, best first, with BM25 turned so that larger is better.
     pub text: Vec<(i64, f32)>,
-    /// Chunks by vector, best first, with the cosine of their best window.
+    /// Chunks by vector, best first, with the cosine of their best window; then those that [`complete`] added.
     pub vector: Vec<(i64, f32)>,
     /// Place in `docs.text` of each such chunk's best window.
     pub windows: FxHashMap<i64, (usize, usize)>,
+    /// The question's own vector; none when no part of it is asked for or known.
+    pub question: Option<UnitVector>,
     /// Entities that the question names, with the confidence of the link.
     pub seeds: Vec<Seed>,
 }
@@ -38,14 +43,15 @@ pub(super) struct Seed {
 
 pub(super) fn recall(desk: &Desk<'_>, plan: &Plan) -> Result<Recalled, AskError> {
     let mut recalled = Recalled::default();
-    use config::settings::Formula;
     if plan.formula != Formula::Vector && plan.formula != Formula::S4 {
         recalled.text = by_text(desk, plan)?;
     }
     if plan.formula != Formula::Text {
-        let found = by_vector(desk, plan)?;
-        recalled.vector = found.iter().map(|(chunk, cosine, _)| (*chunk, *cosine)).collect();
-        recalled.windows = found.into_iter().map(|(chunk, _, window)| (chunk, window)).collect();
+        recalled.question = embed_question(desk, plan);
+        for (chunk, cosine, window) in by_vector(desk, plan, recalled.question.as_ref())? {
+            recalled.vector.push((chunk, cosine));
+            recalled.windows.insert(chunk, window);
+        }
     }
     recalled.seeds = seeds(desk, plan)?;
     Ok(recalled)
@@ -79,14 +85,18 @@ fn by_text(desk: &Desk<'_>, plan: &Plan) -> Result<Vec<(i64, f32)>, AskError> {
 
 type Window = (i64, f32, (usize, usize));
 
+fn embed_question(desk: &Desk<'_>, plan: &Plan) -> Option<UnitVector> {
+    let vector = desk.embedder.embed(&[&plan.question.text]).pop()?;
+    vector.0.iter().any(|component| *component != 0).then_some(vector)
+}
+
 /// The exact scan of sqlite-vec; a chunk counts by its best window.
-fn by_vector(desk: &Desk<'_>, plan: &Plan) -> Result<Vec<Window>, AskError> {
-    let Some(vector) = desk.embedder.embed(&[&plan.question.text]).pop() else {
-        return Ok(Vec::new());
-    };
-    if vector.0.iter().all(|component| *component == 0) {
-        return Ok(Vec::new());
-    }
+fn by_vector(
+    desk: &Desk<'_>,
+    plan: &Plan,
+    question: Option<&UnitVector>,
+) -> Result<Vec<Window>, AskError> {
+    let Some(vector) = question else { return Ok(Vec::new()) };
     let bytes: Vec<u8> = vector.0.iter().map(|component| component.to_le_bytes()[0]).collect();
     let (condition, values) = match plan.filter.sql() {
         None => (String::new(), Vec::new()),
@@ -109,7 +119,7 @@ fn by_vector(desk: &Desk<'_>, plan: &Plan) -> Result<Vec<Window>, AskError> {
     let mut statement = desk.snapshot.prepare_cached(&sql)?;
     let mut rows = statement.query(arguments.as_slice())?;
     let mut found: Vec<Window> = Vec::new();
-    let mut seen = rustc_hash::FxHashSet::default();
+    let mut seen = FxHashSet::default();
     while let Some(row) = rows.next()? {
         let (chunk, start, end): (i64, i64, i64) = (row.get(0)?, row.get(2)?, row.get(3)?);
         if found.len() < plan.recall_k && seen.insert(chunk) {
@@ -117,6 +127,54 @@ fn by_vector(desk: &Desk<'_>, plan: &Plan) -> Result<Vec<Window>, AskError> {
         }
     }
     Ok(found)
+}
+
+/// Gives the candidates that other signals found the cosine that the vector search cut off. Without it a chunk just
+/// below the cut would count as wholly unlike the question, and the best of both signals would be a matter of luck:
+/// measured in `tests/benches/retrieval.rs`, this is what makes `hybrid` better than full text alone.
+pub(super) fn complete(
+    desk: &Desk<'_>,
+    plan: &Plan,
+    recalled: &mut Recalled,
+    from_graph: impl Iterator<Item = i64>,
+) -> Result<(), AskError> {
+    let (Formula::Hybrid | Formula::S4, Some(question)) = (plan.formula, recalled.question.as_ref()) else {
+        return Ok(());
+    };
+    let known: FxHashSet<i64> = recalled.vector.iter().map(|(chunk, _)| *chunk).collect();
+    let others = recalled.text.iter().map(|(chunk, _)| *chunk).chain(from_graph);
+    let missing: FxHashSet<i64> = others.filter(|chunk| !known.contains(chunk)).collect();
+    for chunk in missing {
+        if let Some((cosine, window)) = best_window(desk, chunk, question)? {
+            recalled.vector.push((chunk, cosine));
+            recalled.windows.insert(chunk, window);
+        }
+    }
+    Ok(())
+}
+
+/// The window of a chunk that is nearest to the question.
+fn best_window(
+    desk: &Desk<'_>,
+    chunk: i64,
+    question: &UnitVector,
+) -> Result<Option<(f32, (usize, usize))>, AskError> {
+    let mut statement = desk.snapshot.prepare_cached(
+        "SELECT v.embedding, m.start, m.end FROM chunk_vec_map m JOIN chunk_vec v ON v.rowid = m.id
+         WHERE m.chunk_id = ?1 ORDER BY m.start",
+    )?;
+    let mut best: Option<(f32, (usize, usize))> = None;
+    let mut rows = statement.query([chunk])?;
+    while let Some(row) = rows.next()? {
+        let (start, end): (i64, i64) = (row.get(1)?, row.get(2)?);
+        let bytes = row.get_ref(0)?.as_blob().unwrap_or_default();
+        let vector = UnitVector(bytes.iter().map(|byte| i8::from_le_bytes([*byte])).collect());
+        let cosine = cosine(&vector, question);
+        if best.is_none_or(|(nearest, _)| cosine > nearest) {
+            best = Some((cosine, (start as usize, end as usize)));
+        }
+    }
+    Ok(best)
 }
 
 /// Links the question's own words: the longest run of words that is a known name wins its place.

@@ -118,7 +118,8 @@ pub fn norm_keys_exist(desk: &Desk<'_>, keys: &[String]) -> Result<(), ErrorView
             Ok(desk
                 .snapshot
                 .prepare_cached(
-                    "SELECT EXISTS (SELECT 1 FROM names WHERE norm = ?1) OR EXISTS (SELECT 1 FROM entities WHERE norm = ?1)",
+                    "SELECT EXISTS (SELECT 1 FROM names WHERE norm = ?1)
+                         OR EXISTS (SELECT 1 FROM entities WHERE norm = ?1)",
                 )?
                 .query_row([norm], |row| row.get(0))?)
         };

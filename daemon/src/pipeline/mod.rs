@@ -137,7 +137,7 @@ impl Stations {
                 recognize::RecognizeStage::new(&t3.settings.recognize, t3.gazetteer.clone())
             }),
             link: station(&queues.mentioned, &queues.linked, || link::LinkStage),
-            relate: station(&queues.linked, &queues.related, || relate::RelateStage::default()),
+            relate: station(&queues.linked, &queues.related, || relate::RelateStage),
             embed: station(&queues.related, &queues.embedded, move || {
                 embed::EmbedStage::new(t4.embedder.clone())
             }),

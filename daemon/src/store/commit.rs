@@ -312,7 +312,8 @@ fn write_tags(
     Ok(())
 }
 
-/// A document's mined terms as stored text, `surface TAB norm TAB weight` a line, so that its counts can be taken back exactly.
+/// A document's mined terms as stored text, `surface TAB norm TAB weight` a line, so that its counts can be taken
+/// back exactly.
 fn encode_terms(linked: &LinkedDoc) -> String {
     let mut out = String::new();
     for term in &linked.doc.terms {

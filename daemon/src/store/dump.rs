@@ -11,12 +11,15 @@ use crate::terms::EntityType;
 /// The kinds of row, in the order they are dumped.
 const KINDS: [&str; 5] = ["document", "chunk", "entity", "mention", "relation"];
 
+/// Rows, and the cursor of the next page.
+pub(super) type Page = (Vec<Value>, Option<String>);
+
 /// One page of the dump: up to `limit` rows from `cursor` (`kind:offset`), and where the next page begins.
 pub fn dump_page(
     db: &Connection,
     cursor: Option<&str>,
     limit: usize,
-) -> Result<Option<(Vec<Value>, Option<String>)>, StoreError> {
+) -> Result<Option<Page>, StoreError> {
     let (mut kind, mut offset) = match cursor {
         None => (0, 0),
         Some(text) => match parse_cursor(text) {
@@ -58,7 +61,7 @@ fn rows_of(
         _ => return relations(db, offset, limit),
     };
     let mut statement = db.prepare_cached(sql)?;
-    let rows = statement.query_map(params![limit as i64, offset as i64], |row| read(row))?;
+    let rows = statement.query_map(params![limit as i64, offset as i64], read)?;
     Ok(rows.collect::<Result<_, _>>()?)
 }
 

@@ -9,7 +9,8 @@ pub const SCHEMA_VERSION: u32 = 1;
 pub(super) const INDEX: &str = r"
 CREATE TABLE meta(key TEXT PRIMARY KEY, value) WITHOUT ROWID;
 
--- One row a file. Ids are never used again (see `entities`). `text` is the normalized, redacted text: chunks are spans of it, so nothing is stored twice.
+-- One row a file. Ids are never used again (see `entities`). `text` is the normalized, redacted text: chunks are
+-- spans of it, so nothing is stored twice.
 -- `lines` maps places of `text` to lines of the file (see `store/lines.rs`).
 CREATE TABLE docs(
   id INTEGER PRIMARY KEY AUTOINCREMENT, uid TEXT NOT NULL UNIQUE, path TEXT NOT NULL UNIQUE, title TEXT NOT NULL,
@@ -38,7 +39,8 @@ CREATE INDEX chunk_vec_map_chunk ON chunk_vec_map(chunk_id);
 -- Canonical entities: a note's (`doc_id`), or one of a norm. Ids are never used again, here and in `docs`: a name that
 -- waits to be resolved may still hold the id of an entity that is gone.
 CREATE TABLE entities(
-  id INTEGER PRIMARY KEY AUTOINCREMENT, norm TEXT NOT NULL, doc_id INTEGER UNIQUE, name TEXT NOT NULL, type INTEGER NOT NULL,
+  id INTEGER PRIMARY KEY AUTOINCREMENT, norm TEXT NOT NULL, doc_id INTEGER UNIQUE, name TEXT NOT NULL,
+  type INTEGER NOT NULL,
   status TEXT NOT NULL DEFAULT 'active');
 CREATE UNIQUE INDEX entities_norm ON entities(norm) WHERE doc_id IS NULL;
 

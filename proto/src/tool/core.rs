@@ -133,7 +133,8 @@ pub struct EntityReply {
 
 impl Tool for EntityLookup {
     const NAME: &'static str = "entity_lookup";
-    const SUMMARY: &'static str = "Find entities (services, people, terms, notes) by name, alias, or a misspelt or partial name.";
+    const SUMMARY: &'static str = "Find entities (services, people, terms, notes) by name, alias, or a \
+        misspelt or partial name.";
     const EFFECT: Effect = Effect::Reads;
     const SET: ToolSet = ToolSet::Core;
     type Reply = EntityReply;
@@ -297,7 +298,8 @@ pub struct ExtractReply {
 
 impl Tool for ExtractAndLink {
     const NAME: &'static str = "extract_and_link";
-    const SUMMARY: &'static str = "Extract names and relations again and wait until everything is linked; reports what changed.";
+    const SUMMARY: &'static str = "Extract names and relations again and wait until everything is linked; \
+        reports what changed.";
     const EFFECT: Effect = Effect::Writes;
     const SET: ToolSet = ToolSet::Core;
     type Reply = ExtractReply;

@@ -140,7 +140,7 @@ mod tests {
             headings: headings.iter().map(ToString::to_string).collect(),
             n_tokens: 1,
             windows: windows.iter().map(|&(start, end)| Span::new(start, end)).collect(),
-            hash,
+            hash: ContentHash(windows[0].0 as u128),
         };
         let chunks =
             vec![chunk(&["A", "B", "Install"], &[(0, 19), (19, 28)]), chunk(&[], &[(30, 38)])];
@@ -194,5 +194,16 @@ mod tests {
         let embedder = Arc::new(Listening { loses_one: true, ..Listening::default() });
         let fault = EmbedStage::new(embedder).run(related()).expect_err("one vector is missing");
         assert_eq!(fault.to_string(), "embed: embedder gave 2 vectors for 3 windows");
+    }
+
+    #[test]
+    fn a_document_that_comes_by_again_is_not_embedded_again() {
+        let listening = Arc::new(Listening::default());
+        let mut stage = EmbedStage::new(listening.clone());
+        let first = stage.run(related()).expect("embedded").vectors;
+        let second = stage.run(related()).expect("embedded").vectors;
+        assert_eq!(first, second);
+        let batches = listening.batches.lock().expect("nobody panicked");
+        assert_eq!(batches.iter().map(Vec::len).collect::<Vec<_>>(), [3, 0]);
     }
 }

@@ -69,7 +69,7 @@ pub struct WriteState {
 pub struct GoOn;
 
 enum Work {
-    Items(Item<EmbeddedDoc>),
+    Items(Box<Item<EmbeddedDoc>>),
     Command(Command),
     Idle,
     Drained,
@@ -96,7 +96,7 @@ impl Actor for WriteStation {
         state: &mut WriteState,
     ) -> Result<(), ActorProcessingErr> {
         let outcome = match state.next().await {
-            Work::Items(first) => state.commit(first).await,
+            Work::Items(first) => state.commit(*first).await,
             Work::Command(command) => state.obey(command).await,
             Work::Idle => state.ripple().await,
             Work::Drained => {
@@ -118,7 +118,7 @@ impl Actor for WriteStation {
 impl WriteState {
     async fn next(&mut self) -> Work {
         if let Some(item) = self.held.take() {
-            return Work::Items(item);
+            return Work::Items(Box::new(item));
         }
         let args = self.args.clone();
         let mut commands = args.commands.lock().await;
@@ -126,7 +126,7 @@ impl WriteState {
         tokio::select! {
             biased;
             Some(command) = commands.recv() => Work::Command(command),
-            item = args.inlet.next() => item.map_or(Work::Drained, Work::Items),
+            item = args.inlet.next() => item.map_or(Work::Drained, |item| Work::Items(Box::new(item))),
             () = tokio::time::sleep(QUIET), if may_ripple => Work::Idle,
         }
     }
