@@ -234,7 +234,7 @@ pub struct Weights {
 
 impl Default for Weights {
     fn default() -> Self {
-        Weights { text: 0.6, vector: 0.4, graph: 0.03, semantic: 0.7, hop: 0.2, relation: 0.1 }
+        Weights { text: 0.65, vector: 0.35, graph: 0.03, semantic: 0.7, hop: 0.2, relation: 0.1 }
     }
 }
 

@@ -128,7 +128,10 @@ mod tests {
             ("\"quoted\" AND NOT x*", "\"quoted\" OR \"x\""),
             ("???", ""),
             ("C++ or C#", "\"c++\" OR \"c#\""),
-            ("dose-dependent since 2024-01-31", "\"dose\" OR \"dependent\" OR \"since\" OR \"2024-01-31\""),
+            (
+                "dose-dependent since 2024-01-31",
+                "\"dose\" OR \"dependent\" OR \"since\" OR \"2024-01-31\"",
+            ),
         ];
         for (question, fts) in rows {
             assert_eq!(Question::new(question).fts, fts, "{question}");

@@ -138,7 +138,9 @@ pub(super) fn complete(
     recalled: &mut Recalled,
     from_graph: impl Iterator<Item = i64>,
 ) -> Result<(), AskError> {
-    let (Formula::Hybrid | Formula::S4, Some(question)) = (plan.formula, recalled.question.as_ref()) else {
+    let (Formula::Hybrid | Formula::S4, Some(question)) =
+        (plan.formula, recalled.question.as_ref())
+    else {
         return Ok(());
     };
     let known: FxHashSet<i64> = recalled.vector.iter().map(|(chunk, _)| *chunk).collect();

@@ -342,10 +342,11 @@ fn count_terms(tx: &Transaction<'_>, old: &str, new: &str) -> Result<(), StoreEr
         };
         let class = |wanted: &[&str]| if wanted.contains(&weight) { step } else { 0 };
         tx.prepare_cached(
-            "INSERT INTO terms VALUES(?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT(surface) DO UPDATE SET
-               n_docs = n_docs + ?3, n_plain = n_plain + ?4, n_marked = n_marked + ?5, n_headed = n_headed + ?6",
+            "INSERT INTO terms VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT(surface) DO UPDATE SET
+               n_docs = n_docs + ?3, n_plain = n_plain + ?4, n_marked = n_marked + ?5, n_headed = n_headed + ?6,
+               n_defined = n_defined + ?7",
         )?
-        .execute(params![surface, norm, step, class(&["0", "1"]), class(&["2"]), class(&["3"])])?;
+        .execute(params![surface, norm, step, class(&["0", "1"]), class(&["2"]), class(&["3"]), class(&["4"])])?;
         if step < 0 {
             tx.prepare_cached("DELETE FROM terms WHERE surface = ?1 AND n_docs <= 0")?
                 .execute([surface])?;

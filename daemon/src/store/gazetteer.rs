@@ -9,6 +9,7 @@ use rusqlite::{Connection, params};
 
 use super::StoreError;
 use crate::pipeline::recognize::gazetteer::{Gazetteer, GazetteerTerm};
+use crate::pipeline::recognize::lexicon;
 use crate::pipeline::recognize::mine::{TermCount, select};
 use crate::terms::{EntityType, tokens_of};
 
@@ -52,7 +53,8 @@ fn is_needed(db: &Connection, settings: &GazetteerSettings) -> Result<bool, Stor
         "SELECT EXISTS (SELECT 1 FROM dirty_terms t WHERE
            EXISTS (SELECT 1 FROM gazetteer g WHERE g.norm = t.norm)
            OR EXISTS (SELECT 1 FROM names n JOIN stated s ON s.name_id = n.id WHERE n.norm = t.norm)
-           OR (SELECT sum(n_docs) FROM terms c WHERE c.norm = t.norm) >= ?1)",
+           OR (SELECT sum(n_docs) FROM terms c WHERE c.norm = t.norm) >= ?1
+           OR EXISTS (SELECT 1 FROM terms c WHERE c.norm = t.norm AND c.n_defined > 0))",
         [settings.min_documents],
         |row| row.get(0),
     )?;
@@ -61,9 +63,10 @@ fn is_needed(db: &Connection, settings: &GazetteerSettings) -> Result<bool, Stor
 
 fn wanted_rows(db: &Connection, settings: &GazetteerSettings) -> Result<Rows, StoreError> {
     let mut statement = db.prepare_cached(
-        "SELECT norm, surface, n_docs, n_plain + 2 * n_marked + 3 * n_headed,
-                CASE WHEN n_headed > 0 THEN 3 WHEN n_marked > 0 THEN 2 ELSE 1 END
-         FROM terms WHERE norm IN (SELECT norm FROM terms GROUP BY norm HAVING sum(n_docs) >= ?1)
+        "SELECT norm, surface, n_docs, n_plain + 2 * n_marked + 3 * n_headed + 4 * n_defined,
+                CASE WHEN n_defined > 0 THEN 4 WHEN n_headed > 0 THEN 3 WHEN n_marked > 0 THEN 2 ELSE 1 END
+         FROM terms WHERE norm IN (SELECT norm FROM terms GROUP BY norm HAVING sum(n_docs) >= ?1
+           UNION SELECT norm FROM terms WHERE n_defined > 0)
          ORDER BY norm, n_docs DESC, surface",
     )?;
     let mut counts: Vec<TermCount> = Vec::new();
@@ -112,7 +115,10 @@ fn add_stated(db: &Connection, wanted: &mut Rows) -> Result<(), StoreError> {
         }
         let stated = doc_type.as_deref().and_then(EntityType::parse).map(EntityType::code);
         let mined = wanted.get(&norm).map(|(_, mined)| *mined);
-        let entity_type = stated.or(mined).unwrap_or(EntityType::Document.code());
+        // What a note is titled says more than that it is a note: `Signing Service`, `Edge Team`.
+        let by_words = Some(lexicon::type_of(&surface)).filter(|t| *t != EntityType::Concept);
+        let guessed = by_words.map(EntityType::code).or(mined);
+        let entity_type = stated.or(guessed).unwrap_or(EntityType::Document.code());
         wanted.insert(norm, (surface, entity_type));
     }
     Ok(())

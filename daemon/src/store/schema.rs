@@ -86,7 +86,9 @@ CREATE VIEW relations AS
 
 -- Mined terms: counts by surface, so that every number is the same however often a file was touched.
 CREATE TABLE terms(surface TEXT PRIMARY KEY, norm TEXT NOT NULL, n_docs INTEGER NOT NULL,
-  n_plain INTEGER NOT NULL, n_marked INTEGER NOT NULL, n_headed INTEGER NOT NULL) WITHOUT ROWID;
+  n_plain INTEGER NOT NULL, n_marked INTEGER NOT NULL, n_headed INTEGER NOT NULL, n_defined INTEGER NOT NULL)
+  WITHOUT ROWID;
+CREATE INDEX terms_defined ON terms(norm) WHERE n_defined > 0;
 CREATE INDEX terms_norm ON terms(norm);
 CREATE TABLE gazetteer(norm TEXT PRIMARY KEY, surface TEXT NOT NULL, type INTEGER NOT NULL) WITHOUT ROWID;
 

@@ -99,7 +99,7 @@ async fn measure(target: &Target, gold: &Gold) -> Result<Report, Failure> {
         links: links(gold, &found),
         relations: score::relations(
             &relation_set(&gold.relations, gold),
-            &relation_set(&found.relations, gold),
+            &relation_set(&judged(&found.relations, gold), gold),
         ),
         retrieval,
     })
@@ -129,6 +129,13 @@ fn links(gold: &Gold, found: &Found) -> score::LinkScores {
     let name_of = |id: &str| found.names.get(id).cloned();
     let is_name_of = |name: &str, entity: &str| gold.canonical(name) == norm(entity);
     score::links(&gold.mentions, &found.mentions, name_of, is_name_of)
+}
+
+/// The relations found whose predicate was annotated at all: who annotated said nothing about the others (plain
+/// links are facts of the files, not readings).
+fn judged(found: &[RelationMark], gold: &Gold) -> Vec<RelationMark> {
+    let annotated: BTreeSet<&str> = gold.relations.iter().map(|it| it.predicate.as_str()).collect();
+    found.iter().filter(|it| annotated.contains(it.predicate.as_str())).cloned().collect()
 }
 
 /// Relations with every name replaced by its entity's, so that it does not matter which alias became

@@ -23,6 +23,8 @@ use collect::Terms;
 const HEADING_WEIGHT: u8 = 3;
 /// Weight of bold text and of code spans.
 const MARKED_WEIGHT: u8 = 2;
+/// Weight of a term that the document defines: one definition is enough to know it everywhere.
+pub(crate) const DEFINED_WEIGHT: u8 = 4;
 /// Weight of a capitalised run in running text.
 const PLAIN_WEIGHT: u8 = 1;
 
@@ -55,6 +57,9 @@ pub(super) fn terms_of(
             InlineKind::Bold => terms.add_phrase(marked, MARKED_WEIGHT),
             InlineKind::Code => terms.add_code(marked, MARKED_WEIGHT),
         }
+    }
+    for defined in super::pattern::defined_terms(doc) {
+        terms.add_defined(defined.of(&doc.text), DEFINED_WEIGHT);
     }
     terms.finish()
 }

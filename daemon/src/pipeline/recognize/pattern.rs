@@ -29,7 +29,7 @@ use crate::terms::{EntityType, Norm, Span};
 use name::Names;
 use proof::{Finds, Proof};
 
-pub(crate) use definition::{is_definition_table, is_glossary_heading};
+pub(crate) use definition::{defined_terms, is_definition_table, is_glossary_heading};
 pub(crate) use step::{clause_of, is_in_sequence};
 
 /// Finds names by their form.

@@ -65,11 +65,23 @@ impl<'a> Terms<'a> {
 
     /// Adds a surface.
     pub(super) fn add(&mut self, surface: &'a str, weight: u8) {
-        if !self.is_term(surface) {
-            return;
+        if self.is_term(surface) && !words::is_ordinary(&norm_of(surface)) {
+            self.insert(surface, weight);
         }
+    }
+
+    /// Adds a term that the document defines, of several words or none that is ordinary: an author who defines
+    /// `grace window` means it, but `key` alone would be found on every line.
+    pub(super) fn add_defined(&mut self, surface: &'a str, weight: u8) {
+        let n_words = surface.split_whitespace().count();
+        if n_words <= self.max_words && (n_words > 1 || !is_plain_word(surface)) {
+            self.insert(surface, weight);
+        }
+    }
+
+    fn insert(&mut self, surface: &'a str, weight: u8) {
         let norm = norm_of(surface);
-        if norm.len() < 2 || is_number(&norm) || words::is_ordinary(&norm) {
+        if norm.len() < 2 || is_number(&norm) {
             return;
         }
         let uses = self.by_norm.entry(norm).or_default();

@@ -47,7 +47,7 @@ pub fn select(
 
 fn enters(count: &TermCount, settings: &config::settings::Gazetteer) -> bool {
     let n_words = count.surface.split([' ', '-']).filter(|word| !word.is_empty()).count();
-    count.n_documents >= settings.min_documents
+    (count.n_documents >= settings.min_documents || count.max_weight >= super::DEFINED_WEIGHT)
         && n_words <= settings.max_words
         && (n_words > 1 || count.max_weight >= MARKED)
 }

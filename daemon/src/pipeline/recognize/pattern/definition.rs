@@ -20,6 +20,13 @@ const ANNOUNCING: [&str; 6] =
 
 /// Adds the defined terms of a document.
 pub(super) fn find(doc: &NormalDoc, out: &mut Vec<Mention>) {
+    let mentions = defined_terms(doc).into_iter();
+    out.extend(mentions.map(|span| mention(span, span.of(&doc.text), EntityType::Concept, SCORE)));
+}
+
+/// The places of the terms that a document defines, in order.
+pub(crate) fn defined_terms(doc: &NormalDoc) -> Vec<Span<Norm>> {
+    let mut out = Vec::new();
     let is_glossary = is_glossary_heading(&doc.title);
     let mut table = None;
     for block in &doc.blocks {
@@ -39,10 +46,9 @@ pub(super) fn find(doc: &NormalDoc, out: &mut Vec<Mention>) {
             }
             _ => None,
         };
-        if let Some(span) = term.filter(|span| is_term(span.of(&doc.text))) {
-            out.push(mention(span, span.of(&doc.text), EntityType::Concept, SCORE));
-        }
+        out.extend(term.filter(|span| is_term(span.of(&doc.text))));
     }
+    out
 }
 
 /// True for a title or heading that announces definitions: `Glossary`, `Terms and definitions`.

@@ -1,0 +1,152 @@
+//! Ask: how long questions take on the four note sets together, inside the daemon and over its socket.
+//!
+//! `cargo bench -p tests --bench ask -- DATA_DIR`
+//! Inside: `hybrid_query`, `entity_lookup` and `explain_entity` by the library, one thread, one snapshot a call.
+//! Outside: the same calls by one MCP client of a real `kgd`, so with JSON, the text form and the socket.
+
+#![allow(clippy::print_stdout, reason = "a bench prints its table")]
+
+mod support;
+
+use std::path::Path;
+use std::time::Instant;
+
+use anyhow::{Result, anyhow, bail};
+use daemon::project::Project;
+use proto::tool::core::{EntityLookup, ExplainEntity, HybridQuery};
+use serde_json::json;
+use support::{Daemon, Scratch, spread};
+
+/// Questions asked, beside those of the fixed list.
+const N_QUESTIONS: usize = 200;
+
+/// Questions that no heading asks: long, misspelt, off the topic, of many common words.
+const FIXED: [&str; 8] = [
+    "how do I share state between threads without data races",
+    "what is the difference between a counter and a gauge and when should I use which of them",
+    "recieve messages over chanel",
+    "completely unrelated question about baking sourdough bread",
+    "the of and to in a is that it for",
+    "prometheus.yml scrape_interval",
+    "note taking with wikilinks and backlinks in foam",
+    "Obsidian Tasks recurrence done date filter query",
+];
+
+/// The issue's limit inside the daemon: 95 of 100 answers within so many milliseconds.
+const LIMIT_MS: f64 = 10.0;
+
+fn main() -> Result<()> {
+    let arguments = support::arguments();
+    let [data] = arguments.as_slice() else {
+        bail!("which data? hint: cargo bench -p tests --bench ask -- DATA_DIR")
+    };
+    let scratch = Scratch::with_notes(Path::new(data))?;
+    let runtime = support::runtime()?;
+    let settings = config::Settings::default();
+    let place = (scratch.notes(), scratch.state());
+    let project = runtime.block_on(support::open_settled(&place.0, &place.1, settings))?;
+    let questions = questions(&project)?;
+    let names = names(&project)?;
+    println!("{} questions, {} names; milliseconds", questions.len(), names.len());
+    println!("inside the daemon (limit for p95: {LIMIT_MS}):");
+    // Once to warm the page cache and the prepared statements; a daemon at work is warm.
+    inside(&project, &questions, &names)?;
+    for (tool, times) in inside(&project, &questions, &names)? {
+        println!("  {tool:<26} {}", spread(&times));
+    }
+    runtime.block_on(project.drain(support::SETTLE_LIMIT));
+    drop(project);
+    println!("over the socket:");
+    let daemon = Daemon::start(&scratch)?;
+    daemon.settle()?;
+    over_socket(&daemon, &questions, &names)?;
+    for (tool, times) in over_socket(&daemon, &questions, &names)? {
+        println!("  {tool:<26} {}", spread(&times));
+    }
+    println!("daemon: {:.1} MiB now", support::memory_mib(daemon.pid(), "VmRSS")?);
+    Ok(())
+}
+
+/// Section titles, spread evenly over all chunks, and the fixed list.
+fn questions(project: &Project) -> Result<Vec<String>> {
+    let snapshot = project.snapshot()?;
+    let mut statement = snapshot.prepare(
+        "SELECT DISTINCT section FROM chunks WHERE length(section) BETWEEN 8 AND 200 ORDER BY hash",
+    )?;
+    let sections: Vec<String> =
+        statement.query_map([], |row| row.get(0))?.take(N_QUESTIONS).collect::<Result<_, _>>()?;
+    let sections = sections.into_iter().map(|section| section.replace('›', " "));
+    Ok(sections.chain(FIXED.map(String::from)).collect())
+}
+
+/// The entities most written about, and some of the rest.
+fn names(project: &Project) -> Result<Vec<String>> {
+    let snapshot = project.snapshot()?;
+    let mut statement = snapshot.prepare(
+        "SELECT surface FROM (SELECT surface FROM names WHERE entity_id NOT NULL ORDER BY n_mentions DESC LIMIT 50)
+         UNION SELECT surface FROM (SELECT surface FROM names WHERE entity_id NOT NULL ORDER BY id LIMIT 50)",
+    )?;
+    Ok(statement.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?)
+}
+
+type Times = Vec<(&'static str, Vec<f64>)>;
+
+fn inside(project: &Project, questions: &[String], names: &[String]) -> Result<Times> {
+    let refused = |error: proto::error::ErrorView| anyhow!(error.message);
+    let timed = |work: &dyn Fn() -> Result<()>| -> Result<f64> {
+        let started = Instant::now();
+        work()?;
+        Ok(started.elapsed().as_secs_f64() * 1e3)
+    };
+    let ask = |q: &String, formula: Option<&str>| {
+        timed(&|| {
+            let snapshot = project.snapshot()?;
+            let formula = formula.map(String::from);
+            let request = HybridQuery { q: q.clone(), formula, ..HybridQuery::default() };
+            daemon::ask::hybrid_query(&project.desk(&snapshot), &request).map_err(refused)?;
+            Ok(())
+        })
+    };
+    let all = |formula| questions.iter().map(|q| ask(q, formula)).collect::<Result<Vec<f64>>>();
+    let look_up = |name: &String| {
+        timed(&|| {
+            let snapshot = project.snapshot()?;
+            let request = EntityLookup { q: name.clone(), ..EntityLookup::default() };
+            daemon::ask::entity_lookup(&project.desk(&snapshot), &request).map_err(refused)?;
+            Ok(())
+        })
+    };
+    let explain = |name: &String| {
+        timed(&|| {
+            let snapshot = project.snapshot()?;
+            let request = ExplainEntity { name: Some(name.clone()), ..ExplainEntity::default() };
+            daemon::ask::explain_entity(&project.desk(&snapshot), &request).map_err(refused)?;
+            Ok(())
+        })
+    };
+    Ok(vec![
+        ("hybrid_query", all(None)?),
+        ("hybrid_query, text", all(Some("text"))?),
+        ("hybrid_query, vector", all(Some("vector"))?),
+        ("entity_lookup", names.iter().map(look_up).collect::<Result<_>>()?),
+        ("explain_entity", names.iter().map(explain).collect::<Result<_>>()?),
+    ])
+}
+
+fn over_socket(daemon: &Daemon, questions: &[String], names: &[String]) -> Result<Times> {
+    let mut client = daemon.client();
+    let mut all = |tool: &str, key: &str, values: &[String]| -> Result<Vec<f64>> {
+        let mut times = Vec::new();
+        for value in values {
+            let started = Instant::now();
+            client.call(tool, json!({ key: value })).map_err(|error| anyhow!("{tool}: {error}"))?;
+            times.push(started.elapsed().as_secs_f64() * 1e3);
+        }
+        Ok(times)
+    };
+    Ok(vec![
+        ("hybrid_query", all("hybrid_query", "q", questions)?),
+        ("entity_lookup", all("entity_lookup", "q", names)?),
+        ("explain_entity", all("explain_entity", "name", names)?),
+    ])
+}
