@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
+use config::load::LoadError;
 use config::place::PlaceError;
 use config::{Places, Project, ProjectPaths};
 
@@ -23,6 +24,9 @@ const LAUNCHER: &str = "__launch";
 /// Longest wait for a daemon that was just started.
 const START_TIMEOUT: Duration = Duration::from_secs(10);
 
+/// Longest wait for a daemon that holds the lock but does not listen: it is starting or stopping.
+const HOLDER_TIMEOUT: Duration = Duration::from_secs(5);
+
 /// Pause between two attempts to connect; a daemon is up in 10 to 100 ms.
 const POLL: Duration = Duration::from_millis(10);
 
@@ -31,6 +35,12 @@ const YIELD_TIME: Duration = Duration::from_secs(1);
 
 /// A log longer than this is moved aside when a daemon starts, in bytes.
 const MAX_LOG_BYTES: u64 = 5_000_000;
+
+/// Most lines of a log shown for a daemon that exited at once.
+const MAX_LAST_WORDS: usize = 20;
+
+/// What a daemon's own error begins with, as the last thing in its log.
+const LAST_WORDS: &str = "kgd: ";
 
 /// Minutes without a client after which a daemon exits that a client started, unless settings say otherwise.
 const IDLE_MINUTES: u64 = 30;
@@ -47,7 +57,7 @@ pub enum LaunchError {
     )]
     NoBinary,
     /// It was started, and does not answer.
-    #[error("the daemon for `{name}` {why}\nhint: see `{}`", log.display())]
+    #[error("the daemon for `{name}` {why}{}see `{}`", before_hint(why), log.display())]
     Silent {
         /// The project.
         name: String,
@@ -56,12 +66,20 @@ pub enum LaunchError {
         /// Where it says why.
         log: PathBuf,
     },
+    /// The daemon would refuse its settings, so it is not started.
+    #[error(transparent)]
+    Settings(#[from] LoadError),
     /// The project's places cannot be used.
     #[error(transparent)]
     Place(#[from] PlaceError),
     /// The system refused something else.
     #[error("cannot start the daemon: {0}")]
     Io(#[from] io::Error),
+}
+
+/// What stands between a message and one more hint.
+fn before_hint(message: &str) -> &'static str {
+    if message.contains("\nhint: ") { "; " } else { "\nhint: " }
 }
 
 /// How long a daemon that we start shall live.
@@ -118,8 +136,36 @@ impl Target {
             Err(LaunchError::NotRunning(_)) => {}
             answer => return answer,
         }
+        // One that is stopping, or just starting, still holds the lock.
+        if let Some(stream) = self.await_holder()? {
+            return Ok(stream);
+        }
+        self.check()?;
+        let log_bytes = self.paths.log.metadata().map_or(0, |found| found.len());
         let pid = self.start(life)?;
-        self.await_socket(pid)
+        self.await_socket(pid, log_bytes)
+    }
+
+    /// Checks what a start needs: the program, and settings that the daemon will accept.
+    ///
+    /// # Errors
+    /// [`LaunchError::NoBinary`] or [`LaunchError::Settings`].
+    pub fn check(&self) -> Result<(), LaunchError> {
+        find_kgd(|name| std::env::var_os(name))?;
+        config::load::load(&self.places, Some(&self.project.root), &[])?;
+        Ok(())
+    }
+
+    /// Waits while a process holds the lock without listening; gives a connection if it starts to listen.
+    fn await_holder(&self) -> Result<Option<UnixStream>, LaunchError> {
+        let started = Instant::now();
+        while self.pid().is_some() && started.elapsed() < HOLDER_TIMEOUT {
+            match self.connect() {
+                Err(LaunchError::NotRunning(_)) => std::thread::sleep(POLL),
+                answer => return answer.map(Some),
+            }
+        }
+        Ok(None)
     }
 
     /// The process id in the lock file, if that process is alive.
@@ -133,6 +179,18 @@ impl Target {
         let text = String::from_utf8_lossy(&text);
         let lines: Vec<_> = text.lines().collect();
         lines[lines.len().saturating_sub(count)..].iter().map(|line| line.to_string()).collect()
+    }
+
+    /// What the log says since it was `from` bytes long: the daemon's own error, else the last lines.
+    fn last_words(&self, from: u64) -> String {
+        let log = std::fs::read(&self.paths.log).unwrap_or_default();
+        // Shorter than before: it was moved aside when the daemon started.
+        let fresh = usize::try_from(from).ok().and_then(|from| log.get(from..)).unwrap_or(&log);
+        let text = String::from_utf8_lossy(fresh);
+        let lines: Vec<_> = text.trim_end().lines().collect();
+        let own = lines.iter().rposition(|line| line.starts_with(LAST_WORDS));
+        let shown = &lines[own.unwrap_or(lines.len().saturating_sub(MAX_LAST_WORDS))..];
+        shown.join("\n")
     }
 
     /// Starts the daemon by way of the launcher; gives its process id.
@@ -158,7 +216,7 @@ impl Target {
         })
     }
 
-    fn await_socket(&self, pid: u32) -> Result<UnixStream, LaunchError> {
+    fn await_socket(&self, pid: u32, log_bytes: u64) -> Result<UnixStream, LaunchError> {
         let started = Instant::now();
         let mut gone_since = None;
         loop {
@@ -172,7 +230,7 @@ impl Target {
             // Ours may have given way to one that another client started at the same time.
             let gave_up = gone_since.is_some_and(|since: Instant| since.elapsed() > YIELD_TIME);
             if gave_up && self.pid().is_none() {
-                let last = self.log_tail(1).concat();
+                let last = self.last_words(log_bytes);
                 let last = if last.is_empty() { last } else { format!(": {last}") };
                 return Err(self.silent(format!("exited at once{last}")));
             }
@@ -296,6 +354,43 @@ mod tests {
         let path = scratch.path().as_os_str().to_os_string();
         let found = find_kgd(|name| (name == "PATH").then(|| path.clone()));
         assert_eq!(found.ok(), Some(scratch.path().join("kgd")));
+    }
+
+    #[test]
+    fn the_last_words_are_the_whole_error_of_this_start() {
+        let scratch = tempfile::tempdir().expect("a scratch folder");
+        let at = |name: &str| scratch.path().join(name);
+        let places = Places { state: at("state"), runtime: at("run"), config: at("config") };
+        let project = Project::at(scratch.path()).expect("a folder");
+        let target = Target::new(&places, project).expect("made");
+        let before = "kgd: an old error\n";
+        let table = [
+            ("", ""),
+            (
+                "INFO opening\nkgd: it is broken\nhint: mend it\n",
+                "kgd: it is broken\nhint: mend it",
+            ),
+            ("thread main panicked\nat x\n", "thread main panicked\nat x"),
+        ];
+        for (fresh, expected) in table {
+            std::fs::write(&target.paths.log, format!("{before}{fresh}")).expect("written");
+            assert_eq!(target.last_words(before.len() as u64), expected);
+        }
+        std::fs::write(&target.paths.log, "kgd: new\n").expect("written");
+        assert_eq!(target.last_words(5_000_000), "kgd: new", "the old log was moved aside");
+    }
+
+    #[test]
+    fn hints_end_in_where_to_look() {
+        let silent = |why: &str| {
+            let (name, log) = ("notes".to_string(), PathBuf::from("/l"));
+            LaunchError::Silent { name, why: why.to_string(), log }.to_string()
+        };
+        assert_eq!(silent("is ill"), "the daemon for `notes` is ill\nhint: see `/l`");
+        assert_eq!(
+            silent("is ill\nhint: rest"),
+            "the daemon for `notes` is ill\nhint: rest; see `/l`"
+        );
     }
 
     #[test]

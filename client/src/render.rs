@@ -12,7 +12,10 @@ use comfy_table::{ContentArrangement, Table};
 
 pub mod answer;
 pub mod health;
+mod hint;
 pub mod quality;
+
+pub use hint::for_shell;
 
 /// Width of text when the terminal's is not known, in columns.
 const DEFAULT_WIDTH: u16 = 100;
@@ -27,12 +30,16 @@ pub struct Style {
 }
 
 impl Style {
-    /// Colors on a terminal, unless `NO_COLOR` is set; the width from `COLUMNS`.
+    /// Colors on a terminal, unless `NO_COLOR` is set; the width from `COLUMNS`. Where it is no terminal,
+    /// nothing wraps, so that a line is a whole row for `grep`.
     pub fn for_stdout() -> Self {
+        if !std::io::stdout().is_terminal() {
+            return Style { color: false, width: u16::MAX };
+        }
         let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
         let width = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
         Style {
-            color: std::io::stdout().is_terminal() && !no_color,
+            color: !no_color,
             width: width.filter(|width| *width >= 40).unwrap_or(DEFAULT_WIDTH),
         }
     }

@@ -6,6 +6,7 @@
 //! Not here: reading and writing (`shim/pump.rs`), and what the messages mean.
 
 use std::collections::HashSet;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
@@ -23,6 +24,9 @@ const INVALID_REQUEST: i32 = -32_600;
 /// Connections in a row over which no daemon said anything, before the client is told.
 pub(crate) const MAX_SILENT: u32 = 4;
 
+/// Wait after the first connection in a row over which no daemon said anything; longer after each.
+const PAUSE: Duration = Duration::from_millis(20);
+
 /// What to do with a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Forward {
@@ -32,7 +36,7 @@ pub enum Forward {
     Swallow,
 }
 
-/// A message of the handshake, remembered to be replayed.
+/// A message, remembered to be replayed.
 #[derive(Debug, Clone)]
 struct Remembered {
     id: String,
@@ -49,6 +53,9 @@ pub struct Shim {
     in_flight: HashSet<String>,
     /// Ids of the daemon's own requests that wait for the client's answer.
     asked: HashSet<String>,
+    /// Requests sent to a daemon that has not answered the replayed handshake yet, to be sent again if it
+    /// is gone before it does: it has not looked at them.
+    held: Vec<Remembered>,
     /// Id of a replayed `initialize`, whose answer the client has seen already.
     replayed: Option<String>,
     connected: bool,
@@ -66,6 +73,7 @@ impl Shim {
             initialized: None,
             in_flight: HashSet::new(),
             asked: HashSet::new(),
+            held: Vec::new(),
             replayed: None,
             connected: false,
             n_silent: 0,
@@ -108,6 +116,9 @@ impl Shim {
                 self.in_flight.remove(&before.id);
             }
             self.initialized = None;
+            self.held.drain(..).for_each(|it| {
+                self.in_flight.remove(&it.id);
+            });
         }
         let mut lines = vec![self.preamble.clone()];
         if let Some(initialize) = &self.initialize {
@@ -116,6 +127,7 @@ impl Shim {
             self.replayed = answered.then(|| initialize.id.clone());
             lines.extend(self.initialized.clone());
         }
+        lines.extend(self.held.iter().map(|it| it.line.clone()));
         lines
     }
 
@@ -132,10 +144,14 @@ impl Shim {
             Kind::Initialized => self.initialized = Some(line.to_vec()),
             Kind::Request(id) => {
                 self.in_flight.insert(id.clone());
+                if self.replayed.is_some() {
+                    self.held.push(Remembered { id: id.clone(), line: line.to_vec() });
+                }
             }
             // The daemon need not answer a request that was cancelled.
             Kind::Cancelled(id) => {
                 self.in_flight.remove(id);
+                self.held.retain(|it| it.id != *id);
             }
             // An answer to a question of a daemon that is gone would puzzle the next one.
             Kind::Answer(id) if !self.asked.remove(id) => return Forward::Swallow,
@@ -150,6 +166,7 @@ impl Shim {
         match kind {
             Kind::Answer(id) if self.replayed.as_ref() == Some(id) => {
                 self.replayed = None;
+                self.held.clear();
                 return Forward::Swallow;
             }
             Kind::Answer(id) => {
@@ -166,14 +183,15 @@ impl Shim {
         Forward::Pass
     }
 
-    /// The daemon is gone. Gives the errors that answer what was in flight; a handshake in flight is
-    /// kept, since it can be replayed without the client noticing.
+    /// The daemon is gone. Gives the errors that answer what was in flight. A handshake in flight is kept,
+    /// since it can be replayed without the client noticing, and so are requests that the daemon never
+    /// looked at.
     pub fn on_disconnect(&mut self) -> Vec<Vec<u8>> {
         self.connected = false;
         self.replayed = None;
         self.asked.clear();
-        let kept = self.initialize.as_ref().map(|it| it.id.clone());
-        let mut lost: Vec<_> = self.in_flight.extract_if(|id| Some(id) != kept.as_ref()).collect();
+        let is_kept = |id: &String| self.initialize.iter().chain(&self.held).any(|it| it.id == *id);
+        let mut lost: Vec<_> = self.in_flight.extract_if(|id| !is_kept(id)).collect();
         lost.sort_unstable();
         let hint = "call again: the daemon starts when needed";
         lost.iter().map(|id| unavailable(id, "daemon restarted", hint)).collect()
@@ -185,6 +203,7 @@ impl Shim {
         match kind {
             Kind::Initialize(id) | Kind::Request(id) => {
                 self.in_flight.remove(id);
+                self.held.retain(|it| it.id != *id);
                 Some(unavailable(id, message, hint))
             }
             Kind::Unreadable => Some(unavailable("null", message, hint)),
@@ -192,10 +211,18 @@ impl Shim {
         }
     }
 
-    /// The handshake in flight, to be refused when it cannot be replayed.
-    pub fn opening(&self) -> Option<Kind> {
-        let waiting = self.initialize.as_ref().filter(|_| self.is_opening());
-        waiting.map(|it| Kind::Initialize(it.id.clone()))
+    /// What waits for the next daemon, to be refused when none can be had: the handshake in flight, and
+    /// requests that are held.
+    pub fn waiting(&self) -> Vec<Kind> {
+        let opening = self.initialize.as_ref().filter(|_| self.is_opening());
+        let opening = opening.map(|it| Kind::Initialize(it.id.clone()));
+        opening.into_iter().chain(self.held.iter().map(|it| Kind::Request(it.id.clone()))).collect()
+    }
+
+    /// How long to wait before the next connection: a daemon that hung up without a word may be going
+    /// still, and would take the next connection, too.
+    pub fn pause(&self) -> Duration {
+        if self.connected || self.n_silent == 0 { Duration::ZERO } else { PAUSE * self.n_silent }
     }
 }
 

@@ -27,8 +27,14 @@ pub const PROJECT_FILE: &str = "kg.yaml";
 /// Largest settings file read, in bytes. Ours has 5,000; more is not a settings file.
 const MAX_FILE_BYTES: u64 = 1 << 20;
 
-/// Sections that count only from the user's own configuration, environment and flags.
-const USER_ONLY: &[&str] = &["serve"];
+/// Sections and keys that count only from the user's own configuration, environment and flags.
+const USER_ONLY: &[&str] = &["serve", "watch.max_file_bytes"];
+
+/// Whether a section or key may not be set by a folder.
+pub(crate) fn is_user_only(key: &str) -> bool {
+    let rest = USER_ONLY.iter().filter_map(|own| key.strip_prefix(own));
+    rest.into_iter().any(|rest| rest.is_empty() || rest.starts_with('.'))
+}
 
 /// Maps whose keys the user makes up; every other map has the keys of its defaults.
 const OPEN_MAPS: &[&str] = &["retrieval.relation_weights"];
@@ -175,8 +181,7 @@ pub fn load_with(
 }
 
 fn refuse_user_only(it: &Assignment, places: &Places) -> Result<(), LoadError> {
-    let section = it.key.split('.').next().unwrap_or_default();
-    if !USER_ONLY.contains(&section) {
+    if !is_user_only(&it.key) {
         return Ok(());
     }
     Err(LoadError::Wrong {
@@ -249,6 +254,7 @@ impl Layers {
         let settings =
             Settings::deserialize(&tree).map_err(|error| fail(format!("is wrong: {error}")))?;
         check::ranges(&settings, &key).map_err(fail)?;
+        check::globs(&settings, &key).map_err(fail)?;
         (self.tree, self.settings) = (tree, settings);
         self.origins.insert(key, origin);
         Ok(())

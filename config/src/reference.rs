@@ -11,6 +11,7 @@ use std::fmt::Write;
 use serde_json::Value;
 
 use crate::fingerprint::exact;
+use crate::load::is_user_only;
 use crate::settings::Settings;
 
 const SOURCE: &str = include_str!("settings.rs");
@@ -20,9 +21,6 @@ const OPENING: &str = "\
 # `config.yaml` in your configuration folder (`kgctl config show` tells where that is) for all projects.
 # A variable wins over both: KG_WATCH__DEBOUNCE_MS=100 sets watch.debounce_ms. Generated from settings.rs.
 ";
-
-/// Section that a folder may not set, and so is commented out.
-const USER_ONLY: &str = "serve";
 
 /// The doc comment of every setting and section, by dotted key.
 pub fn comments() -> BTreeMap<String, String> {
@@ -37,14 +35,8 @@ pub fn reference_yaml() -> String {
     let mut text = OPENING.to_string();
     if let Value::Object(sections) = exact(&Settings::default()) {
         for (section, value) in &sections {
-            let mut lines = String::new();
-            write_entry(&mut lines, "", section, value, &comments());
             text.push('\n');
-            let user_only = section == USER_ONLY;
-            for line in lines.lines() {
-                let mark = if user_only && !line.starts_with('#') { "# " } else { "" };
-                let _ = writeln!(text, "{mark}{line}");
-            }
+            write_entry(&mut text, "", section, value, &comments());
         }
     }
     text
@@ -59,9 +51,17 @@ fn write_entry(
 ) {
     let key = if prefix.is_empty() { name.to_string() } else { format!("{prefix}.{name}") };
     let indent = "  ".repeat(key.matches('.').count());
+    // What a folder may not set is commented out.
+    let inside = is_user_only(prefix);
+    let mark = if inside { "# " } else { "" };
     for line in comments.get(&key).map(String::as_str).unwrap_or_default().lines() {
-        let _ = writeln!(text, "{indent}# {line}");
+        let _ = writeln!(text, "{mark}{indent}# {line}");
     }
+    let indent = match (inside, is_user_only(&key)) {
+        (true, _) => format!("# {indent}"),
+        (false, true) => format!("{indent}# "),
+        (false, false) => indent,
+    };
     match value {
         Value::Object(map) => {
             let _ = writeln!(text, "{indent}{name}:");

@@ -38,7 +38,7 @@ pub struct Watch {
     pub poll_interval_ms: u64,
     /// How often everything is compared with the index even when events work, seconds; 0 means never.
     pub reconcile_seconds: u64,
-    /// Larger files are skipped and listed in `status`, bytes.
+    /// Larger files are skipped and listed in `status`, bytes. User only.
     pub max_file_bytes: u64,
     /// Also read files and folders whose name starts with a dot.
     pub hidden: bool,

@@ -200,7 +200,11 @@ impl Project {
         let indexed: i64 =
             snapshot.query_row("SELECT count(*) FROM docs", [], |row| row.get(0)).ok()?;
         let indexed = indexed as u64;
-        (indexed < known).then(|| format!("indexed {} of {}", grouped(indexed), grouped(known)))
+        if indexed < known {
+            return Some(format!("indexed {} of {}", grouped(indexed), grouped(known)));
+        }
+        let is_reading = self.watcher.state().is_crawling() && indexed == 0;
+        is_reading.then(|| "reading the folder, nothing indexed yet".to_string())
     }
 
     /// Why the writer stopped, if it did; then the process must end.

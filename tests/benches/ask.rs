@@ -15,7 +15,8 @@ use anyhow::{Result, anyhow, bail};
 use daemon::project::Project;
 use proto::tool::core::{EntityLookup, ExplainEntity, HybridQuery};
 use serde_json::json;
-use support::{Daemon, Scratch, spread};
+use support::{Scratch, spread};
+use tests::TestProject;
 
 /// Questions asked, beside those of the fixed list.
 const N_QUESTIONS: usize = 200;
@@ -57,13 +58,12 @@ fn main() -> Result<()> {
     runtime.block_on(project.drain(support::SETTLE_LIMIT));
     drop(project);
     println!("over the socket:");
-    let daemon = Daemon::start(&scratch)?;
-    daemon.settle()?;
+    let daemon = support::daemon_with_notes(Path::new(data))?;
     over_socket(&daemon, &questions, &names)?;
     for (tool, times) in over_socket(&daemon, &questions, &names)? {
         println!("  {tool:<26} {}", spread(&times));
     }
-    println!("daemon: {:.1} MiB now", support::memory_mib(daemon.pid(), "VmRSS")?);
+    println!("the daemon holds {:.1} MiB", support::memory_mib(daemon.pid(), "VmRSS")?);
     Ok(())
 }
 
@@ -133,8 +133,8 @@ fn inside(project: &Project, questions: &[String], names: &[String]) -> Result<T
     ])
 }
 
-fn over_socket(daemon: &Daemon, questions: &[String], names: &[String]) -> Result<Times> {
-    let mut client = daemon.client();
+fn over_socket(daemon: &TestProject, questions: &[String], names: &[String]) -> Result<Times> {
+    let mut client = daemon.agent();
     let mut all = |tool: &str, key: &str, values: &[String]| -> Result<Vec<f64>> {
         let mut times = Vec::new();
         for value in values {

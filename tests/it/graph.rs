@@ -47,21 +47,21 @@ fn a_small_folder_by_eye() {
         notes.txt:1 "Key Vault" gazetteer Service -> Key Vault <Key Vault.md>
         runbooks/rotate.md:1 "Rotate" gazetteer Document -> rotate <runbooks/rotate.md>
         runbooks/rotate.md:3 "Signer" gazetteer Service -> Signing Service <Signing Service.md>
-        runbooks/rotate.md:5 "Stop the" pattern Step -> Stop the
+        runbooks/rotate.md:5 "Stop the Signing Service" pattern Step -> Stop the Signing Service
         runbooks/rotate.md:5 "Signing Service" gazetteer Service -> Signing Service <Signing Service.md>
-        runbooks/rotate.md:6 "Run" pattern Step -> Run
+        runbooks/rotate.md:6 "Run kv_rotate" pattern Step -> Run kv_rotate
         runbooks/rotate.md:6 "kv_rotate" pattern Identifier -> kv_rotate
-        runbooks/rotate.md:7 "Start the" pattern Step -> Start the
+        runbooks/rotate.md:7 "Start the Signing Service" pattern Step -> Start the Signing Service
         runbooks/rotate.md:7 "Signing Service" gazetteer Service -> Signing Service <Signing Service.md>
     "#]].assert_eq(&graph.mention_table());
     expect![[r#"
         0007 <decisions/0007.md> -links_to-> 0003 1.00 (link:wiki decisions/0007.md:3)
         Key Vault <Key Vault.md> -uses-> Postgres 0.90 (sentence:uses Key Vault.md:6)
-        Run -precedes-> Start the 0.90 (list:step runbooks/rotate.md:7)
+        Run kv_rotate -precedes-> Start the Signing Service 0.90 (list:step runbooks/rotate.md:7)
         Signing Service <Signing Service.md> -depends_on-> Key Vault <Key Vault.md> 0.95 (sentence:depends on Signing Service.md:7)
         Signing Service <Signing Service.md> -links_to-> Key Vault <Key Vault.md> 1.00 (link:wiki Signing Service.md:7)
         Signing Service <Signing Service.md> -owned_by-> Ada Lindqvist 0.90 (section:owners Signing Service.md:11)
-        Stop the -precedes-> Run 0.90 (list:step runbooks/rotate.md:6)
+        Stop the Signing Service -precedes-> Run kv_rotate 0.90 (list:step runbooks/rotate.md:6)
     "#]].assert_eq(&graph.relation_table());
     let titles: Vec<String> = graph
         .rows("entity")
@@ -77,10 +77,10 @@ fn a_small_folder_by_eye() {
         Document notes null
         Technology Postgres null
         Document rotate runbooks/rotate.md
-        Step Run null
+        Step Run kv_rotate null
         Service Signing Service Signing Service.md
-        Step Start the null
-        Step Stop the null
+        Step Start the Signing Service null
+        Step Stop the Signing Service null
     "#]]
     .assert_eq(&(titles.join("\n") + "\n"));
 }

@@ -11,7 +11,7 @@ use proto::tool::core::{
     ReviewReply,
 };
 
-use super::{Style, clean, counted, table};
+use super::{Style, clean, counted, for_shell, table};
 
 /// Longest snippet of evidence shown in a list, in characters.
 const MAX_EVIDENCE_CHARS: usize = 80;
@@ -24,14 +24,15 @@ pub fn query(reply: &HybridReply, style: Style) -> String {
         write_hit(&mut text, hit, why, style);
     }
     if reply.chunks.is_empty() {
-        text.push_str("nothing found\n");
+        let is_building = reply.freshness.building.is_some();
+        text.push_str(if is_building { "nothing found yet\n" } else { "nothing found\n" });
     }
     if !reply.entities.is_empty() {
         let names: Vec<_> = reply.entities.iter().map(|it| named(it, style)).collect();
         let _ = writeln!(text, "{} {}", style.dim("entities:"), names.join(", "));
     }
     if let Some(truncated) = &reply.truncated {
-        let _ = writeln!(text, "{}", style.yellow(&clean(truncated)));
+        let _ = writeln!(text, "{}", style.yellow(&clean(&for_shell(truncated))));
     }
     text + &building(&reply.freshness, style)
 }

@@ -146,7 +146,7 @@ where
                     self.shared.tell_client(&too_long(id.as_deref()))
                 }
                 Event::FromClient(Line::Whole(line)) => self.forward(&line),
-                Event::DaemonGone => self.resume_opening(),
+                Event::DaemonGone => self.resume(),
                 Event::Drained => Ok(()),
             };
             if told.is_err() {
@@ -202,6 +202,8 @@ where
         if self.shared.shim().gives_up() {
             return Err("the daemon stops again and again".to_string());
         }
+        let pause = self.shared.shim().pause();
+        std::thread::sleep(pause);
         let stream = (self.dial)()?;
         let opening = self.shared.shim().on_connect(first);
         let reader = stream.try_clone().and_then(|stream| {
@@ -226,13 +228,15 @@ where
     }
 
     /// The daemon went away. Usually the next request brings it back; but a client that waits for its
-    /// handshake sends none.
-    fn resume_opening(&mut self) -> io::Result<()> {
-        let opening = self.shared.shim().opening();
-        let Some(opening) = opening.filter(|_| !self.shared.is_connected()) else { return Ok(()) };
+    /// handshake sends none, and a request that no daemon looked at must reach the next one.
+    fn resume(&mut self) -> io::Result<()> {
+        let waiting = self.shared.shim().waiting();
+        if waiting.is_empty() || self.shared.is_connected() {
+            return Ok(());
+        }
         match self.connect(None) {
             Ok(()) => Ok(()),
-            Err(why) => self.refuse(&opening, &why),
+            Err(why) => waiting.iter().try_for_each(|kind| self.refuse(kind, &why)),
         }
     }
 

@@ -1,7 +1,10 @@
-//! The ranges that `settings.rs` documents.
+//! The ranges that `settings.rs` documents, and the form of glob patterns.
 //!
 //! In: settings. Out: what is wrong with them, in words.
 //! Not here: types, which serde checks.
+
+use std::iter::Peekable;
+use std::str::Chars;
 
 use crate::settings::Settings;
 
@@ -76,6 +79,58 @@ fn within(value: f64, least: f64, greatest: f64) -> Result<(), String> {
     }
 }
 
+/// Checks that the patterns in the list that `key` names are globs, if it is such a list.
+///
+/// The daemon's own matcher has the last word; this names file and key for what no matcher takes, without
+/// a matcher in every client.
+pub(super) fn globs(settings: &Settings, key: &str) -> Result<(), String> {
+    if key != "watch.ignore" {
+        return Ok(());
+    }
+    // As in a `.gitignore`, a line that begins with `#` is a comment.
+    for pattern in settings.watch.ignore.iter().filter(|it| !it.starts_with('#')) {
+        glob(pattern).map_err(|why| format!("has `{pattern}`, which is no pattern: {why}"))?;
+    }
+    Ok(())
+}
+
+/// What is wrong with one glob pattern.
+fn glob(pattern: &str) -> Result<(), &'static str> {
+    let mut rest = pattern.chars().peekable();
+    let mut n_open = 0_usize;
+    while let Some(c) = rest.next() {
+        match c {
+            '\\' if rest.next().is_none() => return Err("nothing follows its `\\`"),
+            '[' => class(&mut rest)?,
+            '{' => n_open += 1,
+            '}' => n_open = n_open.checked_sub(1).ok_or("its `}` was never opened")?,
+            _ => {}
+        }
+    }
+    if n_open == 0 { Ok(()) } else { Err("its `{` is never closed") }
+}
+
+/// The rest of a class such as `[!a-z]`, after its bracket.
+fn class(rest: &mut Peekable<Chars<'_>>) -> Result<(), &'static str> {
+    rest.next_if(|c| matches!(c, '!' | '^'));
+    let mut previous: Option<char> = None;
+    while let Some(c) = rest.next() {
+        match c {
+            // First of all, a bracket stands for itself.
+            ']' if previous.is_some() => return Ok(()),
+            '-' if previous.is_some() && rest.peek().is_some_and(|next| *next != ']') => {
+                let last = rest.next();
+                if previous > last {
+                    return Err("a range in its `[` ends before it begins");
+                }
+                previous = last;
+            }
+            c => previous = Some(c),
+        }
+    }
+    Err("its `[` is never closed")
+}
+
 /// Checks numbers against each other, once all layers are in. The error names the key to change.
 pub(super) fn together(settings: &Settings) -> Result<(), (&'static str, String)> {
     let chunk = &settings.chunk;
@@ -124,6 +179,17 @@ mod tests {
                 !value.is_number() || open || ranged.iter().any(|row| row.0 == key),
                 "{key} has no range"
             );
+        }
+    }
+
+    #[test]
+    fn globs_that_no_matcher_takes_are_told_from_the_rest() {
+        for sound in ["", "*.tmp", "/a/**", "!keep", "[a-z]x", "[]]", "[!]a]", "[a-]", "{a,b{c,d}}"]
+        {
+            assert_eq!(glob(sound), Ok(()), "{sound}");
+        }
+        for broken in ["[", "[]", "a[!b", "[z-a]", "{a", "a}", "a\\"] {
+            assert!(glob(broken).is_err(), "{broken}");
         }
     }
 

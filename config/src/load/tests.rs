@@ -185,12 +185,35 @@ fn errors_name_file_line_and_key() {
 }
 
 #[test]
+fn a_pattern_that_is_no_glob_is_named() {
+    check(
+        &Case { folder: "watch:\n  ignore:\n  - '*.tmp'\n  - '['\n", ..NOTHING },
+        expect![[r#"
+        /folder/kg.yaml:2: `watch.ignore` has `[`, which is no pattern: its `[` is never closed
+    "#]],
+    );
+}
+
+#[test]
 fn a_folder_may_not_set_what_only_the_user_may() {
     check(
         &Case { folder: "watch:\n  poll: true\nserve:\n  idle_exit_minutes: 0\n", ..NOTHING },
         expect![[r#"
         /folder/kg.yaml:4: `serve.idle_exit_minutes` may not be set by a folder
         hint: set it in `/config/config.yaml`, which only you can write
+    "#]],
+    );
+    check(
+        &Case { folder: "watch: {max_file_bytes: 99999999}\n", ..NOTHING },
+        expect![[r#"
+        /folder/kg.yaml:1: `watch.max_file_bytes` may not be set by a folder
+        hint: set it in `/config/config.yaml`, which only you can write
+    "#]],
+    );
+    check(
+        &Case { user: "watch:\n  max_file_bytes: 5\n", ..NOTHING },
+        expect![[r#"
+        watch.max_file_bytes = 5  (/config/config.yaml:2)
     "#]],
     );
     check(

@@ -42,9 +42,42 @@ pub struct Desk<'a> {
 /// Answers a question: the whole read path.
 pub fn hybrid_query(desk: &Desk<'_>, request: &HybridQuery) -> Result<HybridReply, ErrorView> {
     let plan = plan::plan(request, &desk.settings.retrieval)?;
+    check_relations(desk, &plan.rels)?;
     let mut recalled = recall::recall(desk, &plan)?;
     let expanded = expand::expand(desk, &plan, &recalled)?;
     recall::complete(desk, &plan, &mut recalled, expanded.signals.keys().copied())?;
     let ranked = rank::rank(&plan, &recalled, &expanded);
     Ok(explain::explain(desk, &plan, &expanded, ranked)?)
 }
+
+/// Refuses relations that no rule gives and no document states: a typing error would silently find nothing.
+fn check_relations(desk: &Desk<'_>, rels: &[String]) -> Result<(), ErrorView> {
+    for rel in rels {
+        let is_stated: bool = desk
+            .snapshot
+            .prepare_cached("SELECT EXISTS (SELECT 1 FROM evidence WHERE predicate = ?1)")
+            .and_then(|mut statement| statement.query_row([rel], |row| row.get(0)))
+            .map_err(AskError::from)?;
+        if !is_stated && !VOCABULARY.contains(&rel.as_str()) {
+            let hint = format!("use some of {}", VOCABULARY.join(", "));
+            return Err(error::invalid(format!("no relation `{rel}`"), &hint));
+        }
+    }
+    Ok(())
+}
+
+/// S4 §8's relations, and the two of features.md.
+const VOCABULARY: [&str; 12] = [
+    "defines",
+    "refers_to",
+    "part_of",
+    "uses",
+    "depends_on",
+    "precedes",
+    "owned_by",
+    "located_in",
+    "cites",
+    "same_as",
+    "related_to",
+    "links_to",
+];

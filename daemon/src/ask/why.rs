@@ -1,7 +1,7 @@
 //! Why: how each name came to denote an entity, with the features of S4 §7 computed again from the rows.
 
 use proto::tool::core::LinkView;
-use rusqlite::OptionalExtension;
+use rusqlite::{OptionalExtension, Row};
 
 use super::{AskError, Desk};
 use crate::pipeline::link::features::{Features, popularity, string_similarity, type_agreement};
@@ -16,41 +16,47 @@ pub(super) fn link_views(desk: &Desk<'_>, entity: i64) -> Result<Vec<LinkView>, 
          WHERE entity_id = ?1 AND surface <> '' ORDER BY n_docs DESC, norm LIMIT 30",
     )?;
     let rows = statement.query_map([entity], |row| {
-        let facts = NameFacts {
-            id: row.get(0)?,
-            norm: row.get(1)?,
-            surface: row.get(2)?,
-            entity_type: EntityType::from_code(row.get(3)?),
-            n_docs: row.get(4)?,
-            homes: Vec::new(),
-            home_source: None,
-            is_fuzzy: true,
-        };
-        Ok((facts, row.get::<_, i64>(5)?, row.get::<_, f32>(6)?, row.get::<_, Option<i64>>(7)?))
+        Ok((
+            facts(row)?,
+            row.get::<_, i64>(5)?,
+            row.get::<_, f32>(6)?,
+            row.get::<_, Option<i64>>(7)?,
+        ))
     })?;
     let rows: Vec<_> = rows.collect::<Result<_, _>>()?;
-    let Some(target) = entity_facts(desk, entity)? else { return Ok(Vec::new()) };
+    let Some(own) = entity_facts(desk, entity)? else { return Ok(Vec::new()) };
     let verdict = |key: &str| desk.decisions.get(key);
     let around = Likeness::new(desk.snapshot, desk.embedder, &verdict);
     let mut out = Vec::new();
-    for (facts, decision, link, _) in rows {
+    for (facts, decision, link, via) in rows {
+        // What Resolve compared it with: the name it was linked through, itself when it names the entity by itself.
+        let through = match via {
+            Some(via) => name_facts(desk, via)?,
+            None => None,
+        };
+        let names_itself = facts.norm == own.norm || decision != 3;
+        let target = through.as_ref().unwrap_or(if names_itself { &facts } else { &own });
         let features = Features {
-            cosine: around.cosine(&facts, &target).max(0.0),
+            cosine: around.cosine(&facts, target).max(0.0),
             string: string_similarity(&facts.norm, &target.norm),
-            entity_type: type_agreement(facts.entity_type, target.entity_type),
-            context: around.context(&facts, &target),
+            entity_type: type_agreement(facts.entity_type, own.entity_type),
+            context: around.context(&facts, target),
             popularity: popularity(target.n_docs),
         };
         let decision = match decision {
             1 => "stated by its note",
             3 if link >= 1.0 => "accepted by review",
-            3 => "inexact, scored",
+            3 => "inexact",
             5 => "nearest of several notes",
             _ => "exact name",
         };
+        let decision = match &through {
+            Some(through) => format!("{decision}, like `{}`", through.surface),
+            None => decision.to_string(),
+        };
         out.push(LinkView {
             surface: facts.surface,
-            decision: decision.into(),
+            decision,
             score: features.score(&desk.settings.link),
             features: features.named().map(|(name, value)| (name.to_string(), value)).into(),
         });
@@ -66,17 +72,28 @@ fn entity_facts(desk: &Desk<'_>, entity: i64) -> Result<Option<NameFacts>, AskEr
             "SELECT coalesce(n.id, 0), e.norm, e.name, e.type, coalesce(n.n_docs, 0) FROM entities e
              LEFT JOIN names n ON n.norm = e.norm AND n.sense = 0 WHERE e.id = ?1",
         )?
-        .query_row([entity], |row| {
-            Ok(NameFacts {
-                id: row.get(0)?,
-                norm: row.get(1)?,
-                surface: row.get(2)?,
-                entity_type: EntityType::from_code(row.get(3)?),
-                n_docs: row.get(4)?,
-                homes: Vec::new(),
-                home_source: None,
-                is_fuzzy: true,
-            })
-        })
+        .query_row([entity], facts)
         .optional()?)
+}
+
+/// The facts of a name.
+fn name_facts(desk: &Desk<'_>, name: i64) -> Result<Option<NameFacts>, AskError> {
+    Ok(desk
+        .snapshot
+        .prepare_cached("SELECT id, norm, surface, type, n_docs FROM names WHERE id = ?1")?
+        .query_row([name], facts)
+        .optional()?)
+}
+
+fn facts(row: &Row<'_>) -> rusqlite::Result<NameFacts> {
+    Ok(NameFacts {
+        id: row.get(0)?,
+        norm: row.get(1)?,
+        surface: row.get(2)?,
+        entity_type: EntityType::from_code(row.get(3)?),
+        n_docs: row.get(4)?,
+        homes: Vec::new(),
+        home_source: None,
+        is_fuzzy: true,
+    })
 }

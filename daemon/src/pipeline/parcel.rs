@@ -304,7 +304,7 @@ pub struct MinedTerm {
     pub norm: NormKey,
     /// The most frequent surface in this document; ties go to the smaller.
     pub surface: String,
-    /// Weight of its places here: defined here 4, heading and title 3, bold 2, code 2, plain n-gram 1; the largest counts.
+    /// Weight of its places here, the largest: defined here 4, heading and title 3, bold and code 2, plain run 1.
     pub weight: u8,
 }
 

@@ -111,8 +111,9 @@ fn entity(row: &Row<'_>) -> rusqlite::Result<Value> {
     }))
 }
 
-const MENTIONS: &str =
-    "SELECT m.doc_id, d.path, m.start, m.end, m.surface, m.type, n.entity_id, e.name,
+// A mention whose own type says little (Concept 8, Document 14) is told with its entity's.
+const MENTIONS: &str = "SELECT m.doc_id, d.path, m.start, m.end, m.surface,
+    CASE WHEN m.type IN (8, 14) THEN coalesce(e.type, m.type) ELSE m.type END, n.entity_id, e.name,
     m.recognizer, m.score, n.link, m.line FROM mentions m JOIN docs d ON d.id = m.doc_id
     JOIN names n ON n.id = m.name_id LEFT JOIN entities e ON e.id = n.entity_id
     ORDER BY d.path, m.at LIMIT ?1 OFFSET ?2";
@@ -124,8 +125,13 @@ fn mention(row: &Row<'_>) -> rusqlite::Result<Value> {
         "span": [number(2)?, number(3)?], "surface": row.get::<_, String>(4)?,
         "type": EntityType::from_code(number(5)?).as_str(), "entity": row.get::<_, Option<i64>>(6)?,
         "name": row.get::<_, Option<String>>(7)?, "recognizer": recognizer_name(number(8)?),
-        "score": row.get::<_, f64>(9)? * row.get::<_, f64>(10)?, "line": number(11)?,
+        "score": rounded(row.get::<_, f64>(9)? * row.get::<_, f64>(10)?), "line": number(11)?,
     }))
+}
+
+/// Four digits: what an f32 of confidence holds for sure.
+fn rounded(value: f64) -> f64 {
+    (value * 1e4).round() / 1e4
 }
 
 fn recognizer_name(code: i64) -> &'static str {
@@ -163,14 +169,24 @@ fn relations(db: &Connection, offset: usize, limit: usize) -> Result<Vec<Value>,
             Ok(json!({
                 "path": row.get::<_, String>(0)?, "span": [row.get::<_, i64>(1)?, row.get::<_, i64>(2)?],
                 "line": row.get::<_, i64>(3)?, "pattern": row.get::<_, String>(4)?,
-                "confidence": row.get::<_, f64>(5)?,
+                "confidence": rounded(row.get(5)?),
             }))
         })?;
         out.push(json!({
             "kind": "relation", "subject": row.get::<_, String>(1)?, "predicate": predicate,
             "object": row.get::<_, String>(4)?, "subject_id": subject, "object_id": object,
-            "confidence": row.get::<_, f64>(5)?, "evidence": places.collect::<Result<Vec<_>, _>>()?,
+            "confidence": rounded(row.get(5)?), "evidence": places.collect::<Result<Vec<_>, _>>()?,
         }));
     }
     Ok(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::terms::EntityType;
+
+    #[test]
+    fn the_types_that_say_little_have_the_codes_that_the_query_names() {
+        assert_eq!((EntityType::Concept.code(), EntityType::Document.code()), (8, 14));
+    }
 }

@@ -159,7 +159,8 @@ impl Tally {
             .max_by(|a, b| (own(a.0), a.1).cmp(&(own(b.0), b.1)).then_with(|| b.0.cmp(a.0)))
             .map(|(surface, _)| surface.clone())
             .unwrap_or_default();
-        let best = self.stated.iter().filter(|(_, _, is_note)| *is_note).map(|s| s.0).min();
+        let note = self.stated.iter().filter(|(_, _, is_note)| *is_note).map(|s| s.0).min();
+        let best = note.or_else(|| self.stated.iter().map(|s| s.0).min());
         let homes = self
             .stated
             .iter()

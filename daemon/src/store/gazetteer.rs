@@ -103,7 +103,7 @@ fn wanted_rows(db: &Connection, settings: &GazetteerSettings) -> Result<Rows, St
 fn add_stated(db: &Connection, wanted: &mut Rows) -> Result<(), StoreError> {
     let mut statement = db.prepare_cached(
         "SELECT n.norm, s.surface, d.doc_type FROM stated s JOIN names n ON n.id = s.name_id
-         JOIN docs d ON d.id = s.doc_id WHERE s.source < 3 ORDER BY n.norm, s.source, d.path",
+         JOIN docs d ON d.id = s.doc_id ORDER BY n.norm, s.source, d.path",
     )?;
     let mut rows = statement.query([])?;
     let mut seen = BTreeSet::new();

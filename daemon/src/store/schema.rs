@@ -59,12 +59,12 @@ CREATE TABLE stated(doc_id INTEGER NOT NULL, name_id INTEGER NOT NULL, source IN
   surface TEXT NOT NULL, PRIMARY KEY(doc_id, name_id)) WITHOUT ROWID;
 CREATE INDEX stated_name ON stated(name_id);
 
--- Mentions of one document never overlap, so their place in `docs.text` is their key. A mention denotes its
--- name's entity; `start` and `end` are bytes of the file.
+-- Names in a document never overlap, and a step may hold names: place in `docs.text` and end are the key. A mention
+-- denotes its name's entity; `start` and `end` are bytes of the file.
 CREATE TABLE mentions(
   doc_id INTEGER NOT NULL, at INTEGER NOT NULL, start INTEGER NOT NULL, end INTEGER NOT NULL,
   line INTEGER NOT NULL, name_id INTEGER NOT NULL, type INTEGER NOT NULL, recognizer INTEGER NOT NULL,
-  score REAL NOT NULL, place INTEGER NOT NULL, surface TEXT NOT NULL, PRIMARY KEY(doc_id, at)) WITHOUT ROWID;
+  score REAL NOT NULL, place INTEGER NOT NULL, surface TEXT NOT NULL, PRIMARY KEY(doc_id, at, end)) WITHOUT ROWID;
 CREATE INDEX mentions_name ON mentions(name_id, doc_id);
 
 -- One row a statement of a relation. A party is a name (positive) or a document's own entity (minus its id);

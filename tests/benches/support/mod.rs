@@ -1,5 +1,5 @@
-//! What the benches share: costs of a process or thread, folders of test data, percentiles, a project in a scratch
-//! folder.
+//! What the benches share: costs of a process or thread, folders of test data, percentiles, projects in scratch
+//! folders.
 //!
 //! Invariants: costs come from the kernel's own counts; a scratch folder goes when its value does.
 //! Not here: what is measured (one file a bench).
@@ -13,6 +13,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 use config::Settings;
 use daemon::project::{OpenProject, Project};
+use tests::TestProject;
 
 /// Clock ticks a second in `/proc/PID/stat`: a constant of the kernel's interface on every architecture we run on.
 const TICKS_A_SECOND: f64 = 100.0;
@@ -99,10 +100,9 @@ impl Scratch {
     /// An empty one.
     pub(crate) fn new() -> Result<Self> {
         let folder = tempfile::tempdir()?;
-        for name in ["notes", "state", "config"] {
+        for name in ["notes", "state"] {
             std::fs::create_dir(folder.path().join(name))?;
         }
-        // The daemon refuses a runtime folder that others may enter, so it makes that one itself.
         Ok(Scratch { folder })
     }
 
@@ -131,6 +131,18 @@ impl Scratch {
     pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
+}
+
+/// A real `kgd` with the note sets of `data`, settled, with the default debounce.
+pub(crate) fn daemon_with_notes(data: &Path) -> Result<TestProject> {
+    let mut project = TestProject::empty();
+    for set in NOTE_SETS {
+        copy_folder(&data.join(set).join("vault"), &project.at(set))?;
+    }
+    project.set(&format!("watch.debounce_ms={}", Settings::default().watch.debounce_ms));
+    project.start();
+    project.settle();
+    Ok(project)
 }
 
 /// Copies files and folders. Permissions are not kept: the originals may be read-only.

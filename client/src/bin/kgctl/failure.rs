@@ -1,6 +1,6 @@
 //! How a command ends: its exit code, and what is said when it fails.
 //!
-//! In: the errors of everything a command uses. Out: `error: …` and `hint: …` on standard error, and a code.
+//! In: the errors of everything a command uses. Out: `error: …` and `hint: …`, or the same as JSON, and a code.
 //! Not here: deciding that something failed.
 
 use std::io::ErrorKind;
@@ -12,7 +12,10 @@ use ::config::registry::{RegistryError, WhichError};
 use client::call::CallError;
 use client::connect::ConnectError;
 use client::launch::LaunchError;
+use client::render::for_shell;
 use proto::error::Code;
+use serde::Serialize;
+use serde_json::{Value, json};
 
 /// Exit codes; scripts rely on them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,6 +28,19 @@ pub(crate) enum Exit {
     TimedOut = 5,
 }
 
+impl Exit {
+    /// The code of an error that is the client's own, in the daemon's vocabulary.
+    fn code(self) -> &'static str {
+        match self {
+            Exit::Done | Exit::Failed => "failed",
+            Exit::Refused => "invalid_params",
+            Exit::NothingFound => "not_found",
+            Exit::NoDaemon => "unavailable",
+            Exit::TimedOut => "deadline_exceeded",
+        }
+    }
+}
+
 impl From<Exit> for ExitCode {
     fn from(exit: Exit) -> Self {
         ExitCode::from(exit as u8)
@@ -35,6 +51,8 @@ impl From<Exit> for ExitCode {
 #[derive(Debug)]
 pub(crate) struct Failure {
     exit: Exit,
+    /// The daemon's own code, where it gave one.
+    code: Option<Code>,
     message: String,
     hint: Option<String>,
     /// Set when whoever read our output is gone, which is no failure.
@@ -49,7 +67,7 @@ impl Failure {
             Some((message, hint)) => (message.to_string(), Some(hint.to_string())),
             None => (message, None),
         };
-        Failure { exit, message, hint, silent: false }
+        Failure { exit, code: None, message, hint, silent: false }
     }
 
     /// The same with a hint, unless it has one.
@@ -67,19 +85,35 @@ impl Failure {
         let hint = self.hint.as_ref().map(|hint| format!("hint: {hint}\n")).unwrap_or_default();
         (!self.silent).then(|| format!("error: {}\n{hint}", self.message))
     }
+
+    /// As [`Failure::text`], as one line of JSON.
+    pub(crate) fn json(&self) -> Option<String> {
+        #[derive(Serialize)]
+        struct View<'a> {
+            code: Value,
+            message: &'a str,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            hint: Option<&'a str>,
+        }
+        let given = self.code.and_then(|code| serde_json::to_value(code).ok());
+        let code = given.unwrap_or_else(|| self.exit.code().into());
+        let view = View { code, message: &self.message, hint: self.hint.as_deref() };
+        (!self.silent).then(|| format!("{}\n", json!({ "error": view })))
+    }
 }
 
 impl From<std::io::Error> for Failure {
     fn from(error: std::io::Error) -> Self {
         let silent = error.kind() == ErrorKind::BrokenPipe;
         let exit = if silent { Exit::Done } else { Exit::Failed };
-        Failure { exit, message: error.to_string(), hint: None, silent }
+        Failure { exit, code: None, message: error.to_string(), hint: None, silent }
     }
 }
 
 impl From<CallError> for Failure {
     fn from(error: CallError) -> Self {
-        let exit = match (&error, error.code()) {
+        let code = error.code();
+        let exit = match (&error, code) {
             (_, Some(Code::NotFound)) => Exit::NothingFound,
             (_, Some(Code::InvalidParams | Code::Ambiguous | Code::OutsideProject)) => {
                 Exit::Refused
@@ -88,7 +122,10 @@ impl From<CallError> for Failure {
             (CallError::Broken { .. }, _) | (_, Some(Code::Unavailable)) => Exit::NoDaemon,
             (_, Some(Code::Cancelled | Code::Internal) | None) => Exit::Failed,
         };
-        Failure::new(exit, error)
+        let failure = Failure::new(exit, error);
+        // Not the message: it may quote what the user typed.
+        let hint = failure.hint.as_deref().map(for_shell);
+        Failure { code, hint, ..failure }
     }
 }
 
@@ -103,8 +140,17 @@ macro_rules! failure_from {
     };
 }
 
+impl From<LaunchError> for Failure {
+    fn from(error: LaunchError) -> Self {
+        let exit = match &error {
+            LaunchError::Settings(_) => Exit::Refused,
+            _ => Exit::NoDaemon,
+        };
+        Failure::new(exit, error)
+    }
+}
+
 failure_from! {
-    LaunchError => Exit::NoDaemon,
     ConnectError => Exit::NoDaemon,
     WhichError => Exit::Refused,
     LoadError => Exit::Refused,
@@ -127,6 +173,18 @@ mod tests {
         assert_eq!(text(Failure::new(Exit::Failed, "a").hint("c")), "error: a\nhint: c\n");
         let gone = Failure::from(std::io::Error::from(ErrorKind::BrokenPipe));
         assert_eq!((gone.exit(), gone.text()), (Exit::Done, None));
+    }
+
+    #[test]
+    fn json_has_code_message_and_hint() {
+        let own = Failure::new(Exit::NoDaemon, "a\nhint: b").json();
+        let expected = r#"{"error":{"code":"unavailable","hint":"b","message":"a"}}"#;
+        assert_eq!(own.as_deref(), Some(&*format!("{expected}\n")));
+        let view = ErrorView { code: Code::Ambiguous, message: "two `x`".into(), hint: None };
+        let given = Failure::from(CallError::Refused(view)).json();
+        let expected = r#"{"error":{"code":"ambiguous","message":"two `x`"}}"#;
+        assert_eq!(given.as_deref(), Some(&*format!("{expected}\n")));
+        assert_eq!(Failure::from(std::io::Error::from(ErrorKind::BrokenPipe)).json(), None);
     }
 
     #[test]

@@ -57,7 +57,7 @@ pub(crate) async fn run(arguments: Arguments, ctx: &Context) -> Result<Exit, Fai
         );
         ctx.confirm(&doubt, arguments.yes)?;
     }
-    let project = register(&places, &folder, &arguments)?;
+    let (project, is_new) = register(&places, &folder, &arguments)?;
     let target = Target::new(&places, project.clone())?;
     let by_systemd = if arguments.systemd {
         stop::stop(&target).await?;
@@ -69,23 +69,34 @@ pub(crate) async fn run(arguments: Arguments, ctx: &Context) -> Result<Exit, Fai
     if ctx.json {
         let name = project.name.as_str();
         ctx.print_json(&json!({
-            "name": name, "root": project.root, "files": census.formats, "skipped": census.skipped,
-            "mcp": snippet(&project)
+            "name": name, "root": project.root, "new": is_new,
+            "files": census.formats, "skipped": census.skipped, "mcp": snippet(&project, &places)
         }))?;
         return Ok(Exit::Done);
     }
-    ctx.print(&summary(&project, &census, by_systemd.as_deref())?)?;
+    if !is_new {
+        ctx.print(&format!("{} is registered already\n", project.name))?;
+    }
+    ctx.print(&summary(&project, &census, by_systemd.as_deref()))?;
+    let snippet = serde_json::to_string_pretty(&snippet(&project, &places))?;
+    ctx.print(&format!("\nFor an agent's MCP configuration:\n{snippet}\n"))?;
     Ok(Exit::Done)
 }
 
-fn register(places: &Places, folder: &Project, arguments: &Arguments) -> Result<Project, Failure> {
+/// The project as it is registered now, and whether it was not before.
+fn register(
+    places: &Places,
+    folder: &Project,
+    arguments: &Arguments,
+) -> Result<(Project, bool), Failure> {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
     Ok(Registry::update(&places.config, |registry| {
+        let is_new = registry.projects().iter().all(|it| it.root != folder.root);
         let added = registry.add(&folder.root, arguments.name.as_deref(), now)?;
         if arguments.default {
             registry.set_default(&added.name);
         }
-        Ok(added.project())
+        Ok((added.project(), is_new))
     })?)
 }
 
@@ -116,11 +127,7 @@ fn doubt_of_place(root: &Path) -> Option<String> {
     }
 }
 
-fn summary(
-    project: &Project,
-    census: &Census,
-    by_systemd: Option<&str>,
-) -> Result<String, Failure> {
+fn summary(project: &Project, census: &Census, by_systemd: Option<&str>) -> String {
     let mut text = format!("{}: {}\n", project.name, project.root.display());
     let cells = |map: &std::collections::BTreeMap<String, u64>| {
         let cells: Vec<_> =
@@ -141,10 +148,5 @@ fn summary(
         "{}",
         by_systemd.unwrap_or("the daemon runs; `kgctl status --watch` shows its progress")
     );
-    let _ = writeln!(
-        text,
-        "\nFor an agent's MCP configuration:\n{}",
-        serde_json::to_string_pretty(&snippet(project))?
-    );
-    Ok(text)
+    text
 }

@@ -1,6 +1,6 @@
 //! kgctl: the command line of kgd.
 //!
-//! In: arguments. Out: text or JSON on standard output, trouble on standard error, and an exit code
+//! In: arguments. Out: text or JSON on standard output, trouble so on standard error, and an exit code
 //! that scripts can rely on: 0 done, 1 failed, 2 refused or misused, 3 nothing found, 4 no daemon, 5
 //! timed out.
 //! Not here: what a command does; each has a file of its own.
@@ -104,7 +104,7 @@ fn main() -> ExitCode {
     };
     match done {
         Ok(exit) => exit.into(),
-        Err(failure) => report(&failure),
+        Err(failure) => report(&failure, ctx.json),
     }
 }
 
@@ -134,8 +134,9 @@ async fn run(command: Command, ctx: &Context) -> Result<Exit, Failure> {
     }
 }
 
-fn report(failure: &Failure) -> ExitCode {
-    if let Some(text) = failure.text() {
+fn report(failure: &Failure, as_json: bool) -> ExitCode {
+    // On standard error in either form: standard output holds replies and nothing else.
+    if let Some(text) = if as_json { failure.json() } else { failure.text() } {
         // There is nobody left to tell when this fails.
         let _ = std::io::stderr().write_all(text.as_bytes());
     }

@@ -1,11 +1,16 @@
 //! `kgctl query`: ranked chunks, each with its place.
 
+use client::connect::Session;
 use client::render::answer;
+use proto::tool::admin::Wait;
 use proto::tool::core::{HitView, HybridQuery, HybridReply};
 use serde::Serialize;
 
 use super::context::Context;
 use super::failure::{Exit, Failure};
+
+/// Longest wait for the first documents of a folder that was just registered, milliseconds.
+const FIRST_DOCUMENTS_MS: u64 = 2_000;
 
 /// Search the documents by meaning, words and graph.
 #[derive(Debug, clap::Args)]
@@ -88,10 +93,22 @@ pub(crate) async fn run(arguments: Arguments, ctx: &Context) -> Result<Exit, Fai
         formula: arguments.formula,
     };
     let session = ctx.session().await?;
-    let reply = session.call(&request).await?;
+    let reply = ask(&session, &request).await?;
     session.close().await;
     ctx.print_reply(&view(&reply), |_| answer::query(&reply, ctx.style))?;
-    Ok(if reply.chunks.is_empty() { Exit::NothingFound } else { Exit::Done })
+    // While the index is being built, nothing is known not to be there.
+    let is_final = reply.freshness.building.is_none();
+    Ok(if reply.chunks.is_empty() && is_final { Exit::NothingFound } else { Exit::Done })
+}
+
+/// Asks, and once more a little later when there are no hits because the index is still being built.
+async fn ask(session: &Session, request: &HybridQuery) -> Result<HybridReply, Failure> {
+    let reply = session.call(request).await?;
+    if !reply.chunks.is_empty() || reply.freshness.building.is_none() {
+        return Ok(reply);
+    }
+    session.call(&Wait { tick: None, timeout_ms: Some(FIRST_DOCUMENTS_MS) }).await?;
+    Ok(session.call(request).await?)
 }
 
 fn view(reply: &HybridReply) -> QueryView<'_> {

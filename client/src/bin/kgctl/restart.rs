@@ -5,6 +5,9 @@ use super::failure::{Exit, Failure};
 use super::{start, stop};
 
 pub(crate) async fn run(ctx: &Context) -> Result<Exit, Failure> {
-    stop::stop(&ctx.target()?).await?;
+    let target = ctx.target()?;
+    // A daemon that runs is better than one that was stopped and cannot be started again.
+    target.check()?;
+    stop::stop(&target).await?;
     start::run(ctx).await
 }

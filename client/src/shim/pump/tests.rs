@@ -119,6 +119,24 @@ fn the_session_survives_a_restart() {
 }
 
 #[test]
+fn a_request_during_a_restart_is_held_until_a_daemon_is_back() {
+    let mut stage = stage(0);
+    drop(shake_hands(&mut stage));
+    stage.say(CALL);
+    // Its socket took the connection, but nobody was left to read it.
+    drop(stage.daemon());
+    let mut next_one = stage.daemon();
+    assert_eq!(
+        [PREAMBLE, INIT, READY, CALL],
+        [(); 4].map(|()| next(&mut next_one)).each_ref().map(String::as_str)
+    );
+    tell(&mut next_one, ANSWER_0);
+    tell(&mut next_one, ANSWER_1);
+    assert_eq!(stage.hear(), ANSWER_1, "no error came before");
+    stage.end();
+}
+
+#[test]
 fn a_handshake_in_flight_reaches_the_next_daemon() {
     let mut stage = stage(0);
     stage.say(INIT);

@@ -56,6 +56,17 @@ pub fn jaccard(a: &str, b: &str) -> f32 {
     if union == 0 { 0.0 } else { a.intersection(&b).count() as f32 / union as f32 }
 }
 
+/// True when one surface has all words of the other and more: `Foam` and `Using Foam`, `Key Service` and `Key
+/// Management Service`. Articles and possessives do not count.
+pub fn one_specifies_the_other(a: &str, b: &str) -> bool {
+    const EMPTY_WORDS: [&str; 6] = ["a", "an", "the", "our", "your", "this"];
+    let words = |surface: &str| -> BTreeSet<String> {
+        tokens_of(surface).into_iter().filter(|w| !EMPTY_WORDS.contains(&w.as_str())).collect()
+    };
+    let (a, b) = (words(a), words(b));
+    a != b && (a.is_subset(&b) || b.is_subset(&a))
+}
+
 /// True when one insertion, deletion or replacement turns one norm into the other.
 pub fn edit_distance_is_one(a: &str, b: &str) -> bool {
     a.chars().count().abs_diff(b.chars().count()) <= 1 && strsim::levenshtein(a, b) == 1

@@ -11,7 +11,9 @@ pub mod resolve;
 use std::collections::BTreeMap;
 
 use crate::belt::{DocFault, Stage};
-use crate::pipeline::parcel::{LinkedDoc, Mention, MentionedDoc, NameUse, RecognizerKind};
+use crate::pipeline::parcel::{
+    LinkedDoc, Mention, MentionedDoc, NameUse, RecognizerKind, StatedSource,
+};
 use crate::terms::{EntityType, norm_of};
 
 /// The link stage.
@@ -27,6 +29,10 @@ impl Stage for LinkStage {
         // A mention whose name has no letter or digit names nothing.
         doc.mentions.retain(|mention| mention.name.chars().any(char::is_alphanumeric));
         doc.stated.retain(|stated| stated.surface.chars().any(char::is_alphanumeric));
+        // Only a note is the home of an entity; a page that has a title is not also known by its file name.
+        if !matches!(doc.doc.head.path.extension().as_str(), "md" | "markdown") {
+            doc.stated.retain(|s| matches!(s.source, StatedSource::Title | StatedSource::Alias));
+        }
         let mention_norms: Vec<String> = doc.mentions.iter().map(|m| norm_of(&m.name)).collect();
         let stated_norms: Vec<String> = doc.stated.iter().map(|s| norm_of(&s.surface)).collect();
 

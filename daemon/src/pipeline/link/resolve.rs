@@ -9,8 +9,8 @@ use config::settings::Link;
 
 use super::blocking::{MIN_EDIT_CHARS, MIN_JACCARD};
 use super::features::{
-    Features, digits_agree, edit_distance_is_one, jaccard, popularity, string_similarity,
-    type_agreement,
+    Features, digits_agree, edit_distance_is_one, jaccard, one_specifies_the_other, popularity,
+    string_similarity, type_agreement,
 };
 use crate::pipeline::parcel::StatedSource;
 use crate::terms::EntityType;
@@ -30,7 +30,7 @@ pub struct NameFacts {
     pub n_docs: u32,
     /// Notes that state it as their own name, by the strongest kind of statement any of them makes.
     pub homes: Vec<i64>,
-    /// That kind of statement.
+    /// That kind of statement; without homes, it is a page's (HTML, text) that is not a note.
     pub home_source: Option<StatedSource>,
     /// False for names that may only be linked exactly.
     pub is_fuzzy: bool,
@@ -92,7 +92,8 @@ pub fn decide(
         [home] => return Decision::Home(*home),
         homes => return Decision::Ambiguous(homes.to_vec()),
     }
-    if !name.is_fuzzy {
+    // What a page without a home states as its title is stated all the same.
+    if !name.is_fuzzy || name.home_source.is_some() {
         return Decision::Own;
     }
     let mut best: Option<(f32, &NameFacts)> = None;
@@ -124,7 +125,9 @@ fn score_of(
         Some(false) => return None,
         None => {}
     }
-    if candidate.homes.len() > 1 || !digits_agree(&name.norm, &candidate.norm) {
+    let is_other_thing = !digits_agree(&name.norm, &candidate.norm)
+        || one_specifies_the_other(&name.surface, &candidate.surface);
+    if candidate.homes.len() > 1 || is_other_thing {
         return None;
     }
     let is_near = edit_is_tolerated(&name.norm, &candidate.norm)
@@ -231,10 +234,24 @@ mod tests {
     }
 
     #[test]
+    fn a_more_specific_name_is_another_thing() {
+        let rows = [
+            ("Foam", "Using Foam", false),
+            ("Key Service", "Key Management Service", false),
+            ("the Key Service", "Key Service", true),
+        ];
+        for (a, b, links) in rows {
+            let decision = decide_with(&facts(1, a, 1, &[]), &[facts(2, b, 5, &[])], NEAR);
+            assert_eq!(matches!(decision, Decision::Via { .. }), links, "{a} / {b}");
+        }
+    }
+
+    #[test]
     fn context_decides_what_the_letters_leave_open() {
-        let (a, b) = (facts(1, "Key Service", 1, &[]), facts(2, "Key Management Service", 5, &[]));
-        let far = Table { cosine: 0.8, context: 0.0, verdict: None };
-        let same_place = Table { cosine: 0.8, context: 1.0, verdict: None };
+        let a = facts(1, "Customer Data Export Job", 1, &[]);
+        let b = facts(2, "Customer Data Export Run", 5, &[]);
+        let far = Table { cosine: 0.72, context: 0.0, verdict: None };
+        let same_place = Table { cosine: 0.72, context: 1.0, verdict: None };
         assert_eq!(decide_with(&a, std::slice::from_ref(&b), far), Decision::Own);
         assert!(matches!(decide_with(&a, &[b], same_place), Decision::Via { name: 2, .. }));
     }

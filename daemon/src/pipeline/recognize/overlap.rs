@@ -1,14 +1,13 @@
 //! Overlap: which mentions stay where several recognizers claim the same characters.
 //!
-//! In: mentions in any order. Out: mentions in order of place that never overlap.
+//! In: mentions in any order. Out: mentions in order of place; names never overlap names, nor steps steps.
 //! Invariants: the most trusted wins, then the longest, then the earliest; ties beyond that go by name and
-//! type, so the order of the recognizers does not matter. Steps come last: a step goes by all its words,
-//! but its surface is cut to the first of them that no name claims, or it would hide the names in it (or
-//! they the step).
+//! type, so the order of the recognizers does not matter. A step is a clause, so it may hold names, and each
+//! stays what it is; where one name is the whole step, the name stands for it.
 //! Not here: where mentions stand (`place.rs`).
 
 use crate::pipeline::parcel::Mention;
-use crate::terms::{EntityType, Span};
+use crate::terms::EntityType;
 use config::limits::{MAX_MENTIONS, MAX_SURFACE_BYTES};
 
 /// Resolves the overlaps.
@@ -23,15 +22,17 @@ pub(super) fn resolve(text: &str, mut found: Vec<Mention>) -> Vec<Mention> {
             .then(a.entity_type.cmp(&b.entity_type))
     });
     let mut claimed = Claimed::new(text.len());
+    let mut steps = Claimed::new(text.len());
     let mut kept: Vec<Mention> = Vec::with_capacity(found.len());
-    for mut mention in found {
+    for mention in found {
         if kept.len() >= MAX_MENTIONS {
             break;
         }
-        if is_step(&mention) {
-            let Some(span) = first_free(text, &mention, &claimed) else { continue };
-            mention.span = span;
-        }
+        let claimed = match is_step(&mention) {
+            true if kept.iter().any(|name| name.span == mention.span) => continue,
+            true => &mut steps,
+            false => &mut claimed,
+        };
         if claimed.is_free(mention.span.start(), mention.span.end()) {
             claimed.claim(mention.span.start(), mention.span.end());
             kept.push(mention);
@@ -52,23 +53,6 @@ fn is_sound(mention: &Mention, text: &str) -> bool {
         && !mention.name.is_empty()
         && surface.len() <= MAX_SURFACE_BYTES
         && mention.name.len() <= MAX_SURFACE_BYTES
-}
-
-/// The first words of a step that no mention claims.
-fn first_free(text: &str, step: &Mention, claimed: &Claimed) -> Option<Span<crate::terms::Norm>> {
-    let end = step.span.end();
-    let mut at = step.span.start();
-    while at < end {
-        let start = (at..end).find(|i| claimed.is_free(*i, i + 1))?;
-        at = (start..end).find(|i| !claimed.is_free(*i, i + 1)).unwrap_or(end);
-        let words = text.get(start..at).unwrap_or("");
-        let head = words.len() - words.trim_start_matches(|c: char| !c.is_alphanumeric()).len();
-        let tail = words.trim_end_matches(|c: char| !c.is_alphanumeric()).len();
-        if head < tail {
-            return Some(Span::new(start + head, start + tail));
-        }
-    }
-    None
 }
 
 /// The bytes that are taken, one bit each.
@@ -109,6 +93,7 @@ mod tests {
     use super::*;
     use crate::pipeline::parcel::{PlaceFeatures, RecognizerKind};
     use crate::terms::Confidence;
+    use crate::terms::Span;
     use proptest::prelude::*;
 
     const TEXT: &str =
@@ -143,13 +128,13 @@ mod tests {
     }
 
     #[test]
-    fn a_step_keeps_the_words_that_no_name_claims() {
+    fn a_step_is_whole_and_holds_its_names() {
         let found = vec![
             mention(0, 31, RecognizerKind::Pattern, true),
             mention(11, 26, RecognizerKind::Gazetteer, false),
         ];
         let surfaces: Vec<&str> = resolve(TEXT, found).iter().map(|m| m.span.of(TEXT)).collect();
-        assert_eq!(surfaces, ["Rotate the", "Signing Service"]);
+        assert_eq!(surfaces, ["Rotate the Signing Service keys", "Signing Service"]);
     }
 
     proptest! {
@@ -164,8 +149,11 @@ mod tests {
             let mut shuffled = found;
             shuffled.reverse();
             prop_assert_eq!(&kept, &resolve(TEXT, shuffled));
-            for pair in kept.windows(2) {
-                prop_assert!(pair[0].span.end() <= pair[1].span.start());
+            for step in [false, true] {
+                let alike: Vec<&Mention> = kept.iter().filter(|m| is_step(m) == step).collect();
+                for pair in alike.windows(2) {
+                    prop_assert!(pair[0].span.end() <= pair[1].span.start());
+                }
             }
         }
     }

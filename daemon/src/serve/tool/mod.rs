@@ -29,8 +29,14 @@ use crate::terms::Tick;
 pub fn hybrid_query(
     project: &Project,
     snapshot: &Snapshot,
-    request: HybridQuery,
+    mut request: HybridQuery,
 ) -> Result<HybridReply, ErrorView> {
+    // A path as the shell completes it means the same as one from the project's root.
+    if let (Some(path), Some(root)) = (&request.path, project.root.to_str())
+        && let Some(inside) = path.strip_prefix(root)
+    {
+        request.path = Some(inside.trim_start_matches('/').to_string());
+    }
     let mut reply = ask::hybrid_query(&project.desk(snapshot), &request)?;
     reply.freshness = project.freshness(snapshot);
     Ok(reply)

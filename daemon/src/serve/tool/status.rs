@@ -119,8 +119,9 @@ fn warnings(db: &Connection, watch: &WatchView) -> rusqlite::Result<Vec<WarningV
     out.extend(root.map(|why| WarningView { path: ".".into(), warning: why.clone() }));
     let mut statement = db.prepare_cached(
         "SELECT path, warnings FROM docs WHERE warnings IS NOT NULL
-         UNION ALL SELECT path, 'secrets redacted: ' || redactions FROM docs WHERE redactions IS NOT NULL
-         ORDER BY 1 LIMIT ?1",
+         UNION ALL SELECT path, 'secrets redacted: ' ||
+           (SELECT group_concat(value || ' × ' || key, ', ' ORDER BY key) FROM json_each(redactions))
+         FROM docs WHERE redactions IS NOT NULL ORDER BY 1 LIMIT ?1",
     )?;
     let rows = statement.query_map([MAX_LISTED], |row| {
         Ok(WarningView { path: row.get(0)?, warning: row.get(1)? })

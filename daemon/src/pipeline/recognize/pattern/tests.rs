@@ -173,7 +173,7 @@ fn steps_of_a_procedure() {
         expect![[r#"
             Step Prerequisites = Test Page prerequisites
             Step Pause the sweep
-            Step Run = Run rotate_keys now
+            Step Run rotate_keys now
             Identifier rotate_keys
             Step Resume
         "#]],

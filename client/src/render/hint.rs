@@ -1,0 +1,68 @@
+//! Hints that a daemon gives agents, in the words of the command line.
+//!
+//! In: a hint of the daemon, which names tools and parameters. Out: the same for a shell.
+//! Not here: what the daemon says to agents.
+
+/// What a hint says to an agent, and what to type instead. Longer phrases come first.
+const PHRASES: &[(&str, &str)] = &[
+    ("call again with one of these as `entity_id`", "`kgctl explain '#ID'` with one of these ids"),
+    (
+        "take `doc_id` from a hybrid_query hit of this index",
+        "take the id from `kgctl query --json`",
+    ),
+    ("call again with", "run it again with"),
+    ("call again", "run it again"),
+    ("`entity_id`", "`kgctl explain '#ID'`"),
+    ("`max_chars`", "`--max-chars`"),
+    ("`type`", "`--type`"),
+    ("`rels`", "`--rel`"),
+    ("`hops`", "`--hops`"),
+    ("`limit`", "`--limit`"),
+    ("`tags`", "`--tag`"),
+    ("entity_lookup", "kgctl lookup"),
+    ("explain_entity", "kgctl explain"),
+    ("hybrid_query", "kgctl query"),
+    ("review_links", "kgctl review"),
+    ("ingest_docs", "kgctl ingest"),
+    ("extract_and_link", "kgctl extract"),
+];
+
+/// A hint of the daemon with the command line's words for tools and parameters. A bare tool's name gets
+/// the quotes of a command.
+pub fn for_shell(text: &str) -> String {
+    let mut text = text.to_string();
+    for (agent, shell) in PHRASES {
+        if shell.starts_with("kgctl ") {
+            text = text.replace(&format!("`{agent}`"), &format!("`{shell}`"));
+            text = text.replace(agent, &format!("`{shell}`"));
+        } else {
+            text = text.replace(agent, shell);
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tools_and_parameters_become_commands_and_flags() {
+        let table = [
+            (
+                "call again with one of these as `entity_id`",
+                "`kgctl explain '#ID'` with one of these ids",
+            ),
+            (
+                "2 of 9 hits fit; raise `max_chars` for more",
+                "2 of 9 hits fit; raise `--max-chars` for more",
+            ),
+            ("look for it with entity_lookup", "look for it with `kgctl lookup`"),
+            ("try `hybrid_query`", "try `kgctl query`"),
+            ("see `kgctl logs`", "see `kgctl logs`"),
+        ];
+        for (agent, shell) in table {
+            assert_eq!(for_shell(agent), shell);
+        }
+    }
+}
