@@ -148,6 +148,9 @@ fn settings_show_where_they_came_from() {
     assert_eq!(code, 0);
     let row = out.lines().find(|line| line.starts_with("watch.debounce_ms")).unwrap_or_default();
     assert!(row.contains("100") && row.contains("kg.yaml:2"), "{out}");
+    // No row wraps: every line but the header and the two files begins with a key.
+    let keys = out.lines().filter(|line| line.starts_with(char::is_lowercase)).count();
+    assert_eq!(keys + 4, out.lines().count(), "{out}");
     std::fs::write(home.at("notes/kg.yaml"), "serve:\n  idle_exit_minutes: 0\n").expect("written");
     let (code, _, err) = home.kgctl(&["--project", "notes", "config", "show"]);
     assert!(code == 2 && err.contains("kg.yaml:2") && err.contains("hint: "), "{err}");
@@ -191,6 +194,51 @@ fn a_daemon_that_exits_at_once_is_not_waited_for() {
 }
 
 #[test]
+fn wrong_settings_are_named_before_a_daemon_is_started_or_stopped() {
+    let home = Home::new();
+    std::fs::write(home.at("notes/kg.yaml"), "watch:\n  debounce: 1\n").expect("written");
+    std::fs::write(home.at("kgd"), "").expect("written");
+    let run = |arguments: &[&str]| {
+        let mut command = home.command(env!("CARGO_BIN_EXE_kgctl"));
+        shown(command.env("KGD_BIN", home.at("kgd")).args(arguments).output())
+    };
+    let (code, _, err) = run(&["--project", "notes", "status"]);
+    assert!(code == 2 && err.starts_with("error: ") && err.contains("kg.yaml:2"), "{err}");
+    assert!(err.contains("`watch.debounce`") && err.contains("\nhint: perhaps"), "{err}");
+    // A daemon that runs goes on, and is never asked to stop.
+    home.daemon(|tool, _| panic!("nobody was to call `{tool}`"));
+    let (code, _, err) = run(&["--project", "notes", "restart"]);
+    assert!(code == 2 && err.contains("kg.yaml:2"), "{err}");
+    let (code, out, err) = run(&["--project", "notes", "--json", "config", "show"]);
+    assert_eq!((code, out.as_str()), (2, ""));
+    let error = &serde_json::from_str::<Value>(&err).expect("JSON")["error"];
+    assert_eq!(error["code"], "invalid_params");
+    assert_eq!(error["hint"], "perhaps `watch.debounce_ms`");
+}
+
+#[test]
+fn a_question_to_a_new_index_waits_a_little() {
+    let home = Home::new();
+    let asked = std::sync::atomic::AtomicU64::new(0);
+    home.daemon(move |tool, _| {
+        if tool == "wait" {
+            return structured(json!({ "reached": false, "project": "notes", "tick": 1 }));
+        }
+        let hit = json!({ "id": 3, "doc_id": 1, "path": "a.md", "lines": [1, 2], "snippet": "A.",
+            "score": 0.5, "components": {} });
+        let found = asked.fetch_add(1, std::sync::atomic::Ordering::SeqCst) == 1;
+        structured(json!({
+            "chunks": if found { vec![hit] } else { vec![] }, "entities": [], "edges": [],
+            "explanations": [], "project": "notes", "tick": 1, "building": "indexed 1 of 36"
+        }))
+    });
+    let (code, out, _) = home.kgctl(&["--project", "notes", "query", "x"]);
+    assert!(code == 0 && out.contains("a.md:1"), "{out}");
+    let (code, out, _) = home.kgctl(&["--project", "notes", "query", "x"]);
+    assert_eq!((code, out.as_str()), (0, "nothing found yet\nstill building: indexed 1 of 36\n"));
+}
+
+#[test]
 fn unlikely_folders_are_asked_about() {
     let home = Home::new();
     for folder in [".", "/"] {
@@ -215,6 +263,8 @@ fn init_registers_and_tells_how_to_connect_an_agent() {
     let (code, out, err) = home.kgctl(&["init", "notes", "--name", "mine"]);
     assert_eq!(code, 0, "{err}");
     assert!(out.contains("1 file to read: 1 md") && out.contains("\"mcpServers\""), "{out}");
+    let (code, out, _) = home.kgctl(&["init", "notes"]);
+    assert!(code == 0 && out.starts_with("mine is registered already\n"), "{out}");
     let (_, out, _) = home.kgctl(&["list", "--json"]);
     let rows: Value = serde_json::from_str(&out).expect("JSON");
     assert_eq!(rows[0]["name"], "mine");
@@ -226,6 +276,7 @@ fn init_registers_and_tells_how_to_connect_an_agent() {
         "{out}"
     );
     assert_eq!(server["args"][0], "--project");
+    assert_eq!(server["env"]["KG_STATE_DIR"], home.at(".s").display().to_string());
     let (code, out, _) = home.kgctl(&["remove", "mine"]);
     assert!(code == 0 && out.contains("its index stays"), "{out}");
     assert_eq!(home.kgctl(&["list", "--json"]).1, "[]\n");

@@ -179,7 +179,8 @@ impl Project {
 
     /// How fresh an answer from this snapshot is.
     pub fn freshness(&self, snapshot: &Snapshot) -> Freshness {
-        let is_building = self.watcher.state().is_crawling() || self.depth().bulk > 0;
+        // What is in work between two queues counts, too: only `settled` sees all of it.
+        let is_building = !self.settled().searchable;
         Freshness {
             project: self.name.clone(),
             tick: snapshot.tick().0,
@@ -203,8 +204,7 @@ impl Project {
         if indexed < known {
             return Some(format!("indexed {} of {}", grouped(indexed), grouped(known)));
         }
-        let is_reading = self.watcher.state().is_crawling() && indexed == 0;
-        is_reading.then(|| "reading the folder, nothing indexed yet".to_string())
+        (indexed == 0).then(|| "reading the folder, nothing indexed yet".to_string())
     }
 
     /// Why the writer stopped, if it did; then the process must end.

@@ -243,9 +243,14 @@ where
     /// Lets answers in flight arrive.
     fn drain(&mut self) {
         let deadline = Instant::now() + LINGER;
-        while self.shared.awaits_answers() {
+        while self.shared.shim().is_waiting() {
             let left = deadline.saturating_duration_since(Instant::now());
-            if self.inbox.recv_timeout(left).is_err() {
+            let told = match self.inbox.recv_timeout(left) {
+                Ok(Event::DaemonGone) => self.resume(),
+                Ok(Event::FromClient(_) | Event::Drained) => Ok(()),
+                Err(_) => return,
+            };
+            if told.is_err() {
                 return;
             }
         }

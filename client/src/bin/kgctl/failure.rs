@@ -15,7 +15,7 @@ use client::launch::LaunchError;
 use client::render::for_shell;
 use proto::error::Code;
 use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 /// Exit codes; scripts rely on them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -89,6 +89,10 @@ impl Failure {
     /// As [`Failure::text`], as one line of JSON.
     pub(crate) fn json(&self) -> Option<String> {
         #[derive(Serialize)]
+        struct Envelope<'a> {
+            error: View<'a>,
+        }
+        #[derive(Serialize)]
         struct View<'a> {
             code: Value,
             message: &'a str,
@@ -97,8 +101,9 @@ impl Failure {
         }
         let given = self.code.and_then(|code| serde_json::to_value(code).ok());
         let code = given.unwrap_or_else(|| self.exit.code().into());
-        let view = View { code, message: &self.message, hint: self.hint.as_deref() };
-        (!self.silent).then(|| format!("{}\n", json!({ "error": view })))
+        let error = View { code, message: &self.message, hint: self.hint.as_deref() };
+        let text = serde_json::to_string(&Envelope { error }).ok()?;
+        (!self.silent).then(|| text + "\n")
     }
 }
 
@@ -178,7 +183,7 @@ mod tests {
     #[test]
     fn json_has_code_message_and_hint() {
         let own = Failure::new(Exit::NoDaemon, "a\nhint: b").json();
-        let expected = r#"{"error":{"code":"unavailable","hint":"b","message":"a"}}"#;
+        let expected = r#"{"error":{"code":"unavailable","message":"a","hint":"b"}}"#;
         assert_eq!(own.as_deref(), Some(&*format!("{expected}\n")));
         let view = ErrorView { code: Code::Ambiguous, message: "two `x`".into(), hint: None };
         let given = Failure::from(CallError::Refused(view)).json();

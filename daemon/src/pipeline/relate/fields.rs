@@ -52,6 +52,9 @@ pub(super) fn relate(page: &Page<'_>, out: &mut Statements) {
     }
 }
 
+/// First words of a value that is denied.
+const NEGATING: [&str; 4] = ["no", "none", "not", "without"];
+
 struct Fields<'p, 'o> {
     page: &'p Page<'p>,
     out: &'o mut Statements,
@@ -105,6 +108,11 @@ impl Fields<'_, '_> {
         place: (Span<Norm>, Span<Norm>),
     ) {
         let (value, span) = place;
+        // `Dependencies: No VS Code APIs` names what it does not have.
+        let first_word = value.of(self.page.text).split_whitespace().next().unwrap_or("");
+        if NEGATING.iter().any(|word| word.eq_ignore_ascii_case(first_word)) {
+            return;
+        }
         let mentions = self.page.mentions_of(block_idx);
         let Some(first) = self.page.first_thing(value, mentions.clone(), MAX_WORDS_BEFORE) else {
             return;

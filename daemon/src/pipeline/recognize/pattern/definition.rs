@@ -14,9 +14,15 @@ const SCORE: f32 = 0.9;
 const MAX_TERM_BYTES: usize = 60;
 const MAX_TERM_WORDS: usize = 6;
 
-/// Words of a title or heading that announce definitions.
-const ANNOUNCING: [&str; 6] =
-    ["glossary", "terminology", "definitions", "vocabulary", "terms", "jargon"];
+/// Words that announce definitions in a title or heading of a few words: `Glossary`, `Quillgate vocabulary`.
+const ANNOUNCING: [&str; 4] = ["glossary", "terminology", "vocabulary", "jargon"];
+
+/// Words that do so only among themselves and fillers: `Terms and definitions`, but not `Type definitions`.
+const ANNOUNCING_ALONE: [&str; 8] =
+    ["definitions", "terms", "key", "and", "of", "the", "our", "common"];
+
+/// Most words of a heading that announces definitions.
+const MAX_ANNOUNCING_WORDS: usize = 4;
 
 /// Adds the defined terms of a document.
 pub(super) fn find(doc: &NormalDoc, out: &mut Vec<Mention>) {
@@ -53,9 +59,13 @@ pub(crate) fn defined_terms(doc: &NormalDoc) -> Vec<Span<Norm>> {
 
 /// True for a title or heading that announces definitions: `Glossary`, `Terms and definitions`.
 pub(crate) fn is_glossary_heading(text: &str) -> bool {
-    let mut words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
-    text.len() <= MAX_TERM_BYTES
-        && words.any(|word| ANNOUNCING.iter().any(|a| a.eq_ignore_ascii_case(word)))
+    let is_one_of = |word: &str, list: &[&str]| list.iter().any(|it| it.eq_ignore_ascii_case(word));
+    let words: Vec<&str> =
+        text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
+    words.len() <= MAX_ANNOUNCING_WORDS
+        && (words.iter().any(|word| is_one_of(word, &ANNOUNCING))
+            || words.iter().all(|word| is_one_of(word, &ANNOUNCING_ALONE))
+                && words.iter().any(|word| is_one_of(word, &["definitions", "terms"])))
 }
 
 /// True for a table whose header names a term and its meaning.
