@@ -265,9 +265,19 @@ impl Registry {
             .ok_or_else(|| WhichError::Unclear { known: self.projects.clone() })
     }
 
+    /// A project by name or path: a folder inside a registered one means that one. Any other folder that exists
+    /// is served too, but for the home folder and `/`, which only `kgctl init` takes, after asking.
     fn named(&self, given: &str) -> Option<Project> {
-        let registered = self.find(given).map(Registered::project);
-        registered.or_else(|| Project::at(&expand_home(given)).ok())
+        if let Some(registered) = self.find(given) {
+            return Some(registered.project());
+        }
+        let project = Project::at(&expand_home(given)).ok()?;
+        let is_too_wide = project.root.parent().is_none()
+            || std::env::var_os("HOME").is_some_and(|home| Path::new(&home) == project.root);
+        match self.nearest(&project.root) {
+            Some(around) => Some(around.project()),
+            None => (!is_too_wide).then_some(project),
+        }
     }
 
     /// `wanted`, or `wanted-2` and so on when that is taken.

@@ -95,8 +95,8 @@ fn change(project: &TestProject, client: &mut Client, i: usize) -> Result<(&'sta
     loop {
         let question = if kind == "create" { &created } else { &edited };
         let request = json!({"q": question, "k": 3, "formula": "text"});
-        let reply =
-            client.call("hybrid_query", request).map_err(|error| anyhow!("refused: {error}"))?;
+        let refused = |error| anyhow!("refused: {error}\n--- the daemon's log\n{}", project.log());
+        let reply = client.call("hybrid_query", request).map_err(refused)?;
         let shows = |path: &str| is_shown(&reply, path, question);
         let is_visible = match kind {
             "create" | "edit" => shows(&path),

@@ -12,8 +12,8 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::Value;
 
-/// Longest line accepted from a client, in bytes. The daemon takes less; this only bounds our memory.
-pub const MAX_LINE_BYTES: usize = 4 << 20;
+/// Longest line accepted from a client, in bytes: what the daemon takes. It could not name the request it refuses.
+pub const MAX_LINE_BYTES: usize = config::limits::MAX_FRAME_BYTES;
 
 /// What kind of message a line is. Ids are JSON text, so that `1` and `"1"` differ.
 #[derive(Debug, Clone, PartialEq, Eq)]

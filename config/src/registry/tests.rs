@@ -193,3 +193,12 @@ fn a_project_whose_folder_is_gone_can_be_removed_by_path() {
     );
     assert_eq!(registry.remove("b"), None);
 }
+
+#[test]
+fn a_folder_inside_a_project_means_that_project() {
+    let (scratch, registry) = fixture();
+    let inside = scratch.path().join("a/deep/inner");
+    let found = registry.which(inside.to_str(), None, scratch.path()).expect("found");
+    assert_eq!(found.name, "deep");
+    assert!(registry.which(Some("/"), None, scratch.path()).is_err(), "too wide to be meant");
+}

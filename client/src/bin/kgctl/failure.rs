@@ -1,6 +1,6 @@
 //! How a command ends: its exit code, and what is said when it fails.
 //!
-//! In: the errors of everything a command uses. Out: `error: …` and `hint: …`, or the same as JSON, and a code.
+//! In: the errors of everything a command uses. Out: `error: …` and `hint: …`, or both as JSON; a code.
 //! Not here: deciding that something failed.
 
 use std::io::ErrorKind;

@@ -1,6 +1,6 @@
 //! kgctl: the command line of kgd.
 //!
-//! In: arguments. Out: text or JSON on standard output, trouble so on standard error, and an exit code
+//! In: arguments. Out: text or JSON on standard output, trouble likewise on standard error, and an exit code
 //! that scripts can rely on: 0 done, 1 failed, 2 refused or misused, 3 nothing found, 4 no daemon, 5
 //! timed out.
 //! Not here: what a command does; each has a file of its own.

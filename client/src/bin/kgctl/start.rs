@@ -1,5 +1,7 @@
 //! `kgctl start`: starts the daemon, to stay until it is stopped.
 
+use std::os::unix::net::UnixStream;
+
 use client::connect::Session;
 use client::launch::Life;
 use proto::tool::core::Status;
@@ -13,6 +15,11 @@ pub(crate) async fn run(ctx: &Context) -> Result<Exit, Failure> {
         Ok(stream) => (stream, "runs already"),
         Err(_) => (target.connect_or_start(Life::Stay)?, "started"),
     };
+    report(ctx, stream, word).await
+}
+
+/// Says that the daemon runs, and under which process id.
+pub(super) async fn report(ctx: &Context, stream: UnixStream, word: &str) -> Result<Exit, Failure> {
     let session = Session::open(stream).await?;
     let reply = session.call(&Status {}).await?;
     ctx.print_reply(&reply, |reply| {

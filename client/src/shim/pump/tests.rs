@@ -78,6 +78,14 @@ fn shake_hands(stage: &mut Stage) -> BufReader<UnixStream> {
     daemon
 }
 
+/// Ends a daemon's connection and waits until the shim has let go of it, too: from then on it knows.
+fn hang_up(mut daemon: BufReader<UnixStream>) {
+    daemon.get_ref().shutdown(Shutdown::Write).expect("open");
+    let mut rest = String::new();
+    daemon.read_line(&mut rest).expect("closed in order");
+    assert_eq!(rest, "", "nothing was in flight");
+}
+
 #[test]
 fn lines_pass_both_ways_and_the_end_waits_for_answers() {
     let mut stage = stage(0);
@@ -121,7 +129,7 @@ fn the_session_survives_a_restart() {
 #[test]
 fn a_request_during_a_restart_is_held_until_a_daemon_is_back() {
     let mut stage = stage(0);
-    drop(shake_hands(&mut stage));
+    hang_up(shake_hands(&mut stage));
     stage.say(CALL);
     // Its socket took the connection, but nobody was left to read it.
     drop(stage.daemon());

@@ -210,7 +210,8 @@ fn several_sections_are_about_their_own_things() {
 #[test]
 fn fields_and_tables() {
     check(
-        "Owner: Trust Team\n- **Depends on**: Beta, Gamma and (see) Delta\n- Not an owner: Kafka\n- **Dependencies**: No Redis modules\n\n\
+        "Owner: Trust Team\n- **Depends on**: Beta, Gamma and (see) Delta\n- Not an owner: Kafka\n\
+         - **Dependencies**: No Redis modules\n\n\
          | Service | Owner | Language |\n| Alpha | Trust Team | Rust\n| Beta | - | Rust\n\n| Owner | \
          Trust Team",
         expect![[r#"
