@@ -1,7 +1,8 @@
 //! Ask: how long questions take on the four note sets together, inside the daemon and over its socket.
 //!
 //! `cargo bench -p tests --bench ask -- DATA_DIR`
-//! Inside: `hybrid_query`, `entity_lookup` and `explain_entity` by the library, one thread, one snapshot a call.
+//! Inside: `hybrid_query`, `entity_lookup` and `explain_entity` by the library, one thread, one snapshot
+//! a call.
 //! Outside: the same calls by one MCP client of a real `kgd`, so with JSON, the text form and the socket.
 
 #![allow(clippy::print_stdout, reason = "a bench prints its table")]
@@ -83,8 +84,9 @@ fn questions(project: &Project) -> Result<Vec<String>> {
 fn names(project: &Project) -> Result<Vec<String>> {
     let snapshot = project.snapshot()?;
     let mut statement = snapshot.prepare(
-        "SELECT surface FROM (SELECT surface FROM names WHERE entity_id NOT NULL ORDER BY n_mentions DESC LIMIT 50)
-         UNION SELECT surface FROM (SELECT surface FROM names WHERE entity_id NOT NULL ORDER BY id LIMIT 50)",
+        "WITH known AS (SELECT * FROM names WHERE entity_id NOT NULL)
+         SELECT surface FROM (SELECT surface FROM known ORDER BY n_mentions DESC LIMIT 50)
+         UNION SELECT surface FROM (SELECT surface FROM known ORDER BY id LIMIT 50)",
     )?;
     Ok(statement.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?)
 }

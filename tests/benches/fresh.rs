@@ -1,8 +1,9 @@
 //! Fresh: how long after a file was created, edited, renamed or deleted a query shows it.
 //!
 //! `cargo bench -p tests --bench fresh -- DATA_DIR [--edits N] [--bulk N]`
-//! A real `kgd` with the default debounce is asked over its socket until the answer fits, once at rest and once while
-//! many other files (`--bulk`, 20,000 when left out) are being read. Milliseconds, the debounce taken off.
+//! A real `kgd` with the default debounce is asked over its socket until the answer fits, once at rest
+//! and once while many other files (`--bulk`, 20,000 when left out) are being read. Milliseconds, the
+//! debounce taken off.
 
 #![allow(clippy::print_stdout, reason = "a bench prints its table")]
 
@@ -77,8 +78,8 @@ fn report(when: &str, times: &[(&'static str, f64)]) {
     );
 }
 
-/// One change of the cycle create, edit, rename, delete of one file; returns its kind and the time until a query
-/// shows it, less the debounce.
+/// One change of the cycle create, edit, rename, delete of one file; returns its kind and the time until
+/// a query shows it, less the debounce.
 fn change(project: &TestProject, client: &mut Client, i: usize) -> Result<(&'static str, f64)> {
     let (round, kind) = (i / KINDS.len(), KINDS[i % KINDS.len()]);
     let (path, moved) = (format!("fresh/{round}.md"), format!("fresh/{round}-moved.md"));
@@ -125,15 +126,13 @@ fn is_shown(reply: &Value, path: &str, word: &str) -> bool {
 fn write_bulk(project: &TestProject, n: usize) -> Result<()> {
     for i in 0..n {
         let (folder, next) = (i / 200, (i * 7 + 1) % n);
+        let (team, region, limit) = (i % 50, i % 12, 100 + i % 400);
+        let link = format!("../{}/{next}.md", next / 200);
         let text = format!(
-            "# Service {i}\n\nService {i} depends on [Service {next}](../{}/{next}.md) and is run by Team {}.\n\n\
-             ## Deploying\n\n1. Build image {i}.\n2. Roll out to region {}.\n3. Watch the error rate for ten minutes.\n\n\
-             ## Alerts\n\nWhen latency of Service {i} rises above {} ms, call Team {}. The queue `jobs-{i}` may be full.\n",
-            next / 200,
-            i % 50,
-            i % 12,
-            100 + i % 400,
-            i % 50
+            "# Service {i}\n\nService {i} depends on [Service {next}]({link}) and is run by Team {team}.\n\n\
+             ## Deploying\n\n1. Build image {i}.\n2. Roll out to region {region}.\n3. Watch the errors.\n\n\
+             ## Alerts\n\nWhen latency of Service {i} rises above {limit} ms, call Team {team}.\n\
+             The queue `jobs-{i}` may be full.\n"
         );
         project.write(&format!("bulk/{folder}/{i}.md"), text);
     }

@@ -1,10 +1,10 @@
-//! Ingest: what it costs to index the four note sets together, against inserting the same chunks into a bare FTS5
-//! table in one transaction.
+//! Ingest: what it costs to index the four note sets together, against inserting the same chunks into a
+//! bare FTS5 table in one transaction.
 //!
 //! `cargo bench -p tests --bench ingest -- DATA_DIR [--runs N] [--stages] [--repeat N]`
 //! Each run is a child process with its own folder and databases, so that CPU and peak memory are its own.
-//! `--stages` runs the stages one by one on one thread instead, and shows what each costs (`--repeat` the pure ones
-//! that often, for a profiler).
+//! `--stages` runs the stages one by one on one thread instead, and shows what each costs (`--repeat` the
+//! pure ones that often, for a profiler).
 
 #![allow(clippy::print_stdout, reason = "a bench prints its table")]
 
@@ -135,7 +135,8 @@ fn print_counts(scratch: &Scratch, files: &[(std::path::PathBuf, u64)]) -> Resul
     Ok(())
 }
 
-/// CPU seconds of putting the index's chunks into a bare FTS5 table in one transaction; the median of some runs.
+/// CPU seconds of putting the index's chunks into a bare FTS5 table in one transaction; the median of
+/// some runs.
 fn floor(scratch: &Scratch, with_headings: bool) -> Result<f64> {
     let db = index_of(scratch)?;
     let columns =

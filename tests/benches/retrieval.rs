@@ -1,10 +1,12 @@
-//! Retrieval: nDCG, Recall and MRR of full text alone, vectors alone, S4's formula and hybrid on sets that others
-//! judged, and whether hybrid beats each single signal (paired bootstrap by the set's own scorer).
+//! Retrieval: nDCG, Recall and MRR of full text alone, vectors alone, S4's formula and hybrid on sets
+//! that others judged, and whether hybrid beats each single signal (paired bootstrap by the set's own
+//! scorer).
 //!
-//! `cargo bench -p tests --bench retrieval -- DATA_DIR [SET...] [--cache DIR] [--runs DIR] [--set KEY=VALUE]...`
-//! Each set becomes a folder with one Markdown file a document (`# title`, then the text); the file's name is the
-//! document's id. `--cache` keeps folders and indexes for the next time, `--runs` keeps the run files; `--set`
-//! changes a setting of retrieval, such as `retrieval.weights.graph=0`.
+//! `cargo bench -p tests --bench retrieval -- DATA_DIR [SET...] [--cache DIR] [--runs DIR] [--set
+//! KEY=VALUE]...`
+//! Each set becomes a folder with one Markdown file a document (`# title`, then the text); the file's
+//! name is the document's id. `--cache` keeps folders and indexes for the next time, `--runs` keeps the
+//! run files; `--set` changes a setting of retrieval, such as `retrieval.weights.graph=0`.
 
 #![allow(clippy::print_stdout, reason = "a bench prints its table")]
 

@@ -14,7 +14,7 @@ use crate::pipeline::parcel::StatedSource;
 use crate::terms::EntityType;
 
 /// From this many names on, one pass over all mentions is cheaper than a look at each name's.
-const SCAN_FROM: usize = 300;
+const SCAN_FROM: usize = 900;
 
 /// The facts of one name, and how often it is mentioned.
 #[derive(Debug, Clone, PartialEq)]

@@ -21,7 +21,7 @@ use crate::pipeline::recognize::gazetteer::Gazetteer;
 use crate::terms::{Generation, Lane, RelPath, Tick};
 
 /// Names resolved in one transaction of the ripple, so that an interactive commit never waits long.
-const NAMES_A_STEP: usize = 20_000;
+const NAMES_A_STEP: usize = 1_000;
 
 /// What a commit did.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -360,3 +360,6 @@ fn set_meta_number(db: &Connection, key: &str, number: u64) -> Result<(), StoreE
         .execute(params![key, number as i64])?;
     Ok(())
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,4 +1,5 @@
-//! A judged set: documents, queries and judgments in BEIR's form, and its documents as a folder of Markdown files.
+//! A judged set: documents, queries and judgments in BEIR's form, and its documents as a folder of
+//! Markdown files.
 //!
 //! Invariants: an id becomes a file name and comes back whole, whatever characters it has.
 //! Not here: what is asked of it.

@@ -1,5 +1,5 @@
-//! What the benches share: costs of a process or thread, folders of test data, percentiles, projects in scratch
-//! folders.
+//! What the benches share: costs of a process or thread, folders of test data, percentiles, projects in
+//! scratch folders.
 //!
 //! Invariants: costs come from the kernel's own counts; a scratch folder goes when its value does.
 //! Not here: what is measured (one file a bench).
@@ -15,7 +15,8 @@ use config::Settings;
 use daemon::project::{OpenProject, Project};
 use tests::TestProject;
 
-/// Clock ticks a second in `/proc/PID/stat`: a constant of the kernel's interface on every architecture we run on.
+/// Clock ticks a second in `/proc/PID/stat`: a constant of the kernel's interface on every architecture
+/// we run on.
 const TICKS_A_SECOND: f64 = 100.0;
 
 /// Longest time a test folder may take to settle.

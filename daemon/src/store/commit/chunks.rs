@@ -44,7 +44,7 @@ pub(super) fn write_chunks(
         match kept {
             Some(_) => move_windows(tx, chunk_id, chunk)?,
             None => {
-                late.texts.push(indexed_text(chunk_id, chunk, &mentioned.doc, identity));
+                late.insert_text(chunk_id, indexed_text(chunk, &mentioned.doc, identity));
                 let vectors = doc.vectors.get(idx).map_or(&[][..], Vec::as_slice);
                 index_vectors(tx, (chunk_id, chunk), vectors, late)?;
             }
@@ -108,11 +108,10 @@ fn move_windows(tx: &Transaction<'_>, chunk_id: i64, chunk: &Chunk) -> Result<()
 }
 
 fn indexed_text(
-    chunk_id: i64,
     chunk: &Chunk,
     normal: &NormalDoc,
     identity: &Identity<'_>,
-) -> (i64, String, String, String) {
+) -> (String, String, String) {
     let mut title = normal.title.clone();
     for alias in &normal.meta.aliases {
         title.push_str(" / ");
@@ -123,7 +122,7 @@ fn indexed_text(
         headings.push_str(" #");
         headings.push_str(&tag);
     }
-    (chunk_id, title, headings, chunk.span.of(&normal.text).to_string())
+    (title, headings, chunk.span.of(&normal.text).to_string())
 }
 
 fn index_vectors(
@@ -144,7 +143,7 @@ fn index_vectors(
             window.end() as i64
         ])?;
         let bytes = vector.0.iter().map(|component| component.to_le_bytes()[0]).collect();
-        late.vectors.push((id, bytes));
+        late.insert_vector(id, bytes);
     }
     Ok(())
 }
@@ -156,9 +155,9 @@ pub(super) fn delete_chunk(
 ) -> Result<(), StoreError> {
     let mut statement = tx.prepare_cached("SELECT id FROM chunk_vec_map WHERE chunk_id = ?1")?;
     for id in statement.query_map([chunk], |row| row.get(0))? {
-        late.deleted_vectors.push(id?);
+        late.delete_vector(id?);
     }
-    late.deleted_chunks.push(chunk);
+    late.delete_text(chunk);
     for statement in
         ["DELETE FROM chunk_vec_map WHERE chunk_id = ?1", "DELETE FROM chunks WHERE id = ?1"]
     {

@@ -1,5 +1,7 @@
 //! Writes to the virtual tables, kept for the end of the transaction.
 
+use std::collections::BTreeMap;
+
 use rusqlite::{Transaction, params};
 
 use crate::store::StoreError;
@@ -8,10 +10,10 @@ use crate::store::StoreError;
 /// opens a savepoint, and FTS5 flushes its whole hash table at each (measured: a third of the writer's time).
 #[derive(Default)]
 pub(in crate::store) struct Late {
-    pub(super) deleted_chunks: Vec<i64>,
-    pub(super) deleted_vectors: Vec<i64>,
-    pub(super) texts: Vec<(i64, String, String, String)>,
-    pub(super) vectors: Vec<(i64, Vec<u8>)>,
+    deleted_chunks: Vec<i64>,
+    deleted_vectors: Vec<i64>,
+    texts: BTreeMap<i64, (String, String, String)>,
+    vectors: BTreeMap<i64, Vec<u8>>,
     next_vector: Option<i64>,
 }
 
@@ -30,6 +32,30 @@ impl Late {
         Ok(id)
     }
 
+    /// Keeps a chunk's title, headings and body.
+    pub(super) fn insert_text(&mut self, chunk: i64, row: (String, String, String)) {
+        self.texts.insert(chunk, row);
+    }
+
+    /// Keeps a window's vector.
+    pub(super) fn insert_vector(&mut self, id: i64, bytes: Vec<u8>) {
+        self.vectors.insert(id, bytes);
+    }
+
+    /// Deletes a chunk's text: one that is only kept so far (two versions of a document in one batch) is forgotten.
+    pub(super) fn delete_text(&mut self, chunk: i64) {
+        if self.texts.remove(&chunk).is_none() {
+            self.deleted_chunks.push(chunk);
+        }
+    }
+
+    /// Deletes a window's vector, as [`Late::delete_text`].
+    pub(super) fn delete_vector(&mut self, id: i64) {
+        if self.vectors.remove(&id).is_none() {
+            self.deleted_vectors.push(id);
+        }
+    }
+
     /// Does what was kept, deletions first.
     pub(in crate::store) fn run(self, tx: &Transaction<'_>) -> Result<(), StoreError> {
         let mut delete_text = tx.prepare_cached("DELETE FROM chunk_fts WHERE rowid = ?1")?;
@@ -39,7 +65,7 @@ impl Late {
         let mut insert_text = tx.prepare_cached(
             "INSERT INTO chunk_fts(rowid, title, headings, body) VALUES(?1, ?2, ?3, ?4)",
         )?;
-        for (chunk, title, headings, body) in self.texts {
+        for (chunk, (title, headings, body)) in self.texts {
             insert_text.execute(params![chunk, title, headings, body])?;
         }
         let mut delete_vector = tx.prepare_cached("DELETE FROM chunk_vec WHERE rowid = ?1")?;

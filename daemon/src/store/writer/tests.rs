@@ -1,0 +1,105 @@
+//! What one batch may hold, and what must be true of the rows afterwards.
+
+use super::*;
+use crate::belt::Stage;
+use crate::embedder::{StaticModel, WordPiece};
+use crate::pipeline::parcel::SourceDoc;
+use crate::pipeline::{chunk, embed, link, normalize, recognize, relate};
+use crate::terms::ContentHash;
+
+struct Bench {
+    writer: IndexWriter,
+    tokens: Arc<WordPiece>,
+    embedder: Arc<dyn Embedder>,
+    generation: u64,
+    _folder: tempfile::TempDir,
+}
+
+impl Bench {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().expect("temporary folder");
+        let tokens = WordPiece::builtin();
+        let embedder: Arc<dyn Embedder> = Arc::new(StaticModel::builtin(tokens.clone()));
+        let writer =
+            IndexWriter::open(folder.path(), "test", &Settings::default(), embedder.clone());
+        let writer = writer.expect("opens");
+        Bench { writer, tokens, embedder, generation: 0, _folder: folder }
+    }
+
+    /// Takes one file through all stages.
+    fn item(&mut self, path: &str, text: &str) -> Item<EmbeddedDoc> {
+        self.generation += 1;
+        let settings = Settings::default();
+        let ticket = Ticket {
+            path: RelPath::new(path),
+            generation: Generation(self.generation),
+            lane: Lane::Bulk,
+            moved_from: None,
+            is_forced: false,
+        };
+        let source = SourceDoc {
+            path: ticket.path.clone(),
+            bytes: text.as_bytes().into(),
+            hash: ContentHash::of(text.as_bytes()),
+            mtime_ms: 0,
+        };
+        let doc = normalize::Normalizer::new(&settings.watch).run(source).expect("normal");
+        let doc = chunk::Chunker::new(&settings.chunk, &settings.embed, self.tokens.clone())
+            .run(doc)
+            .expect("chunked");
+        let doc = recognize::RecognizeStage::new(&settings.recognize, self.writer.gazetteer())
+            .run(doc)
+            .expect("recognized");
+        let doc = link::LinkStage.run(doc).expect("linked");
+        let doc = relate::RelateStage.run(doc).expect("related");
+        let doc = embed::EmbedStage::new(self.embedder.clone()).run(doc).expect("embedded");
+        Item::Document(ticket, doc)
+    }
+
+    fn commit(&mut self, items: &[Item<EmbeddedDoc>]) {
+        self.writer.commit(items, 0, false).expect("commits");
+    }
+
+    fn count(&self, sql: &str) -> i64 {
+        self.writer.db.query_row(sql, [], |row| row.get(0)).expect("counts")
+    }
+
+    /// Chunks, texts and vectors must be about the same things.
+    fn check(&self, n_chunks: i64) {
+        assert_eq!(self.count("SELECT count(*) FROM chunks"), n_chunks);
+        assert_eq!(self.count("SELECT count(*) FROM chunk_fts"), n_chunks, "texts");
+        let windows = self.count("SELECT count(*) FROM chunk_vec_map");
+        assert_eq!(self.count("SELECT count(*) FROM chunk_vec"), windows, "vectors");
+    }
+}
+
+#[test]
+fn several_versions_of_a_document_in_one_batch_leave_the_last_one() {
+    let mut bench = Bench::new();
+    let versions = [
+        bench.item("a.md", "# Alpha\n\nThe first version speaks of apples."),
+        bench.item("a.md", "# Alpha\n\nThe second version speaks of pears."),
+        bench.item("a.md", "# Alpha\n\nThe third version speaks of plums."),
+    ];
+    bench.commit(&versions);
+    bench.check(1);
+    let other = bench.item("b.md", "# Beta\n\nAnother document.");
+    bench.commit(&[other]);
+    bench.check(2);
+    let found = |word: &str| {
+        let sql = format!("SELECT count(*) FROM chunk_fts WHERE chunk_fts MATCH '{word}'");
+        bench.count(&sql)
+    };
+    assert_eq!([found("apples"), found("pears"), found("plums")], [0, 0, 1]);
+}
+
+#[test]
+fn a_document_written_and_removed_in_one_batch_leaves_nothing() {
+    let mut bench = Bench::new();
+    let written = bench.item("a.md", "# Alpha\n\nHere and gone.");
+    bench.generation += 1;
+    let ticket = Ticket { generation: Generation(bench.generation), ..written.ticket().clone() };
+    bench.commit(&[written, Item::Removed(ticket)]);
+    bench.check(0);
+    assert_eq!(bench.count("SELECT count(*) FROM entities"), 0);
+}
