@@ -1,8 +1,7 @@
 //! Ask: how long questions take on the four note sets together, inside the daemon and over its socket.
 //!
 //! `cargo bench -p tests --bench ask -- DATA_DIR`
-//! Inside: `hybrid_query`, `entity_lookup` and `explain_entity` by the library, one thread, one snapshot
-//! a call.
+//! Inside: `hybrid_query`, `entity_lookup`, `explain_entity` by the library, one thread, a snapshot a call.
 //! Outside: the same calls by one MCP client of a real `kgd`, so with JSON, the text form and the socket.
 
 #![allow(clippy::print_stdout, reason = "a bench prints its table")]

@@ -3,7 +3,7 @@
 //! `cargo bench -p tests --bench fresh -- DATA_DIR [--edits N] [--bulk N]`
 //! A real `kgd` with the default debounce is asked over its socket until the answer fits, once at rest
 //! and once while many other files (`--bulk`, 20,000 when left out) are being read. Milliseconds, the
-//! debounce taken off.
+//! debounce taken off: below 0 where a crawl looked at the file before it had been quiet for so long.
 
 #![allow(clippy::print_stdout, reason = "a bench prints its table")]
 

@@ -2,8 +2,7 @@
 //! that others judged, and whether hybrid beats each single signal (paired bootstrap by the set's own
 //! scorer).
 //!
-//! `cargo bench -p tests --bench retrieval -- DATA_DIR [SET...] [--cache DIR] [--runs DIR] [--set
-//! KEY=VALUE]...`
+//! `cargo bench -p tests --bench retrieval -- DATA_DIR [SET...] [--cache DIR] [--runs DIR] [--set KEY=VALUE]`
 //! Each set becomes a folder with one Markdown file a document (`# title`, then the text); the file's
 //! name is the document's id. `--cache` keeps folders and indexes for the next time, `--runs` keeps the
 //! run files; `--set` changes a setting of retrieval, such as `retrieval.weights.graph=0`.

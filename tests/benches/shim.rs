@@ -1,8 +1,7 @@
 //! Shim: what every agent pays to be connected: memory of `kg-mcp`, and the time from its start to the
 //! first answer of a daemon that already runs.
 //!
-//! `cargo bench -p tests --bench shim -- DATA_DIR [--runs N]`; needs `cargo build --release -p client`
-//! before.
+//! `cargo bench -p tests --bench shim -- DATA_DIR [--runs N]`, after `cargo build --release -p client`.
 
 #![allow(clippy::print_stdout, reason = "a bench prints its table")]
 

@@ -155,17 +155,20 @@ pub(super) fn complete(
     Ok(())
 }
 
+/// A window's cosine and its place in `docs.text`.
+type Nearest = (f32, (usize, usize));
+
 /// The window of a chunk that is nearest to the question.
 fn best_window(
     desk: &Desk<'_>,
     chunk: i64,
     question: &UnitVector,
-) -> Result<Option<(f32, (usize, usize))>, AskError> {
+) -> Result<Option<Nearest>, AskError> {
     let mut statement = desk.snapshot.prepare_cached(
         "SELECT v.embedding, m.start, m.end FROM chunk_vec_map m JOIN chunk_vec v ON v.rowid = m.id
          WHERE m.chunk_id = ?1 ORDER BY m.start",
     )?;
-    let mut best: Option<(f32, (usize, usize))> = None;
+    let mut best: Option<Nearest> = None;
     let mut rows = statement.query([chunk])?;
     while let Some(row) = rows.next()? {
         let (start, end): (i64, i64) = (row.get(1)?, row.get(2)?);
