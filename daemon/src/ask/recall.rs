@@ -90,7 +90,8 @@ fn embed_question(desk: &Desk<'_>, plan: &Plan) -> Option<UnitVector> {
     vector.0.iter().any(|component| *component != 0).then_some(vector)
 }
 
-/// The exact scan of sqlite-vec; a chunk counts by its best window.
+/// The scan of sqlite-vec; a chunk counts by its best window. Of vectors a and b of length 127, |a − b|² = 2 · 127² ·
+/// (1 − cos): the cosine is exact but for the rounding of components.
 fn by_vector(
     desk: &Desk<'_>,
     plan: &Plan,
@@ -110,7 +111,8 @@ fn by_vector(
     };
     // Several windows of one chunk may be near: ask for more than are wanted.
     let sql = format!(
-        "SELECT m.chunk_id, 1.0 - v.distance, m.start, m.end FROM chunk_vec v JOIN chunk_vec_map m ON m.id = v.rowid
+        "SELECT m.chunk_id, 1.0 - v.distance * v.distance / 32258.0, m.start, m.end
+         FROM chunk_vec v JOIN chunk_vec_map m ON m.id = v.rowid
          WHERE v.embedding MATCH vec_int8(?) AND k = ? {condition} ORDER BY v.distance"
     );
     let n_windows = (plan.recall_k * 3).min(4_096) as i64;

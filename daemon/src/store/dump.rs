@@ -113,7 +113,7 @@ fn entity(row: &Row<'_>) -> rusqlite::Result<Value> {
 
 // A mention whose own type says little (Concept 8, Document 14) is told with its entity's.
 const MENTIONS: &str = "SELECT m.doc_id, d.path, m.start, m.end, m.surface,
-    CASE WHEN m.type IN (8, 14) THEN coalesce(e.type, m.type) ELSE m.type END, n.entity_id, e.name,
+    CASE WHEN m.type IN (8, 14) AND e.type NOT IN (8, 14) THEN e.type ELSE m.type END, n.entity_id, e.name,
     m.recognizer, m.score, n.link, m.line FROM mentions m JOIN docs d ON d.id = m.doc_id
     JOIN names n ON n.id = m.name_id LEFT JOIN entities e ON e.id = n.entity_id
     ORDER BY d.path, m.at LIMIT ?1 OFFSET ?2";

@@ -95,11 +95,16 @@ impl Judge {
         let output = self.score(set, formula, &["--ci"])?;
         let rows: BTreeMap<&str, &str> =
             output.lines().filter_map(|row| row.split_once('\t')).collect();
+        let value = |name: &str| {
+            let found = rows.get(name).copied();
+            found.with_context(|| format!("no {name} in {output}"))
+        };
         let mut line = format!("{formula:<7}");
         for measure in MEASURES {
-            let value = rows.get(measure).with_context(|| format!("no {measure} in {output}"))?;
-            line.push_str(&format!(" {measure} {}", value.replace('\t', " ")));
+            line.push_str(&format!(" {measure} {:<7}", value(measure)?));
         }
+        let interval = value(&format!("{}_ci95", MEASURES[0]))?;
+        line.push_str(&format!("  95 % of {}: {interval}", MEASURES[0]));
         Ok(line)
     }
 
