@@ -38,14 +38,15 @@ fn a_small_folder_by_eye() {
         Signing Service.md:5 "Signing Service" gazetteer Service -> Signing Service <Signing Service.md>
         Signing Service.md:7 "Signing Service" gazetteer Service -> Signing Service <Signing Service.md>
         Signing Service.md:7 "Signing Service" gazetteer Service -> Signing Service <Signing Service.md>
-        Signing Service.md:7 "Key Vault" stated Document -> Key Vault <Key Vault.md>
+        Signing Service.md:7 "Key Vault" stated Service -> Key Vault <Key Vault.md>
         Signing Service.md:11 "Ada Lindqvist" pattern Concept -> Ada Lindqvist
+        decisions/0007.md:1 "Seal every release" gazetteer Document -> 0007 <decisions/0007.md>
         decisions/0007.md:3 "2025-02-11" pattern Date -> 2025-02-11
         decisions/0007.md:3 "Ada Lindqvist" pattern Concept -> Ada Lindqvist
         decisions/0007.md:3 "0003" stated Document -> 0003
         notes.txt:1 "Signing Services" gazetteer Service -> Signing Service <Signing Service.md>
         notes.txt:1 "Key Vault" gazetteer Service -> Key Vault <Key Vault.md>
-        runbooks/rotate.md:1 "Rotate" gazetteer Document -> rotate <runbooks/rotate.md>
+        runbooks/rotate.md:1 "Rotate the keys" gazetteer Document -> rotate <runbooks/rotate.md>
         runbooks/rotate.md:3 "Signer" gazetteer Service -> Signing Service <Signing Service.md>
         runbooks/rotate.md:5 "Stop the Signing Service" pattern Step -> Stop the Signing Service
         runbooks/rotate.md:5 "Signing Service" gazetteer Service -> Signing Service <Signing Service.md>
