@@ -4,7 +4,6 @@
 //! share a blocking key) is decided again. Names are decided from high authority to low, so what a name is linked
 //! through is always settled before it.
 
-use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -14,16 +13,12 @@ use rustc_hash::FxHashMap;
 
 use super::StoreError;
 use super::facts::{self, Gathered};
-use super::ledger::{Ledger, Verdict, link_key};
+use super::ledger::Ledger;
+use super::likeness::Likeness;
 use crate::embedder::Embedder;
 use crate::pipeline::link::blocking;
-use crate::pipeline::link::features::context_overlap;
-use crate::pipeline::link::resolve::{Decision, NameFacts, Surroundings, decide};
-use crate::pipeline::parcel::UnitVector;
-use crate::terms::{EntityType, tokens_of};
-
-/// Documents looked at for a name's context; by path, so that the choice is the same in every index.
-const CONTEXT_DOCS: usize = 8;
+use crate::pipeline::link::resolve::{Decision, NameFacts, decide};
+use crate::terms::EntityType;
 
 /// How a name's row records its decision.
 pub(super) const HOME: i64 = 1;
@@ -31,66 +26,6 @@ const AMBIGUOUS: i64 = 2;
 const VIA: i64 = 3;
 const OWN: i64 = 4;
 const SENSE: i64 = 5;
-
-/// What Resolve needs to know beside the facts; also used to explain a link to a person.
-pub struct Likeness<'a> {
-    db: &'a Connection,
-    embedder: &'a dyn Embedder,
-    decisions: &'a dyn Fn(&str) -> Option<Verdict>,
-    vectors: RefCell<FxHashMap<String, UnitVector>>,
-}
-
-impl<'a> Likeness<'a> {
-    /// Looks into `db` for contexts and asks `decisions` for verdicts by [`link_key`].
-    pub fn new(
-        db: &'a Connection,
-        embedder: &'a dyn Embedder,
-        decisions: &'a dyn Fn(&str) -> Option<Verdict>,
-    ) -> Self {
-        Likeness { db, embedder, decisions, vectors: RefCell::default() }
-    }
-
-    fn vector(&self, surface: &str) -> UnitVector {
-        if let Some(vector) = self.vectors.borrow().get(surface) {
-            return vector.clone();
-        }
-        let vector = self.embedder.embed(&[surface]).pop().unwrap_or(UnitVector(Box::default()));
-        self.vectors.borrow_mut().insert(surface.to_string(), vector.clone());
-        vector
-    }
-
-    fn context_words(&self, name: i64) -> Result<BTreeSet<String>, StoreError> {
-        let mut statement = self.db.prepare_cached(
-            "SELECT d.title, json_extract(d.meta, '$.tags') FROM mentions m JOIN docs d ON d.id = m.doc_id
-             WHERE m.name_id = ?1 GROUP BY d.id ORDER BY d.path LIMIT ?2",
-        )?;
-        let mut words = BTreeSet::new();
-        let mut rows = statement.query(params![name, CONTEXT_DOCS as i64])?;
-        while let Some(row) = rows.next()? {
-            let (title, tags): (String, Option<String>) = (row.get(0)?, row.get(1)?);
-            words.extend(tokens_of(&title));
-            words.extend(tokens_of(&tags.unwrap_or_default()));
-        }
-        Ok(words)
-    }
-}
-
-impl Surroundings for Likeness<'_> {
-    fn cosine(&self, a: &NameFacts, b: &NameFacts) -> f32 {
-        crate::embedder::cosine(&self.vector(&a.surface), &self.vector(&b.surface))
-    }
-
-    fn context(&self, a: &NameFacts, b: &NameFacts) -> f32 {
-        match (self.context_words(a.id), self.context_words(b.id)) {
-            (Ok(a), Ok(b)) => context_overlap(&a, &b),
-            _ => 0.0,
-        }
-    }
-
-    fn verdict(&self, a: &NameFacts, b: &NameFacts) -> Option<bool> {
-        (self.decisions)(&link_key(&a.norm, &b.norm)).map(|verdict| verdict == Verdict::Accepted)
-    }
-}
 
 /// What one run has read already.
 #[derive(Default)]
