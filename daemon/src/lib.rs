@@ -7,6 +7,7 @@
 pub mod ask;
 pub mod belt;
 pub mod embedder;
+pub mod fail;
 pub mod health;
 pub mod pipeline;
 pub mod process;

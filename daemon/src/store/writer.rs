@@ -107,6 +107,7 @@ impl IndexWriter {
         now_ms: i64,
         resolve_now: bool,
     ) -> Result<Committed, StoreError> {
+        crate::fail::point("commit.before");
         let fresh: Vec<&Item<EmbeddedDoc>> =
             items.iter().filter(|item| self.is_fresh(item.ticket())).collect();
         let identities = self.write_ledger(&fresh, now_ms)?;
@@ -139,6 +140,7 @@ impl IndexWriter {
         late.run(&tx)?;
         set_meta_number(&tx, "tick", done.tick.0)?;
         tx.commit()?;
+        crate::fail::point("commit.after");
         self.tick = done.tick;
         for item in fresh {
             self.committed.insert(item.ticket().path.clone(), item.ticket().generation);

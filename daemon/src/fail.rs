@@ -1,0 +1,70 @@
+//! Fail points: named places at which a test may kill this very process, as a power failure would.
+//!
+//! In: the variable `KG_FAIL`, a list such as `commit.before@3,watch.limit=10`: die at the third arrival at a point (the
+//! first when no number stands there), or give a number to whoever asks for it. Unset, a point costs one load of a
+//! static. Only who starts the daemon can set the variable, and he could kill it as well.
+//! Not here: the tests that set it (`tests/it/crash.rs`).
+
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Every point, in the order a document meets them. A test takes each of them in turn.
+pub const POINTS: &[&str] = &["commit.before", "commit.after"];
+
+/// What `KG_FAIL` asks for.
+#[derive(Debug, Default)]
+struct Plan {
+    deaths: Vec<(String, u64, AtomicU64)>,
+    numbers: Vec<(String, u64)>,
+}
+
+static PLAN: OnceLock<Plan> = OnceLock::new();
+
+fn plan() -> &'static Plan {
+    PLAN.get_or_init(|| parse(&std::env::var("KG_FAIL").unwrap_or_default()))
+}
+
+fn parse(text: &str) -> Plan {
+    let mut plan = Plan::default();
+    for word in text.split(',').filter(|word| !word.is_empty()) {
+        if let Some((name, number)) = word.split_once('=') {
+            plan.numbers.extend(number.parse().ok().map(|number| (name.to_string(), number)));
+            continue;
+        }
+        let (name, arrival) = word.split_once('@').unwrap_or((word, "1"));
+        let arrival = arrival.parse().unwrap_or(1);
+        plan.deaths.push((name.to_string(), arrival, AtomicU64::new(0)));
+    }
+    plan
+}
+
+/// Kills the process if `KG_FAIL` says so for this arrival.
+pub fn point(name: &'static str) {
+    for (wanted, arrival, seen) in &plan().deaths {
+        if wanted == name && seen.fetch_add(1, Ordering::SeqCst) + 1 == *arrival {
+            tracing::error!(point = name, "dying, as `KG_FAIL` asks");
+            let _ = rustix::process::kill_process(
+                rustix::process::getpid(),
+                rustix::process::Signal::KILL,
+            );
+        }
+    }
+}
+
+/// The number that `KG_FAIL` gives for `name`, such as a limit the system would set.
+pub fn number(name: &str) -> Option<u64> {
+    plan().numbers.iter().find(|(known, _)| known == name).map(|(_, number)| *number)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_variable_is_a_list_of_points_and_numbers() {
+        let plan = parse("commit.before@3,watch.limit=10,commit.after,odd=x");
+        let deaths: Vec<_> = plan.deaths.iter().map(|(name, at, _)| (name.as_str(), *at)).collect();
+        assert_eq!(deaths, [("commit.before", 3), ("commit.after", 1)]);
+        assert_eq!(plan.numbers, [("watch.limit".to_string(), 10)]);
+    }
+}
