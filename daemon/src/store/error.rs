@@ -13,7 +13,28 @@ pub enum StoreError {
         /// SQLite's or the system's words.
         why: String,
     },
+    /// Readers did not end, so that the file could not be replaced.
+    #[error("{n_readers} readers still use the index; hint: try again")]
+    Busy {
+        /// How many.
+        n_readers: usize,
+    },
+    /// The index has changed since it was looked at.
+    #[error("the index has changed meanwhile; hint: try again")]
+    Moved,
+    /// The writer is gone.
+    #[error("the writer has stopped")]
+    Gone,
     /// A statement failed.
     #[error("index: {0}")]
     Sqlite(#[from] rusqlite::Error),
+}
+
+impl StoreError {
+    /// True when the file itself is damaged: no retry helps.
+    pub fn is_corrupt(&self) -> bool {
+        use rusqlite::ErrorCode::{DatabaseCorrupt, NotADatabase};
+        let StoreError::Sqlite(error) = self else { return false };
+        matches!(error.sqlite_error_code(), Some(DatabaseCorrupt | NotADatabase))
+    }
 }
