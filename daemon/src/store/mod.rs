@@ -15,6 +15,7 @@ mod names;
 mod open;
 mod schema;
 mod snapshot;
+mod trouble;
 mod writer;
 
 pub use dump::dump_page;
@@ -23,4 +24,5 @@ pub use ledger::{Decisions, IngestRecord, Ledger, Verdict, link_key, relation_ke
 pub use likeness::Likeness;
 pub use schema::SCHEMA_VERSION;
 pub use snapshot::{Readers, Snapshot};
+pub use trouble::{Stall, Trouble};
 pub use writer::{Committed, IndexWriter, RippleStep};
