@@ -211,13 +211,22 @@ impl Build {
     /// Stops watching, lets the belt run empty, and closes. What is left when the limit is over is found again at
     /// the next start.
     pub(crate) async fn drain(&self, limit: Duration) {
+        crate::fail::point("drain.begun");
         self.watcher.stop().await;
+        crate::fail::point("drain.watched");
         let belt = self.belt.lock().unwrap_or_else(PoisonError::into_inner).take();
-        if let Some(belt) = belt
-            && tokio::time::timeout(limit, belt).await.is_err()
-        {
-            tracing::warn!(left = self.depth().total(), "the belt did not run empty in time");
+        let Some(belt) = belt else { return };
+        tokio::select! {
+            _ = belt => {}
+            () = tokio::time::sleep(limit) => {
+                tracing::warn!(left = self.depth().total(), "the belt did not run empty in time");
+            }
+            // What cannot be written is found again at the next start; nobody should wait for it.
+            () = self.health.until_stalled() => {
+                tracing::warn!(left = self.depth().total(), "the belt cannot run empty");
+            }
         }
+        crate::fail::point("drain.done");
     }
 }
 

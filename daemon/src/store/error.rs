@@ -29,12 +29,3 @@ pub enum StoreError {
     #[error("index: {0}")]
     Sqlite(#[from] rusqlite::Error),
 }
-
-impl StoreError {
-    /// True when the file itself is damaged: no retry helps.
-    pub fn is_corrupt(&self) -> bool {
-        use rusqlite::ErrorCode::{DatabaseCorrupt, NotADatabase};
-        let StoreError::Sqlite(error) = self else { return false };
-        matches!(error.sqlite_error_code(), Some(DatabaseCorrupt | NotADatabase))
-    }
-}

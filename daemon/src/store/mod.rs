@@ -18,6 +18,7 @@ mod open;
 mod replace;
 mod schema;
 mod snapshot;
+mod trouble;
 mod writer;
 
 pub use dump::dump_page;
@@ -27,4 +28,5 @@ pub use likeness::Likeness;
 pub use replace::copy_ledger;
 pub use schema::SCHEMA_VERSION;
 pub use snapshot::{Readers, Snapshot, open_for_reading};
+pub use trouble::{Stall, Trouble};
 pub use writer::{Committed, IndexWriter, RippleStep};

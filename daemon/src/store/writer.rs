@@ -73,11 +73,13 @@ impl IndexWriter {
         embedder: Arc<dyn Embedder>,
     ) -> Result<Self, StoreError> {
         let ledger = Ledger::open(&folder.join(super::open::LEDGER_FILE))?;
+        crate::fail::point("open.ledger");
         let opened = super::open::index(folder, fingerprint)?;
         let db = opened.db;
         let tick = meta_number(&db, "tick")?;
         let version = meta_number(&db, "gazetteer")?;
         let gazetteer = gazetteer::load(&db, version)?;
+        crate::fail::point("open.after");
         Ok(IndexWriter {
             db,
             path: opened.path,
@@ -131,11 +133,13 @@ impl IndexWriter {
         let mut done = Committed { tick: Tick(self.tick.0 + 1), ..Committed::default() };
         done.interactive = items.iter().filter_map(interactive_outcome).collect();
         let tx = self.db.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
+        crate::fail::point("commit.begun");
         let mut touched = Vec::new();
         let mut late = commit::Late::default();
 
         for (item, identity) in fresh.iter().zip(&identities) {
             let names = write_item(&tx, item, identity, (done.tick, &mut late))?;
+            crate::fail::point("commit.document");
             touched.extend(names);
             done.n_documents += 1;
             done.last_path = Some(item.ticket().path.clone());
@@ -153,9 +157,12 @@ impl IndexWriter {
                 weights: &self.settings.link,
             };
             resolver.run(&touched)?;
+            crate::fail::point("commit.resolved");
         }
+        crate::fail::point("commit.late");
         late.run(&tx)?;
         set_meta_number(&tx, "tick", done.tick.0)?;
+        crate::fail::point("commit.ticked");
         tx.commit()?;
         crate::fail::point("commit.after");
         self.tick = done.tick;
@@ -170,12 +177,29 @@ impl IndexWriter {
         self.committed.get(&ticket.path).is_none_or(|last| *last <= ticket.generation)
     }
 
+    /// Writes a batch to the ledger, whole or not at all.
     fn write_ledger<'a>(
         &self,
         items: &[&'a Item<EmbeddedDoc>],
         now_ms: i64,
     ) -> Result<Vec<commit::Identity<'a>>, StoreError> {
         self.ledger.begin()?;
+        crate::fail::point("ledger.begun");
+        let identities = self.identify(items, now_ms);
+        crate::fail::point("ledger.written");
+        let done = identities.and_then(|identities| self.ledger.commit().map(|()| identities));
+        if done.is_err() {
+            self.ledger.roll_back();
+        }
+        crate::fail::point("ledger.committed");
+        done
+    }
+
+    fn identify<'a>(
+        &self,
+        items: &[&'a Item<EmbeddedDoc>],
+        now_ms: i64,
+    ) -> Result<Vec<commit::Identity<'a>>, StoreError> {
         let mut out = Vec::with_capacity(items.len());
         for item in items {
             let ticket = item.ticket();
@@ -200,7 +224,6 @@ impl IndexWriter {
             }
             out.push(identity);
         }
-        self.ledger.commit()?;
         Ok(out)
     }
 
@@ -213,6 +236,7 @@ impl IndexWriter {
             if self.gazetteer.load().version() != version {
                 let paths = self.requeued()?;
                 if !paths.is_empty() {
+                    crate::fail::point("requeue.read");
                     return Ok(RippleStep::Requeue(paths));
                 }
             }
@@ -247,6 +271,7 @@ impl IndexWriter {
             return Ok(());
         }
         let tx = self.db.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
+        crate::fail::point("gazetteer.begun");
         let changed = gazetteer::refresh(&tx, &self.settings.recognize.gazetteer)?;
         if changed.is_empty() && version != Gazetteer::UNMINED {
             tx.commit()?;
@@ -256,7 +281,9 @@ impl IndexWriter {
         set_meta_number(&tx, "gazetteer", version)?;
         gazetteer::requeue_readers(&tx, &changed)?;
         let loaded = gazetteer::load(&tx, version)?;
+        crate::fail::point("gazetteer.before");
         tx.commit()?;
+        crate::fail::point("gazetteer.after");
         self.gazetteer.store(Arc::new(loaded));
         Ok(())
     }
@@ -264,6 +291,7 @@ impl IndexWriter {
     fn resolve(&mut self, names: &[i64]) -> Result<(), StoreError> {
         let tick = Tick(self.tick.0 + 1);
         let tx = self.db.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
+        crate::fail::point("resolve.begun");
         let resolver = Resolver {
             db: &tx,
             embedder: &self.embedder,
@@ -272,7 +300,9 @@ impl IndexWriter {
         };
         resolver.run(names)?;
         set_meta_number(&tx, "tick", tick.0)?;
+        crate::fail::point("resolve.before");
         tx.commit()?;
+        crate::fail::point("resolve.after");
         self.tick = tick;
         Ok(())
     }
@@ -283,30 +313,61 @@ impl IndexWriter {
         decisions: &[(String, Option<Verdict>)],
         now_ms: i64,
     ) -> Result<Tick, StoreError> {
-        let mut norms = Vec::new();
+        crate::fail::point("decide.before");
+        // Marked first: should we die before they are resolved, the next start resolves them.
+        let names = self.mark_decided(decisions)?;
+        crate::fail::point("decide.marked");
         for (key, verdict) in decisions {
             self.ledger.decide(key, *verdict, now_ms)?;
-            if let Some(norm) = key.strip_prefix("link:").and_then(|rest| rest.split('>').next()) {
-                norms.push(norm.to_string());
-            }
         }
-        let mut names = Vec::new();
-        for norm in norms {
-            let mut statement =
-                self.db.prepare_cached("SELECT id FROM names WHERE norm = ?1 AND sense = 0")?;
-            names.extend(statement.query_row([norm], |row| row.get::<_, i64>(0)).optional()?);
-        }
+        crate::fail::point("decide.ledger");
         self.resolve(&names)?;
+        crate::fail::point("decide.after");
         Ok(self.tick)
     }
 
-    /// Remembers what a caller said about documents (ledger only; the next commit of each shows it).
+    /// Makes the names dirty that decisions concern; returns their rows.
+    fn mark_decided(
+        &mut self,
+        decisions: &[(String, Option<Verdict>)],
+    ) -> Result<Vec<i64>, StoreError> {
+        let tx = self.db.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
+        let mut names = Vec::new();
+        for (key, _) in decisions {
+            let norm = key.strip_prefix("link:").and_then(|rest| rest.split('>').next());
+            let Some(norm) = norm else { continue };
+            let name: Option<i64> = tx
+                .prepare_cached("SELECT id FROM names WHERE norm = ?1 AND sense = 0")?
+                .query_row([norm], |row| row.get(0))
+                .optional()?;
+            if let Some(name) = name {
+                tx.prepare_cached("INSERT OR IGNORE INTO dirty_names VALUES(?1)")?
+                    .execute([name])?;
+                names.push(name);
+            }
+        }
+        tx.commit()?;
+        Ok(names)
+    }
+
+    /// Remembers what a caller said about documents. The next commit of each shows it; should we die before, the
+    /// next start reads them again.
     pub fn record_ingest(
         &self,
         paths: &[RelPath],
         record: &IngestRecord,
     ) -> Result<(), StoreError> {
-        paths.iter().try_for_each(|path| self.ledger.record_ingest(path, record))
+        crate::fail::point("record.before");
+        for path in paths {
+            self.db
+                .prepare_cached(
+                    "INSERT OR IGNORE INTO requeue SELECT id FROM docs WHERE path = ?1",
+                )?
+                .execute([path.as_str()])?;
+        }
+        paths.iter().try_for_each(|path| self.ledger.record_ingest(path, record))?;
+        crate::fail::point("record.after");
+        Ok(())
     }
 
     /// Notes a new modification time of a file whose content did not change.
@@ -319,7 +380,10 @@ impl IndexWriter {
 
     /// Hands freed pages back to the file system; cheap when there are none.
     pub fn vacuum(&self) -> Result<(), StoreError> {
-        Ok(self.db.execute_batch("PRAGMA incremental_vacuum(512)")?)
+        crate::fail::point("vacuum.before");
+        self.db.execute_batch("PRAGMA incremental_vacuum(512)")?;
+        crate::fail::point("vacuum.after");
+        Ok(())
     }
 }
 

@@ -212,7 +212,10 @@ impl Intake {
                 return Seen::SameStat;
             }
         }
-        match read_regular(&absolute, rules.max_file_bytes()) {
+        crate::fail::point("watch.read");
+        let read = read_regular(&absolute, rules.max_file_bytes());
+        crate::fail::point("watch.have");
+        match read {
             Ok(file) if file.is_cut => Seen::Gone(SkipReason::TooLarge),
             Ok(file) => Seen::Content(file),
             Err(ReadTrouble::NotAFile) => Seen::Gone(SkipReason::NotAFile),

@@ -274,6 +274,7 @@ async fn submit_one(shared: &Arc<Shared>, path: RelPath, is_forced: bool) -> Sub
         Item::Faulted(_, fault) => Submitted::Faulted(generation, fault.clone()),
         Item::Document(..) | Item::Removed(_) => Submitted::Sent(generation),
     };
+    crate::fail::point("watch.submit");
     match belt.interactive.send(item).await {
         Ok(()) => outcome,
         Err(_) => Submitted::Stopped,

@@ -2,8 +2,11 @@
 //!
 //! In: finished documents, deletions, faults; commands of tools that write. Out: commits, each with its tick.
 //! Invariants: an interactive item commits by itself, resolved, before any bulk batch; ripples run only while
-//! nothing waits; a database that fails stops the daemon, never a document.
+//! nothing waits; a disk that is full or locked is waited for (`stall.rs`); a database that fails otherwise stops the
+//! daemon, never a document.
 //! Not here: the rows (`store/`).
+
+mod stall;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -14,7 +17,7 @@ use tokio::sync::{Mutex, mpsc, oneshot};
 use super::parcel::EmbeddedDoc;
 use crate::belt::{Inlet, Item};
 use crate::health::Health;
-use crate::store::{IndexWriter, IngestRecord, Readers, RippleStep, StoreError, Verdict};
+use crate::store::{IndexWriter, IngestRecord, Readers, RippleStep, StoreError, Trouble, Verdict};
 use crate::terms::{Lane, RelPath, Tick};
 
 /// Bulk documents and text bytes of one transaction: enough to share its cost, few enough that an interactive
@@ -116,7 +119,9 @@ impl Actor for WriteStation {
             }
         };
         let outcome = match outcome {
-            Err(error) if error.is_corrupt() => state.begin_again(error.to_string()).await,
+            Err(error) if error.trouble() == Trouble::Corrupt => {
+                state.begin_again(error.to_string()).await
+            }
             other => other,
         };
         if let Err(error) = outcome {
@@ -160,13 +165,15 @@ impl WriteState {
             n_bytes += text_len(&item);
             batch.push(item);
         }
+        crate::fail::point("write.taken");
         let (n, now_ms) = (batch.len(), (self.args.now_ms)());
         let started = Instant::now();
         self.args.health.set_ripple(true);
-        let done =
-            self.with_writer(move |writer| writer.commit(&batch, now_ms, is_interactive)).await;
+        let batch = Arc::new(batch);
+        let done = self.insist(move |writer| writer.commit(&batch, now_ms, is_interactive)).await;
         if let Ok(Some(done)) = &done {
             self.args.health.committed(done, started.elapsed());
+            crate::fail::point("write.told");
         }
         self.args.inlet.done(n);
         self.commits_since_ripple += 1;
@@ -187,14 +194,14 @@ impl WriteState {
 
     async fn ripple_step(&mut self, when_quiet: bool) -> Result<(), StoreError> {
         self.commits_since_ripple = 0;
-        let step = self.with_writer(move |writer| writer.ripple(when_quiet)).await?;
+        let step = self.insist(move |writer| writer.ripple(when_quiet)).await?;
         let tick = self.with_writer(|writer| Ok(writer.tick())).await?;
         self.args.health.set_tick(tick.unwrap_or_default());
         match step {
             Some(RippleStep::Requeue(paths)) => (self.args.requeue)(paths),
             Some(RippleStep::Settled) if when_quiet => {
                 self.args.health.set_ripple(false);
-                self.with_writer(|writer| writer.vacuum()).await?;
+                self.insist(|writer| writer.vacuum()).await?;
             }
             _ => {}
         }
@@ -206,10 +213,11 @@ impl WriteState {
         let now_ms = (self.args.now_ms)();
         match command {
             Command::Decide(decisions, reply) => {
-                let tick =
-                    self.with_writer(move |writer| writer.decide(&decisions, now_ms)).await?;
-                self.args.health.set_tick(tick.unwrap_or_default());
-                let _ = reply.send(tick.ok_or_else(|| "the writer has stopped".into()));
+                let done = self.try_once(move |writer| writer.decide(&decisions, now_ms)).await?;
+                if let Ok(tick) = &done {
+                    self.args.health.set_tick(*tick);
+                }
+                let _ = reply.send(done);
             }
             Command::Replace(replacement, reply) => {
                 let done = self.with_writer(move |w| Ok(replacement(w).map(|()| w.tick()))).await?;
@@ -230,8 +238,7 @@ impl WriteState {
                 done?;
             }
             Command::RecordIngest(paths, record, reply) => {
-                let done = self.with_writer(move |w| w.record_ingest(&paths, &record)).await?;
-                let _ = reply.send(done.ok_or_else(|| "the writer has stopped".into()));
+                let _ = reply.send(self.try_once(move |w| w.record_ingest(&paths, &record)).await?);
             }
         }
         Ok(())
@@ -246,7 +253,7 @@ impl WriteState {
             readers.alone(|| Ok((writer.begin_again()?, ())))?;
             Ok(writer.tick())
         };
-        let tick = self.with_writer(begin).await?;
+        let tick = self.insist(begin).await?;
         self.args.health.set_tick(tick.unwrap_or_default());
         self.args.health.set_ripple(true);
         self.args

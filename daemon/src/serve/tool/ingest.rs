@@ -10,7 +10,7 @@ use proto::error::{Code, ErrorView};
 use proto::tool::core::{ExtractAndLink, ExtractReply, IngestDocs, IngestError, IngestReply};
 use rustc_hash::FxHashSet;
 
-use super::{blocking, invalid, unavailable, unreadable};
+use super::{blocking, invalid, stalled, unavailable, unreadable};
 use crate::pipeline::watch::{Submitted, Verdict};
 use crate::pipeline::write::Command;
 use crate::project::Project;
@@ -41,13 +41,18 @@ pub async fn ingest_docs(
     let (files, mut errors) = blocking(move || find_files(&finder, &wanted)).await?;
     let says_something = request.tags.is_some() || request.source_url.is_some();
     let is_forced = request.skip_if_seen == Some(false);
-    let mut outcome = run(&project, &files, is_forced, &progress).await;
+    let mut outcome = run(&project, &files, is_forced, &progress).await?;
     if says_something {
         let kept: Vec<RelPath> =
             files.iter().filter(|path| !outcome.failed.contains_key(*path)).cloned().collect();
-        remember(&project, &request, kept.clone()).await?;
-        // The rows must show what was said; the content itself may be unchanged.
-        let again = run(&project, &kept, true, &progress).await;
+        let speaker = project.clone();
+        // The rows must show what was said; the content itself may be unchanged. A task of its own, because a caller
+        // who goes now must not leave the one without the other.
+        let saying = tokio::spawn(async move {
+            remember(&speaker, &request, kept.clone()).await?;
+            run(&speaker, &kept, true, &progress).await
+        });
+        let again = saying.await.unwrap_or_else(|error| Err(unavailable(error.to_string())))?;
         outcome.ingested.extend(again.ingested);
         outcome.failed.extend(again.failed);
     }
@@ -77,7 +82,7 @@ async fn run(
     files: &[RelPath],
     is_forced: bool,
     progress: &Progress,
-) -> Outcome {
+) -> Result<Outcome, ErrorView> {
     const GROUP: usize = 32;
     let mut outcome = Outcome::default();
     let report = |done: usize| {
@@ -93,7 +98,7 @@ async fn run(
         for (n, (path, what)) in group.iter().zip(submitted).enumerate() {
             match what {
                 Submitted::Sent(generation) => {
-                    settle(project, path, generation, &mut outcome).await
+                    settle(project, path, generation, &mut outcome).await?
                 }
                 Submitted::Faulted(_, fault) => {
                     outcome.failed.insert(path.clone(), (fault.stage.into(), fault.reason));
@@ -107,21 +112,37 @@ async fn run(
             report(i * GROUP + n + 1);
         }
     }
-    outcome
+    Ok(outcome)
 }
 
 /// Waits for the commit of one parcel and notes what became of it.
-async fn settle(project: &Project, path: &RelPath, generation: Generation, outcome: &mut Outcome) {
-    let mut fault = None;
+///
+/// # Errors
+/// When nothing could be written for as long as a request may take; the parcel is committed when that has passed.
+async fn settle(
+    project: &Project,
+    path: &RelPath,
+    generation: Generation,
+    outcome: &mut Outcome,
+) -> Result<(), ErrorView> {
+    let patience = Duration::from_millis(project.settings.serve.request_deadline_ms);
+    let (mut fault, mut stall) = (None, None);
     let reached = project
         .wait_until(LONGEST, |project| match project.health().outcome(path) {
             Some((committed, what)) if committed >= generation => {
                 fault = what;
                 true
             }
-            _ => false,
+            _ => {
+                let now = project.health().stalled();
+                stall = now.filter(|(_, since)| since.elapsed() >= patience);
+                stall.is_some()
+            }
         })
         .await;
+    if let Some((stall, _)) = stall {
+        return Err(stalled(stall));
+    }
     match (reached, fault) {
         (true, None) => {
             outcome.ingested.insert(path.clone());
@@ -135,6 +156,7 @@ async fn settle(project: &Project, path: &RelPath, generation: Generation, outco
             outcome.failed.insert(path.clone(), ("write".into(), reason));
         }
     }
+    Ok(())
 }
 
 async fn remember(
@@ -273,7 +295,7 @@ pub async fn extract_and_link(
         Ok((counts(&snapshot)?, paths_of(&snapshot, &ids)?))
     })
     .await?;
-    run(&project, &paths, true, &progress).await;
+    run(&project, &paths, true, &progress).await?;
     let settled = project
         .wait_until(LONGEST, |project| {
             super::report_building(project, &progress);

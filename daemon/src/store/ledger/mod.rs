@@ -93,6 +93,16 @@ impl Ledger {
         Ok(self.db.execute_batch("COMMIT")?)
     }
 
+    /// Takes the batch back, after trouble with it.
+    pub(in crate::store) fn roll_back(&self) {
+        // Some errors have ended the transaction already.
+        if !self.db.is_autocommit()
+            && let Err(error) = self.db.execute_batch("ROLLBACK")
+        {
+            tracing::warn!(%error, "the ledger's batch cannot be taken back");
+        }
+    }
+
     /// Remembers what a caller said about a document.
     pub fn record_ingest(&self, path: &RelPath, record: &IngestRecord) -> Result<(), StoreError> {
         let tags = serde_json::to_string(&record.tags).unwrap_or_default();
