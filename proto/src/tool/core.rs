@@ -401,6 +401,9 @@ pub struct StatusReply {
     pub last_error: Option<String>,
     /// Documents a second over the last minute.
     pub ingest_rate: f32,
+    /// Documents written since the daemon started, each time counted.
+    #[serde(default)]
+    pub n_written: u64,
     /// Average transaction, milliseconds.
     pub average_transaction_ms: f32,
     /// Entities without a mention or home; always 0 on a sound index.

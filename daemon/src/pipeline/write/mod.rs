@@ -152,6 +152,9 @@ impl WriteState {
             self.with_writer(move |writer| writer.commit(&batch, now_ms, is_interactive)).await;
         if let Ok(Some(done)) = &done {
             self.args.health.committed(done, started.elapsed());
+            if !done.look_again.is_empty() {
+                (self.args.requeue)(done.look_again.clone());
+            }
         }
         self.args.inlet.done(n);
         self.commits_since_ripple += 1;

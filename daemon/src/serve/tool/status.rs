@@ -55,6 +55,7 @@ pub fn status(project: &Project, snapshot: &Snapshot, _: Status) -> Result<Statu
         last_file: health.last_file().map(|path| path.to_string()),
         last_error: health.last_error().or_else(|| watch.errors.last().cloned()),
         ingest_rate: health.ingest_rate(),
+        n_written: health.n_written(),
         average_transaction_ms: health.average_transaction_ms(),
         orphaned_entities: count(snapshot, ORPHANS).map_err(trouble)?,
         skipped: watch.skipped.iter().map(|(reason, n)| (reason.to_string(), *n)).collect(),
