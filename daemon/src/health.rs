@@ -136,7 +136,7 @@ impl Health {
         documents as f32 / window
     }
 
-    /// Documents written since the start, each time counted.
+    /// Changes of files that were written since the start.
     pub fn n_written(&self) -> u64 {
         self.n_written.load(Ordering::Relaxed)
     }

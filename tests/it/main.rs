@@ -3,6 +3,7 @@
 mod bad_input;
 mod determinism;
 mod graph;
+mod identity;
 mod life;
 mod tidy;
 mod wire;

@@ -34,7 +34,7 @@ pub struct Committed {
     pub last_path: Option<RelPath>,
     /// The last fault, if one was among them.
     pub last_fault: Option<String>,
-    /// Of these, documents written, counting each time.
+    /// Of these, documents written because their files changed, not for names that were learned late.
     pub n_written: usize,
     /// Paths whose files must be looked at again, because the row that was there belongs elsewhere.
     pub look_again: Vec<RelPath>,
@@ -125,7 +125,8 @@ impl IndexWriter {
             let names = write_item(&tx, item, identity, (done.tick, &mut late))?;
             touched.extend(names);
             done.n_documents += 1;
-            done.n_written += usize::from(matches!(item, Item::Document(..)));
+            let is_change = matches!(item, Item::Document(ticket, _) if !ticket.is_forced);
+            done.n_written += usize::from(is_change);
             done.last_path = Some(item.ticket().path.clone());
             if let Item::Faulted(ticket, fault) = item {
                 done.last_fault = Some(format!("{}: {fault}", ticket.path));

@@ -401,7 +401,7 @@ pub struct StatusReply {
     pub last_error: Option<String>,
     /// Documents a second over the last minute.
     pub ingest_rate: f32,
-    /// Documents written since the daemon started, each time counted.
+    /// Changes of files written since the daemon started; reading again for names learned late does not count.
     #[serde(default)]
     pub n_written: u64,
     /// Average transaction, milliseconds.

@@ -97,7 +97,7 @@ async fn a_folder_replaced_by_a_file_takes_its_files_with_it() {
     assert_eq!(project.next().await, "first gone e/b.md");
     fs::remove_file(project.path("d.md")).expect("remove");
     write_all(&project.path(""), &[("d.md/a.md", "folder again")]);
-    assert_eq!(project.take(2).await, ["first doc d.md/a.md `folder again`", "first gone d.md"]);
+    assert_eq!(project.take(2).await, ["first gone d.md", "first doc d.md/a.md `folder again`"]);
     assert_eq!(project.drain().await, Vec::<String>::new());
 }
 
@@ -148,7 +148,7 @@ async fn of_two_copies_the_first_is_the_vanished_document() {
     fs::write(project.path("c.md"), &text).expect("write");
     fs::remove_file(project.path("a.md")).expect("remove");
     let expected =
-        ["first doc b.md `alpha` from a.md", "first gone a.md", "first doc c.md `alpha`"];
+        ["first doc b.md `alpha` from a.md", "first doc c.md `alpha`", "first gone a.md"];
     assert_eq!(project.take(3).await, expected);
 }
 

@@ -21,7 +21,9 @@ async fn polling_finds_what_was_saved_and_sends_it_first() {
     project.rename("d", "e");
     let mut both = project.take(2).await;
     both.sort();
-    assert_eq!(both, ["first doc e/b.md `b` from d/b.md", "first gone d/b.md"]);
+    // A crawl that runs while the folder is renamed may see it at neither place: then it is gone and comes anew.
+    assert!(both[0].starts_with("first doc e/b.md `b`"), "{both:?}");
+    assert_eq!(both[1], "first gone d/b.md");
     project.put(".gitignore", "a.md");
     assert_eq!(project.next().await, "first gone a.md");
     assert!(project.handle.state().view().n_rescans > 0);
