@@ -4,6 +4,7 @@
 //! mentions and evidence are not touched. Everything that other documents must learn of becomes a dirty row.
 
 mod chunks;
+mod identity;
 mod late;
 mod names;
 
@@ -12,43 +13,17 @@ use std::collections::BTreeSet;
 use rusqlite::{OptionalExtension, Transaction, params};
 
 use self::chunks::{chunk_ids, delete_chunk, write_chunks};
+use self::identity::{Existing, find};
+pub(super) use self::identity::{Identity, identify};
 pub(super) use self::late::Late;
 use self::names::{
     intern_names, mark_dirty, mentions_hash, names_of_doc, write_evidence, write_mentions,
     write_stated,
 };
-use super::ledger::IngestRecord;
 use super::{StoreError, ids, lines};
 use crate::pipeline::parcel::{EmbeddedDoc, LinkedDoc, NormalDoc};
 use crate::pipeline::recognize::Gazetteer;
 use crate::terms::{EntityType, RelPath, norm_of};
-
-/// What a document's row must hold beside what the belt made of it.
-pub(super) struct Identity<'a> {
-    /// From the ledger.
-    pub uid: String,
-    /// From the ledger.
-    pub ingest: IngestRecord,
-    /// The path it had before, when a rename was seen.
-    pub moved_from: Option<&'a RelPath>,
-}
-
-struct Existing {
-    id: i64,
-    terms: String,
-    mentions_hash: i64,
-    indexed_as: String,
-    has_moved: bool,
-    hash: Vec<u8>,
-    day: String,
-}
-
-impl Existing {
-    /// True when the rows were made from this very content (and day, which may come from the file's time).
-    fn is_same_content(&self, normal: &NormalDoc) -> bool {
-        self.hash == normal.head.hash.0.to_le_bytes() && self.day == day_of(normal)
-    }
-}
 
 /// Writes a document; returns the names whose facts may have changed.
 ///
@@ -57,7 +32,7 @@ impl Existing {
 pub(super) fn document(
     tx: &Transaction<'_>,
     doc: &EmbeddedDoc,
-    identity: &Identity<'_>,
+    identity: &Identity,
     late: &mut Late,
 ) -> Result<Vec<i64>, StoreError> {
     let linked = &doc.doc.doc;
@@ -110,7 +85,7 @@ pub(super) fn document(
 fn write_content(
     tx: &Transaction<'_>,
     doc: &EmbeddedDoc,
-    (existing, identity, context_changed): (Option<&Existing>, &Identity<'_>, bool),
+    (existing, identity, context_changed): (Option<&Existing>, &Identity, bool),
     late: &mut Late,
     mentions_hash: i64,
 ) -> Result<i64, StoreError> {
@@ -176,41 +151,7 @@ pub(super) fn remove(
     Ok(touched.into_iter().collect())
 }
 
-fn find(
-    tx: &Transaction<'_>,
-    path: &RelPath,
-    identity: &Identity<'_>,
-    late: &mut Late,
-) -> Result<Option<Existing>, StoreError> {
-    let mut statement = tx.prepare_cached(
-        "SELECT id, terms, mentions_hash, coalesce(json_extract(meta, '$.indexed_as'), ''), hash, day
-         FROM docs WHERE path = ?1",
-    )?;
-    let read = |row: &rusqlite::Row<'_>| {
-        Ok(Existing {
-            id: row.get(0)?,
-            terms: row.get(1)?,
-            mentions_hash: row.get(2)?,
-            indexed_as: row.get(3)?,
-            has_moved: false,
-            hash: row.get(4)?,
-            day: row.get(5)?,
-        })
-    };
-    let here = statement.query_row([path.as_str()], read).optional()?;
-    let Some(from) = identity.moved_from else { return Ok(here) };
-    let Some(moved) = statement.query_row([from.as_str()], read).optional()? else {
-        return Ok(here);
-    };
-    // The document that was at the new path is overwritten by the rename.
-    if here.is_some() {
-        remove(tx, path, late)?;
-    }
-    tx.execute("UPDATE docs SET path = ?2 WHERE id = ?1", params![moved.id, path.as_str()])?;
-    Ok(Some(Existing { has_moved: true, ..moved }))
-}
-
-type RowExtras<'a> = (Option<&'a Existing>, &'a Identity<'a>, &'a str, i64);
+type RowExtras<'a> = (Option<&'a Existing>, &'a Identity, &'a str, i64);
 
 fn upsert_doc(
     tx: &Transaction<'_>,
@@ -272,7 +213,7 @@ fn upsert_doc(
 }
 
 /// Everything beside a chunk's own text that its rows in the text index depend on.
-fn indexed_as(normal: &NormalDoc, identity: &Identity<'_>) -> String {
+fn indexed_as(normal: &NormalDoc, identity: &Identity) -> String {
     let mut parts = vec![normal.title.clone()];
     parts.extend(normal.meta.aliases.iter().cloned());
     parts.extend(all_tags(normal, identity));
@@ -281,7 +222,7 @@ fn indexed_as(normal: &NormalDoc, identity: &Identity<'_>) -> String {
     parts.join("\u{1f}")
 }
 
-fn all_tags(normal: &NormalDoc, identity: &Identity<'_>) -> Vec<String> {
+fn all_tags(normal: &NormalDoc, identity: &Identity) -> Vec<String> {
     let mut tags = normal.meta.tags.clone();
     tags.extend(identity.ingest.tags.iter().filter(|tag| !normal.meta.tags.contains(tag)).cloned());
     tags
@@ -302,7 +243,7 @@ fn write_tags(
     tx: &Transaction<'_>,
     id: i64,
     normal: &NormalDoc,
-    identity: &Identity<'_>,
+    identity: &Identity,
 ) -> Result<(), StoreError> {
     tx.prepare_cached("DELETE FROM doc_tags WHERE doc_id = ?1")?.execute([id])?;
     for tag in all_tags(normal, identity) {

@@ -34,6 +34,10 @@ pub struct Committed {
     pub last_path: Option<RelPath>,
     /// The last fault, if one was among them.
     pub last_fault: Option<String>,
+    /// Of these, documents written because their files changed, not for names that were learned late.
+    pub n_written: usize,
+    /// Paths whose files must be looked at again, because the row that was there belongs elsewhere.
+    pub look_again: Vec<RelPath>,
     /// Each interactive parcel, also an overtaken one: its generation, and its fault if it had one.
     pub interactive: Vec<(RelPath, (Generation, Option<String>))>,
 }
@@ -142,6 +146,8 @@ impl IndexWriter {
             crate::fail::point("commit.document");
             touched.extend(names);
             done.n_documents += 1;
+            let is_change = matches!(item, Item::Document(ticket, _) if !ticket.is_forced);
+            done.n_written += usize::from(is_change);
             done.last_path = Some(item.ticket().path.clone());
             if let Item::Faulted(ticket, fault) = item {
                 done.last_fault = Some(format!("{}: {fault}", ticket.path));
@@ -159,6 +165,7 @@ impl IndexWriter {
             resolver.run(&touched)?;
             crate::fail::point("commit.resolved");
         }
+        done.look_again = late.take_look_again();
         crate::fail::point("commit.late");
         late.run(&tx)?;
         set_meta_number(&tx, "tick", done.tick.0)?;
@@ -178,11 +185,11 @@ impl IndexWriter {
     }
 
     /// Writes a batch to the ledger, whole or not at all.
-    fn write_ledger<'a>(
+    fn write_ledger(
         &self,
-        items: &[&'a Item<EmbeddedDoc>],
+        items: &[&Item<EmbeddedDoc>],
         now_ms: i64,
-    ) -> Result<Vec<commit::Identity<'a>>, StoreError> {
+    ) -> Result<Vec<commit::Identity>, StoreError> {
         self.ledger.begin()?;
         crate::fail::point("ledger.begun");
         let identities = self.identify(items, now_ms);
@@ -195,29 +202,18 @@ impl IndexWriter {
         done
     }
 
-    fn identify<'a>(
+    fn identify(
         &self,
-        items: &[&'a Item<EmbeddedDoc>],
+        items: &[&Item<EmbeddedDoc>],
         now_ms: i64,
-    ) -> Result<Vec<commit::Identity<'a>>, StoreError> {
+    ) -> Result<Vec<commit::Identity>, StoreError> {
         let mut out = Vec::with_capacity(items.len());
         for item in items {
             let ticket = item.ticket();
-            let mut identity = commit::Identity {
-                uid: String::new(),
-                ingest: IngestRecord::default(),
-                moved_from: ticket.moved_from.as_ref(),
-            };
+            let mut identity = commit::Identity::default();
             match item {
                 Item::Document(_, doc) => {
-                    let hash = doc.doc.doc.doc.doc.head.hash;
-                    identity.uid = self.ledger.uid_for(
-                        &ticket.path,
-                        hash,
-                        ticket.moved_from.as_ref(),
-                        now_ms,
-                    )?;
-                    identity.ingest = self.ledger.ingest_record(&identity.uid)?;
+                    identity = commit::identify(&self.db, &self.ledger, (ticket, doc), now_ms)?;
                 }
                 Item::Removed(_) => self.ledger.mark_gone(&ticket.path, now_ms)?,
                 Item::Faulted(..) => {}
@@ -401,7 +397,7 @@ fn interactive_outcome(
 fn write_item(
     tx: &rusqlite::Transaction<'_>,
     item: &Item<EmbeddedDoc>,
-    identity: &commit::Identity<'_>,
+    identity: &commit::Identity,
     (tick, late): (Tick, &mut commit::Late),
 ) -> Result<Vec<i64>, StoreError> {
     let path = &item.ticket().path;
