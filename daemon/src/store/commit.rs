@@ -17,8 +17,8 @@ use self::identity::{Existing, find};
 pub(super) use self::identity::{Identity, identify};
 pub(super) use self::late::Late;
 use self::names::{
-    intern_names, mark_dirty, mentions_hash, names_of_doc, write_evidence, write_mentions,
-    write_stated,
+    intern_names, mark_dirty, mark_stated_terms, mentions_hash, names_of_doc, write_evidence,
+    write_mentions, write_stated,
 };
 use super::{StoreError, ids, lines};
 use crate::pipeline::parcel::{EmbeddedDoc, LinkedDoc, NormalDoc};
@@ -27,8 +27,8 @@ use crate::terms::{EntityType, RelPath, norm_of};
 
 /// Writes a document; returns the names whose facts may have changed.
 ///
-/// A document recognized before anything was mined has no mentions yet: it is marked, in the same transaction, to be
-/// read a second time.
+/// A document recognized before anything was mined has no mentions yet, and one that was on its way while the gazetteer
+/// changed may lack some: it is marked, in the same transaction, to be read a second time.
 pub(super) fn document(
     tx: &Transaction<'_>,
     doc: &EmbeddedDoc,
@@ -38,7 +38,9 @@ pub(super) fn document(
     let linked = &doc.doc.doc;
     let normal = &linked.doc.doc;
     let existing = find(tx, &normal.head.path, identity, late)?;
-    let is_unmined = linked.doc.gazetteer_version == Gazetteer::UNMINED;
+    // Recognized before anything was mined, or before names became known that the gazetteer knows by now.
+    let version = linked.doc.gazetteer_version;
+    let reads_again = version == Gazetteer::UNMINED || version < gazetteer_version(tx)?;
     let mentions_hash = mentions_hash(doc);
     let context_changed =
         existing.as_ref().is_none_or(|old| old.indexed_as != indexed_as(normal, identity));
@@ -56,7 +58,7 @@ pub(super) fn document(
             mentions_hash,
         )?,
     };
-    if is_unmined {
+    if reads_again {
         tx.prepare_cached("INSERT OR IGNORE INTO requeue VALUES(?1)")?.execute([id])?;
     } else {
         tx.prepare_cached("DELETE FROM requeue WHERE doc_id = ?1")?.execute([id])?;
@@ -68,17 +70,27 @@ pub(super) fn document(
     if unchanged && !context_changed && !has_moved {
         return Ok(Vec::new());
     }
-    let mut touched = match existing {
-        Some(_) => names_of_doc(tx, id)?,
-        None => BTreeSet::new(),
-    };
+    let is_known = existing.is_some();
+    let mut touched = if is_known { names_of_doc(tx, id)? } else { BTreeSet::new() };
     let name_ids = intern_names(tx, linked)?;
     write_stated(tx, id, linked, &name_ids)?;
+    if is_known && (context_changed || has_moved) {
+        // Path and type of a note decide which of several statements names and types a term.
+        mark_stated_terms(tx, id)?;
+    }
     write_mentions(tx, id, linked, &name_ids)?;
     write_evidence(tx, id, doc, &name_ids)?;
     touched.extend(&name_ids);
     mark_dirty(tx, touched.iter().copied())?;
     Ok(touched.into_iter().collect())
+}
+
+/// The version of the gazetteer's rows.
+fn gazetteer_version(tx: &Transaction<'_>) -> Result<u64, StoreError> {
+    let version: i64 = tx
+        .prepare_cached("SELECT value FROM meta WHERE key = 'gazetteer'")?
+        .query_row([], |row| row.get(0))?;
+    Ok(version as u64)
 }
 
 /// Writes everything that follows from the content alone; returns the document's id.
