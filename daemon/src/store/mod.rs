@@ -22,5 +22,5 @@ pub use error::StoreError;
 pub use ledger::{Decisions, IngestRecord, Ledger, Verdict, link_key, relation_key};
 pub use likeness::Likeness;
 pub use schema::SCHEMA_VERSION;
-pub use snapshot::{Readers, Snapshot};
+pub use snapshot::{CallOff, Readers, Snapshot};
 pub use writer::{Committed, IndexWriter, RippleStep};
