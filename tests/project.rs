@@ -35,6 +35,7 @@ pub struct TestProject {
     root: PathBuf,
     paths: ProjectPaths,
     settings: Vec<String>,
+    environment: Vec<(String, String)>,
     daemon: Option<Child>,
     client: Option<Client>,
     n_starts: u32,
@@ -58,7 +59,17 @@ impl TestProject {
         let paths = places.project(&project).expect("short paths");
         let settings = vec!["watch.debounce_ms=30".to_string()];
         let root = project.root;
-        TestProject { dir, root, paths, settings, daemon: None, client: None, n_starts: 0 }
+        let environment = Vec::new();
+        TestProject {
+            dir,
+            root,
+            paths,
+            settings,
+            environment,
+            daemon: None,
+            client: None,
+            n_starts: 0,
+        }
     }
 
     /// A folder with these files, indexed.
@@ -75,6 +86,11 @@ impl TestProject {
     /// A setting for daemons started from now on, as `key=value`.
     pub fn set(&mut self, setting: &str) {
         self.settings.push(setting.to_string());
+    }
+
+    /// A variable of daemons started from now on.
+    pub fn set_environment(&mut self, name: &str, value: &str) {
+        self.environment.push((name.to_string(), value.to_string()));
     }
 
     /// The folder.
@@ -133,6 +149,7 @@ impl TestProject {
             .env_remove("KG_PROJECT")
             .env_remove("NOTIFY_SOCKET")
             .env_remove("LISTEN_FDS")
+            .envs(self.environment.iter().map(|(name, value)| (name, value)))
             .stdin(Stdio::null())
             .stdout(Stdio::null());
         for setting in &self.settings {
