@@ -173,7 +173,7 @@ impl Project {
             snapshot,
             settings: &self.settings,
             embedder: self.embedder.as_ref(),
-            decisions: &self.decisions,
+            decisions: self.decisions.at(snapshot.tick()),
         }
     }
 

@@ -19,7 +19,7 @@ mod writer;
 
 pub use dump::dump_page;
 pub use error::StoreError;
-pub use ledger::{Decisions, IngestRecord, Ledger, Verdict, link_key, relation_key};
+pub use ledger::{Decisions, DecisionsAt, IngestRecord, Ledger, Verdict, link_key, relation_key};
 pub use likeness::Likeness;
 pub use schema::SCHEMA_VERSION;
 pub use snapshot::{CallOff, Readers, Snapshot};

@@ -268,7 +268,7 @@ impl IndexWriter {
     ) -> Result<Tick, StoreError> {
         let mut norms = Vec::new();
         for (key, verdict) in decisions {
-            self.ledger.decide(key, *verdict, now_ms)?;
+            self.ledger.decide((key, *verdict), now_ms, Tick(self.tick.0 + 1))?;
             if let Some(norm) = key.strip_prefix("link:").and_then(|rest| rest.split('>').next()) {
                 norms.push(norm.to_string());
             }
