@@ -17,6 +17,7 @@ use crate::{Client, TestProject};
 
 mod documents;
 mod judge;
+mod rude;
 
 use documents::{bulk, requests, seeds, written};
 use judge::Judge;
@@ -40,6 +41,8 @@ pub struct Crowd {
     pub n_askers: usize,
     /// Clients that write a document, have it ingested, ask for it, and decide about a relation; in turn.
     pub n_writers: usize,
+    /// Clients that flood, fall silent, break off and vanish, again and again.
+    pub n_rude: usize,
     /// Files of the folder that is ingested meanwhile.
     pub n_bulk: usize,
 }
@@ -59,6 +62,8 @@ pub struct Report {
     pub n_written: usize,
     /// Decisions that writers made and saw.
     pub n_decided: usize,
+    /// Rude clients that came and went.
+    pub n_rude: usize,
     /// Files of the folder that were written.
     pub n_bulk: usize,
     /// What went wrong, the first of it.
@@ -164,6 +169,9 @@ impl Crowd {
         std::thread::scope(|scope| {
             let (stage, is_enough) = (&stage, &is_enough);
             scope.spawn(move || ingest(stage, self.n_bulk));
+            for rude in 0..self.n_rude {
+                scope.spawn(move || rude::misbehave(stage, rude));
+            }
             let askers =
                 (0..self.n_askers).map(|asker| scope.spawn(move || ask(stage, asker, is_enough)));
             let writers = (0..self.n_writers)

@@ -1,7 +1,8 @@
 //! Crowd: how long calls take while 64 clients ask, 8 write and decide, and a folder is ingested; and whether every
 //! reply is one commit's.
 //!
-//! `cargo bench -p tests --bench crowd -- [--seconds 300] [--askers 64] [--writers 8] [--bulk 100000]`
+//! `cargo bench -p tests --bench crowd -- [--seconds 300] [--askers 64] [--writers 8] [--rude 0] [--bulk 100000]`
+//! `--rude N`: so many more flood the daemon, read nothing, break off and vanish, again and again.
 //! Exits with 1 when any reply was an error, torn, or older than what its client had seen.
 
 #![allow(clippy::print_stdout, reason = "a bench prints its table")]
@@ -31,6 +32,7 @@ fn main() -> Result<()> {
     let crowd = Crowd {
         n_askers: number("--askers", 64)?,
         n_writers: number("--writers", 8)?,
+        n_rude: number("--rude", 0)?,
         n_bulk: number("--bulk", 100_000)?,
     };
     if !arguments.is_empty() {
@@ -81,11 +83,12 @@ fn peak_anonymous(pid: u32, is_over: &AtomicBool) -> f64 {
 }
 
 fn print(crowd: &Crowd, report: &Report, took: f64) {
-    let Crowd { n_askers, n_writers, .. } = crowd;
+    let Crowd { n_askers, n_writers, n_rude, .. } = crowd;
     let n_replies: usize = report.times.values().map(Vec::len).sum();
     println!(
-        "{n_askers} clients ask, {n_writers} write, {} files ingested meanwhile, {took:.0} s: {n_replies} replies, \
-         {:.0} a second",
+        "{n_askers} clients ask, {n_writers} write, {n_rude} are rude ({} visits), {} files ingested meanwhile, \
+         {took:.0} s: {n_replies} replies, {:.0} a second",
+        report.n_rude,
         report.n_bulk,
         n_replies as f64 / took
     );
