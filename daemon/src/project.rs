@@ -104,7 +104,7 @@ impl Project {
             snapshot,
             settings: &self.settings,
             embedder: self.recipe.embedder.as_ref(),
-            decisions: &self.build.decisions,
+            decisions: self.build.decisions.at(snapshot.tick()),
         }
     }
 

@@ -23,10 +23,10 @@ mod writer;
 
 pub use dump::dump_page;
 pub use error::StoreError;
-pub use ledger::{Decisions, IngestRecord, Ledger, Verdict, link_key, relation_key};
+pub use ledger::{Decisions, DecisionsAt, IngestRecord, Ledger, Verdict, link_key, relation_key};
 pub use likeness::Likeness;
 pub use replace::copy_ledger;
 pub use schema::SCHEMA_VERSION;
-pub use snapshot::{Readers, Snapshot, open_for_reading};
+pub use snapshot::{CallOff, Readers, Snapshot, open_for_reading};
 pub use trouble::{Stall, Trouble};
 pub use writer::{Committed, IndexWriter, RippleStep};

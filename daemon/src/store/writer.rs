@@ -368,7 +368,7 @@ impl IndexWriter {
         let names = self.mark_decided(decisions)?;
         crate::fail::point("decide.marked");
         for (key, verdict) in decisions {
-            self.ledger.decide(key, *verdict, now_ms)?;
+            self.ledger.decide((key, *verdict), now_ms, Tick(self.tick.0 + 1))?;
         }
         crate::fail::point("decide.ledger");
         self.resolve(&names)?;
