@@ -13,6 +13,9 @@ pub enum StoreError {
         /// SQLite's or the system's words.
         why: String,
     },
+    /// The ledger is damaged, newer than this program, or cannot be copied.
+    #[error(transparent)]
+    Ledger(#[from] super::ledger::LedgerError),
     /// A statement failed.
     #[error("index: {0}")]
     Sqlite(#[from] rusqlite::Error),

@@ -19,7 +19,10 @@ mod writer;
 
 pub use dump::dump_page;
 pub use error::StoreError;
-pub use ledger::{Decisions, IngestRecord, Ledger, Verdict, link_key, relation_key};
+pub use ledger::{
+    Backup, Decisions, IngestRecord, Ledger, LedgerError, Restored, Verdict, back_up, check_backup,
+    link_key, relation_key, restore,
+};
 pub use likeness::Likeness;
 pub use schema::SCHEMA_VERSION;
 pub use snapshot::{Readers, Snapshot};

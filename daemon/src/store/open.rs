@@ -7,7 +7,7 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
 use super::StoreError;
-use super::schema::{INDEX, LEDGER, SCHEMA_VERSION};
+use super::schema::{INDEX, SCHEMA_VERSION};
 
 /// How long a statement waits for a lock, milliseconds (S4 §10).
 const BUSY_TIMEOUT_MS: u64 = 3_000;
@@ -55,10 +55,23 @@ fn create(db: &Connection, made_by: &str) -> rusqlite::Result<()> {
     Ok(())
 }
 
-/// Opens the ledger for writing, creating what is missing.
+/// Opens the ledger for writing, empty if there is none; its tables are `ledger/migrate.rs`'s.
 pub(super) fn ledger(path: &Path) -> Result<Connection, StoreError> {
-    let db = connect(path).map_err(|why| open_error(path, why))?;
-    db.execute_batch(LEDGER)?;
+    connect(path).map_err(|why| open_error(path, why))
+}
+
+/// Opens a database as it is, such as a copy of the ledger.
+pub(super) fn plain(path: &Path) -> rusqlite::Result<Connection> {
+    let db = Connection::open(path)?;
+    db.busy_timeout(Duration::from_millis(BUSY_TIMEOUT_MS))?;
+    Ok(db)
+}
+
+/// As [`plain`], for reading only: nothing is written, not even a log that a crash left behind.
+pub(super) fn plain_reader(path: &Path) -> rusqlite::Result<Connection> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let db = Connection::open_with_flags(path, flags)?;
+    db.busy_timeout(Duration::from_millis(BUSY_TIMEOUT_MS))?;
     Ok(db)
 }
 
@@ -107,6 +120,6 @@ fn file_name(path: &Path) -> String {
     path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
 }
 
-fn open_error(path: &Path, why: impl ToString) -> StoreError {
+pub(super) fn open_error(path: &Path, why: impl ToString) -> StoreError {
     StoreError::Open { path: path.to_path_buf(), why: why.to_string() }
 }

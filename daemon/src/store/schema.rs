@@ -102,13 +102,3 @@ CREATE TABLE requeue(doc_id INTEGER PRIMARY KEY);
 CREATE TABLE quarantine(path TEXT PRIMARY KEY, stage TEXT NOT NULL, reason TEXT NOT NULL,
   is_transient INTEGER NOT NULL, tick INTEGER NOT NULL) WITHOUT ROWID;
 ";
-
-/// The ledger: what files cannot hold. Only this one is migrated.
-pub(super) const LEDGER: &str = r"
-CREATE TABLE IF NOT EXISTS documents(path TEXT PRIMARY KEY, uid TEXT NOT NULL UNIQUE, hash BLOB NOT NULL,
-  first_seen_ms INTEGER NOT NULL, gone_ms INTEGER) WITHOUT ROWID;
-CREATE INDEX IF NOT EXISTS documents_gone ON documents(hash) WHERE gone_ms IS NOT NULL;
-CREATE TABLE IF NOT EXISTS ingested(uid TEXT PRIMARY KEY, tags TEXT NOT NULL, source_url TEXT) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS decisions(key TEXT PRIMARY KEY, verdict INTEGER NOT NULL, decided_ms INTEGER NOT NULL)
-  WITHOUT ROWID;
-";

@@ -74,6 +74,7 @@ impl IndexWriter {
         let tick = meta_number(&db, "tick")?;
         let version = meta_number(&db, "gazetteer")?;
         let gazetteer = gazetteer::load(&db, version)?;
+        ledger.reconcile(&db)?;
         Ok(IndexWriter {
             db,
             ledger,
@@ -267,8 +268,8 @@ impl IndexWriter {
         now_ms: i64,
     ) -> Result<Tick, StoreError> {
         let mut norms = Vec::new();
-        for (key, verdict) in decisions {
-            self.ledger.decide(key, *verdict, now_ms)?;
+        self.ledger.decide(decisions, now_ms)?;
+        for (key, _) in decisions {
             if let Some(norm) = key.strip_prefix("link:").and_then(|rest| rest.split('>').next()) {
                 norms.push(norm.to_string());
             }
@@ -289,7 +290,7 @@ impl IndexWriter {
         paths: &[RelPath],
         record: &IngestRecord,
     ) -> Result<(), StoreError> {
-        paths.iter().try_for_each(|path| self.ledger.record_ingest(path, record))
+        self.ledger.record_ingest(paths, record)
     }
 
     /// Notes a new modification time of a file whose content did not change.

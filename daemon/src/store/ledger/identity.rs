@@ -83,7 +83,9 @@ impl Ledger {
         now_ms: i64,
     ) -> Result<(), StoreError> {
         self.db
-            .prepare_cached("INSERT INTO documents VALUES(?1, ?2, ?3, ?4, NULL)")?
+            .prepare_cached(
+                "INSERT INTO documents(path, uid, hash, first_seen_ms) VALUES(?1, ?2, ?3, ?4)",
+            )?
             .execute(params![path.as_str(), uid, hash, now_ms])?;
         Ok(())
     }
