@@ -26,8 +26,8 @@ use crate::pipeline::watch::{
 use crate::pipeline::write::{Command, WriteStation, WriterArgs};
 use crate::pipeline::{Queues, Stations, Tools};
 use crate::serve::Activity;
-use crate::store::{Decisions, IndexWriter, Readers, Snapshot, StoreError};
-use crate::terms::{ContentHash, Generation, RelPath};
+use crate::store::{Breakers, Decisions, IndexWriter, Readers, Snapshot, StoreError};
+use crate::terms::{ContentHash, FileVersion, Generation, RelPath};
 
 /// Commands that may wait for the writer.
 const COMMAND_QUEUE: usize = 32;
@@ -58,6 +58,7 @@ pub struct Project {
     readers: Arc<Readers>,
     embedder: Arc<dyn Embedder>,
     decisions: Decisions,
+    breakers: Breakers,
     health: Arc<Health>,
     gauges: Arc<Vec<Gauge>>,
     watcher: WatcherHandle,
@@ -81,6 +82,7 @@ impl Project {
         let readers = Readers::new(index);
         let health = Arc::new(Health::new(writer.tick()));
         let decisions = writer.ledger().decisions().clone();
+        let breakers = writer.ledger().breakers().clone();
         let unread = writer.requeued()?;
 
         let queues = Queues::new();
@@ -139,7 +141,7 @@ impl Project {
             follows_outside: false,
             now_ms,
         };
-        let known = Arc::new(KnownInIndex::new(&readers)?);
+        let known = Arc::new(KnownInIndex::new(&readers, breakers.clone())?);
         let watcher = Watcher::spawn(options, known, source.lanes, state);
         let _ = late_watcher.set(watcher.clone());
         watcher.requeue(unread);
@@ -150,6 +152,7 @@ impl Project {
             readers,
             embedder,
             decisions,
+            breakers,
             health,
             gauges,
             watcher,
@@ -215,6 +218,11 @@ impl Project {
     /// Numbers kept by the writer.
     pub fn health(&self) -> &Health {
         &self.health
+    }
+
+    /// Files that failed last.
+    pub fn breakers(&self) -> &Breakers {
+        &self.breakers
     }
 
     /// Commands to the watcher.
@@ -349,11 +357,12 @@ fn grouped(n: u64) -> String {
 /// last commit.
 struct KnownInIndex {
     db: Mutex<Connection>,
+    breakers: Breakers,
 }
 
 impl KnownInIndex {
-    fn new(readers: &Arc<Readers>) -> Result<Self, StoreError> {
-        Ok(KnownInIndex { db: Mutex::new(readers.connection()?) })
+    fn new(readers: &Arc<Readers>, breakers: Breakers) -> Result<Self, StoreError> {
+        Ok(KnownInIndex { db: Mutex::new(readers.connection()?), breakers })
     }
 
     fn read<T>(&self, query: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Option<T> {
@@ -384,6 +393,15 @@ impl KnownFiles for KnownInIndex {
                 .optional()
         })
         .flatten()
+        // One that failed is known, so that its removal is noticed, but never taken for unchanged.
+        .or_else(|| {
+            self.breakers.get(path)?;
+            Some(KnownFile { hash: ContentHash(0), mtime_ms: i64::MIN, n_bytes: 0 })
+        })
+    }
+
+    fn is_given_up(&self, path: &RelPath, now: &FileVersion) -> bool {
+        self.breakers.is_given_up(path, now, now_ms())
     }
 
     fn paths_under(&self, folder: &str) -> Vec<RelPath> {
@@ -392,15 +410,19 @@ impl KnownFiles for KnownInIndex {
             "" => (String::new(), "\u{10ffff}".to_string()),
             folder => (format!("{folder}/"), format!("{folder}0")),
         };
-        self.read(|db| {
+        let rows = self.read(|db| {
             let mut statement = db.prepare_cached(
                 "SELECT path FROM docs WHERE path >= ?1 AND path < ?2
                  UNION SELECT path FROM quarantine WHERE path >= ?1 AND path < ?2",
             )?;
             let rows = statement.query_map([&low, &high], |row| row.get::<_, String>(0))?;
             rows.map(|path| path.map(RelPath::new)).collect::<rusqlite::Result<Vec<_>>>()
-        })
-        .unwrap_or_default()
+        });
+        let mut found = rows.unwrap_or_default();
+        let is_below = |path: &str| path >= low.as_str() && path < high.as_str();
+        let failed = self.breakers.list().into_iter().map(|(path, _)| path);
+        found.extend(failed.filter(|path| is_below(path.as_str())));
+        found
     }
 }
 

@@ -187,6 +187,7 @@ mod tests {
             lane,
             moved_from: None,
             is_forced: false,
+            version: Default::default(),
         }
     }
 

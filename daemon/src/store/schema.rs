@@ -3,7 +3,7 @@
 //! The index is derived: a new [`SCHEMA_VERSION`] rebuilds it from the files, nothing is migrated.
 
 /// Raised with every change below or in what the rows mean.
-pub const SCHEMA_VERSION: u32 = 1;
+pub const SCHEMA_VERSION: u32 = 2;
 
 /// Creates everything; runs once on an empty database.
 pub(super) const INDEX: &str = r"
@@ -99,6 +99,8 @@ CREATE TABLE dirty_names(name_id INTEGER PRIMARY KEY);
 CREATE TABLE dirty_terms(norm TEXT PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE requeue(doc_id INTEGER PRIMARY KEY);
 
+-- Failures are counted while the file is the same: by `hash`, which is null when it cannot even be read.
 CREATE TABLE quarantine(path TEXT PRIMARY KEY, stage TEXT NOT NULL, reason TEXT NOT NULL,
-  is_transient INTEGER NOT NULL, tick INTEGER NOT NULL) WITHOUT ROWID;
+  is_transient INTEGER NOT NULL, tick INTEGER NOT NULL, hash BLOB, mtime_ms INTEGER NOT NULL,
+  n_bytes INTEGER NOT NULL, n_failures INTEGER NOT NULL, last_ms INTEGER NOT NULL) WITHOUT ROWID;
 ";

@@ -11,7 +11,7 @@ use config::Settings;
 use rusqlite::{Connection, OptionalExtension, params};
 use rustc_hash::FxHashMap;
 
-use super::ledger::{IngestRecord, Ledger, Verdict};
+use super::ledger::{IngestRecord, Ledger, Trouble, Verdict};
 use super::names::Resolver;
 use super::{StoreError, commit, gazetteer};
 use crate::belt::{Item, Ticket};
@@ -75,6 +75,7 @@ impl IndexWriter {
         let version = meta_number(&db, "gazetteer")?;
         let gazetteer = gazetteer::load(&db, version)?;
         ledger.reconcile(&db)?;
+        ledger.load_breakers(&db)?;
         Ok(IndexWriter {
             db,
             ledger,
@@ -114,12 +115,14 @@ impl IndexWriter {
         let identities = self.write_ledger(&fresh, now_ms)?;
         let mut done = Committed { tick: Tick(self.tick.0 + 1), ..Committed::default() };
         done.interactive = items.iter().filter_map(interactive_outcome).collect();
+        let breakers = self.ledger.breakers().clone();
         let tx = self.db.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
         let mut touched = Vec::new();
         let mut late = commit::Late::default();
 
         for (item, identity) in fresh.iter().zip(&identities) {
-            let names = write_item(&tx, item, identity, (done.tick, &mut late))?;
+            let trouble = breakers.after(item, now_ms);
+            let names = write_item(&tx, item, identity, (trouble.as_ref(), done.tick, &mut late))?;
             touched.extend(names);
             done.n_documents += 1;
             done.last_path = Some(item.ticket().path.clone());
@@ -144,6 +147,7 @@ impl IndexWriter {
         crate::fail::point("commit.after");
         self.tick = done.tick;
         for item in fresh {
+            breakers.note(&item.ticket().path, breakers.after(item, now_ms));
             self.committed.insert(item.ticket().path.clone(), item.ticket().generation);
         }
         Ok(done)
@@ -181,6 +185,10 @@ impl IndexWriter {
                 }
                 Item::Removed(_) => self.ledger.mark_gone(&ticket.path, now_ms)?,
                 Item::Faulted(..) => {}
+            }
+            match self.ledger.breakers().after(item, now_ms) {
+                Some(trouble) => self.ledger.count_failure(&ticket.path, &trouble)?,
+                None => self.ledger.forget_failures(&ticket.path)?,
             }
             out.push(identity);
         }
@@ -293,6 +301,11 @@ impl IndexWriter {
         self.ledger.record_ingest(paths, record)
     }
 
+    /// Begins to count failures of these files anew.
+    pub fn close_breakers(&self, paths: &[RelPath]) -> Result<(), StoreError> {
+        self.ledger.close_breakers(&self.db, paths)
+    }
+
     /// Notes a new modification time of a file whose content did not change.
     pub fn touch(&self, path: &RelPath, mtime_ms: i64) -> Result<(), StoreError> {
         self.db
@@ -322,7 +335,7 @@ fn write_item(
     tx: &rusqlite::Transaction<'_>,
     item: &Item<EmbeddedDoc>,
     identity: &commit::Identity<'_>,
-    (tick, late): (Tick, &mut commit::Late),
+    (trouble, tick, late): (Option<&Trouble>, Tick, &mut commit::Late),
 ) -> Result<Vec<i64>, StoreError> {
     let path = &item.ticket().path;
     match item {
@@ -337,14 +350,22 @@ fn write_item(
             commit::remove(tx, path, late)
         }
         Item::Faulted(_, fault) => {
-            tx.prepare_cached("INSERT OR REPLACE INTO quarantine VALUES(?1, ?2, ?3, ?4, ?5)")?
-                .execute(params![
-                    path.as_str(),
-                    fault.stage,
-                    fault.reason,
-                    fault.is_transient,
-                    tick.0 as i64
-                ])?;
+            let version = item.ticket().version;
+            tx.prepare_cached(
+                "INSERT OR REPLACE INTO quarantine VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+            )?
+            .execute(params![
+                path.as_str(),
+                fault.stage,
+                fault.reason,
+                fault.is_transient,
+                tick.0 as i64,
+                version.hash.map(|hash| hash.0.to_le_bytes()),
+                version.mtime_ms,
+                version.n_bytes as i64,
+                trouble.map_or(1, |it| it.n_failures),
+                trouble.map_or(0, |it| it.last_ms),
+            ])?;
             // What was indexed before stays when the trouble may pass; otherwise it would be stale.
             if fault.is_transient { Ok(Vec::new()) } else { commit::remove(tx, path, late) }
         }

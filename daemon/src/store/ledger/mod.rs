@@ -6,6 +6,7 @@
 //! Not here: its tables (`migrate.rs`).
 
 mod backup;
+mod breaker;
 mod error;
 mod identity;
 mod migrate;
@@ -21,6 +22,7 @@ use super::StoreError;
 use crate::terms::RelPath;
 
 pub use backup::{Backup, Restored, back_up, check as check_backup, restore};
+pub use breaker::{Breakers, Trouble};
 pub use error::LedgerError;
 
 /// A person's decision about a reading.
@@ -69,6 +71,7 @@ impl Decisions {
 pub struct Ledger {
     db: Connection,
     decisions: Decisions,
+    breakers: Breakers,
 }
 
 impl Ledger {
@@ -77,7 +80,11 @@ impl Ledger {
     /// # Errors
     /// [`LedgerError`] when it is damaged or newer than this program; then nothing was written.
     pub fn open(path: &Path) -> Result<Self, StoreError> {
-        let ledger = Ledger { db: migrate::open(path)?, decisions: Decisions::default() };
+        let ledger = Ledger {
+            db: migrate::open(path)?,
+            decisions: Decisions::default(),
+            breakers: Breakers::default(),
+        };
         ledger.load_decisions()?;
         Ok(ledger)
     }
