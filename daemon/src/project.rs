@@ -53,6 +53,8 @@ pub struct Project {
     pub root: PathBuf,
     /// Its name in every answer.
     pub name: String,
+    /// Where its databases lie.
+    pub state_dir: PathBuf,
     /// Its settings.
     pub settings: Settings,
     readers: Arc<Readers>,
@@ -148,6 +150,7 @@ impl Project {
         Ok(Arc::new(Project {
             root,
             name,
+            state_dir,
             settings,
             readers,
             embedder,

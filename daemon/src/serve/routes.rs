@@ -47,6 +47,11 @@ pub(crate) fn routes() -> Routes {
         reads(tool::status),
         reads(tool::dump),
         waits(tool::wait),
+        waits(tool::verify),
+        waits(tool::rescan),
+        waits(tool::retry),
+        waits(tool::checkup),
+        waits(tool::backup),
         writes(tool::shutdown),
     ])
 }

@@ -20,8 +20,8 @@ mod writer;
 pub use dump::dump_page;
 pub use error::StoreError;
 pub use ledger::{
-    Backup, Breakers, Decisions, IngestRecord, Ledger, LedgerError, Restored, Trouble, Verdict,
-    back_up, check_backup, link_key, relation_key, restore,
+    Backup, Breakers, Checkup, Decisions, IngestRecord, Ledger, LedgerError, Restored, Trouble,
+    Verdict, back_up, check_backup, check_up, link_key, relation_key, restore,
 };
 pub use likeness::Likeness;
 pub use schema::SCHEMA_VERSION;

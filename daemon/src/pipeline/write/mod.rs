@@ -34,6 +34,8 @@ pub enum Command {
     Decide(Vec<(String, Option<Verdict>)>, oneshot::Sender<Result<Tick, String>>),
     /// Remember what a caller said about documents.
     RecordIngest(Vec<RelPath>, IngestRecord, oneshot::Sender<Result<(), String>>),
+    /// Count failures of these files anew, so that they are tried again.
+    CloseBreakers(Vec<RelPath>, oneshot::Sender<Result<(), String>>),
 }
 
 /// The writer's surroundings; kept by the supervisor to start it again.
@@ -198,6 +200,10 @@ impl WriteState {
             }
             Command::RecordIngest(paths, record, reply) => {
                 let done = self.with_writer(move |w| w.record_ingest(&paths, &record)).await?;
+                let _ = reply.send(done.ok_or_else(|| "the writer has stopped".into()));
+            }
+            Command::CloseBreakers(paths, reply) => {
+                let done = self.with_writer(move |writer| writer.close_breakers(&paths)).await?;
                 let _ = reply.send(done.ok_or_else(|| "the writer has stopped".into()));
             }
         }

@@ -64,10 +64,11 @@ pub async fn ingest_docs(
     })
 }
 
+/// What became of files.
 #[derive(Default)]
-struct Outcome {
+pub(super) struct Outcome {
     ingested: BTreeSet<RelPath>,
-    failed: BTreeMap<RelPath, (String, String)>,
+    pub(super) failed: BTreeMap<RelPath, (String, String)>,
 }
 
 /// Submits files in small groups, so that progress can be told, and waits for each group's commits.
@@ -110,7 +111,12 @@ async fn run(
 }
 
 /// Waits for the commit of one parcel and notes what became of it.
-async fn settle(project: &Project, path: &RelPath, generation: Generation, outcome: &mut Outcome) {
+pub(super) async fn settle(
+    project: &Project,
+    path: &RelPath,
+    generation: Generation,
+    outcome: &mut Outcome,
+) {
     let mut fault = None;
     let reached = project
         .wait_until(LONGEST, |project| match project.health().outcome(path) {
@@ -204,7 +210,7 @@ fn missing(path: &str, reason: &str) -> IngestError {
 }
 
 /// A path or glob relative to the root; refuses whatever leads out of it.
-fn inside(project: &Project, text: &str) -> Result<String, ErrorView> {
+pub(super) fn inside(project: &Project, text: &str) -> Result<String, ErrorView> {
     let outside = || ErrorView {
         code: Code::OutsideProject,
         message: format!("`{text}` leads out of the project"),

@@ -190,6 +190,36 @@ fn not_a_ledger(path: &Path, why: String) -> StoreError {
     LedgerError::NotALedger { path: path.to_path_buf(), why }.into()
 }
 
+/// How the databases are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Checkup {
+    /// `ok`, or SQLite's first complaint about the index.
+    pub index: String,
+    /// `ok`, or SQLite's first complaint about the ledger.
+    pub ledger: String,
+    /// Version of the ledger's tables.
+    pub ledger_version: u32,
+    /// The newest backup in the folder of backups.
+    pub newest_backup: Option<PathBuf>,
+}
+
+/// Checks both databases in `state_dir` for damage, each through a connection of its own. Reads the index nearly whole.
+pub fn check_up(state_dir: &Path) -> Result<Checkup, StoreError> {
+    let (index, ledger) = (state_dir.join("index.sqlite"), state_dir.join("ledger.sqlite"));
+    let quick = |db: Connection| db.query_row("PRAGMA quick_check(1)", [], |row| row.get(0));
+    let verdict = match open::reader(&index).and_then(|db| Ok(quick(db)?)) {
+        Err(StoreError::Sqlite(error)) if is_damage(&error) => error.to_string(),
+        read => read?,
+    };
+    let (ledger_version, ledger_verdict) =
+        match open::plain_reader(&ledger).and_then(|db| inspect(&db)) {
+            Err(error) if is_damage(&error) => (0, error.to_string()),
+            read => read?,
+        };
+    let newest_backup = newest(&ledger);
+    Ok(Checkup { index: verdict, ledger: ledger_verdict, ledger_version, newest_backup })
+}
+
 /// What putting back did.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Restored {

@@ -21,7 +21,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 use super::StoreError;
 use crate::terms::RelPath;
 
-pub use backup::{Backup, Restored, back_up, check as check_backup, restore};
+pub use backup::{Backup, Checkup, Restored, back_up, check as check_backup, check_up, restore};
 pub use breaker::{Breakers, Trouble};
 pub use error::LedgerError;
 
