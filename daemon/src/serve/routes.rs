@@ -32,6 +32,9 @@ mod parameters;
 /// answer.
 const LONGEST_WAIT: Duration = Duration::from_secs(610);
 
+/// Longest a call may take that builds an index: 100,000 files take minutes.
+const LONGEST_BUILD: Duration = Duration::from_secs(6 * 3600);
+
 /// How long a call may still take once its session is hung up on because the daemon ends.
 const LAST_WORDS: Duration = Duration::from_millis(200);
 
@@ -47,6 +50,11 @@ pub(crate) fn routes() -> Routes {
         reads(tool::status),
         reads(tool::dump),
         waits(tool::wait),
+        waits(tool::verify).for_hours(),
+        waits(tool::rescan),
+        waits(tool::retry),
+        waits(tool::checkup),
+        waits(tool::backup),
         writes(tool::shutdown),
     ])
 }
@@ -88,8 +96,26 @@ type Running = Pin<Box<dyn Future<Output = Answer> + Send>>;
 /// One tool's handler.
 pub(crate) struct Route {
     pub(crate) name: &'static str,
-    waits: bool,
+    patience: Patience,
     run: Box<dyn Fn(Call, Arc<Semaphore>) -> Running + Send + Sync>,
+}
+
+/// How long a call may take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Patience {
+    /// As long as a request may take by the settings.
+    Request,
+    /// As long as indexing may take.
+    Indexing,
+    /// As long as building an index may take.
+    Build,
+}
+
+impl Route {
+    fn for_hours(mut self) -> Self {
+        self.patience = Patience::Build;
+        self
+    }
 }
 
 /// The table.
@@ -119,9 +145,12 @@ impl Routes {
         call: Call,
         cancelled: impl Future<Output = ()>,
     ) -> Answer {
-        let limit = match route.waits {
-            true => LONGEST_WAIT,
-            false => Duration::from_millis(call.project.settings.serve.request_deadline_ms),
+        let limit = match route.patience {
+            Patience::Build => LONGEST_BUILD,
+            Patience::Indexing => LONGEST_WAIT,
+            Patience::Request => {
+                Duration::from_millis(call.project.settings.serve.request_deadline_ms)
+            }
         };
         let activity = call.project.activity().clone();
         if activity.is_stopping() {
@@ -150,7 +179,7 @@ pub(crate) fn reads<T: Tool>(
     handler: fn(&Project, &Snapshot, T) -> Result<T::Reply, ErrorView>,
 ) -> Route {
     const { assert!(matches!(T::EFFECT, Effect::Reads), "a tool that writes cannot be a `reads` route") };
-    route::<T>(false, move |call, readers| {
+    route::<T>(Patience::Request, move |call, readers| {
         Box::pin(async move {
             let parameters = parameters::parse::<T>(call.arguments)?;
             let own_turn = call.caller.turn().await;
@@ -221,7 +250,7 @@ where
             "a tool that only reads must be a `reads` route"
         )
     };
-    route::<T>(false, spawning::<T, F, Fut>(handler, true))
+    route::<T>(Patience::Request, spawning::<T, F, Fut>(handler, true))
 }
 
 /// A tool that waits for indexing; it has minutes.
@@ -232,14 +261,14 @@ where
     Fut: Future<Output = Result<T::Reply, ErrorView>> + Send + 'static,
 {
     // Waiting is cheap, and must not keep a client from asking meanwhile.
-    route::<T>(true, spawning::<T, F, Fut>(handler, false))
+    route::<T>(Patience::Indexing, spawning::<T, F, Fut>(handler, false))
 }
 
 fn route<T: Tool>(
-    waits: bool,
+    patience: Patience,
     run: impl Fn(Call, Arc<Semaphore>) -> Running + Send + Sync + 'static,
 ) -> Route {
-    Route { name: T::NAME, waits, run: Box::new(run) }
+    Route { name: T::NAME, patience, run: Box::new(run) }
 }
 
 /// Runs an async handler as a task of its own, so that its panic stays its own; a caller that goes

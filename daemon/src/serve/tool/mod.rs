@@ -3,6 +3,7 @@
 //! Not here: how a question is answered (`ask/`), or how a call arrives (`routes.rs`, `session.rs`).
 
 mod ingest;
+mod maintain;
 mod status;
 
 use std::sync::Arc;
@@ -19,6 +20,7 @@ use proto::tool::core::{
 use tokio::sync::Semaphore;
 
 pub use ingest::{extract_and_link, ingest_docs};
+pub use maintain::{backup, checkup, rescan, retry, verify};
 pub use status::status;
 
 use super::Progress;

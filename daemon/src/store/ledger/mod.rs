@@ -1,9 +1,16 @@
-//! The ledger: document uids, what callers said at ingestion, and review decisions.
+//! The ledger: document uids, what callers said at ingestion, review decisions, and files that cannot be read.
 //!
 //! Small, durable, never rebuilt. It is written before the index, and every write is idempotent, so that a crash
-//! between the two costs nothing.
+//! between the two costs nothing. What a person or an agent said is on the disk before it is confirmed; uids follow
+//! with the next checkpoint, and what a power failure took of them is written back from the index.
+//! Not here: its tables (`migrate.rs`).
 
+mod backup;
+mod breaker;
+mod error;
 mod identity;
+mod migrate;
+mod reconcile;
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -13,6 +20,10 @@ use rusqlite::{Connection, OptionalExtension, params};
 
 use super::StoreError;
 use crate::terms::{RelPath, Tick};
+
+pub use backup::{Backup, Checkup, Restored, back_up, check as check_backup, check_up, restore};
+pub use breaker::{Breakers, Failing};
+pub use error::LedgerError;
 
 /// A person's decision about a reading.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -87,13 +98,20 @@ impl DecisionsAt<'_> {
 pub struct Ledger {
     db: Connection,
     decisions: Decisions,
+    breakers: Breakers,
 }
 
 impl Ledger {
-    /// Opens or creates it.
+    /// Opens it, creates it, or brings it to the present version.
+    ///
+    /// # Errors
+    /// [`LedgerError`] when it is damaged or newer than this program; then nothing was written.
     pub fn open(path: &Path) -> Result<Self, StoreError> {
-        let ledger =
-            Ledger { db: crate::store::open::ledger(path)?, decisions: Decisions::default() };
+        let ledger = Ledger {
+            db: migrate::open(path)?,
+            decisions: Decisions::default(),
+            breakers: Breakers::default(),
+        };
         ledger.load_decisions()?;
         Ok(ledger)
     }
@@ -130,15 +148,35 @@ impl Ledger {
         }
     }
 
-    /// Remembers what a caller said about a document.
-    pub fn record_ingest(&self, path: &RelPath, record: &IngestRecord) -> Result<(), StoreError> {
+    /// Runs one transaction that is on the disk when this returns.
+    fn durably(
+        &self,
+        work: impl FnOnce(&Connection) -> rusqlite::Result<()>,
+    ) -> Result<(), StoreError> {
+        self.db.execute_batch("PRAGMA synchronous = FULL")?;
+        let tx = self.db.unchecked_transaction()?;
+        let done = work(&tx).and_then(|()| tx.commit());
+        self.db.execute_batch("PRAGMA synchronous = NORMAL")?;
+        Ok(done?)
+    }
+
+    /// Remembers what a caller said about documents; of paths without a document nothing is kept.
+    pub fn record_ingest(
+        &self,
+        paths: &[RelPath],
+        record: &IngestRecord,
+    ) -> Result<(), StoreError> {
         let tags = serde_json::to_string(&record.tags).unwrap_or_default();
-        self.db.execute(
-            "INSERT INTO ingested SELECT uid, ?2, ?3 FROM documents WHERE path = ?1
-             ON CONFLICT(uid) DO UPDATE SET tags = excluded.tags, source_url = excluded.source_url",
-            params![path.as_str(), tags, record.source_url],
-        )?;
-        Ok(())
+        self.durably(|tx| {
+            let mut statement = tx.prepare_cached(
+                "INSERT INTO ingested SELECT uid, ?2, ?3 FROM documents WHERE path = ?1
+                 ON CONFLICT(uid) DO UPDATE SET tags = excluded.tags, source_url = excluded.source_url",
+            )?;
+            for path in paths {
+                statement.execute(params![path.as_str(), tags, record.source_url])?;
+            }
+            Ok(())
+        })
     }
 
     /// What a caller said about the document with this uid.
@@ -157,27 +195,27 @@ impl Ledger {
         &self.decisions
     }
 
-    /// Writes or takes back a decision, which the commit `since` will show.
+    /// Writes or takes back decisions, all or none; the commit `since` will show them.
     pub fn decide(
         &self,
-        (key, verdict): (&str, Option<Verdict>),
+        decisions: &[(String, Option<Verdict>)],
         now_ms: i64,
         since: Tick,
     ) -> Result<(), StoreError> {
-        match verdict {
-            None => {
-                self.db.execute("DELETE FROM decisions WHERE key = ?1", [key])?;
+        self.durably(|tx| {
+            for (key, verdict) in decisions {
+                match verdict {
+                    None => tx.execute("DELETE FROM decisions WHERE key = ?1", [key])?,
+                    Some(verdict) => tx.execute(
+                        "INSERT INTO decisions VALUES(?1, ?2, ?3) ON CONFLICT(key)
+                         DO UPDATE SET verdict = excluded.verdict, decided_ms = excluded.decided_ms",
+                        params![key, if *verdict == Verdict::Accepted { 1 } else { -1 }, now_ms],
+                    )?,
+                };
             }
-            Some(verdict) => {
-                let number = if verdict == Verdict::Accepted { 1 } else { -1 };
-                self.db.execute(
-                    "INSERT INTO decisions VALUES(?1, ?2, ?3)
-                     ON CONFLICT(key) DO UPDATE SET verdict = excluded.verdict, decided_ms = excluded.decided_ms",
-                    params![key, number, now_ms],
-                )?;
-            }
-        }
-        self.decisions.set(key, verdict, since);
+            Ok(())
+        })?;
+        decisions.iter().for_each(|(key, verdict)| self.decisions.set(key, *verdict, since));
         Ok(())
     }
 }
@@ -205,11 +243,12 @@ mod tests {
     #[test]
     fn decisions_last_and_can_be_taken_back() {
         let (folder, ledger) = open();
-        ledger.decide(("link:a>b", Some(Verdict::Rejected)), 1, Tick(1)).expect("written");
+        let key = || "link:a>b".to_string();
+        ledger.decide(&[(key(), Some(Verdict::Rejected))], 1, Tick(1)).expect("written");
         drop(ledger);
         let again = Ledger::open(&folder.path().join("ledger.sqlite")).expect("opens");
         assert_eq!(again.decisions().get("link:a>b"), Some(Verdict::Rejected));
-        again.decide(("link:a>b", None), 2, Tick(2)).expect("written");
+        again.decide(&[(key(), None)], 2, Tick(2)).expect("written");
         assert_eq!(again.decisions().get("link:a>b"), None);
     }
 
