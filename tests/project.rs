@@ -354,6 +354,13 @@ impl TestProject {
         }
     }
 
+    /// Has the daemon prove that its index is what a rebuild gives.
+    pub fn verify(&mut self, what: &str) {
+        let reply = self.call("verify", json!({"limit": 40}));
+        assert_eq!(reply["same"], true, "{what}: {:#}", reply["differences"]);
+        assert!(reply["n_rows"].as_u64() > Some(0) || reply["parts"].is_array(), "{reply}");
+    }
+
     /// Waits until the index shows the folder as it is now, and nothing is left to do. What is listed in
     /// `status` as failed or left out counts as shown.
     pub fn settle(&mut self) {

@@ -372,39 +372,79 @@ const PLACES: &[&str] = &[
     "notes.md",
 ];
 
-/// Twenty random changes, sometimes several at once, sometimes with a kill in between.
+/// Twenty random changes (create, edit, rename, move, delete, chmod, touch, swap, whole folders), sometimes several at
+/// once, sometimes with a restart or a kill in between.
 fn wander(seed: u64) {
     let mut dice = Dice(seed);
     let mut project = TestProject::empty();
     project.start();
     for _ in 0..20 {
-        let path = dice.pick(PLACES);
-        match dice.throw(8) {
-            0 if project.at(path).exists() => project.remove(path),
-            1 if project.at(path).exists() => project.rename(path, dice.pick(PLACES)),
-            2 if project.at("two").exists() && !project.at("three").exists() => {
-                project.rename("two", "three")
-            }
-            3 if project.at("three").exists() && !project.at("two").exists() => {
-                project.rename("three", "two")
-            }
-            4 if dice.throw(3) == 0 => {
-                project.kill9();
-                project.start();
-            }
-            _ => project.write(path, document(&mut dice)),
-        }
+        change(&mut project, &mut dice);
         if dice.throw(2) == 0 {
             project.settle();
         }
     }
+    // What could not be read must be readable for a rebuild to have it.
+    PLACES.iter().for_each(|path| set_mode(&project, path, 0o644));
     project.settle();
+    project.verify(&format!("seed {seed}"));
     let live = picture(&mut project);
     project.stop();
     project.lose_index();
     project.start();
     project.settle();
     assert_same(&picture(&mut project), &live, &format!("seed {seed}"));
+}
+
+fn change(project: &mut TestProject, dice: &mut Dice) {
+    let (path, other) = (dice.pick(PLACES), dice.pick(PLACES));
+    let (is_there, is_other_there) = (project.at(path).exists(), project.at(other).exists());
+    match dice.throw(12) {
+        0 if is_there => project.remove(path),
+        1 if is_there => project.rename(path, other),
+        2 if project.at("two").exists() && !project.at("three").exists() => {
+            project.rename("two", "three")
+        }
+        3 if project.at("three").exists() && !project.at("two").exists() => {
+            project.rename("three", "two")
+        }
+        4 if dice.throw(3) == 0 => {
+            project.kill9();
+            project.start();
+        }
+        5 if dice.throw(3) == 0 => project.restart(),
+        6 => set_mode(project, path, if dice.throw(2) == 0 { 0o000 } else { 0o644 }),
+        7 if is_there => touch(project, path, dice.throw(20_000) as u64),
+        8 if is_there && is_other_there && path != other => {
+            project.rename(path, "swapping.tmp");
+            project.rename(other, path);
+            project.rename("swapping.tmp", other);
+        }
+        9 if project.at("one").exists() && dice.throw(3) == 0 => {
+            std::fs::remove_dir_all(project.at("one")).expect("it was there");
+        }
+        _ => {
+            set_mode(project, path, 0o644);
+            project.write(path, document(dice));
+        }
+    }
+}
+
+/// Sets a file's mode, if it is there. Who may read everything sees no difference.
+fn set_mode(project: &TestProject, path: &str, mode: u32) {
+    use std::os::unix::fs::PermissionsExt as _;
+    if project.at(path).exists() {
+        let mode = std::fs::Permissions::from_mode(mode);
+        std::fs::set_permissions(project.at(path), mode).expect("our own file");
+    }
+}
+
+/// Sets a file's modification time to some day after 1970.
+fn touch(project: &TestProject, path: &str, day: u64) {
+    set_mode(project, path, 0o644);
+    let file = std::fs::File::options().append(true).open(project.at(path)).expect("our own file");
+    let time = std::time::UNIX_EPOCH + std::time::Duration::from_secs(day * 86_400);
+    file.set_modified(time).expect("our own file");
 }
 
 #[test]

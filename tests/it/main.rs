@@ -8,4 +8,5 @@ mod graph;
 mod identity;
 mod life;
 mod tidy;
+mod upgrade;
 mod wire;
