@@ -151,6 +151,12 @@ impl Health {
         self.recent.lock().unwrap_or_else(PoisonError::into_inner).last_error.clone()
     }
 
+    /// Something went wrong that people should know of.
+    pub(crate) fn report(&self, what: String) {
+        self.recent.lock().unwrap_or_else(PoisonError::into_inner).last_error = Some(what);
+        self.changed();
+    }
+
     /// The store is unsound: nothing is written any more, and the process must end.
     pub(crate) fn poison(&self, why: String) {
         tracing::error!(why, "the writer stops");

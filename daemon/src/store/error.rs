@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use super::trouble::Trouble;
+
 /// Trouble with a database.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
@@ -13,7 +15,26 @@ pub enum StoreError {
         /// SQLite's or the system's words.
         why: String,
     },
+    /// Readers did not end, so that the file could not be replaced.
+    #[error("{n_readers} readers still use the index; hint: try again")]
+    Busy {
+        /// How many.
+        n_readers: usize,
+    },
+    /// The index has changed since it was looked at.
+    #[error("the index has changed meanwhile; hint: try again")]
+    Moved,
+    /// The writer is gone.
+    #[error("the writer has stopped")]
+    Gone,
     /// A statement failed.
     #[error("index: {0}")]
     Sqlite(#[from] rusqlite::Error),
+}
+
+impl StoreError {
+    /// True when the file itself is damaged: no retry helps.
+    pub fn is_corrupt(&self) -> bool {
+        self.trouble() == Trouble::Corrupt
+    }
 }

@@ -3,6 +3,7 @@
 //! One connection writes each; everything else reads snapshots. `Connection::open` is called here and nowhere else.
 //! Not here: what to write (the stages decided that), or how to rank (`ask/`).
 
+pub mod canon;
 mod commit;
 mod dump;
 mod error;
@@ -13,6 +14,7 @@ mod likeness;
 pub mod lines;
 mod names;
 mod open;
+mod replace;
 mod schema;
 mod snapshot;
 mod trouble;
@@ -22,7 +24,8 @@ pub use dump::dump_page;
 pub use error::StoreError;
 pub use ledger::{Decisions, IngestRecord, Ledger, Verdict, link_key, relation_key};
 pub use likeness::Likeness;
+pub use replace::copy_ledger;
 pub use schema::SCHEMA_VERSION;
-pub use snapshot::{Readers, Snapshot};
+pub use snapshot::{Readers, Snapshot, open_for_reading};
 pub use trouble::{Stall, Trouble};
 pub use writer::{Committed, IndexWriter, RippleStep};

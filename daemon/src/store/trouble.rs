@@ -40,7 +40,10 @@ impl StoreError {
     pub fn trouble(&self) -> Trouble {
         match self {
             StoreError::Sqlite(error) => of_sqlite(error),
-            StoreError::Open { .. } => Trouble::Lasting,
+            StoreError::Open { .. }
+            | StoreError::Busy { .. }
+            | StoreError::Moved
+            | StoreError::Gone => Trouble::Lasting,
         }
     }
 }
@@ -63,14 +66,10 @@ pub(super) fn of_sqlite(error: &rusqlite::Error) -> Trouble {
 }
 
 fn of_code((code, extended): (ErrorCode, i32), words: &str) -> Trouble {
-    let passing = |what: &str, remedy| {
-        Trouble::Passing(Stall { why: format!("{what} ({words})"), remedy })
-    };
+    let passing =
+        |what: &str, remedy| Trouble::Passing(Stall { why: format!("{what} ({words})"), remedy });
     match code {
-        ErrorCode::DiskFull => passing(
-            "no space left for the databases",
-            "free some space",
-        ),
+        ErrorCode::DiskFull => passing("no space left for the databases", "free some space"),
         ErrorCode::SystemIoFailure
             if [SQLITE_IOERR_CORRUPTFS, SQLITE_IOERR_DATA].contains(&extended) =>
         {
@@ -84,7 +83,9 @@ fn of_code((code, extended): (ErrorCode, i32), words: &str) -> Trouble {
             "the databases are read-only",
             "let the daemon's user write to the state folder",
         ),
-        ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked | ErrorCode::FileLockingProtocolFailed => passing(
+        ErrorCode::DatabaseBusy
+        | ErrorCode::DatabaseLocked
+        | ErrorCode::FileLockingProtocolFailed => passing(
             "another process holds the databases",
             "end whatever else has them open for writing",
         ),
@@ -92,10 +93,9 @@ fn of_code((code, extended): (ErrorCode, i32), words: &str) -> Trouble {
             "the databases cannot be opened",
             "look at the state folder and its permissions",
         ),
-        ErrorCode::OutOfMemory => passing(
-            "no memory left for the databases",
-            "give the daemon more memory",
-        ),
+        ErrorCode::OutOfMemory => {
+            passing("no memory left for the databases", "give the daemon more memory")
+        }
         ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase => Trouble::Corrupt,
         _ => Trouble::Lasting,
     }

@@ -3,7 +3,7 @@
 //! A batch of items commits in one transaction or not at all: rows, quarantine, dirty marks and the tick together.
 //! The ledger is written first; both writes are idempotent.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
@@ -51,12 +51,15 @@ pub enum RippleStep {
 
 /// Owns the writing connections.
 pub struct IndexWriter {
-    db: Connection,
+    pub(super) db: Connection,
+    pub(super) path: PathBuf,
+    pub(super) answers: PathBuf,
+    pub(super) made_by: String,
     ledger: Ledger,
     embedder: Arc<dyn Embedder>,
     settings: Settings,
     gazetteer: Arc<ArcSwap<Gazetteer>>,
-    tick: Tick,
+    pub(super) tick: Tick,
     committed: FxHashMap<RelPath, Generation>,
 }
 
@@ -69,15 +72,19 @@ impl IndexWriter {
         settings: &Settings,
         embedder: Arc<dyn Embedder>,
     ) -> Result<Self, StoreError> {
-        let ledger = Ledger::open(&folder.join("ledger.sqlite"))?;
+        let ledger = Ledger::open(&folder.join(super::open::LEDGER_FILE))?;
         crate::fail::point("open.ledger");
-        let db = super::open::index(&folder.join("index.sqlite"), fingerprint)?;
+        let opened = super::open::index(folder, fingerprint)?;
+        let db = opened.db;
         let tick = meta_number(&db, "tick")?;
         let version = meta_number(&db, "gazetteer")?;
         let gazetteer = gazetteer::load(&db, version)?;
         crate::fail::point("open.after");
         Ok(IndexWriter {
             db,
+            path: opened.path,
+            answers: opened.answers,
+            made_by: super::open::made_by(fingerprint),
             ledger,
             embedder,
             settings: settings.clone(),
@@ -90,6 +97,16 @@ impl IndexWriter {
     /// The gazetteer in force; recognizers read it, only the writer replaces it.
     pub fn gazetteer(&self) -> Arc<ArcSwap<Gazetteer>> {
         self.gazetteer.clone()
+    }
+
+    /// The file it writes.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The file that answers until the one that is written is whole; the same one when nothing is replaced.
+    pub fn answers(&self) -> &Path {
+        &self.answers
     }
 
     /// The last commit.
@@ -414,14 +431,14 @@ fn write_item(
     }
 }
 
-fn meta_number(db: &Connection, key: &str) -> Result<u64, StoreError> {
+pub(super) fn meta_number(db: &Connection, key: &str) -> Result<u64, StoreError> {
     let number: i64 = db
         .prepare_cached("SELECT value FROM meta WHERE key = ?1")?
         .query_row([key], |row| row.get(0))?;
     Ok(number as u64)
 }
 
-fn set_meta_number(db: &Connection, key: &str, number: u64) -> Result<(), StoreError> {
+pub(super) fn set_meta_number(db: &Connection, key: &str, number: u64) -> Result<(), StoreError> {
     db.prepare_cached("UPDATE meta SET value = ?2 WHERE key = ?1")?
         .execute(params![key, number as i64])?;
     Ok(())

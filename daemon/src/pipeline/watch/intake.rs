@@ -154,6 +154,11 @@ impl Intake {
         self.sent.differs(found, &*self.known, Instant::now())
     }
 
+    /// What was sent will not arrive.
+    pub(super) fn forget_sent(&self) {
+        self.sent.forget();
+    }
+
     /// True when the path was sent or is known, and not removed again.
     pub(super) fn expects(&self, path: &RelPath) -> bool {
         matches!(self.sent.expected(path, &*self.known), Some(Was::Present(_) | Was::Faulted(_)))

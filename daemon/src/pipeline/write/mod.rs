@@ -17,7 +17,7 @@ use tokio::sync::{Mutex, mpsc, oneshot};
 use super::parcel::EmbeddedDoc;
 use crate::belt::{Inlet, Item};
 use crate::health::Health;
-use crate::store::{IndexWriter, IngestRecord, RippleStep, StoreError, Trouble, Verdict};
+use crate::store::{IndexWriter, IngestRecord, Readers, RippleStep, StoreError, Verdict};
 use crate::terms::{Lane, RelPath, Tick};
 
 /// Bulk documents and text bytes of one transaction: enough to share its cost, few enough that an interactive
@@ -35,9 +35,16 @@ const COMMITS_A_RIPPLE: u32 = 400;
 pub enum Command {
     /// Write or take back review decisions; answers with the tick that shows them.
     Decide(Vec<(String, Option<Verdict>)>, oneshot::Sender<Result<Tick, String>>),
+    /// Put another file in the place of the index; answers with the tick that is read from then on.
+    Replace(Replacement, oneshot::Sender<Result<Tick, String>>),
+    /// The index is damaged, and how: begin again with an empty one.
+    BeginAgain(String, oneshot::Sender<Result<Tick, String>>),
     /// Remember what a caller said about documents.
     RecordIngest(Vec<RelPath>, IngestRecord, oneshot::Sender<Result<(), String>>),
 }
+
+/// Replaces the writer's file while nobody reads it.
+pub type Replacement = Box<dyn FnOnce(&mut IndexWriter) -> Result<(), StoreError> + Send>;
 
 /// The writer's surroundings; kept by the supervisor to start it again.
 #[derive(Clone)]
@@ -54,6 +61,10 @@ pub struct WriterArgs {
     pub is_quiet: Arc<dyn Fn() -> bool + Send + Sync>,
     /// Sends documents through the belt once more.
     pub requeue: Arc<dyn Fn(Vec<RelPath>) + Send + Sync>,
+    /// Makes the watcher send every file again.
+    pub read_all: Arc<dyn Fn() + Send + Sync>,
+    /// Those who read the index that is written.
+    pub readers: Arc<Readers>,
     /// Milliseconds since 1970.
     pub now_ms: fn() -> i64,
 }
@@ -107,12 +118,13 @@ impl Actor for WriteStation {
                 return Ok(());
             }
         };
+        let outcome = match outcome {
+            Err(error) if error.is_corrupt() => state.begin_again(error.to_string()).await,
+            other => other,
+        };
         if let Err(error) = outcome {
-            match error.trouble() {
-                Trouble::Corrupt => on_corrupt(&state.args.health, &error),
-                // Our ground is unsound: refuse further writes and let the process end, loudly.
-                _ => state.args.health.poison(error.to_string()),
-            }
+            // Our ground is unsound: refuse further writes and let the process end, loudly.
+            state.args.health.poison(error.to_string());
             myself.stop(Some("poisoned".into()));
             return Ok(());
         }
@@ -205,10 +217,49 @@ impl WriteState {
                 }
                 let _ = reply.send(done);
             }
+            Command::Replace(replacement, reply) => {
+                let done = self.with_writer(move |w| Ok(replacement(w).map(|()| w.tick()))).await?;
+                let done = done.unwrap_or_else(|| Err(StoreError::Gone));
+                if let Ok(tick) = &done {
+                    self.args.health.set_tick(*tick);
+                    // The file that came may have work left.
+                    self.args.health.set_ripple(true);
+                }
+                let _ = reply.send(done.map_err(|error| error.to_string()));
+                // A writer that was left without a file must not go on.
+                self.with_writer(|writer| writer.check()).await?;
+            }
+            Command::BeginAgain(why, reply) => {
+                let done = self.begin_again(why).await;
+                let tick = self.args.health.tick();
+                let _ = reply.send(done.as_ref().map(|()| tick).map_err(ToString::to_string));
+                done?;
+            }
             Command::RecordIngest(paths, record, reply) => {
                 let _ = reply.send(self.try_once(move |w| w.record_ingest(&paths, &record)).await?);
             }
         }
+        Ok(())
+    }
+
+    /// The file is damaged; everything in it can be made again from the folder and the ledger.
+    async fn begin_again(&mut self, why: String) -> Result<(), StoreError> {
+        tracing::error!(why, "the index is damaged; it is built again from the files");
+        if self.held.take().is_some() {
+            self.args.inlet.done(1);
+        }
+        let readers = self.args.readers.clone();
+        let begin = move |writer: &mut IndexWriter| {
+            readers.alone(|| Ok((writer.begin_again()?, ())))?;
+            Ok(writer.tick())
+        };
+        let tick = self.with_writer(begin).await?;
+        self.args.health.set_tick(tick.unwrap_or_default());
+        self.args.health.set_ripple(true);
+        self.args
+            .health
+            .report(format!("the index was damaged ({why}) and is built again from the files"));
+        (self.args.read_all)();
         Ok(())
     }
 
@@ -235,11 +286,6 @@ impl WriteState {
             }
         }
     }
-}
-
-/// The index is not what was written to it: nothing more may be written to this file.
-fn on_corrupt(health: &Health, error: &StoreError) {
-    health.poison(error.to_string());
 }
 
 fn text_len(item: &Item<EmbeddedDoc>) -> usize {
