@@ -1,7 +1,7 @@
 //! Fail points: named places at which a test may kill this very process, as a power failure would.
 //!
-//! In: the variable `KG_FAIL`, a list such as `commit.before@3,watch.limit=10`: die at the third arrival at a point (the
-//! first when no number stands there), or give a number to whoever asks for it. Unset, a point costs one load of a
+//! In: the variable `KG_FAIL`, a list such as `commit.before@3,watch.limit=10`: die at the third arrival at a point
+//! (the first when no number stands there), or give a number to whoever asks for it. Unset, a point costs one load of a
 //! static. Only who starts the daemon can set the variable, and he could kill it as well.
 //! Not here: the tests that set it (`tests/it/crash.rs`).
 

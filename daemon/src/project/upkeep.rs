@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use super::Project;
 use crate::pipeline::write::Command;
-use crate::store::StoreError;
+use crate::store::{StoreError, Trouble};
 
 /// How long one wait for a settled build lasts before the project is looked for again.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -112,7 +112,7 @@ impl Project {
         let checked = tokio::task::spawn_blocking(move || damage_of(&path)).await;
         match checked {
             Ok(Ok(damage)) => damage,
-            Ok(Err(error)) if error.is_corrupt() => Some(error.to_string()),
+            Ok(Err(error)) if error.trouble() == Trouble::Corrupt => Some(error.to_string()),
             Ok(Err(error)) => {
                 tracing::warn!(%error, "the index could not be looked over");
                 None

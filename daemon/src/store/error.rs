@@ -2,8 +2,6 @@
 
 use std::path::PathBuf;
 
-use super::trouble::Trouble;
-
 /// Trouble with a database.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
@@ -30,11 +28,4 @@ pub enum StoreError {
     /// A statement failed.
     #[error("index: {0}")]
     Sqlite(#[from] rusqlite::Error),
-}
-
-impl StoreError {
-    /// True when the file itself is damaged: no retry helps.
-    pub fn is_corrupt(&self) -> bool {
-        self.trouble() == Trouble::Corrupt
-    }
 }

@@ -9,6 +9,7 @@ mod dump;
 mod error;
 mod facts;
 mod gazetteer;
+mod ids;
 mod ledger;
 mod likeness;
 pub mod lines;

@@ -110,7 +110,6 @@ fn look(path: &Path, made_by: &str) -> Result<Found, StoreError> {
     match look_inside(path, made_by) {
         Ok(found) => Ok(found),
         Err(error) if is_damage(&error) => Ok(Found::Useless(error.to_string())),
-        // Anything else (no permission, a full disk, a read-only file system) says nothing about what is inside.
         Err(error) => Err(open_error(path, error)),
     }
 }
@@ -132,38 +131,26 @@ fn look_inside(path: &Path, made_by: &str) -> rusqlite::Result<Found> {
     })
 }
 
-/// True when the file is not one of ours, or is damaged: then nothing in it is of use.
+/// True when nothing in the file is of use: it is damaged, or not one of ours. A full disk, a lock or missing rights say
+/// nothing about what is inside.
 fn is_damage(error: &rusqlite::Error) -> bool {
-    use rusqlite::ErrorCode::{DatabaseCorrupt, NotADatabase};
-    match error {
-        rusqlite::Error::QueryReturnedNoRows | rusqlite::Error::InvalidColumnType(..) => true,
-        error => match error.sqlite_error_code() {
-            Some(DatabaseCorrupt | NotADatabase) => true,
-            // A table of ours is missing.
-            Some(rusqlite::ErrorCode::Unknown) => true,
-            _ => false,
-        },
-    }
+    !matches!(trouble::of_sqlite(error), Trouble::Passing(_))
 }
 
 /// Makes an empty index whose ticks go on from `tick`.
 pub(super) fn create(path: &Path, made_by: &str, tick: u64) -> Result<Connection, StoreError> {
     let db = connect(path).map_err(|why| open_error(path, why))?;
     crate::fail::point("create.before");
-    fill(&db, made_by, tick).map_err(|why| open_error(path, why))?;
-    crate::fail::point("create.after");
-    Ok(db)
-}
-
-fn fill(db: &Connection, made_by: &str, tick: u64) -> rusqlite::Result<()> {
-    let tx = db.unchecked_transaction()?;
-    tx.execute_batch(INDEX)?;
+    db.execute_batch("BEGIN IMMEDIATE")?;
+    db.execute_batch(INDEX)?;
     crate::fail::point("create.tables");
-    tx.execute(
+    db.execute(
         "INSERT INTO meta VALUES('made_by', ?1), ('tick', ?2), ('gazetteer', 0)",
         rusqlite::params![made_by, tick as i64],
     )?;
-    tx.commit()
+    db.execute_batch("COMMIT")?;
+    crate::fail::point("create.after");
+    Ok(db)
 }
 
 /// Opens the ledger for writing, creating what is missing.
@@ -194,7 +181,7 @@ fn tune(db: &Connection) -> rusqlite::Result<()> {
 pub(super) fn connect(path: &Path) -> rusqlite::Result<Connection> {
     let db = Connection::open(path)?;
     if db.is_readonly(MAIN_DB)? {
-        // SQLite opens what it may not write for reading only, and would say so at the first commit.
+        // SQLite opens what it may not write for reading only, and says so at the first commit.
         let code = rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_READONLY);
         return Err(rusqlite::Error::SqliteFailure(code, None));
     }
@@ -215,7 +202,7 @@ fn files(path: &Path) -> [PathBuf; 3] {
 pub(super) fn rename(from: &Path, to: &Path) -> Result<(), StoreError> {
     remove(to)?;
     for (from, to) in files(from).iter().zip(&files(to)) {
-        crate::fail::point("replace.rename");
+        crate::fail::point("open.aside");
         found_or_not(std::fs::rename(from, to), from)?;
     }
     Ok(())
@@ -233,7 +220,9 @@ pub(super) fn set_aside(path: &Path) -> Result<(), StoreError> {
 
 fn found_or_not(result: std::io::Result<()>, path: &Path) -> Result<(), StoreError> {
     match result {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(open_error(path, error)),
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Err(StoreError::Open { path: path.to_path_buf(), why: error.to_string() })
+        }
         _ => Ok(()),
     }
 }
@@ -242,24 +231,10 @@ fn file_name(path: &Path) -> String {
     path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
 }
 
-fn open_error(path: &Path, error: impl Into<OpenTrouble>) -> StoreError {
-    StoreError::Open { path: path.to_path_buf(), why: error.into().0 }
-}
-
-/// The words for what kept a file from being opened, with a hint where somebody can do something.
-struct OpenTrouble(String);
-
-impl From<rusqlite::Error> for OpenTrouble {
-    fn from(error: rusqlite::Error) -> Self {
-        OpenTrouble(match trouble::of_sqlite(&error) {
-            Trouble::Passing(stall) => format!("{}\nhint: {}", stall.why, stall.remedy),
-            Trouble::Corrupt | Trouble::Lasting => error.to_string(),
-        })
-    }
-}
-
-impl From<std::io::Error> for OpenTrouble {
-    fn from(error: std::io::Error) -> Self {
-        OpenTrouble(error.to_string())
-    }
+fn open_error(path: &Path, error: rusqlite::Error) -> StoreError {
+    let why = match trouble::of_sqlite(&error) {
+        Trouble::Passing(stall) => format!("{}\nhint: {}", stall.why, stall.remedy),
+        Trouble::Corrupt | Trouble::Lasting => error.to_string(),
+    };
+    StoreError::Open { path: path.to_path_buf(), why }
 }

@@ -3,14 +3,14 @@
 //! The index is derived: a new [`SCHEMA_VERSION`] rebuilds it from the files, nothing is migrated.
 
 /// Raised with every change below or in what the rows mean.
-pub const SCHEMA_VERSION: u32 = 1;
+pub const SCHEMA_VERSION: u32 = 2;
 
 /// Creates everything; runs once on an empty database.
 pub(super) const INDEX: &str = r"
 CREATE TABLE meta(key TEXT PRIMARY KEY, value) WITHOUT ROWID;
 
--- One row a file. Ids are never used again (see `entities`). `text` is the normalized, redacted text: chunks are
--- spans of it, so nothing is stored twice.
+-- One row a file. Ids are never used again: evidence names documents by id. `text` is the normalized, redacted text:
+-- chunks are spans of it, so nothing is stored twice.
 -- `lines` maps places of `text` to lines of the file (see `store/lines.rs`).
 CREATE TABLE docs(
   id INTEGER PRIMARY KEY AUTOINCREMENT, uid TEXT NOT NULL UNIQUE, path TEXT NOT NULL UNIQUE, title TEXT NOT NULL,
@@ -38,10 +38,10 @@ CREATE TABLE chunk_vec_map(id INTEGER PRIMARY KEY, chunk_id INTEGER NOT NULL, st
   end INTEGER NOT NULL);
 CREATE INDEX chunk_vec_map_chunk ON chunk_vec_map(chunk_id);
 
--- Canonical entities: a note's (`doc_id`), or one of a norm. Ids are never used again, here and in `docs`: a name that
--- waits to be resolved may still hold the id of an entity that is gone.
+-- Canonical entities: a note's (`doc_id`), or one of a norm. What an entity is decides its id (`store/ids.rs`), so a
+-- name that waits to be resolved and still holds the id of one that is gone can never denote another.
 CREATE TABLE entities(
-  id INTEGER PRIMARY KEY AUTOINCREMENT, norm TEXT NOT NULL, doc_id INTEGER UNIQUE, name TEXT NOT NULL,
+  id INTEGER PRIMARY KEY, norm TEXT NOT NULL, doc_id INTEGER UNIQUE, name TEXT NOT NULL,
   type INTEGER NOT NULL,
   status TEXT NOT NULL DEFAULT 'active');
 CREATE UNIQUE INDEX entities_norm ON entities(norm) WHERE doc_id IS NULL;
@@ -92,7 +92,10 @@ CREATE TABLE terms(surface TEXT PRIMARY KEY, norm TEXT NOT NULL, n_docs INTEGER 
   WITHOUT ROWID;
 CREATE INDEX terms_defined ON terms(norm) WHERE n_defined > 0;
 CREATE INDEX terms_norm ON terms(norm);
-CREATE TABLE gazetteer(norm TEXT PRIMARY KEY, surface TEXT NOT NULL, type INTEGER NOT NULL) WITHOUT ROWID;
+-- `is_mined`: among the selected mined terms, whether or not a note states it, too.
+CREATE TABLE gazetteer(norm TEXT PRIMARY KEY, surface TEXT NOT NULL, type INTEGER NOT NULL,
+  is_mined INTEGER NOT NULL) WITHOUT ROWID;
+CREATE INDEX gazetteer_mined ON gazetteer(norm) WHERE is_mined;
 
 -- Work that a commit made necessary; it survives a crash with the commit.
 CREATE TABLE dirty_names(name_id INTEGER PRIMARY KEY);

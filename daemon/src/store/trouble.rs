@@ -40,10 +40,11 @@ impl StoreError {
     pub fn trouble(&self) -> Trouble {
         match self {
             StoreError::Sqlite(error) => of_sqlite(error),
-            StoreError::Open { .. }
-            | StoreError::Busy { .. }
-            | StoreError::Moved
-            | StoreError::Gone => Trouble::Lasting,
+            StoreError::Busy { n_readers } => Trouble::Passing(Stall {
+                why: format!("{n_readers} readers still use the index"),
+                remedy: "wait for them",
+            }),
+            StoreError::Open { .. } | StoreError::Moved | StoreError::Gone => Trouble::Lasting,
         }
     }
 }

@@ -17,7 +17,7 @@ use tokio::sync::{Mutex, mpsc, oneshot};
 use super::parcel::EmbeddedDoc;
 use crate::belt::{Inlet, Item};
 use crate::health::Health;
-use crate::store::{IndexWriter, IngestRecord, Readers, RippleStep, StoreError, Verdict};
+use crate::store::{IndexWriter, IngestRecord, Readers, RippleStep, StoreError, Trouble, Verdict};
 use crate::terms::{Lane, RelPath, Tick};
 
 /// Bulk documents and text bytes of one transaction: enough to share its cost, few enough that an interactive
@@ -119,7 +119,9 @@ impl Actor for WriteStation {
             }
         };
         let outcome = match outcome {
-            Err(error) if error.is_corrupt() => state.begin_again(error.to_string()).await,
+            Err(error) if error.trouble() == Trouble::Corrupt => {
+                state.begin_again(error.to_string()).await
+            }
             other => other,
         };
         if let Err(error) = outcome {
@@ -172,6 +174,9 @@ impl WriteState {
         if let Ok(Some(done)) = &done {
             self.args.health.committed(done, started.elapsed());
             crate::fail::point("write.told");
+            if !done.look_again.is_empty() {
+                (self.args.requeue)(done.look_again.clone());
+            }
         }
         self.args.inlet.done(n);
         self.commits_since_ripple += 1;
@@ -253,7 +258,7 @@ impl WriteState {
             readers.alone(|| Ok((writer.begin_again()?, ())))?;
             Ok(writer.tick())
         };
-        let tick = self.with_writer(begin).await?;
+        let tick = self.insist(begin).await?;
         self.args.health.set_tick(tick.unwrap_or_default());
         self.args.health.set_ripple(true);
         self.args

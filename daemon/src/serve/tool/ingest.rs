@@ -8,6 +8,7 @@ use std::time::Duration;
 use globset::{GlobBuilder, GlobMatcher};
 use proto::error::{Code, ErrorView};
 use proto::tool::core::{ExtractAndLink, ExtractReply, IngestDocs, IngestError, IngestReply};
+use rustc_hash::FxHashSet;
 
 use super::{blocking, invalid, stalled, unavailable, unreadable};
 use crate::pipeline::watch::{Submitted, Verdict};
@@ -275,11 +276,10 @@ fn walk(project: &Project, folder: &str, visit: &mut dyn FnMut(&str)) {
     }
 }
 
-#[derive(Clone, Copy)]
 struct Counts {
     mentions: i64,
     relations: i64,
-    last_entity: i64,
+    entities: FxHashSet<i64>,
 }
 
 /// Extracts again and waits until everything is linked.
@@ -308,14 +308,9 @@ pub async fn extract_and_link(
     blocking(move || {
         let snapshot = project.snapshot().map_err(unreadable)?;
         let after = counts(&snapshot)?;
-        let new: i64 = snapshot
-            .query_row("SELECT count(*) FROM entities WHERE id > ?1", [before.last_entity], |r| {
-                r.get(0)
-            })
-            .map_err(|error| unreadable(error.into()))?;
         Ok(ExtractReply {
             mentions: after.mentions - before.mentions,
-            entities_new: new,
+            entities_new: after.entities.difference(&before.entities).count() as i64,
             relations: after.relations - before.relations,
             freshness: project.freshness(&snapshot),
         })
@@ -324,20 +319,15 @@ pub async fn extract_and_link(
 }
 
 fn counts(snapshot: &Snapshot) -> Result<Counts, ErrorView> {
-    snapshot
-        .query_row(
-            "SELECT (SELECT count(*) FROM mentions), (SELECT count(*) FROM relations),
-                    (SELECT coalesce(max(id), 0) FROM entities)",
-            [],
-            |row| {
-                Ok(Counts {
-                    mentions: row.get(0)?,
-                    relations: row.get(1)?,
-                    last_entity: row.get(2)?,
-                })
-            },
-        )
-        .map_err(|error| unreadable(error.into()))
+    let read = || -> rusqlite::Result<Counts> {
+        let mut statement = snapshot.prepare_cached("SELECT id FROM entities")?;
+        let entities = statement.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?;
+        let sql = "SELECT (SELECT count(*) FROM mentions), (SELECT count(*) FROM relations)";
+        snapshot.query_row(sql, [], |row| {
+            Ok(Counts { mentions: row.get(0)?, relations: row.get(1)?, entities })
+        })
+    };
+    read().map_err(|error| unreadable(error.into()))
 }
 
 fn paths_of(snapshot: &Snapshot, ids: &[i64]) -> Result<Vec<RelPath>, ErrorView> {
