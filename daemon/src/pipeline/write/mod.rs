@@ -203,6 +203,8 @@ impl WriteState {
         match step {
             Some(RippleStep::Requeue(paths)) => (self.args.requeue)(paths),
             Some(RippleStep::Settled) if when_quiet => {
+                let now_ms = (self.args.now_ms)();
+                self.insist(move |writer| writer.reconcile(now_ms)).await?;
                 self.args.health.set_ripple(false);
                 self.insist(|writer| writer.vacuum()).await?;
             }

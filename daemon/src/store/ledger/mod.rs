@@ -4,6 +4,7 @@
 //! between the two costs nothing.
 
 mod identity;
+mod reconcile;
 
 use std::collections::HashMap;
 use std::path::Path;
