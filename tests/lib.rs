@@ -13,6 +13,7 @@ mod index;
 mod kills;
 mod marked;
 mod project;
+mod small_disk;
 mod sound;
 
 pub use binary::kgd;
@@ -22,4 +23,5 @@ pub use index::index_text;
 pub use kills::{Figures, Kills};
 pub use marked::{Faults, Marked};
 pub use project::{Ended, TestProject};
+pub use small_disk::SmallDisk;
 pub use sound::unsound_rows;

@@ -7,4 +7,5 @@ mod graph;
 mod identity;
 mod life;
 mod tidy;
+mod trouble;
 mod wire;
