@@ -13,6 +13,24 @@ use crate::{TestProject, unsound_rows};
 /// Words of former contents that are still looked for.
 const MAX_GONE: usize = 12;
 
+/// What is wrong with a settled project.
+#[derive(Debug, Default)]
+pub struct Faults {
+    /// Documents that their word does not find.
+    pub missing: Vec<String>,
+    /// Rows that are there twice.
+    pub twice: Vec<String>,
+    /// Rows that nothing stands for any more.
+    pub left_over: Vec<String>,
+}
+
+impl Faults {
+    /// True when nothing is wrong.
+    pub fn is_empty(&self) -> bool {
+        self.missing.is_empty() && self.twice.is_empty() && self.left_over.is_empty()
+    }
+}
+
 /// The documents of one folder, by path, with their words.
 #[derive(Debug, Default)]
 pub struct Marked {
@@ -74,26 +92,32 @@ impl Marked {
         }
     }
 
-    /// What is wrong with a settled project: documents that its word does not find, words that find too much,
-    /// and rows that must not be.
+    /// What is wrong with a settled project.
     ///
     /// # Panics
     /// When the daemon does not answer.
-    pub fn check(&self, project: &mut TestProject) -> Vec<String> {
-        let mut wrong = unsound_rows(&project.paths().index, &project.paths().ledger);
+    pub fn check(&self, project: &mut TestProject) -> Faults {
+        let mut faults = Faults::default();
+        for row in unsound_rows(&project.paths().index, &project.paths().ledger) {
+            let is_twice = row.contains(" twice: ");
+            if is_twice { &mut faults.twice } else { &mut faults.left_over }.push(row);
+        }
         for (path, word) in &self.words {
             let found = found_by_text(project, word);
-            if found != [path.as_str()] {
-                wrong.push(format!("missing or twice: `{word}` of {path} finds {found:?}"));
+            let told = format!("`{word}` of {path} finds {found:?}");
+            if !found.contains(path) {
+                faults.missing.push(told);
+            } else if found.len() > 1 {
+                faults.twice.push(told);
             }
         }
         for word in &self.gone {
             let found = found_by_text(project, word);
             if !found.is_empty() {
-                wrong.push(format!("ghost: `{word}` finds {found:?}"));
+                faults.left_over.push(format!("`{word}`, which is gone, finds {found:?}"));
             }
         }
-        wrong
+        faults
     }
 }
 

@@ -352,7 +352,8 @@ impl KnownFiles for KnownInIndex {
     }
 }
 
-/// Milliseconds since 1970, by the system's clock.
+/// Milliseconds since 1970, by the system's clock; a test may set it wrong.
 fn now_ms() -> i64 {
-    jiff::Timestamp::now().as_millisecond()
+    let off = |name| crate::fail::number(name).map_or(0, |ms| ms as i64);
+    jiff::Timestamp::now().as_millisecond() + off("clock.ahead_ms") - off("clock.behind_ms")
 }

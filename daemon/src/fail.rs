@@ -11,12 +11,16 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// Every point, in the order a daemon and then a document meet them. A test takes each of them in turn.
 pub const POINTS: &[&str] = &[
     // Opening.
-    "open.aside",
     "open.ledger",
     "create.before",
     "create.tables",
     "create.after",
     "open.after",
+    // An index in the place of another.
+    "replace.closed",
+    "replace.rename",
+    "replace.renamed",
+    "replace.done",
     // From a file to the belt.
     "watch.crawled",
     "watch.read",

@@ -8,5 +8,6 @@ mod graph;
 mod identity;
 mod life;
 mod tidy;
+mod trouble;
 mod upgrade;
 mod wire;

@@ -16,7 +16,7 @@ fn workspace() -> PathBuf {
 }
 
 /// Every source file of ours: path relative to the workspace, and text.
-fn sources() -> Vec<(String, String)> {
+pub(crate) fn sources() -> Vec<(String, String)> {
     let mut found = Vec::new();
     let mut open: Vec<PathBuf> =
         ["proto", "config", "daemon", "client", "tests"].map(|name| workspace().join(name)).into();

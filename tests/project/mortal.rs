@@ -5,6 +5,7 @@
 //! Not here: what must be true afterwards (`sound.rs`).
 
 use std::collections::BTreeSet;
+use std::fs::File;
 use std::process::Command;
 use std::time::Instant;
 
@@ -41,6 +42,14 @@ impl TestProject {
                 command
             }
         }
+    }
+
+    /// Starts the daemon and does not wait for it.
+    pub fn launch(&mut self) {
+        assert!(self.daemon.is_none(), "it runs already");
+        let log = File::options().create(true).append(true).open(self.log_path()).expect("a log");
+        let child = self.command().stderr(log).spawn();
+        self.daemon = Some(child.expect("the daemon can be started"));
     }
 
     /// How the daemon ended, if it did.

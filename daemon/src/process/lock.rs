@@ -30,7 +30,10 @@ pub(super) enum LockError {
         holder: String,
     },
     /// The file cannot be used.
-    #[error("cannot lock `{}`: {source}", path.display())]
+    #[error(
+        "cannot lock `{}`: {source}\nhint: let the daemon's user write there, or give another `KG_STATE_DIR`",
+        path.display()
+    )]
     Io {
         /// The file.
         path: PathBuf,

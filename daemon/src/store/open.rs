@@ -215,7 +215,7 @@ fn files(path: &Path) -> [PathBuf; 3] {
 pub(super) fn rename(from: &Path, to: &Path) -> Result<(), StoreError> {
     remove(to)?;
     for (from, to) in files(from).iter().zip(&files(to)) {
-        crate::fail::point("open.aside");
+        crate::fail::point("replace.rename");
         found_or_not(std::fs::rename(from, to), from)?;
     }
     Ok(())

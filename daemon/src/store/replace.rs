@@ -74,9 +74,12 @@ impl IndexWriter {
         // So that the file alone is the database; a damaged one may refuse.
         let _ = db.execute_batch("PRAGMA wal_checkpoint(TRUNCATE)");
         drop(db);
+        crate::fail::point("replace.closed");
         let replaced = replace(&self.made_by);
         let path = replaced.as_ref().map_or_else(|_| self.path.clone(), Clone::clone);
+        crate::fail::point("replace.renamed");
         self.reopen(path)?;
+        crate::fail::point("replace.done");
         replaced
     }
 

@@ -72,6 +72,7 @@ pub struct IndexWriter {
     gazetteer: Arc<ArcSwap<Gazetteer>>,
     pub(super) tick: Tick,
     committed: FxHashMap<RelPath, Generation>,
+    is_reconciled: bool,
     names_a_step: usize,
     requeued: Round,
 }
@@ -115,6 +116,7 @@ impl IndexWriter {
             gazetteer: Arc::new(ArcSwap::from_pointee(gazetteer)),
             tick: Tick(tick),
             committed: FxHashMap::default(),
+            is_reconciled: false,
             names_a_step: NAMES_A_STEP.0,
             requeued: Round::default(),
         })
@@ -437,6 +439,26 @@ impl IndexWriter {
         self.db
             .prepare_cached("UPDATE docs SET mtime_ms = ?2 WHERE path = ?1")?
             .execute(params![path.as_str(), mtime_ms])?;
+        Ok(())
+    }
+
+    /// Brings the ledger in line with the index, once after the start, when everything is settled: a crash between the
+    /// two, or the loss of an index, may have parted them.
+    pub fn reconcile(&mut self, now_ms: i64) -> Result<(), StoreError> {
+        if self.is_reconciled {
+            return Ok(());
+        }
+        let mut statement = self.db.prepare_cached(
+            "SELECT EXISTS (SELECT 1 FROM docs WHERE path = ?1)
+                 OR EXISTS (SELECT 1 FROM quarantine WHERE path = ?1)",
+        )?;
+        let is_indexed = |path: &str| Ok(statement.query_row([path], |row| row.get(0))?);
+        let n_wrong = self.ledger.mark_presence(is_indexed, now_ms)?;
+        if n_wrong > 0 {
+            tracing::info!(n_wrong, "the ledger was brought in line with the index");
+        }
+        drop(statement);
+        self.is_reconciled = true;
         Ok(())
     }
 

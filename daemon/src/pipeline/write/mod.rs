@@ -205,6 +205,8 @@ impl WriteState {
         match step {
             Some(RippleStep::Requeue(paths)) => (self.args.requeue)(paths),
             Some(RippleStep::Settled) if when_quiet => {
+                let now_ms = (self.args.now_ms)();
+                self.insist(move |writer| writer.reconcile(now_ms)).await?;
                 self.args.health.set_ripple(false);
                 self.insist(|writer| writer.vacuum()).await?;
             }
@@ -256,7 +258,9 @@ impl WriteState {
     /// The file is damaged; everything in it can be made again from the folder and the ledger.
     async fn begin_again(&mut self, why: String) -> Result<(), StoreError> {
         tracing::error!(why, "the index is damaged; it is built again from the files");
-        self.held = None;
+        if self.held.take().is_some() {
+            self.args.inlet.done(1);
+        }
         let readers = self.args.readers.clone();
         let begin = move |writer: &mut IndexWriter| {
             readers.alone(|| Ok((writer.begin_again()?, ())))?;

@@ -10,6 +10,7 @@ mod breaker;
 mod error;
 mod identity;
 mod migrate;
+mod presence;
 mod reconcile;
 
 use std::collections::HashMap;
