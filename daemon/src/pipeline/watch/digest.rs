@@ -190,13 +190,13 @@ pub(super) fn walk(
 }
 
 /// Adds to settled paths that were folders the files that were below them, and turns ignore files into a
-/// wanted crawl.
+/// wanted crawl. Says of each whether its document is known.
 pub(super) fn expand(
     changes: Vec<SettledChange>,
     intake: &Intake,
     state: &WatchState,
     listener: Option<&Listener>,
-) -> Vec<SettledChange> {
+) -> Vec<(SettledChange, bool)> {
     let mut out = Vec::with_capacity(changes.len());
     for change in changes {
         let path = change.path.as_str();
@@ -219,5 +219,10 @@ pub(super) fn expand(
     }
     // What is gone goes last, so that a document copied away and deleted is seen to have moved.
     out.sort_by_cached_key(|change| (change.moved_from.is_none(), intake.is_gone(&change.path)));
-    out
+    out.into_iter()
+        .map(|change| {
+            let is_known = intake.expects(change.moved_from.as_ref().unwrap_or(&change.path));
+            (change, is_known)
+        })
+        .collect()
 }
