@@ -35,6 +35,7 @@ pub struct TestProject {
     root: PathBuf,
     paths: ProjectPaths,
     settings: Vec<String>,
+    fails: String,
     daemon: Option<Child>,
     client: Option<Client>,
     n_starts: u32,
@@ -58,7 +59,16 @@ impl TestProject {
         let paths = places.project(&project).expect("short paths");
         let settings = vec!["watch.debounce_ms=30".to_string()];
         let root = project.root;
-        TestProject { dir, root, paths, settings, daemon: None, client: None, n_starts: 0 }
+        TestProject {
+            dir,
+            root,
+            paths,
+            settings,
+            fails: String::new(),
+            daemon: None,
+            client: None,
+            n_starts: 0,
+        }
     }
 
     /// A folder with these files, indexed.
@@ -75,6 +85,11 @@ impl TestProject {
     /// A setting for daemons started from now on, as `key=value`.
     pub fn set(&mut self, setting: &str) {
         self.settings.push(setting.to_string());
+    }
+
+    /// What daemons started from now on shall fail at, as `KG_FAIL` says it; empty for nothing.
+    pub fn fail(&mut self, what: &str) {
+        self.fails = what.to_string();
     }
 
     /// The folder.
@@ -130,6 +145,7 @@ impl TestProject {
             .env("KG_STATE_DIR", self.dir.path().join("state"))
             .env("KG_RUNTIME_DIR", self.dir.path().join("run"))
             .env("KG_CONFIG_DIR", self.dir.path().join("config"))
+            .env("KG_FAIL", &self.fails)
             .env_remove("KG_PROJECT")
             .env_remove("NOTIFY_SOCKET")
             .env_remove("LISTEN_FDS")

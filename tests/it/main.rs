@@ -2,6 +2,7 @@
 
 mod bad_input;
 mod determinism;
+mod events;
 mod graph;
 mod identity;
 mod life;

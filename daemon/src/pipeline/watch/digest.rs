@@ -8,6 +8,7 @@
 
 use std::collections::VecDeque;
 use std::fs;
+use std::path::PathBuf;
 
 use super::crawl::{Crawl, crawl};
 use super::events::{Listener, RawEvent};
@@ -159,16 +160,17 @@ fn gone(intake: &Intake, path: RelPath) -> Option<Hint> {
 pub(super) fn walk(
     intake: &Intake,
     listener: Option<&Listener>,
-    folder: &RelPath,
-    moved_from: Option<&RelPath>,
+    (folder, moved_from): (&RelPath, Option<&RelPath>),
+    missed: &mut Vec<(PathBuf, String)>,
 ) -> (Vec<Hint>, Crawl) {
     // The folder may have come with ignore files of its own.
     let rules = intake.renew_rules();
     let mut found = Crawl::default();
     if intake.ground.follow_all(&rules, folder.as_str()).is_ok() {
         found = crawl(&intake.ground, &rules, folder.as_str(), &mut |path| {
-            // A watch that cannot be set is the next crawl's business, which falls back to polling.
-            let _ = listener.map(|listener| listener.watch(path));
+            if let Some(Err(why)) = listener.map(|listener| listener.watch(path)) {
+                missed.push((path.to_path_buf(), why));
+            }
         });
     }
     let mut hints = Vec::new();

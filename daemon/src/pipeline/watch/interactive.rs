@@ -164,8 +164,9 @@ impl EventSide {
         self.walking = Some(spawn_blocking(move || {
             let listener = shared.listener();
             let walk_one = |(folder, moved_from): (RelPath, Option<RelPath>)| {
-                let (hints, found) =
-                    walk(&shared.intake, listener.as_deref(), &folder, moved_from.as_ref());
+                let (at, mut missed) = ((&folder, moved_from.as_ref()), Vec::new());
+                let (hints, found) = walk(&shared.intake, listener.as_deref(), at, &mut missed);
+                shared.poll_instead(&folder, missed);
                 (folder, hints, found)
             };
             folders.into_iter().map(walk_one).collect()
