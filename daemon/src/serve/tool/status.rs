@@ -150,7 +150,7 @@ fn watcher(watch: &WatchView) -> String {
     };
     let mode = match watch.n_overflows {
         0 => mode,
-        n => format!("{mode}, {n} times too many events at once (made good by rescans)"),
+        n => format!("{mode}, overflows made good by rescans: {n}"),
     };
     if watch.is_crawling { format!("{mode}, rescanning") } else { mode }
 }
