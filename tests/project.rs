@@ -91,6 +91,11 @@ impl TestProject {
         self.settings.push(setting.to_string());
     }
 
+    /// What daemons started from now on shall fail at, as `KG_FAIL` says it; empty for nothing.
+    pub fn fail(&mut self, what: &str) {
+        self.set_environment("KG_FAIL", what);
+    }
+
     /// The folder.
     pub fn root(&self) -> &Path {
         &self.root
@@ -144,6 +149,7 @@ impl TestProject {
             .env("KG_STATE_DIR", self.dir.path().join("state"))
             .env("KG_RUNTIME_DIR", self.dir.path().join("run"))
             .env("KG_CONFIG_DIR", self.dir.path().join("config"))
+            .env_remove("KG_FAIL")
             .env_remove("KG_PROJECT")
             .env_remove("NOTIFY_SOCKET")
             .env_remove("LISTEN_FDS")

@@ -32,8 +32,9 @@ pub struct Settings {
 pub struct Watch {
     /// Quiet time after which a changed path counts as settled, milliseconds, 20 to 5000.
     pub debounce_ms: u64,
-    /// Look at every file now and then instead of waiting for events; for network file systems.
-    pub poll: bool,
+    /// Look at every file now and then instead of waiting for events: `auto` (on file systems that do not report what
+    /// other machines write: NFS, SMB, 9P, FUSE and the like), `true` or `false`.
+    pub poll: Poll,
     /// How often to look in poll mode, milliseconds, at least 100.
     pub poll_interval_ms: u64,
     /// How often everything is compared with the index even when events work, seconds; 0 means never.
@@ -52,13 +53,63 @@ impl Default for Watch {
     fn default() -> Self {
         Watch {
             debounce_ms: 300,
-            poll: false,
+            poll: Poll::Auto,
             poll_interval_ms: 2_000,
             reconcile_seconds: 600,
             max_file_bytes: 2_000_000,
             hidden: false,
             ignore: Vec::new(),
             extensions: ["md", "markdown", "txt", "html", "htm"].map(String::from).to_vec(),
+        }
+    }
+}
+
+/// Whether every file is looked at now and then. Written `auto`, `true` or `false`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Poll {
+    /// Where the file system reports too little.
+    Auto,
+    /// Everywhere.
+    Always,
+    /// Nowhere.
+    Never,
+}
+
+impl Serialize for Poll {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Poll::Auto => serializer.serialize_str("auto"),
+            Poll::Always => serializer.serialize_bool(true),
+            Poll::Never => serializer.serialize_bool(false),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Poll {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(PollVisitor)
+    }
+}
+
+struct PollVisitor;
+
+impl serde::de::Visitor<'_> for PollVisitor {
+    type Value = Poll;
+
+    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("`auto`, `true` or `false`")
+    }
+
+    fn visit_bool<E>(self, polls: bool) -> Result<Poll, E> {
+        Ok(if polls { Poll::Always } else { Poll::Never })
+    }
+
+    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Poll, E> {
+        match text {
+            "auto" => Ok(Poll::Auto),
+            "true" => Ok(Poll::Always),
+            "false" => Ok(Poll::Never),
+            other => Err(E::invalid_value(serde::de::Unexpected::Str(other), &self)),
         }
     }
 }

@@ -4,6 +4,7 @@ mod bad_input;
 mod crash;
 mod crowd;
 mod determinism;
+mod events;
 mod graph;
 mod identity;
 mod life;

@@ -85,7 +85,7 @@ fn later_layers_win_key_by_key() {
             watch.debounce_ms = 200  (/folder/kg.yaml:1)
             watch.extensions = ["md","org"]  (environment `KG_WATCH__EXTENSIONS`)
             watch.ignore = ["*.tmp","drafts"]  (/folder/kg.yaml:1)
-            watch.poll = false  (flag `watch.poll=false`)
+            watch.poll = "false"  (flag `watch.poll=false`)
             watch.poll_interval_ms = 100  (environment `KG_WATCH__POLL_INTERVAL_MS`)
         "#]],
     );
@@ -236,7 +236,7 @@ fn variables_and_flags_are_named_in_errors() {
     check(
         &Case { env: &[("KG_WATCH__POLL", "?")], ..NOTHING },
         expect![[r#"
-            environment `KG_WATCH__POLL`: `watch.poll` is wrong: invalid type: string "?", expected a boolean
+            environment `KG_WATCH__POLL`: `watch.poll` is wrong: invalid value: string "?", expected `auto`, `true` or `false`
         "#]],
     );
     check(

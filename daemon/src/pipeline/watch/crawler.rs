@@ -19,11 +19,15 @@ use super::Shared;
 use super::bulk::crawled;
 use super::crawl::{Crawl, Found, crawl};
 use super::events::Listener;
+use super::filesystem::polled_below;
+use super::intake::Ask;
 use super::links::is_link;
 use super::pair::pair;
+use super::parts::Missed;
 use super::settle::SettledChange;
 use super::state::{WatchMode, stopped};
 use crate::terms::RelPath;
+use config::settings::Poll;
 
 /// Changes that one poll may find and still count as what a person saved.
 const MOST_SAVED_AT_ONCE: usize = 200;
@@ -34,42 +38,57 @@ const LEAST_POLL_MS: u64 = 100;
 /// Polling rests at least this many times as long as it works: at most a tenth of one core.
 const RESTS: u32 = 10;
 
-/// When the next crawl is due that nobody asked for.
+/// When the next crawl is due that nobody asked for, of everything and of the parts without watches.
+#[derive(Default)]
 struct Rhythm {
     next: Option<Instant>,
+    next_of_parts: Option<Instant>,
+}
+
+impl Rhythm {
+    /// When to wake at the latest.
+    fn wake_at(&self) -> Option<Instant> {
+        self.next.into_iter().chain(self.next_of_parts).min()
+    }
 }
 
 /// Runs until the sign to stop.
 pub(super) async fn run(shared: Arc<Shared>, mut stop: watch::Receiver<bool>) {
-    let mut rhythm = Rhythm { next: None };
+    let mut rhythm = Rhythm::default();
     let mut is_opening = true;
     loop {
         let wanted = shared.state.begin_wanted();
         let is_time = rhythm.next.is_some_and(|next| next <= Instant::now());
         if wanted.is_none() && !is_time {
-            let at = tokio::time::Instant::from_std(rhythm.next.unwrap_or_else(Instant::now));
+            if shared.poll_parts_if_due(&mut rhythm).await {
+                continue;
+            }
+            let wake_at = rhythm.wake_at();
+            let at = tokio::time::Instant::from_std(wake_at.unwrap_or_else(Instant::now));
             tokio::select! {
                 () = stopped(&mut stop) => return,
                 () = shared.state.crawl_wanted() => {}
-                () = tokio::time::sleep_until(at), if rhythm.next.is_some() => {}
+                () = tokio::time::sleep_until(at), if wake_at.is_some() => {}
             }
             continue;
         }
         let begin = Instant::now();
         let worker = shared.clone();
-        let result = spawn_blocking(move || worker.crawl_all(is_opening)).await;
+        let is_full = wanted.is_some_and(|wanted| wanted.is_full);
+        let result = spawn_blocking(move || worker.crawl_all(is_opening, is_full)).await;
         let is_polling = result.unwrap_or_else(|error| {
             shared.state.report(format!("a crawl was stopped: {error}"));
             true
         });
         if let Some(wanted) = wanted {
-            shared.state.crawl_done(wanted);
+            shared.state.crawl_done(wanted.number);
         }
         if !is_opening {
             shared.state.count_rescan();
         }
         is_opening = false;
         rhythm.next = shared.rest(is_polling, begin.elapsed()).map(|rest| Instant::now() + rest);
+        rhythm.next_of_parts = None;
         if *stop.borrow() {
             return;
         }
@@ -77,6 +96,26 @@ pub(super) async fn run(shared: Arc<Shared>, mut stop: watch::Receiver<bool>) {
 }
 
 impl Shared {
+    /// Polls the parts without watches if it is time; false when there is nothing to do now.
+    async fn poll_parts_if_due(self: &Arc<Self>, rhythm: &mut Rhythm) -> bool {
+        if self.parts.is_empty() {
+            rhythm.next_of_parts = None;
+            return false;
+        }
+        let begin = Instant::now();
+        if rhythm.next_of_parts.is_some_and(|next| next <= begin) {
+            let worker = self.clone();
+            if let Err(error) = spawn_blocking(move || worker.poll_parts()).await {
+                self.state.report(format!("a crawl was stopped: {error}"));
+            }
+            rhythm.next_of_parts = None;
+        }
+        let is_new = rhythm.next_of_parts.is_none();
+        let rest = self.rest(true, begin.elapsed()).unwrap_or_default();
+        rhythm.next_of_parts.get_or_insert(Instant::now() + rest);
+        is_new
+    }
+
     /// How long until the next crawl that nobody asks for.
     fn rest(&self, is_polling: bool, took: Duration) -> Option<Duration> {
         if is_polling {
@@ -89,49 +128,64 @@ impl Shared {
 
     /// Compares everything once. True when the next crawl should come soon: nothing else will notice a
     /// change.
-    fn crawl_all(&self, is_opening: bool) -> bool {
+    fn crawl_all(&self, is_opening: bool, is_full: bool) -> bool {
         let rules = self.intake.renew_rules();
         self.state.crawl_begins();
-        let mut deaf = self.listen();
+        let poll = self.poll_reason();
+        let deaf = if poll.is_none() { self.listen().err() } else { None };
         let listener = self.listener();
+        let mut missed = Missed::default();
         let crawl = crawl(&self.intake.ground, &rules, "", &mut |folder| {
             if let Some(Err(why)) = listener.as_ref().map(|listener| listener.watch(folder)) {
-                deaf = Some(why);
+                missed.note(self.relative(folder), why);
             }
         });
         let trouble = self.judge_root(&crawl);
         self.state.crawl_listed(&crawl, rules.warnings(), trouble.clone());
         self.watch_links(&crawl);
-        self.set_mode(deaf.as_deref());
-        let is_polling = deaf.is_some() || self.intake.settings.poll;
+        if let Some(listener) = &listener {
+            listener.forget_gone();
+        }
+        self.parts.renew("", missed);
+        let is_polling = deaf.is_some() || poll.is_some();
+        self.set_mode(deaf.map(Some).or(poll));
         if trouble.is_none() {
-            self.compare(&crawl, is_opening || !is_polling);
+            self.compare(&crawl, ("", is_full), is_opening || !is_polling);
             crate::fail::point("watch.crawled");
         }
         trouble.is_some() || is_polling
     }
 
-    /// Opens the event queue unless polling is set or it is open. Gives the reason when it cannot be opened.
-    fn listen(&self) -> Option<String> {
-        if self.intake.settings.poll || self.listener().is_some() {
-            return None;
-        }
-        match Listener::start(self.ear.clone()) {
-            Ok(listener) => {
-                self.set_listener(Some(Arc::new(listener)));
-                None
-            }
-            Err(why) => Some(why),
+    /// Why all is polled: because the setting says so (`Some(None)`), or the file system.
+    fn poll_reason(&self) -> Option<Option<String>> {
+        match self.intake.settings.poll {
+            Poll::Always => Some(None),
+            Poll::Never => None,
+            Poll::Auto => polled_below(&self.intake.ground.root).map(|kind| {
+                Some(format!(
+                    "{kind} does not report what other machines write; \
+                     hint: `watch.poll: false` if only this one does"
+                ))
+            }),
         }
     }
 
-    fn set_mode(&self, deaf: Option<&str>) {
-        let mode = match deaf {
-            _ if self.intake.settings.poll => WatchMode::Poll(None),
-            Some(why) => WatchMode::Poll(Some(why.to_string())),
-            None => WatchMode::Events,
-        };
-        self.state.set_mode(mode);
+    /// Opens the event queue unless it is open. The error says why it cannot be opened.
+    fn listen(&self) -> Result<(), String> {
+        if self.listener().is_none() {
+            let listener = Listener::start(self.ear.clone())?;
+            self.set_listener(Some(Arc::new(listener)));
+        }
+        Ok(())
+    }
+
+    /// Tells how changes are noticed; `poll` says that all is polled, and why.
+    pub(super) fn set_mode(&self, poll: Option<Option<String>>) {
+        let n_watched = self.listener().map_or(0, |listener| listener.n_watched());
+        self.state.set_mode(match poll {
+            Some(why) => WatchMode::Poll(why),
+            None => self.parts.mode(n_watched),
+        });
     }
 
     /// Says why a crawl is not to be believed, if so.
@@ -165,17 +219,23 @@ impl Shared {
         }
     }
 
-    /// Hands on what differs from what is known.
-    fn compare(&self, crawl: &Crawl, is_bulk: bool) {
-        let changed: Vec<&Found> =
-            crawl.found.iter().filter(|found| self.intake.differs(found)).collect();
+    /// Hands on what differs from what is known below `start`; with `is_full`, reads everything to find out.
+    pub(super) fn compare(&self, crawl: &Crawl, (start, is_full): (&str, bool), is_bulk: bool) {
+        let changed: Vec<&Found> = crawl
+            .found
+            .iter()
+            .filter(|found| {
+                self.intake.differs(found) || is_full && self.intake.differs_in_content(found)
+            })
+            .collect();
         let seen: FxHashSet<&RelPath> = crawl.found.iter().map(|found| &found.path).collect();
-        let mut gone = self.intake.expected_under("");
+        let mut gone = self.intake.expected_under(start);
         gone.retain(|path| !seen.contains(path) && !crawl.hides(path.as_str()));
         let mut changes = joined(&changed, &gone, &pair(&self.intake, &changed, &gone));
         changes.retain(|change| !self.inbox.holds(&change.path));
         if is_bulk || changes.len() > MOST_SAVED_AT_ONCE {
-            changes.into_iter().for_each(|change| self.inbox.push(crawled(change)));
+            let asks = changes.into_iter().map(crawled);
+            asks.for_each(|ask| self.inbox.push(Ask { trusts_stat: !is_full, ..ask }));
         } else {
             self.send_polled(changes);
         }

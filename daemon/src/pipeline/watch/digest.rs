@@ -8,6 +8,7 @@
 
 use std::collections::VecDeque;
 use std::fs;
+use std::path::PathBuf;
 
 use super::crawl::{Crawl, crawl};
 use super::events::{Listener, RawEvent};
@@ -159,16 +160,17 @@ fn gone(intake: &Intake, path: RelPath) -> Option<Hint> {
 pub(super) fn walk(
     intake: &Intake,
     listener: Option<&Listener>,
-    folder: &RelPath,
-    moved_from: Option<&RelPath>,
+    (folder, moved_from): (&RelPath, Option<&RelPath>),
+    missed: &mut Vec<(PathBuf, String)>,
 ) -> (Vec<Hint>, Crawl) {
     // The folder may have come with ignore files of its own.
     let rules = intake.renew_rules();
     let mut found = Crawl::default();
     if intake.ground.follow_all(&rules, folder.as_str()).is_ok() {
         found = crawl(&intake.ground, &rules, folder.as_str(), &mut |path| {
-            // A watch that cannot be set is the next crawl's business, which falls back to polling.
-            let _ = listener.map(|listener| listener.watch(path));
+            if let Some(Err(why)) = listener.map(|listener| listener.watch(path)) {
+                missed.push((path.to_path_buf(), why));
+            }
         });
     }
     let mut hints = Vec::new();
@@ -190,13 +192,13 @@ pub(super) fn walk(
 }
 
 /// Adds to settled paths that were folders the files that were below them, and turns ignore files into a
-/// wanted crawl.
+/// wanted crawl. Says of each whether its document is known.
 pub(super) fn expand(
     changes: Vec<SettledChange>,
     intake: &Intake,
     state: &WatchState,
     listener: Option<&Listener>,
-) -> Vec<SettledChange> {
+) -> Vec<(SettledChange, bool)> {
     let mut out = Vec::with_capacity(changes.len());
     for change in changes {
         let path = change.path.as_str();
@@ -219,5 +221,10 @@ pub(super) fn expand(
     }
     // What is gone goes last, so that a document copied away and deleted is seen to have moved.
     out.sort_by_cached_key(|change| (change.moved_from.is_none(), intake.is_gone(&change.path)));
-    out
+    out.into_iter()
+        .map(|change| {
+            let is_known = intake.expects(change.moved_from.as_ref().unwrap_or(&change.path));
+            (change, is_known)
+        })
+        .collect()
 }

@@ -16,6 +16,7 @@ use std::sync::{Arc, Mutex};
 
 use notify::event::{AccessKind, AccessMode, Event, EventKind, ModifyKind, RenameMode};
 use notify::{Config, ErrorKind, RecommendedWatcher, RecursiveMode, Watcher as _};
+use rustc_hash::FxHashSet;
 use tokio::sync::mpsc;
 
 use super::state::{WatchState, lock};
@@ -133,23 +134,52 @@ fn relative(root: &Path, path: &Path) -> Option<RelPath> {
 }
 
 /// Holds the watches.
-pub(super) struct Listener(Mutex<RecommendedWatcher>);
+pub(super) struct Listener {
+    watcher: Mutex<RecommendedWatcher>,
+    /// What has a watch, as of the last walk of everything.
+    watched: Mutex<FxHashSet<PathBuf>>,
+}
 
 impl Listener {
     /// Opens the system's event queue. The error says why not, for a person.
     pub(super) fn start(ear: Arc<Ear>) -> Result<Self, String> {
+        if crate::fail::number("watch.instances") == Some(0) {
+            let none_left = io::Error::from_raw_os_error(rustix::io::Errno::MFILE.raw_os_error());
+            return Err(why(&notify::Error::io(none_left)));
+        }
         let config = Config::default().with_follow_symlinks(false);
         let watcher = RecommendedWatcher::new(move |report| ear.hear(report), config);
-        watcher.map(|watcher| Listener(Mutex::new(watcher))).map_err(|error| why(&error))
+        let watcher = watcher.map_err(|error| why(&error))?;
+        Ok(Listener { watcher: Mutex::new(watcher), watched: Mutex::default() })
     }
 
     /// Watches one folder, or one symlinked file. What is gone or may not be read is not an error here: the
     /// walk that asks will find out by itself.
     pub(super) fn watch(&self, path: &Path) -> Result<(), String> {
-        match lock(&self.0).watch(path, RecursiveMode::NonRecursive) {
-            Err(error) if !is_absent(&error) => Err(why(&error)),
-            _ => Ok(()),
+        let is_new = !lock(&self.watched).contains(path);
+        let limit = crate::fail::number("watch.limit");
+        if is_new && limit.is_some_and(|limit| self.n_watched() as u64 >= limit) {
+            return Err(why(&notify::Error::new(ErrorKind::MaxFilesWatch)));
         }
+        match lock(&self.watcher).watch(path, RecursiveMode::NonRecursive) {
+            Err(error) if !is_absent(&error) => return Err(why(&error)),
+            Err(_) => {}
+            Ok(()) if is_new => {
+                lock(&self.watched).insert(path.to_path_buf());
+            }
+            Ok(()) => {}
+        }
+        Ok(())
+    }
+
+    /// How many paths have a watch.
+    pub(super) fn n_watched(&self) -> usize {
+        lock(&self.watched).len()
+    }
+
+    /// Forgets the paths that are gone: the system has dropped their watches.
+    pub(super) fn forget_gone(&self) {
+        lock(&self.watched).retain(|path| path.symlink_metadata().is_ok());
     }
 }
 
@@ -168,12 +198,25 @@ fn is_absent(error: &notify::Error) -> bool {
 }
 
 fn why(error: &notify::Error) -> String {
-    match error.kind {
-        ErrorKind::MaxFilesWatch => {
-            "too many folders to watch; hint: raise `fs.inotify.max_user_watches`".to_string()
-        }
+    match &error.kind {
+        ErrorKind::MaxFilesWatch => format!(
+            "too many folders to watch{}; hint: raise `fs.inotify.max_user_watches`",
+            limit_shown("max_user_watches")
+        ),
+        ErrorKind::Io(error) if error.raw_os_error() == Some(TOO_MANY_FILES) => format!(
+            "too many programs watch files{}; hint: raise `fs.inotify.max_user_instances`",
+            limit_shown("max_user_instances")
+        ),
         _ => format!("no events: {error}"),
     }
+}
+
+/// What the system says when the number of event queues is reached.
+const TOO_MANY_FILES: i32 = rustix::io::Errno::MFILE.raw_os_error();
+
+fn limit_shown(name: &str) -> String {
+    let limit = std::fs::read_to_string(format!("/proc/sys/fs/inotify/{name}"));
+    limit.map(|limit| format!(" (the system allows {})", limit.trim())).unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -241,7 +284,7 @@ mod tests {
         ear.hear(change());
         ear.hear(change());
         assert_eq!((state.n_pending(), state.view().n_overflows), (3, 1));
-        state.crawl_done(state.begin_wanted().expect("a crawl is wanted"));
+        state.crawl_done(state.begin_wanted().expect("a crawl is wanted").number);
         ear.drained();
         assert!(raw.try_recv().is_ok() && raw.try_recv().is_ok());
         state.handed_on(2);

@@ -163,6 +163,16 @@ impl Intake {
         self.sent.forget();
     }
 
+    /// True when a file's bytes are not those that were sent or are known last. Reads it.
+    pub(super) fn differs_in_content(&self, found: &Found) -> bool {
+        let absolute = self.ground.absolute(found.path.as_str());
+        let Ok(file) = read_regular(&absolute, self.settings.max_file_bytes) else { return false };
+        match self.sent.expected(&found.path, &*self.known) {
+            Some(Was::Present(before)) => before.hash != ContentHash::of(&file.bytes),
+            _ => false,
+        }
+    }
+
     /// True when the path was sent or is known, and not removed again.
     pub(super) fn expects(&self, path: &RelPath) -> bool {
         matches!(self.sent.expected(path, &*self.known), Some(Was::Present(_) | Was::Faulted(_)))

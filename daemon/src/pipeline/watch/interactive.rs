@@ -15,7 +15,7 @@ use tokio::sync::{mpsc, watch};
 use tokio::task::{JoinHandle, spawn_blocking};
 
 use super::Shared;
-use super::burst::Burst;
+use super::burst::{Burst, Settled};
 use super::crawl::Crawl;
 use super::digest::{Halves, Hint, digest, expand, walk};
 use super::events::RawEvent;
@@ -164,8 +164,9 @@ impl EventSide {
         self.walking = Some(spawn_blocking(move || {
             let listener = shared.listener();
             let walk_one = |(folder, moved_from): (RelPath, Option<RelPath>)| {
-                let (hints, found) =
-                    walk(&shared.intake, listener.as_deref(), &folder, moved_from.as_ref());
+                let (at, mut missed) = ((&folder, moved_from.as_ref()), Vec::new());
+                let (hints, found) = walk(&shared.intake, listener.as_deref(), at, &mut missed);
+                shared.poll_instead(&folder, missed);
                 (folder, hints, found)
             };
             folders.into_iter().map(walk_one).collect()
@@ -208,12 +209,18 @@ impl EventSide {
         self.recount();
     }
 
-    fn take_settled(&mut self, mut changes: Vec<SettledChange>) {
+    fn take_settled(&mut self, changes: Vec<(SettledChange, bool)>) {
+        let settled: Vec<Settled<'_>> = changes
+            .iter()
+            .map(|(change, is_known)| Settled { folder: change.path.folder(), is_known: *is_known })
+            .collect();
         let n_unsettled = self.settler.n_unsettled();
-        let n_first = self.burst.n_interactive(changes.len(), n_unsettled, Instant::now());
-        let rest = changes.split_off(n_first.min(changes.len()));
-        changes.into_iter().for_each(|change| self.enqueue(change));
-        for change in rest {
+        let go_first = self.burst.choose(&settled, n_unsettled, Instant::now());
+        for ((change, _), goes_first) in changes.into_iter().zip(go_first) {
+            if goes_first {
+                self.enqueue(change);
+                continue;
+            }
             self.shared.inbox.push(Ask {
                 path: change.path,
                 moved_from: change.moved_from,

@@ -23,11 +23,13 @@ mod crawl;
 mod crawler;
 mod digest;
 mod events;
+mod filesystem;
 mod intake;
 mod interactive;
 mod links;
 mod origin;
 mod pair;
+mod parts;
 mod read;
 mod rules;
 mod sent;
@@ -48,6 +50,7 @@ use self::events::{Ear, Listener, RAW_CAPACITY};
 use self::intake::{Ask, Intake, Look};
 use self::interactive::Inward;
 use self::links::Ground;
+use self::parts::Parts;
 pub use self::rules::{Rules, SkipReason, Verdict};
 pub use self::sent::{KnownFile, KnownFiles, MOST_EQUAL};
 use self::settle::SettledChange;
@@ -85,7 +88,8 @@ impl Watcher {
         belt: Lanes<SourceDoc>,
         state: Arc<WatchState>,
     ) -> WatcherHandle {
-        let (raw_sender, raw) = mpsc::channel(RAW_CAPACITY);
+        let capacity = crate::fail::number("watch.queue").map(|n| n.max(1) as usize);
+        let (raw_sender, raw) = mpsc::channel(capacity.unwrap_or(RAW_CAPACITY));
         let (polled_sender, polled) = mpsc::unbounded_channel();
         let (stop, stopped) = watch::channel(false);
         let root = std::path::absolute(&options.root).unwrap_or(options.root);
@@ -97,6 +101,7 @@ impl Watcher {
             intake,
             inbox: Inbox::new(state.clone()),
             ear,
+            parts: Parts::default(),
             listener: Mutex::new(None),
             polled: polled_sender,
             belt: Mutex::new(Some(belt.clone())),
@@ -118,6 +123,7 @@ struct Shared {
     intake: Intake,
     inbox: Inbox,
     ear: Arc<Ear>,
+    parts: Parts,
     listener: Mutex<Option<Arc<Listener>>>,
     polled: mpsc::UnboundedSender<Vec<SettledChange>>,
     belt: Mutex<Option<Lanes<SourceDoc>>>,
@@ -188,11 +194,17 @@ impl WatcherHandle {
         self.life.shared.state.want_crawl();
     }
 
+    /// Compares all files with what is known by size and time; with `is_full` by content, which reads them all. Returns
+    /// as [`WatcherHandle::rescan`].
+    pub async fn request(&self, is_full: bool) -> bool {
+        let number = self.life.shared.state.want(is_full);
+        self.life.shared.state.crawled(number, self.life.stop.subscribe()).await
+    }
+
     /// Compares all files with what is known. When it returns true, every change made before the call is
     /// pending or on the belt; false when the watcher stops before.
     pub async fn rescan(&self) -> bool {
-        let number = self.life.shared.state.want_crawl();
-        self.life.shared.state.crawled(number, self.life.stop.subscribe()).await
+        self.request(false).await
     }
 
     /// Reads files now and puts them in the interactive lane, without waiting for events or for quiet. Gives

@@ -38,6 +38,15 @@ pub enum WatchMode {
     Stopped,
     /// The system reports each change.
     Events,
+    /// The system reports changes in some folders; the others are looked at now and then.
+    Mixed {
+        /// Folders that the system reports on.
+        n_watched: usize,
+        /// Folders that it does not.
+        n_polled: usize,
+        /// Why not.
+        why: String,
+    },
     /// Everything is looked at now and then, because the setting says so (`None`) or events fail (why).
     Poll(Option<String>),
 }
@@ -61,6 +70,16 @@ pub struct WatchState {
 struct Crawls {
     wanted: u64,
     begun: u64,
+    /// True when the next one must read every file.
+    is_full: bool,
+}
+
+/// A crawl that was asked for and begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Wanted {
+    pub number: u64,
+    /// True when it must read every file, whatever its size and time say.
+    pub is_full: bool,
 }
 
 /// Which files should be indexed.
@@ -167,7 +186,13 @@ impl WatchState {
 
     /// Asks for a crawl that begins after this call; gives the number that [`WatchState::crawled`] waits for.
     pub(super) fn want_crawl(&self) -> u64 {
+        self.want(false)
+    }
+
+    /// The same; with `is_full` it reads every file.
+    pub(super) fn want(&self, is_full: bool) -> u64 {
         let mut crawls = lock(&self.crawls);
+        crawls.is_full |= is_full;
         if crawls.wanted == crawls.begun {
             self.noticed(1);
             crawls.wanted += 1;
@@ -176,12 +201,18 @@ impl WatchState {
         crawls.wanted
     }
 
-    /// Begins the crawl that was asked for, if one was; gives its number.
-    pub(super) fn begin_wanted(&self) -> Option<u64> {
+    /// Begins the crawl that was asked for, if one was.
+    pub(super) fn begin_wanted(&self) -> Option<Wanted> {
         let mut crawls = lock(&self.crawls);
         let is_wanted = crawls.begun < crawls.wanted;
         crawls.begun = crawls.wanted;
-        is_wanted.then_some(crawls.wanted)
+        let is_full = std::mem::take(&mut crawls.is_full);
+        is_wanted.then_some(Wanted { number: crawls.wanted, is_full })
+    }
+
+    /// Wakes the crawler, because there is something to poll.
+    pub(super) fn wake_crawler(&self) {
+        self.crawl_wanted.notify_one();
     }
 
     /// Waits until a crawl has been asked for since the last time.
@@ -206,10 +237,14 @@ impl WatchState {
 
     pub(super) fn set_mode(&self, mode: WatchMode) {
         let old = std::mem::replace(&mut lock(&self.sight).mode, mode.clone());
-        if let WatchMode::Poll(Some(why)) = &mode
-            && old != mode
-        {
-            self.report(format!("all files are looked at now and then instead: {why}"));
+        match &mode {
+            WatchMode::Poll(Some(why)) if old != mode => {
+                self.report(format!("all files are looked at now and then instead: {why}"));
+            }
+            WatchMode::Mixed { why, .. } if !matches!(old, WatchMode::Mixed { .. }) => {
+                self.report(format!("some folders are looked at now and then instead: {why}"));
+            }
+            _ => {}
         }
     }
 
@@ -318,7 +353,7 @@ impl WatchState {
 }
 
 /// True when `path` is `folder` or lies in it; everything lies in the root.
-fn is_below(path: &str, folder: &str) -> bool {
+pub(super) fn is_below(path: &str, folder: &str) -> bool {
     folder.is_empty()
         || path.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }

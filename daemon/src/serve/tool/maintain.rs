@@ -126,8 +126,8 @@ pub async fn rescan(
 }
 
 /// The one place that asks the watcher; false when it has stopped.
-async fn compare_files(project: &Project, _full: bool) -> bool {
-    project.watcher().rescan().await
+async fn compare_files(project: &Project, is_full: bool) -> bool {
+    project.watcher().request(is_full).await
 }
 
 /// Tries files that failed again, and tells what became of each.

@@ -121,7 +121,11 @@ fn quarantine(db: &Connection, watch: &WatchView) -> rusqlite::Result<Vec<Quaran
 
 fn warnings(db: &Connection, watch: &WatchView) -> rusqlite::Result<Vec<WarningView>> {
     let mut out: Vec<WarningView> = Vec::new();
-    let root = watch.root_trouble.iter().chain(&watch.warnings);
+    let deaf = match &watch.mode {
+        WatchMode::Mixed { .. } | WatchMode::Poll(Some(_)) => Some(watcher(watch)),
+        _ => None,
+    };
+    let root = watch.root_trouble.iter().chain(&deaf).chain(&watch.warnings);
     out.extend(root.map(|why| WarningView { path: ".".into(), warning: why.clone() }));
     let mut statement = db.prepare_cached(
         "SELECT path, warnings FROM docs WHERE warnings IS NOT NULL
@@ -143,8 +147,15 @@ fn watcher(watch: &WatchView) -> String {
     let mode = match &watch.mode {
         WatchMode::Stopped => "stopped".to_string(),
         WatchMode::Events => "events".to_string(),
+        WatchMode::Mixed { n_watched, n_polled, why } => {
+            format!("events in {n_watched} folders, poll in {n_polled}, because {why}")
+        }
         WatchMode::Poll(None) => "poll".to_string(),
         WatchMode::Poll(Some(why)) => format!("poll, because {why}"),
+    };
+    let mode = match watch.n_overflows {
+        0 => mode,
+        n => format!("{mode}, overflows made good by rescans: {n}"),
     };
     if watch.is_crawling { format!("{mode}, rescanning") } else { mode }
 }

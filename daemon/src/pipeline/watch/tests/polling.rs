@@ -1,10 +1,11 @@
 //! Polling, and what crawls make good.
 
 use super::*;
+use config::settings::Poll;
 use notify::event::{Event, EventKind, Flag};
 
 fn polling(poll_interval_ms: u64) -> Watch {
-    Watch { poll: true, poll_interval_ms, ..settings() }
+    Watch { poll: Poll::Always, poll_interval_ms, ..settings() }
 }
 
 #[tokio::test]
@@ -81,4 +82,27 @@ async fn a_touched_file_is_sent_when_its_day_is_another() {
     project.settle(&mut rest).await;
     assert_eq!(rest, Vec::<String>::new());
     assert!(!differs(&project, 7_000), "its new time is known now");
+}
+
+#[tokio::test]
+async fn a_change_that_left_no_trace_is_found_by_reading_everything() {
+    let mut project =
+        Project::start_with(&[("a.md", "a")], polling(3_600_000), Arc::default(), 1_000);
+    let put = |project: &Project, text: &str| {
+        fs::write(project.path("a.md"), text).expect("write");
+        let file = fs::File::options().append(true).open(project.path("a.md")).expect("open");
+        let long_ago = std::time::UNIX_EPOCH + Duration::from_secs(1_700_000_000);
+        file.set_modified(long_ago).expect("a time");
+    };
+    put(&project, "a");
+    assert!(project.handle.rescan().await);
+    let mut rest = Vec::new();
+    project.settle(&mut rest).await;
+    put(&project, "b");
+    assert!(project.handle.rescan().await);
+    let mut rest = Vec::new();
+    project.settle(&mut rest).await;
+    assert_eq!(rest, Vec::<String>::new(), "size and time are the same");
+    assert!(project.handle.request(true).await);
+    assert_eq!(project.next().await, "first doc a.md `b`");
 }
