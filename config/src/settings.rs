@@ -12,6 +12,8 @@ use std::collections::BTreeMap;
 pub struct Settings {
     /// Which files are read, and when.
     pub watch: Watch,
+    /// How much is on its way at once. User only.
+    pub belt: Belt,
     /// How documents are cut for retrieval.
     pub chunk: Chunk,
     /// How names are found.
@@ -60,6 +62,21 @@ impl Default for Watch {
             ignore: Vec::new(),
             extensions: ["md", "markdown", "txt", "html", "htm"].map(String::from).to_vec(),
         }
+    }
+}
+
+/// How much is on its way at once. User only.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Belt {
+    /// Bytes of source files that may be between reading and commit, a quarter of them kept for what was just saved.
+    /// A parsed document takes several times its source; a larger file passes alone.
+    pub max_bytes_in_flight: u64,
+}
+
+impl Default for Belt {
+    fn default() -> Self {
+        Belt { max_bytes_in_flight: 8_000_000 }
     }
 }
 

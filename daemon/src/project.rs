@@ -17,7 +17,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 
 use crate::ask::Desk;
-use crate::belt::{Depth, Gauge, Plan, Supervisor};
+use crate::belt::{Budget, Depth, Gauge, Plan, Supervisor};
 use crate::embedder::{Embedder, StaticModel, WordPiece};
 use crate::health::Health;
 use crate::pipeline::watch::{
@@ -60,6 +60,7 @@ pub struct Project {
     decisions: Decisions,
     health: Arc<Health>,
     gauges: Arc<Vec<Gauge>>,
+    budget: Arc<Budget>,
     watcher: WatcherHandle,
     commands: mpsc::Sender<Command>,
     activity: Activity,
@@ -132,12 +133,14 @@ impl Project {
         let (_, belt) =
             Actor::spawn(None, Supervisor, plan).await.context("the belt does not start")?;
 
+        let budget = Budget::new(settings.belt.max_bytes_in_flight);
         let options = WatchOptions {
             root: root.clone(),
             settings: settings.watch.clone(),
             first_generation: Generation(1),
             follows_outside: false,
             now_ms,
+            budget: budget.clone(),
         };
         let known = Arc::new(KnownInIndex::new(&readers)?);
         let watcher = Watcher::spawn(options, known, source.lanes, state);
@@ -152,6 +155,7 @@ impl Project {
             decisions,
             health,
             gauges,
+            budget,
             watcher,
             commands,
             activity: Activity::default(),
@@ -230,6 +234,11 @@ impl Project {
     /// The queues, first to last.
     pub fn gauges(&self) -> &[Gauge] {
         &self.gauges
+    }
+
+    /// Bytes of source files between reading and commit.
+    pub fn bytes_in_flight(&self) -> u64 {
+        self.budget.in_flight()
     }
 
     /// Everything on the belt.

@@ -1,6 +1,6 @@
 //! What moves between stations: a document, a deletion or a fault, each with its ticket.
 
-use crate::belt::DocFault;
+use crate::belt::{DocFault, Weight};
 use crate::terms::{Generation, Lane, RelPath};
 
 /// Travels with a parcel from the watcher to the writer; no stage looks inside.
@@ -16,6 +16,8 @@ pub struct Ticket {
     pub moved_from: Option<RelPath>,
     /// True to index again although the content is unchanged.
     pub is_forced: bool,
+    /// What it holds of the budget until it is committed or dropped.
+    pub weight: Weight,
 }
 
 /// One thing on the belt. Deletions and faults ride the same belt as documents, so the writer sees one stream.

@@ -197,10 +197,7 @@ fn wanted_row(
 }
 
 /// Marks the documents that contain a changed term to be read again.
-pub(super) fn requeue_readers(
-    db: &Connection,
-    changes: &Changes,
-) -> Result<(), StoreError> {
+pub(super) fn requeue_readers(db: &Connection, changes: &Changes) -> Result<(), StoreError> {
     if changes.n > LOOK_UP_TO {
         db.execute("INSERT OR IGNORE INTO requeue SELECT id FROM docs", [])?;
         return Ok(());

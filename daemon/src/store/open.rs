@@ -59,6 +59,8 @@ fn create(db: &Connection, made_by: &str) -> rusqlite::Result<()> {
 pub(super) fn ledger(path: &Path) -> Result<Connection, StoreError> {
     let db = connect(path).map_err(|why| open_error(path, why))?;
     db.execute_batch(LEDGER)?;
+    // It is read and written one row a document: a large cache would only be held.
+    db.execute_batch("PRAGMA cache_size = -2000;")?;
     Ok(db)
 }
 

@@ -5,6 +5,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use arc_swap::ArcSwap;
@@ -22,10 +23,14 @@ use crate::pipeline::recognize::gazetteer::Gazetteer;
 use crate::terms::{Generation, Lane, RelPath, Tick};
 
 /// Names resolved in one transaction of the ripple: at first, at least, and at most.
-const NAMES_A_STEP: (usize, usize, usize) = (200, 20, 2_000);
+const NAMES_A_STEP: (usize, usize, usize) = (500, 50, 4_000);
 
-/// How long a step of the ripple should take, so that an interactive commit never waits long.
-const STEP_TIME: Duration = Duration::from_millis(20);
+/// How long a step of the ripple should take. An interactive commit interrupts it; but each transaction writes every
+/// page of the name keys that it touches, so many small ones cost several times as much.
+const STEP_TIME: Duration = Duration::from_millis(150);
+
+/// Steps of SQLite's machine between two looks at whether a write should be interrupted: some tens of microseconds.
+const STEPS_A_LOOK: i32 = 1_000;
 
 /// Documents handed out at once to be read again; the rest waits in its table.
 const REQUEUE_AT_ONCE: i64 = 5_000;
@@ -67,6 +72,7 @@ pub struct IndexWriter {
     committed: FxHashMap<RelPath, Generation>,
     names_a_step: usize,
     requeued: Round,
+    interruption: Arc<AtomicBool>,
 }
 
 /// Where the handing out of documents to be read again stands.
@@ -88,7 +94,10 @@ impl IndexWriter {
         embedder: Arc<dyn Embedder>,
     ) -> Result<Self, StoreError> {
         let ledger = Ledger::open(&folder.join("ledger.sqlite"))?;
-        let db = super::open::index(&folder.join("index.sqlite"), fingerprint)?;
+        let mut db = super::open::index(&folder.join("index.sqlite"), fingerprint)?;
+        let interruption = Arc::new(AtomicBool::new(false));
+        let asked = interruption.clone();
+        db.progress_handler(STEPS_A_LOOK, Some(move || asked.load(Ordering::Relaxed)))?;
         let tick = meta_number(&db, "tick")?;
         let version = meta_number(&db, "gazetteer")?;
         let gazetteer = gazetteer::load(&db, version)?;
@@ -102,12 +111,19 @@ impl IndexWriter {
             committed: FxHashMap::default(),
             names_a_step: NAMES_A_STEP.0,
             requeued: Round::default(),
+            interruption,
         })
     }
 
     /// The gazetteer in force; recognizers read it, only the writer replaces it.
     pub fn gazetteer(&self) -> Arc<ArcSwap<Gazetteer>> {
         self.gazetteer.clone()
+    }
+
+    /// Setting it ends the write that runs now with an error that says so; it is rolled back. Whoever sets it clears
+    /// it.
+    pub fn interruption(&self) -> Arc<AtomicBool> {
+        self.interruption.clone()
     }
 
     /// The last commit.
@@ -120,7 +136,8 @@ impl IndexWriter {
         &self.ledger
     }
 
-    /// Commits a batch. With `resolve_now`, the names it made dirty are resolved in the same transaction.
+    /// Commits a batch. With `resolve_now`, the names it made dirty are resolved in the same transaction, but for those
+    /// that take long.
     pub fn commit(
         &mut self,
         items: &[Item<EmbeddedDoc>],
@@ -155,7 +172,7 @@ impl IndexWriter {
                 ledger: &self.ledger,
                 weights: &self.settings.link,
             };
-            resolver.run(&touched)?;
+            resolver.run_soon(&touched)?;
         }
         late.run(&tx)?;
         set_meta_number(&tx, "tick", done.tick.0)?;
@@ -352,6 +369,12 @@ impl IndexWriter {
             .prepare_cached("UPDATE docs SET mtime_ms = ?2 WHERE path = ?1")?
             .execute(params![path.as_str(), mtime_ms])?;
         Ok(())
+    }
+
+    /// Empties the page caches; they fill again as needed.
+    pub fn release_memory(&self) -> Result<(), StoreError> {
+        self.db.release_memory()?;
+        self.ledger.release_memory()
     }
 
     /// Hands freed pages back to the file system; cheap when there are none.

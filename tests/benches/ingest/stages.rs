@@ -115,6 +115,7 @@ fn commit(writer: &mut IndexWriter, docs: Vec<EmbeddedDoc>, generation: u64) -> 
                 lane: Lane::Bulk,
                 moved_from: None,
                 is_forced: false,
+                weight: Default::default(),
             };
             Item::Document(ticket, doc)
         })

@@ -22,7 +22,7 @@ use super::rules::{Rules, SkipReason, Verdict};
 use super::sent::{KnownFile, KnownFiles, Sent, Was};
 use super::state::{WatchState, lock};
 use super::turns::Turns;
-use crate::belt::{DocFault, Item, Ticket};
+use crate::belt::{Budget, DocFault, Item, Ticket};
 use crate::pipeline::parcel::SourceDoc;
 use crate::terms::{ContentHash, Generation, Lane, RelPath};
 use config::settings::Watch;
@@ -79,6 +79,8 @@ pub(super) struct Intake {
     pub ground: Ground,
     /// Which files are read, and when.
     pub settings: Watch,
+    /// The bytes that may be on the belt; whoever looks waits for room before.
+    pub budget: Arc<Budget>,
     rules: RwLock<Arc<Rules>>,
     known: Arc<dyn KnownFiles>,
     sent: Sent,
@@ -101,6 +103,7 @@ impl Intake {
         Intake {
             ground,
             settings,
+            budget: Budget::new(u64::MAX),
             rules: RwLock::new(rules),
             known,
             sent: Sent::default(),
@@ -116,6 +119,12 @@ impl Intake {
     pub(super) fn starting_at(mut self, first: Generation, now_ms: fn() -> i64) -> Self {
         self.generation = AtomicU64::new(first.0);
         self.now_ms = now_ms;
+        self
+    }
+
+    /// Sets the budget; without it, there is no bound.
+    pub(super) fn within(mut self, budget: Arc<Budget>) -> Self {
+        self.budget = budget;
         self
     }
 
@@ -265,7 +274,8 @@ impl Intake {
             return Look::Unchanged;
         }
         self.adopt_root();
-        let ticket = self.ticket(ask);
+        let mut ticket = self.ticket(ask);
+        ticket.weight = self.budget.take(ask.lane, file.bytes.len());
         self.sent.put(&ask.path, Was::Present(now), is_racy, &*self.known);
         let bytes: Arc<[u8]> = file.bytes.into();
         let doc = SourceDoc { path: ask.path.clone(), bytes, hash, mtime_ms: now.mtime_ms };
@@ -284,6 +294,7 @@ impl Intake {
             lane: ask.lane,
             moved_from,
             is_forced: ask.is_forced,
+            weight: Default::default(),
         }
     }
 

@@ -36,6 +36,7 @@ impl Bench {
             lane: Lane::Bulk,
             moved_from: None,
             is_forced: false,
+            weight: Default::default(),
         };
         let source = SourceDoc {
             path: ticket.path.clone(),
