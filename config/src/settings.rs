@@ -12,6 +12,8 @@ use std::collections::BTreeMap;
 pub struct Settings {
     /// Which files are read, and when.
     pub watch: Watch,
+    /// How much is on its way at once. User only.
+    pub belt: Belt,
     /// How documents are cut for retrieval.
     pub chunk: Chunk,
     /// How names are found.
@@ -111,6 +113,21 @@ impl serde::de::Visitor<'_> for PollVisitor {
             "false" => Ok(Poll::Never),
             other => Err(E::invalid_value(serde::de::Unexpected::Str(other), &self)),
         }
+    }
+}
+
+/// How much is on its way at once. User only.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Belt {
+    /// Bytes of source files that may be between reading and commit, a quarter of them kept for what was just saved.
+    /// A parsed document takes several times its source; a larger file passes alone.
+    pub max_bytes_in_flight: u64,
+}
+
+impl Default for Belt {
+    fn default() -> Self {
+        Belt { max_bytes_in_flight: 8_000_000 }
     }
 }
 

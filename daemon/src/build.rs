@@ -16,7 +16,7 @@ use rusqlite::{Connection, OptionalExtension};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 
-use crate::belt::{Depth, Gauge, Plan, Supervisor};
+use crate::belt::{Budget, Depth, Gauge, Plan, Supervisor};
 use crate::embedder::{Embedder, WordPiece};
 use crate::health::Health;
 use crate::pipeline::watch::{
@@ -62,6 +62,8 @@ pub(crate) struct Build {
     pub(crate) health: Arc<Health>,
     /// The queues, first to last.
     pub(crate) gauges: Arc<Vec<Gauge>>,
+    /// The bytes of source files that may be on the belt.
+    pub(crate) budget: Arc<Budget>,
     /// Commands to the watcher.
     pub(crate) watcher: WatcherHandle,
     commands: mpsc::Sender<Command>,
@@ -131,12 +133,14 @@ impl Build {
         let (_, belt) =
             Actor::spawn(None, Supervisor, plan).await.context("the belt does not start")?;
 
+        let budget = Budget::new(settings.belt.max_bytes_in_flight);
         let options = WatchOptions {
             root: root.clone(),
             settings: settings.watch.clone(),
             first_generation: Generation(1),
             follows_outside: false,
             now_ms,
+            budget: budget.clone(),
         };
         let known = Arc::new(KnownInIndex { readers: readers.clone(), breakers: breakers.clone() });
         let watcher = Watcher::spawn(options, known, source.lanes, state);
@@ -149,6 +153,7 @@ impl Build {
             breakers,
             health,
             gauges,
+            budget,
             watcher,
             commands,
             belt: Mutex::new(Some(belt)),

@@ -105,6 +105,7 @@ enum End {
 /// own are printed here.
 pub fn run(options: Options) -> anyhow::Result<ExitCode> {
     start_log(options.log_level.as_deref())?;
+    crate::sys::spare_memory();
     let prepared = match prepare(&options) {
         Ok(prepared) => prepared,
         Err(error) => return exit_code_of(error),

@@ -183,6 +183,11 @@ impl Project {
         &self.build.gauges
     }
 
+    /// Bytes of source files between reading and commit.
+    pub fn bytes_in_flight(&self) -> u64 {
+        self.build.budget.in_flight()
+    }
+
     /// Documents on the belt.
     pub fn n_on_belt(&self) -> u64 {
         self.build.depth().total() as u64

@@ -1,18 +1,22 @@
-//! Fresh: how long after a file was created, edited, renamed or deleted a query shows it.
+//! Fresh: how long after a file was created, edited, renamed or deleted a query shows it, and how long questions take
+//! in the same minutes.
 //!
 //! `cargo bench -p tests --bench fresh -- DATA_DIR [--edits N] [--bulk N]`
-//! A real `kgd` with the default debounce is asked over its socket until the answer fits, once at rest
-//! and once while many other files (`--bulk`, 20,000 when left out) are being read. Milliseconds, the
+//! A real `kgd` with the default debounce is asked over its socket until the answer fits: at rest, while many
+//! other files (`--bulk`, 100,000 when left out) are written, and while they are read. Milliseconds, the
 //! debounce taken off: below 0 where a crawl looked at the file before it had been quiet for so long.
+//! Meanwhile another client asks headings of the notes, some in a second.
 
 #![allow(clippy::print_stdout, reason = "a bench prints its table")]
 
 mod support;
 
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::Scope;
 use std::time::{Duration, Instant};
 
-use anyhow::{Result, anyhow, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use serde_json::{Value, json};
 use support::{percentile, spread};
 use tests::{Client, TestProject};
@@ -24,47 +28,124 @@ const LIMIT_MS: f64 = 100.0;
 const LOOK_AGAIN: Duration = Duration::from_millis(4);
 
 /// A change that is not seen by then is lost.
-const PATIENCE: Duration = Duration::from_secs(10);
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Between two questions of the other client.
+const THINKING: Duration = Duration::from_millis(50);
+
+/// Headings asked.
+const N_QUESTIONS: usize = 200;
 
 const KINDS: [&str; 4] = ["create", "edit", "rename", "delete"];
 
+/// Kinds of changes with the time each took, milliseconds beyond the debounce.
+type Times = Vec<(&'static str, f64)>;
+
 fn main() -> Result<()> {
     let mut arguments = support::arguments();
-    let n_edits = support::option(&mut arguments, "--edits").map_or(Ok(200), |n| n.parse())?;
-    let n_bulk = support::option(&mut arguments, "--bulk").map_or(Ok(20_000), |n| n.parse())?;
+    let n_edits: usize =
+        support::option(&mut arguments, "--edits").map_or(Ok(200), |n| n.parse())?;
+    let n_bulk = support::option(&mut arguments, "--bulk").map_or(Ok(100_000), |n| n.parse())?;
     let [data] = arguments.as_slice() else {
         bail!("which data? hint: cargo bench -p tests --bench fresh -- DATA_DIR")
     };
-    let mut project = support::daemon_with_notes(Path::new(data))?;
-    println!("{n_edits} changes, ms beyond the debounce (limit for p95: {LIMIT_MS})");
-    let mut client = project.agent();
-    let mut times = Vec::new();
-    for i in 0..n_edits {
-        times.push(change(&project, &mut client, i)?);
-    }
-    report("at rest", &times);
+    let project = support::daemon_with_notes(Path::new(data))?;
+    let questions = headings(project.root())?;
+    println!("changes, ms beyond the debounce (limit for p95: {LIMIT_MS}); questions, ms");
+    let mut n_changes = 0;
+    let mut next = |client: &mut Client| {
+        n_changes += 1;
+        change(&project, client, n_changes - 1)
+    };
+    std::thread::scope(|scope| -> Result<()> {
+        let mut client = project.agent();
+        let asking = Asking::start(scope, project.agent(), &questions);
+        let times = (0..n_edits).map(|_| next(&mut client)).collect::<Result<Times>>()?;
+        report("at rest", &times, &asking.end()?);
 
-    write_bulk(&project, n_bulk)?;
-    let started = Instant::now();
-    let (mut times, mut n_busy) = (Vec::new(), 0);
-    for i in n_edits..2 * n_edits {
-        times.push(change(&project, &mut client, i)?);
-        n_busy += usize::from(project.status()["settled"] == false);
-    }
-    report(&format!("with {n_bulk} files on the belt"), &times);
-    println!("  the belt was still busy after {n_busy} of {n_edits} changes");
-    let waited = project.call("wait", json!({"timeout_ms": 600_000}));
-    println!(
-        "  settled: {}, {:.1} s after the files were written; daemon {:.1} MiB, peak {:.1} MiB",
-        waited["reached"],
-        started.elapsed().as_secs_f64(),
-        support::memory_mib(project.pid(), "VmRSS")?,
-        support::memory_mib(project.pid(), "VmHWM")?
-    );
-    Ok(())
+        let asking = Asking::start(scope, project.agent(), &questions);
+        let started = Instant::now();
+        let writing = scope.spawn(|| support::generated::write(project.root(), n_bulk));
+        let mut times = Times::new();
+        while !writing.is_finished() {
+            times.push(next(&mut client)?);
+        }
+        writing.join().map_err(|_| anyhow!("the writing thread panicked"))??;
+        let written = started.elapsed();
+        report(&format!("while {n_bulk} files are written"), &times, &asking.end()?);
+
+        let asking = Asking::start(scope, project.agent(), &questions);
+        times.clear();
+        while times.len() < n_edits || !is_settled(&mut client)? {
+            times.push(next(&mut client)?);
+            if started.elapsed() > support::SETTLE_LIMIT {
+                bail!("not settled after {:?}", started.elapsed());
+            }
+        }
+        report(&format!("while {n_bulk} files are read"), &times, &asking.end()?);
+        println!(
+            "  files written in {:.1} s, settled after {:.1} s; daemon {:.1} MiB, peak {:.1} MiB",
+            written.as_secs_f64(),
+            started.elapsed().as_secs_f64(),
+            support::memory_mib(project.pid(), "VmRSS")?,
+            support::memory_mib(project.pid(), "VmHWM")?
+        );
+        Ok(())
+    })
 }
 
-fn report(when: &str, times: &[(&'static str, f64)]) {
+fn is_settled(client: &mut Client) -> Result<bool> {
+    let reply =
+        client.call("wait", json!({"timeout_ms": 1})).map_err(|error| anyhow!("{error}"))?;
+    Ok(reply["reached"] == true)
+}
+
+/// A client that asks one question after the other until it is told to end.
+struct Asking<'s> {
+    stop: &'static AtomicBool,
+    thread: std::thread::ScopedJoinHandle<'s, Result<Vec<f64>>>,
+}
+
+impl<'s> Asking<'s> {
+    fn start<'e>(scope: &'s Scope<'s, 'e>, mut client: Client, questions: &'e [String]) -> Self {
+        let stop: &AtomicBool = Box::leak(Box::default());
+        let thread = scope.spawn(move || {
+            let mut times = Vec::new();
+            for question in questions.iter().cycle() {
+                if stop.load(Ordering::Relaxed) {
+                    break;
+                }
+                let started = Instant::now();
+                let reply = client.call("hybrid_query", json!({"q": question}));
+                reply.map_err(|error| anyhow!("`{question}`: {error}"))?;
+                times.push(started.elapsed().as_secs_f64() * 1e3);
+                std::thread::sleep(THINKING);
+            }
+            Ok(times)
+        });
+        Asking { stop, thread }
+    }
+
+    fn end(self) -> Result<Vec<f64>> {
+        self.stop.store(true, Ordering::Relaxed);
+        self.thread.join().map_err(|_| anyhow!("the asking thread panicked"))?
+    }
+}
+
+/// Headings of the notes, spread evenly.
+fn headings(root: &Path) -> Result<Vec<String>> {
+    let mut all = Vec::new();
+    for (path, _) in support::files_below(root)? {
+        let Ok(text) = std::fs::read_to_string(&path) else { continue };
+        let headings = text.lines().filter_map(|line| line.strip_prefix("## "));
+        all.extend(headings.filter(|it| it.len() >= 8).map(String::from));
+    }
+    let step = (all.len() / N_QUESTIONS).max(1);
+    let some: Vec<String> = all.into_iter().step_by(step).collect();
+    (!some.is_empty()).then_some(some).context("the notes have no headings")
+}
+
+fn report(when: &str, times: &Times, asked: &[f64]) {
     let all: Vec<f64> = times.iter().map(|(_, ms)| *ms).collect();
     println!("{when}: {}", spread(&all));
     for kind in KINDS {
@@ -72,6 +153,7 @@ fn report(when: &str, times: &[(&'static str, f64)]) {
             times.iter().filter(|(k, _)| *k == kind).map(|(_, ms)| *ms).collect();
         println!("  {kind:<8} {}", spread(&of_kind));
     }
+    println!("  question {}", spread(asked));
     println!(
         "  {}",
         if percentile(&all, 0.95) <= LIMIT_MS { "within the limit" } else { "TOO SLOW" }
@@ -120,21 +202,4 @@ fn is_shown(reply: &Value, path: &str, word: &str) -> bool {
     let hits = reply["chunks"].as_array().map(Vec::as_slice).unwrap_or_default();
     let says = |hit: &Value| hit["snippet"].as_str().is_some_and(|snippet| snippet.contains(word));
     hits.iter().any(|hit| hit["path"] == path && says(hit))
-}
-
-/// Files as a generator would leave them: many at once, each with a heading, names and links.
-fn write_bulk(project: &TestProject, n: usize) -> Result<()> {
-    for i in 0..n {
-        let (folder, next) = (i / 200, (i * 7 + 1) % n);
-        let (team, region, limit) = (i % 50, i % 12, 100 + i % 400);
-        let link = format!("../{}/{next}.md", next / 200);
-        let text = format!(
-            "# Service {i}\n\nService {i} depends on [Service {next}]({link}) and is run by Team {team}.\n\n\
-             ## Deploying\n\n1. Build image {i}.\n2. Roll out to region {region}.\n3. Watch the errors.\n\n\
-             ## Alerts\n\nWhen latency of Service {i} rises above {limit} ms, call Team {team}.\n\
-             The queue `jobs-{i}` may be full.\n"
-        );
-        project.write(&format!("bulk/{folder}/{i}.md"), text);
-    }
-    Ok(())
 }

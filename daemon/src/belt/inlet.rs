@@ -11,6 +11,7 @@ use std::task::{Context, Poll};
 use tokio::sync::{Mutex, mpsc};
 
 use super::{Item, Lanes};
+use crate::terms::Lane;
 
 /// Where a station takes its items from. Shared, so that items outlive the station that reads them.
 pub struct Inlet<T> {
@@ -67,13 +68,22 @@ impl<T> Inlet<T> {
         poll_fn(|cx| self.take(|| receivers.poll(cx))).await
     }
 
-    /// An item that is waiting already, of the interactive lane alone or of either.
-    pub fn try_next(&self, interactive_only: bool) -> Option<Item<T>> {
+    /// The next interactive item; waits for ever when no more can come. Cancel-safe.
+    pub async fn next_interactive(&self) -> Item<T> {
+        let mut receivers = self.receivers.lock().await;
+        match poll_fn(|cx| self.take(|| receivers.interactive.poll_recv(cx))).await {
+            Some(item) => item,
+            None => std::future::pending().await,
+        }
+    }
+
+    /// An item of one lane that is waiting already.
+    pub fn try_next(&self, lane: Lane) -> Option<Item<T>> {
         let mut receivers = self.receivers.try_lock().ok()?;
         let taken = self.take(|| {
-            let item = match receivers.interactive.try_recv() {
-                Err(_) if !interactive_only => receivers.bulk.try_recv(),
-                other => other,
+            let item = match lane {
+                Lane::Interactive => receivers.interactive.try_recv(),
+                Lane::Bulk => receivers.bulk.try_recv(),
             };
             item.map_or(Poll::Pending, |item| Poll::Ready(Some(item)))
         });

@@ -1,6 +1,6 @@
 //! What moves between stations: a document, a deletion or a fault, each with its ticket.
 
-use crate::belt::DocFault;
+use crate::belt::{DocFault, Weight};
 use crate::terms::{FileVersion, Generation, Lane, RelPath};
 
 /// Travels with a parcel from the watcher to the writer; no stage looks inside.
@@ -20,6 +20,8 @@ pub struct Ticket {
     pub is_forced: bool,
     /// The file as the watcher saw it; failures are counted by it.
     pub version: FileVersion,
+    /// What it holds of the budget until it is committed or dropped.
+    pub weight: Weight,
 }
 
 /// One thing on the belt. Deletions and faults ride the same belt as documents, so the writer sees one stream.

@@ -6,6 +6,8 @@
 //! interactive lane is always served first; a full lane slows its source, nothing is dropped.
 //! Not here: what the stages do (`pipeline/`), or what must survive a crash (the databases).
 
+mod budget;
+pub mod crew;
 mod fault;
 mod inlet;
 mod item;
@@ -14,6 +16,7 @@ mod stage;
 mod station;
 mod supervise;
 
+pub use budget::{Budget, Weight};
 pub use fault::DocFault;
 pub use inlet::{Depth, Gauge, Inlet, lanes};
 pub use item::{Item, Ticket};

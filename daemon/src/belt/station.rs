@@ -1,19 +1,22 @@
 //! The one generic actor: runs a stage, item after item.
 //!
 //! In: items of the stage's input type. Out: one item for each, in order within a lane.
-//! Invariant: a panic in the stage costs the document that caused it, which leaves as a fault; the stage is made
-//! anew from its recipe.
+//! Invariants: a panic in the stage costs the document that caused it, which leaves as a fault; the stage is made
+//! anew from its recipe. An interactive item never waits for bulk, neither for its work nor for room behind it: each
+//! lane has a stage of its own, and bulk work runs on the nicer threads of the crew.
 
+use std::future::Future;
 use std::marker::PhantomData;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use ractor::{Actor, ActorProcessingErr, ActorRef};
 
+use super::crew::{self, panic_message};
 use super::{DocFault, Inlet, Item, Lanes, Stage};
 use crate::terms::Lane;
 
-/// Bulk documents a station takes at once, at most; an interactive one waits for no more than these.
+/// Bulk documents a station takes at once, at most: they share one trip to a worker thread.
 const BULK_BATCH: usize = 8;
 
 /// Runs one stage.
@@ -48,11 +51,16 @@ impl<S: Stage> Clone for StationArgs<S> {
 /// A station's state between items.
 pub struct StationState<S: Stage> {
     args: StationArgs<S>,
-    stage: Option<S>,
+    /// The stages of the two lanes; away while they work, and made anew if they do not come back.
+    interactive: Option<S>,
+    bulk: Option<S>,
 }
 
 /// Tells a station to take its next item; it sends this to itself after each.
 pub struct Pull;
+
+/// The next station takes nothing any more.
+struct Gone;
 
 impl<S: Stage> Actor for Station<S> {
     type Msg = Pull;
@@ -64,9 +72,8 @@ impl<S: Stage> Actor for Station<S> {
         myself: ActorRef<Pull>,
         args: StationArgs<S>,
     ) -> Result<StationState<S>, ActorProcessingErr> {
-        let stage = Some((args.recipe)());
         myself.cast(Pull)?;
-        Ok(StationState { args, stage })
+        Ok(StationState { args, interactive: None, bulk: None })
     }
 
     async fn handle(
@@ -79,52 +86,92 @@ impl<S: Stage> Actor for Station<S> {
             myself.stop(Some("drained".into()));
             return Ok(());
         };
-        // A handful of bulk documents shares one trip to a worker thread; an interactive one goes by itself.
-        let mut batch = vec![item];
-        while batch.len() < BULK_BATCH && batch.iter().all(|item| item.ticket().lane == Lane::Bulk)
-        {
-            let Some(next) = state.args.inlet.try_next(false) else { break };
-            match next.ticket().lane {
-                Lane::Interactive => batch.insert(0, next),
-                Lane::Bulk => batch.push(next),
-            }
+        let done = match item.ticket().lane {
+            Lane::Interactive => state.serve(item).await,
+            Lane::Bulk => state.haul(item).await,
+        };
+        match done {
+            Ok(()) => myself.cast(Pull)?,
+            Err(Gone) => myself.stop(Some("the next station is gone".into())),
         }
-        crate::fail::station(S::NAME, "in");
-        for out in state.process(batch).await {
-            let sent = state.args.outlet.of(out.ticket().lane).send(out).await;
-            crate::fail::station(S::NAME, "out");
-            state.args.inlet.done(1);
-            if sent.is_err() {
-                myself.stop(Some("the next station is gone".into()));
-                return Ok(());
-            }
-        }
-        myself.cast(Pull)?;
         Ok(())
     }
 }
 
 impl<S: Stage> StationState<S> {
-    /// Turns items into the next stage's items, in order. Work runs off the async threads.
-    async fn process(&mut self, items: Vec<Item<S::In>>) -> Vec<Item<S::Out>> {
-        let mut stage = self.stage.take().unwrap_or_else(|| (self.args.recipe)());
+    /// Takes one interactive item through the stage and sends it on.
+    async fn serve(&mut self, item: Item<S::In>) -> Result<(), Gone> {
+        crate::fail::station(S::NAME, "in");
         let recipe = self.args.recipe.clone();
-        if S::IS_LIGHT {
-            let out = items.into_iter().map(|item| run_one(&mut stage, &*recipe, item)).collect();
-            self.stage = Some(stage);
-            return out;
+        let mut stage = self.interactive.take().unwrap_or_else(|| recipe());
+        let out = if S::IS_LIGHT {
+            let out = run_one(&mut stage, &*recipe, item);
+            self.interactive = Some(stage);
+            Some(out)
+        } else {
+            let work = move || {
+                let out = run_one(&mut stage, &*recipe, item);
+                (stage, out)
+            };
+            // Fails only when the runtime is going down: panics of the stage are caught where they happen.
+            tokio::task::spawn_blocking(work).await.ok().map(|(stage, out)| {
+                self.interactive = Some(stage);
+                out
+            })
+        };
+        let sent = match out {
+            Some(out) => self.args.outlet.interactive.send(out).await.map_err(|_| Gone),
+            None => Ok(()),
+        };
+        crate::fail::station(S::NAME, "out");
+        self.args.inlet.done(1);
+        sent
+    }
+
+    /// Takes a handful of bulk items through the stage and sends them on, in order.
+    async fn haul(&mut self, first: Item<S::In>) -> Result<(), Gone> {
+        let mut batch = vec![first];
+        while batch.len() < BULK_BATCH
+            && let Some(item) = self.args.inlet.try_next(Lane::Bulk)
+        {
+            batch.push(item);
         }
-        let work = tokio::task::spawn_blocking(move || {
-            let out = items.into_iter().map(|item| run_one(&mut stage, &*recipe, item)).collect();
+        crate::fail::station(S::NAME, "in");
+        let n_items = batch.len();
+        let recipe = self.args.recipe.clone();
+        let mut stage = self.bulk.take().unwrap_or_else(|| recipe());
+        let work = crew::stages().run(move || {
+            let run = |item| run_one(&mut stage, &*recipe, item);
+            let out: Vec<Item<S::Out>> = batch.into_iter().map(run).collect();
             (stage, out)
         });
-        match work.await {
-            Ok((stage, out)) => {
-                self.stage = Some(stage);
-                out
+        let Ok((stage, out)) = self.meanwhile(work).await? else {
+            self.args.inlet.done(n_items);
+            return Ok(());
+        };
+        self.bulk = Some(stage);
+        for item in out {
+            let lane = self.args.outlet.bulk.clone();
+            let sent = self.meanwhile(async move { lane.send(item).await }).await?;
+            crate::fail::station(S::NAME, "out");
+            self.args.inlet.done(1);
+            if sent.is_err() {
+                return Err(Gone);
             }
-            // Only when the runtime is going down: panics of the stage are caught where they happen.
-            Err(_) => Vec::new(),
+        }
+        Ok(())
+    }
+
+    /// Waits for bulk `work`, and serves interactive items until it is done.
+    async fn meanwhile<F: Future>(&mut self, work: F) -> Result<F::Output, Gone> {
+        let inlet = self.args.inlet.clone();
+        let mut work = std::pin::pin!(work);
+        loop {
+            tokio::select! {
+                biased;
+                item = inlet.next_interactive() => self.serve(item).await?,
+                done = &mut work => return Ok(done),
+            }
         }
     }
 }
@@ -151,15 +198,6 @@ fn run_one<S: Stage>(
             Item::Faulted(ticket, DocFault::lasting(S::NAME, reason))
         }
     }
-}
-
-/// What a panic said, as far as it can be read.
-fn panic_message(panic: &(dyn std::any::Any + Send)) -> &str {
-    panic
-        .downcast_ref::<String>()
-        .map(String::as_str)
-        .or_else(|| panic.downcast_ref::<&str>().copied())
-        .unwrap_or("no message")
 }
 
 #[cfg(test)]
@@ -191,6 +229,7 @@ mod tests {
             is_exchange: false,
             is_forced: false,
             version: Default::default(),
+            weight: Default::default(),
         }
     }
 

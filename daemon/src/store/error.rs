@@ -32,3 +32,11 @@ pub enum StoreError {
     #[error("index: {0}")]
     Sqlite(#[from] rusqlite::Error),
 }
+
+impl StoreError {
+    /// True when the work was stopped on request; it was rolled back, and nothing is wrong.
+    pub fn is_interruption(&self) -> bool {
+        let StoreError::Sqlite(error) = self else { return false };
+        error.sqlite_error_code() == Some(rusqlite::ErrorCode::OperationInterrupted)
+    }
+}

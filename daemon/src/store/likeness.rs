@@ -4,6 +4,7 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
+use std::rc::Rc;
 
 use rusqlite::{Connection, params};
 use rustc_hash::FxHashMap;
@@ -25,6 +26,7 @@ pub struct Likeness<'a> {
     embedder: &'a dyn Embedder,
     decisions: &'a dyn Fn(&str) -> Option<Verdict>,
     vectors: RefCell<FxHashMap<String, UnitVector>>,
+    contexts: RefCell<FxHashMap<i64, Rc<BTreeSet<String>>>>,
 }
 
 impl<'a> Likeness<'a> {
@@ -34,7 +36,8 @@ impl<'a> Likeness<'a> {
         embedder: &'a dyn Embedder,
         decisions: &'a dyn Fn(&str) -> Option<Verdict>,
     ) -> Self {
-        Likeness { db, embedder, decisions, vectors: RefCell::default() }
+        let (vectors, contexts) = (RefCell::default(), RefCell::default());
+        Likeness { db, embedder, decisions, vectors, contexts }
     }
 
     fn vector(&self, surface: &str) -> UnitVector {
@@ -46,7 +49,17 @@ impl<'a> Likeness<'a> {
         vector
     }
 
-    fn context_words(&self, name: i64) -> Result<BTreeSet<String>, StoreError> {
+    /// Remembered, since a name that many others are compared with may stand in every document.
+    fn context_words(&self, name: i64) -> Result<Rc<BTreeSet<String>>, StoreError> {
+        if let Some(words) = self.contexts.borrow().get(&name) {
+            return Ok(words.clone());
+        }
+        let words = Rc::new(self.read_context_words(name)?);
+        self.contexts.borrow_mut().insert(name, words.clone());
+        Ok(words)
+    }
+
+    fn read_context_words(&self, name: i64) -> Result<BTreeSet<String>, StoreError> {
         let mut statement = self.db.prepare_cached(
             "SELECT d.title, json_extract(d.meta, '$.tags') FROM mentions m JOIN docs d ON d.id = m.doc_id
              WHERE m.name_id = ?1 GROUP BY d.id ORDER BY d.path LIMIT ?2",

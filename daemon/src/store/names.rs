@@ -20,6 +20,9 @@ use crate::pipeline::link::blocking;
 use crate::pipeline::link::resolve::{Decision, NameFacts, decide};
 use crate::terms::EntityType;
 
+/// A decided name with more mentions than these is left to the ripple when an interactive commit changes it.
+const MANY_MENTIONS: i64 = 2_000;
+
 /// How a name's row records its decision.
 pub(super) const HOME: i64 = 1;
 const AMBIGUOUS: i64 = 2;
@@ -54,6 +57,21 @@ pub(super) struct Resolver<'a> {
 }
 
 impl Resolver<'_> {
+    /// Resolves those of these names that are new or rare; the others keep their marks for the ripple. A name in every
+    /// document takes long to count, and one document more seldom changes what it denotes.
+    pub(super) fn run_soon(&self, ids: &[i64]) -> Result<(), StoreError> {
+        let mut statement = self.db.prepare_cached(
+            "SELECT 1 FROM names WHERE id = ?1 AND decision <> 0 AND n_mentions > ?2",
+        )?;
+        let mut soon = Vec::with_capacity(ids.len());
+        for id in ids {
+            if !statement.exists(params![id, MANY_MENTIONS])? {
+                soon.push(*id);
+            }
+        }
+        self.run(&soon)
+    }
+
     /// Resolves these names (rows of sense 0) and all that depend on them, and clears their dirty marks.
     pub(super) fn run(&self, ids: &[i64]) -> Result<(), StoreError> {
         let gathered = facts::gather(self.db, ids)?;

@@ -155,7 +155,10 @@ pub(super) fn create(path: &Path, made_by: &str, tick: u64) -> Result<Connection
 
 /// Opens the ledger for writing, empty if there is none; its tables are `ledger/migrate.rs`'s.
 pub(super) fn ledger(path: &Path) -> Result<Connection, StoreError> {
-    connect(path).map_err(|why| open_error(path, why))
+    let db = connect(path).map_err(|why| open_error(path, why))?;
+    // It is read and written one row a document: a large cache would only be held.
+    db.execute_batch("PRAGMA cache_size = -2000;")?;
+    Ok(db)
 }
 
 /// Opens a database as it is, such as a copy of the ledger.

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use rusqlite::Connection;
 
-use super::writer::{IndexWriter, meta_number, set_meta_number};
+use super::writer::{IndexWriter, heed, meta_number, set_meta_number};
 use super::{StoreError, gazetteer, open};
 use crate::terms::Tick;
 
@@ -84,7 +84,8 @@ impl IndexWriter {
     }
 
     fn reopen(&mut self, path: PathBuf) -> Result<(), StoreError> {
-        let db = open::connect(&path)?;
+        let mut db = open::connect(&path)?;
+        heed(&mut db, &self.interruption)?;
         let tick = Tick(meta_number(&db, "tick")?.max(self.tick().0) + 1);
         set_meta_number(&db, "tick", tick.0)?;
         let version = meta_number(&db, "gazetteer")?;

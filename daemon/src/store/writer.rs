@@ -5,6 +5,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use arc_swap::ArcSwap;
@@ -22,10 +23,14 @@ use crate::pipeline::recognize::gazetteer::Gazetteer;
 use crate::terms::{Generation, Lane, RelPath, Tick};
 
 /// Names resolved in one transaction of the ripple: at first, at least, and at most.
-const NAMES_A_STEP: (usize, usize, usize) = (200, 20, 2_000);
+const NAMES_A_STEP: (usize, usize, usize) = (500, 50, 4_000);
 
-/// How long a step of the ripple should take, so that an interactive commit never waits long.
-const STEP_TIME: Duration = Duration::from_millis(20);
+/// How long a step of the ripple should take. An interactive commit interrupts it; but each transaction writes every
+/// page of the name keys that it touches, so many small ones cost several times as much.
+const STEP_TIME: Duration = Duration::from_millis(150);
+
+/// Steps of SQLite's machine between two looks at whether a write should be interrupted: some tens of microseconds.
+const STEPS_A_LOOK: i32 = 1_000;
 
 /// Documents handed out at once to be read again; the rest waits in its table.
 const REQUEUE_AT_ONCE: i64 = 5_000;
@@ -75,6 +80,7 @@ pub struct IndexWriter {
     is_reconciled: bool,
     names_a_step: usize,
     requeued: Round,
+    pub(super) interruption: Arc<AtomicBool>,
 }
 
 /// Where the handing out of documents to be read again stands.
@@ -98,7 +104,9 @@ impl IndexWriter {
         let ledger = Ledger::open(&folder.join(super::open::LEDGER_FILE))?;
         crate::fail::point("open.ledger");
         let opened = super::open::index(folder, fingerprint)?;
-        let db = opened.db;
+        let mut db = opened.db;
+        let interruption = Arc::new(AtomicBool::new(false));
+        heed(&mut db, &interruption)?;
         let tick = meta_number(&db, "tick")?;
         let version = meta_number(&db, "gazetteer")?;
         let gazetteer = gazetteer::load(&db, version)?;
@@ -119,6 +127,7 @@ impl IndexWriter {
             is_reconciled: false,
             names_a_step: NAMES_A_STEP.0,
             requeued: Round::default(),
+            interruption,
         })
     }
 
@@ -137,6 +146,12 @@ impl IndexWriter {
         &self.answers
     }
 
+    /// Setting it ends the write that runs now with an error that says so; it is rolled back. Whoever sets it clears
+    /// it.
+    pub fn interruption(&self) -> Arc<AtomicBool> {
+        self.interruption.clone()
+    }
+
     /// The last commit.
     pub fn tick(&self) -> Tick {
         self.tick
@@ -147,7 +162,8 @@ impl IndexWriter {
         &self.ledger
     }
 
-    /// Commits a batch. With `resolve_now`, the names it made dirty are resolved in the same transaction.
+    /// Commits a batch. With `resolve_now`, the names it made dirty are resolved in the same transaction, but for those
+    /// that take long.
     pub fn commit(
         &mut self,
         items: &[Item<EmbeddedDoc>],
@@ -188,7 +204,7 @@ impl IndexWriter {
                 ledger: &self.ledger,
                 weights: &self.settings.link,
             };
-            resolver.run(&touched)?;
+            resolver.run_soon(&touched)?;
             crate::fail::point("commit.resolved");
         }
         done.look_again = late.take_look_again();
@@ -462,6 +478,12 @@ impl IndexWriter {
         Ok(())
     }
 
+    /// Empties the page caches; they fill again as needed.
+    pub fn release_memory(&self) -> Result<(), StoreError> {
+        self.db.release_memory()?;
+        self.ledger.release_memory()
+    }
+
     /// Hands freed pages back to the file system; cheap when there are none.
     pub fn vacuum(&self) -> Result<(), StoreError> {
         crate::fail::point("vacuum.before");
@@ -521,6 +543,12 @@ fn write_item(
             if fault.is_transient { Ok(Vec::new()) } else { commit::remove(tx, path, late) }
         }
     }
+}
+
+/// Makes every statement on `db` end soon after `interruption` is set.
+pub(super) fn heed(db: &mut Connection, interruption: &Arc<AtomicBool>) -> Result<(), StoreError> {
+    let asked = interruption.clone();
+    Ok(db.progress_handler(STEPS_A_LOOK, Some(move || asked.load(Ordering::Relaxed)))?)
 }
 
 pub(super) fn meta_number(db: &Connection, key: &str) -> Result<u64, StoreError> {

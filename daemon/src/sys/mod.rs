@@ -2,6 +2,10 @@
 
 #![allow(unsafe_code)]
 
+mod memory;
+
+pub use memory::{release_free_memory, spare_memory};
+
 /// Makes the statically linked sqlite-vec available to every connection opened from now on.
 pub fn register_sqlite_vec() {
     static ONCE: std::sync::Once = std::sync::Once::new();

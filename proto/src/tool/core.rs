@@ -393,6 +393,9 @@ pub struct StatusReply {
     pub formats: BTreeMap<String, u64>,
     /// Depth of each stage's queue, in the order of the belt.
     pub queues: Vec<QueueView>,
+    /// Bytes of source files between reading and commit; bounded by `belt.max_bytes_in_flight`.
+    #[serde(default)]
+    pub bytes_in_flight: u64,
     /// The file committed last.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_file: Option<String>,

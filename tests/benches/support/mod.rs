@@ -6,6 +6,8 @@
 
 #![allow(dead_code, reason = "every bench compiles this module and uses a part of it")]
 
+pub(crate) mod generated;
+
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;

@@ -21,6 +21,9 @@ const MAX_DELETION_CHARS: usize = 40;
 /// Two token sets below this Jaccard index are never compared (S4 §7).
 pub const MIN_JACCARD: f32 = 0.6;
 
+/// Bits of a key below those that say the digits.
+const DIGIT_SHIFT: u32 = 44;
+
 /// Sign-bit bands a vector gives, and bits of each. At cosine 0.9 two bits agree with probability 0.86, so one
 /// band of 12 agrees with 0.16 and one of 8 bands with 0.75; unrelated names share a band with 8 / 4096.
 const BANDS: usize = 8;
@@ -36,7 +39,9 @@ pub fn keys_of(surface: &str, norm: &str, vector: Option<&UnitVector>) -> Vec<u6
     }
     let digits: String = norm.chars().filter(char::is_ascii_digit).collect();
     let digits = xxh3_64_with_seed(digits.as_bytes(), 0);
-    keys.iter_mut().for_each(|key| *key ^= digits);
+    // In front, so that the keys of one numbered name lie together in the index's tree: else each of its twenty keys
+    // would touch a page of its own.
+    keys.iter_mut().for_each(|key| *key = digits << DIGIT_SHIFT | *key >> (64 - DIGIT_SHIFT));
     keys.sort_unstable();
     keys.dedup();
     keys

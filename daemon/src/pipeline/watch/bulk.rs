@@ -10,13 +10,12 @@ use std::ops::Bound;
 use std::sync::{Arc, Mutex};
 
 use tokio::sync::{Notify, mpsc, watch};
-use tokio::task::spawn_blocking;
 
 use super::Shared;
 use super::intake::{Ask, Look};
 use super::settle::SettledChange;
 use super::state::{WatchState, lock, stopped};
-use crate::belt::Item;
+use crate::belt::{Item, crew};
 use crate::pipeline::parcel::SourceDoc;
 use crate::terms::{Lane, RelPath};
 
@@ -85,7 +84,8 @@ impl Inbox {
     /// Takes paths and looks at them until enough has been read. Gives the items and the number of looks.
     fn read_ahead(&self, shared: &Shared) -> (Vec<Item<SourceDoc>>, usize) {
         let (mut items, mut n_looks, mut n_bytes) = (Vec::new(), 0, 0);
-        while items.len() < MAX_AHEAD && n_bytes < MAX_AHEAD_BYTES {
+        let has_room = || shared.intake.budget.has_room(Lane::Bulk);
+        while items.len() < MAX_AHEAD && n_bytes < MAX_AHEAD_BYTES && has_room() {
             let Some(ask) = self.pop() else { break };
             n_looks += 1;
             let mut old_names = [ask.moved_from.clone(), None];
@@ -120,9 +120,13 @@ pub(super) async fn run(
     mut stop: watch::Receiver<bool>,
 ) {
     loop {
+        tokio::select! {
+            () = stopped(&mut stop) => return,
+            () = shared.intake.budget.room(Lane::Bulk) => {}
+        }
         let worker = shared.clone();
-        let (items, n_looks) = match spawn_blocking(move || worker.inbox.read_ahead(&worker)).await
-        {
+        let reading = crew::reading().run(move || worker.inbox.read_ahead(&worker));
+        let (items, n_looks) = match reading.await {
             Ok(read) => read,
             Err(error) => {
                 // The looks of this round stay counted as pending: what they would have given is not known.

@@ -24,7 +24,7 @@ use super::rules::{Rules, SkipReason, Verdict};
 use super::sent::{KnownFile, KnownFiles, Sent, Was};
 use super::state::{WatchState, lock};
 use super::turns::Turns;
-use crate::belt::{DocFault, Item, Ticket};
+use crate::belt::{Budget, DocFault, Item, Ticket};
 use crate::pipeline::parcel::SourceDoc;
 use crate::terms::{ContentHash, FileVersion, Generation, Lane, RelPath};
 use config::settings::Watch;
@@ -81,6 +81,8 @@ pub(super) struct Intake {
     pub ground: Ground,
     /// Which files are read, and when.
     pub settings: Watch,
+    /// The bytes that may be on the belt; whoever looks waits for room before.
+    pub budget: Arc<Budget>,
     rules: RwLock<Arc<Rules>>,
     pub(super) known: Arc<dyn KnownFiles>,
     pub(super) sent: Sent,
@@ -104,6 +106,7 @@ impl Intake {
         Intake {
             ground,
             settings,
+            budget: Budget::new(u64::MAX),
             rules: RwLock::new(rules),
             known,
             sent: Sent::default(),
@@ -120,6 +123,12 @@ impl Intake {
     pub(super) fn starting_at(mut self, first: Generation, now_ms: fn() -> i64) -> Self {
         self.generation = AtomicU64::new(first.0);
         self.now_ms = now_ms;
+        self
+    }
+
+    /// Sets the budget; without it, there is no bound.
+    pub(super) fn within(mut self, budget: Arc<Budget>) -> Self {
+        self.budget = budget;
         self
     }
 
@@ -297,7 +306,8 @@ impl Intake {
             return Look::Unchanged;
         }
         self.adopt_root();
-        let ticket = self.ticket(ask, version, self.origin(ask, hash, expected));
+        let mut ticket = self.ticket(ask, version, self.origin(ask, hash, expected));
+        ticket.weight = self.budget.take(ask.lane, file.bytes.len());
         self.sent.put(&ask.path, Was::Present(now), is_racy, &*self.known);
         let bytes: Arc<[u8]> = file.bytes.into();
         let doc = SourceDoc { path: ask.path.clone(), bytes, hash, mtime_ms: now.mtime_ms };
@@ -319,6 +329,7 @@ impl Intake {
             is_exchange,
             is_forced: ask.is_forced,
             version,
+            weight: Default::default(),
         }
     }
 

@@ -47,7 +47,7 @@ pub(super) async fn run(
     lane: mpsc::Sender<Item<SourceDoc>>,
     mut inward: Inward,
 ) {
-    let mut side = EventSide::new(shared);
+    let mut side = EventSide::new(shared.clone());
     let mut batch = Vec::with_capacity(MAX_BATCH);
     loop {
         side.start_walk();
@@ -64,12 +64,21 @@ pub(super) async fn run(
             Some(changes) = inward.polled.recv() => side.take_polled(changes),
             walked = joined(&mut side.walking), if side.walking.is_some() => side.take_walked(walked),
             () = tokio::time::sleep_until(wake_at), if due.is_some() => side.take_due().await,
-            permit = lane.reserve(), if !side.outbox.is_empty() => match permit {
+            permit = room(&shared, &lane), if !side.outbox.is_empty() => match permit {
                 Ok(permit) => side.send_one(permit).await,
                 Err(_) => break,
             },
         }
     }
+}
+
+/// Waits until the next file may be read and will find a place in the lane.
+async fn room<'a>(
+    shared: &Shared,
+    lane: &'a mpsc::Sender<Item<SourceDoc>>,
+) -> Result<mpsc::Permit<'a, Item<SourceDoc>>, mpsc::error::SendError<()>> {
+    shared.intake.budget.room(Lane::Interactive).await;
+    lane.reserve().await
 }
 
 /// Waits for a walk that runs; never ends without one.

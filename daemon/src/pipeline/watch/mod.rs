@@ -56,7 +56,7 @@ pub use self::sent::{KnownFile, KnownFiles, MOST_EQUAL};
 use self::settle::SettledChange;
 use self::state::lock;
 pub use self::state::{WatchMode, WatchState, WatchView};
-use crate::belt::{DocFault, Item, Lanes};
+use crate::belt::{Budget, DocFault, Item, Lanes};
 use crate::pipeline::parcel::SourceDoc;
 use crate::terms::{Generation, Lane, RelPath};
 use config::settings::Watch;
@@ -74,6 +74,8 @@ pub struct WatchOptions {
     pub follows_outside: bool,
     /// The time, milliseconds since 1970.
     pub now_ms: fn() -> i64,
+    /// The bytes that may be on the belt.
+    pub budget: Arc<Budget>,
 }
 
 /// Starts watching; all else is done through the [`WatcherHandle`].
@@ -96,7 +98,8 @@ impl Watcher {
         let ear = Arc::new(Ear::new(&root, raw_sender, state.clone()));
         let ground = Ground { root, follows_outside: options.follows_outside };
         let intake = Intake::new(ground, options.settings, known, state.clone())
-            .starting_at(options.first_generation, options.now_ms);
+            .starting_at(options.first_generation, options.now_ms)
+            .within(options.budget);
         let shared = Arc::new(Shared {
             intake,
             inbox: Inbox::new(state.clone()),
@@ -276,6 +279,7 @@ async fn submit_one(shared: &Arc<Shared>, path: RelPath, is_forced: bool) -> Sub
     let Some(belt) = lock(&shared.belt).clone() else { return Submitted::Stopped };
     let lane = Lane::Interactive;
     let ask = Ask { path, moved_from: None, lane, is_forced, trusts_stat: false };
+    shared.intake.budget.room(lane).await;
     let worker = shared.clone();
     let item = match spawn_blocking(move || worker.intake.look(&ask)).await {
         Ok(Look::Item(item)) => item,

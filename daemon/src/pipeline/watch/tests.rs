@@ -142,6 +142,7 @@ impl Project {
             first_generation: Generation(1),
             follows_outside: true,
             now_ms,
+            budget: crate::belt::Budget::new(u64::MAX),
         };
         let belt = Lanes { interactive: interactive_sender, bulk: bulk_sender };
         let handle = Watcher::spawn(options, known.clone(), belt, Arc::default());

@@ -1,21 +1,25 @@
 //! Write: the last station. One actor owns the one [`IndexWriter`].
 //!
 //! In: finished documents, deletions, faults; commands of tools that write. Out: commits, each with its tick.
-//! Invariants: an interactive item commits by itself, resolved, before any bulk batch; ripples run only while
-//! nothing waits; a disk that is full or locked is waited for (`stall.rs`); a database that fails otherwise stops the
-//! daemon, never a document.
+//! Invariants: an interactive item commits by itself, resolved, before any bulk batch, and one that comes while a bulk
+//! batch or a ripple is being written interrupts it: what was interrupted is rolled back and done again afterwards.
+//! Bulk commits and ripples run on the crew's thread, interactive ones on a thread of normal priority. Ripples run only
+//! while nothing waits; a disk that is full or locked is waited for (`stall.rs`); a database that fails otherwise stops
+//! the daemon, never a document.
 //! Not here: the rows (`store/`).
 
 mod stall;
 
+use std::pin::pin;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use ractor::{Actor, ActorProcessingErr, ActorRef};
 use tokio::sync::{Mutex, mpsc, oneshot};
 
 use super::parcel::EmbeddedDoc;
-use crate::belt::{Inlet, Item};
+use crate::belt::{Inlet, Item, crew};
 use crate::health::Health;
 use crate::store::{IndexWriter, IngestRecord, Readers, RippleStep, StoreError, Trouble, Verdict};
 use crate::terms::{Lane, RelPath, Tick};
@@ -30,6 +34,12 @@ const QUIET: Duration = Duration::from_millis(5);
 /// Commits after which a ripple step is taken although the belt is busy, so that names are linked while a long
 /// first index runs.
 const COMMITS_A_RIPPLE: u32 = 400;
+
+/// How often one piece of bulk work gives way to interactive items; then it is finished, or it never would be.
+const MOST_YIELDS: u32 = 3;
+
+/// Documents after which free memory is given back to the system once everything is settled.
+const DOCUMENTS_A_REST: usize = 1_000;
 
 /// What tools ask of the writer.
 pub enum Command {
@@ -77,8 +87,20 @@ pub struct WriteStation;
 /// The writer's state between items.
 pub struct WriteState {
     args: WriterArgs,
+    /// An interactive item that came while bulk was being written.
     held: Option<Item<EmbeddedDoc>>,
+    /// The bulk batch that it interrupted.
+    interrupted: Option<Batch>,
     commits_since_ripple: u32,
+    n_ripple_yields: u32,
+    documents_since_rest: usize,
+}
+
+/// Documents that are committed together, and how often they have given way.
+struct Batch {
+    items: Arc<Vec<Item<EmbeddedDoc>>>,
+    lane: Lane,
+    n_yields: u32,
 }
 
 /// Tells the writer to go on; it sends this to itself.
@@ -86,6 +108,7 @@ pub struct GoOn;
 
 enum Work {
     Items(Box<Item<EmbeddedDoc>>),
+    Again(Batch),
     Command(Command),
     Idle,
     Drained,
@@ -102,7 +125,16 @@ impl Actor for WriteStation {
         args: WriterArgs,
     ) -> Result<WriteState, ActorProcessingErr> {
         myself.cast(GoOn)?;
-        Ok(WriteState { args, held: None, commits_since_ripple: 0 })
+        let (held, interrupted) = (None, None);
+        let (commits_since_ripple, n_ripple_yields, documents_since_rest) = (0, 0, 0);
+        Ok(WriteState {
+            args,
+            held,
+            interrupted,
+            commits_since_ripple,
+            n_ripple_yields,
+            documents_since_rest,
+        })
     }
 
     async fn handle(
@@ -112,7 +144,8 @@ impl Actor for WriteStation {
         state: &mut WriteState,
     ) -> Result<(), ActorProcessingErr> {
         let outcome = match state.next().await {
-            Work::Items(first) => state.commit(*first).await,
+            Work::Items(first) => state.gather_and_commit(*first).await,
+            Work::Again(batch) => state.commit(batch).await,
             Work::Command(command) => state.obey(command).await,
             Work::Idle => state.ripple().await,
             Work::Drained => {
@@ -142,6 +175,14 @@ impl WriteState {
         if let Some(item) = self.held.take() {
             return Work::Items(Box::new(item));
         }
+        if self.interrupted.is_some()
+            && let Some(item) = self.args.inlet.try_next(Lane::Interactive)
+        {
+            return Work::Items(Box::new(item));
+        }
+        if let Some(batch) = self.interrupted.take() {
+            return Work::Again(batch);
+        }
         let args = self.args.clone();
         let mut commands = args.commands.lock().await;
         let may_ripple = args.health.has_ripple();
@@ -154,32 +195,45 @@ impl WriteState {
     }
 
     /// Takes what waits behind the first item and commits it together.
-    async fn commit(&mut self, first: Item<EmbeddedDoc>) -> Result<(), StoreError> {
-        let is_interactive = first.ticket().lane == Lane::Interactive;
+    async fn gather_and_commit(&mut self, first: Item<EmbeddedDoc>) -> Result<(), StoreError> {
+        let lane = first.ticket().lane;
         let mut n_bytes = text_len(&first);
-        let mut batch = vec![first];
-        while batch.len() < BATCH.0 && n_bytes < BATCH.1 {
-            let Some(item) = self.args.inlet.try_next(is_interactive) else { break };
-            if (item.ticket().lane == Lane::Interactive) != is_interactive {
-                self.held = Some(item);
-                break;
-            }
+        let mut items = vec![first];
+        while items.len() < BATCH.0
+            && n_bytes < BATCH.1
+            && let Some(item) = self.args.inlet.try_next(lane)
+        {
             n_bytes += text_len(&item);
-            batch.push(item);
+            items.push(item);
         }
+        self.commit(Batch { items: Arc::new(items), lane, n_yields: 0 }).await
+    }
+
+    async fn commit(&mut self, batch: Batch) -> Result<(), StoreError> {
+        let Batch { items, lane, n_yields } = batch;
         crate::fail::point("write.taken");
-        let (n, now_ms) = (batch.len(), (self.args.now_ms)());
+        let (n, now_ms, is_interactive) =
+            (items.len(), (self.args.now_ms)(), lane == Lane::Interactive);
         let started = Instant::now();
         self.args.health.set_ripple(true);
-        let batch = Arc::new(batch);
-        let done = self.insist(move |writer| writer.commit(&batch, now_ms, is_interactive)).await;
+        let work = items.clone();
+        let may_yield = n_yields < MOST_YIELDS;
+        let done =
+            self.insist(lane, may_yield, move |w| w.commit(&work, now_ms, is_interactive)).await;
+        if done.as_ref().is_err_and(StoreError::is_interruption) {
+            self.interrupted = Some(Batch { items, lane, n_yields: n_yields + 1 });
+            return Ok(());
+        }
         if let Ok(Some(done)) = &done {
             self.args.health.committed(done, started.elapsed());
             crate::fail::point("write.told");
             if !done.look_again.is_empty() {
                 (self.args.requeue)(done.look_again.clone());
             }
+            self.documents_since_rest += done.n_documents;
         }
+        // What they hold of the budget goes before they are counted off.
+        drop(items);
         self.args.inlet.done(n);
         self.commits_since_ripple += 1;
         if self.commits_since_ripple >= COMMITS_A_RIPPLE {
@@ -191,7 +245,6 @@ impl WriteState {
     async fn ripple(&mut self) -> Result<(), StoreError> {
         if !(self.args.is_quiet)() {
             // Documents are still on their way; what they bring would make this work again.
-            tokio::time::sleep(QUIET).await;
             return Ok(());
         }
         self.ripple_step(true).await
@@ -199,21 +252,43 @@ impl WriteState {
 
     async fn ripple_step(&mut self, when_quiet: bool) -> Result<(), StoreError> {
         self.commits_since_ripple = 0;
-        let step = self.insist(move |writer| writer.ripple(when_quiet)).await?;
-        let tick = self.with_writer(|writer| Ok(writer.tick())).await?;
+        let may_yield = self.n_ripple_yields < MOST_YIELDS;
+        let step = self.insist(Lane::Bulk, may_yield, move |w| w.ripple(when_quiet)).await;
+        if step.as_ref().is_err_and(StoreError::is_interruption) {
+            self.n_ripple_yields += 1;
+            return Ok(());
+        }
+        self.n_ripple_yields = 0;
+        let step = step?;
+        let tick = self.with_writer(Lane::Bulk, false, |writer| Ok(writer.tick())).await?;
         self.args.health.set_tick(tick.unwrap_or_default());
         match step {
             Some(RippleStep::Requeue(paths)) => (self.args.requeue)(paths),
             Some(RippleStep::Settled) if when_quiet => {
                 let now_ms = (self.args.now_ms)();
-                self.insist(move |writer| writer.reconcile(now_ms)).await?;
+                self.insist(Lane::Bulk, false, move |writer| writer.reconcile(now_ms)).await?;
                 self.args.health.set_ripple(false);
-                self.insist(|writer| writer.vacuum()).await?;
+                self.insist(Lane::Bulk, false, |writer| writer.vacuum()).await?;
+                self.rest().await?;
             }
             _ => {}
         }
         self.args.health.changed();
         Ok(())
+    }
+
+    /// After much work, gives back the memory that it took.
+    async fn rest(&mut self) -> Result<(), StoreError> {
+        if self.documents_since_rest < DOCUMENTS_A_REST {
+            return Ok(());
+        }
+        self.documents_since_rest = 0;
+        let release = |writer: &mut IndexWriter| {
+            writer.release_memory()?;
+            crate::sys::release_free_memory();
+            Ok(())
+        };
+        self.with_writer(Lane::Bulk, false, release).await.map(|_| ())
     }
 
     async fn obey(&mut self, command: Command) -> Result<(), StoreError> {
@@ -227,7 +302,11 @@ impl WriteState {
                 let _ = reply.send(done);
             }
             Command::Replace(replacement, reply) => {
-                let done = self.with_writer(move |w| Ok(replacement(w).map(|()| w.tick()))).await?;
+                let done = self
+                    .with_writer(Lane::Interactive, false, move |w| {
+                        Ok(replacement(w).map(|()| w.tick()))
+                    })
+                    .await?;
                 let done = done.unwrap_or_else(|| Err(StoreError::Gone));
                 if let Ok(tick) = &done {
                     self.args.health.set_tick(*tick);
@@ -236,7 +315,7 @@ impl WriteState {
                 }
                 let _ = reply.send(done.map_err(|error| error.to_string()));
                 // A writer that was left without a file must not go on.
-                self.with_writer(|writer| writer.check()).await?;
+                self.with_writer(Lane::Interactive, false, |writer| writer.check()).await?;
             }
             Command::BeginAgain(why, reply) => {
                 let done = self.begin_again(why).await;
@@ -248,7 +327,11 @@ impl WriteState {
                 let _ = reply.send(self.try_once(move |w| w.record_ingest(&paths, &record)).await?);
             }
             Command::CloseBreakers(paths, reply) => {
-                let done = self.with_writer(move |writer| writer.close_breakers(&paths)).await?;
+                let done = self
+                    .with_writer(Lane::Interactive, false, move |writer| {
+                        writer.close_breakers(&paths)
+                    })
+                    .await?;
                 let _ = reply.send(done.ok_or_else(|| "the writer has stopped".into()));
             }
         }
@@ -261,12 +344,15 @@ impl WriteState {
         if self.held.take().is_some() {
             self.args.inlet.done(1);
         }
+        if let Some(batch) = self.interrupted.take() {
+            self.args.inlet.done(batch.items.len());
+        }
         let readers = self.args.readers.clone();
         let begin = move |writer: &mut IndexWriter| {
             readers.alone(|| Ok((writer.begin_again()?, ())))?;
             Ok(writer.tick())
         };
-        let tick = self.insist(begin).await?;
+        let tick = self.insist(Lane::Interactive, false, begin).await?;
         self.args.health.set_tick(tick.unwrap_or_default());
         self.args.health.set_ripple(true);
         self.args
@@ -276,18 +362,40 @@ impl WriteState {
         Ok(())
     }
 
-    /// Runs `work` off the async threads. `None` when an earlier panic took the writer with it.
+    /// Runs `work` off the async threads, on the crew's for the bulk lane. With `may_yield`, an interactive item that
+    /// comes meanwhile is held, and interrupts the work. `None` when an earlier panic took the writer with it.
     async fn with_writer<T: Send + 'static>(
-        &self,
+        &mut self,
+        lane: Lane,
+        may_yield: bool,
         work: impl FnOnce(&mut IndexWriter) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<Option<T>, StoreError> {
         let mut slot = self.args.writer.clone().lock_owned().await;
         let Some(mut writer) = slot.take() else { return Ok(None) };
-        let joined = tokio::task::spawn_blocking(move || {
+        let interruption = writer.interruption();
+        let work = move || {
             let result = work(&mut writer);
             (writer, result)
-        })
-        .await;
+        };
+        let joined = match lane {
+            Lane::Interactive => {
+                tokio::task::spawn_blocking(work).await.map_err(|panic| panic.to_string())
+            }
+            Lane::Bulk => {
+                let mut done = pin!(crew::writing().run(work));
+                let done = tokio::select! {
+                    biased;
+                    done = &mut done => done,
+                    item = self.args.inlet.next_interactive(), if may_yield && self.held.is_none() => {
+                        self.held = Some(item);
+                        interruption.store(true, Ordering::SeqCst);
+                        done.await
+                    }
+                };
+                interruption.store(false, Ordering::SeqCst);
+                done.map_err(|lost| lost.to_string())
+            }
+        };
         match joined {
             Ok((writer, result)) => {
                 *slot = Some(writer);

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use super::WriteState;
 use crate::store::{IndexWriter, StoreError, Trouble};
+use crate::terms::Lane;
 
 /// The first rest after trouble, and the longest; each is twice the one before.
 const RESTS: (Duration, Duration) = (Duration::from_millis(500), Duration::from_secs(30));
@@ -17,12 +18,14 @@ impl WriteState {
     /// Does `work` again and again until no trouble that passes is in its way. `None` as
     /// [`with_writer`](WriteState::with_writer) gives it.
     pub(super) async fn insist<T: Send + 'static>(
-        &self,
+        &mut self,
+        lane: Lane,
+        may_yield: bool,
         work: impl Fn(&mut IndexWriter) -> Result<T, StoreError> + Clone + Send + 'static,
     ) -> Result<Option<T>, StoreError> {
         let (mut rest, longest) = RESTS;
         loop {
-            let error = match self.with_writer(work.clone()).await {
+            let error = match self.with_writer(lane, may_yield, work.clone()).await {
                 Ok(done) => {
                     self.args.health.stall(None);
                     return Ok(done);
@@ -41,10 +44,10 @@ impl WriteState {
     /// # Errors
     /// Trouble that does not pass.
     pub(super) async fn try_once<T: Send + 'static>(
-        &self,
+        &mut self,
         work: impl FnOnce(&mut IndexWriter) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<Result<T, String>, StoreError> {
-        match self.with_writer(work).await {
+        match self.with_writer(Lane::Interactive, false, work).await {
             Ok(done) => Ok(done.ok_or_else(|| "the writer has stopped".to_string())),
             Err(error) => {
                 let Trouble::Passing(stall) = error.trouble() else { return Err(error) };

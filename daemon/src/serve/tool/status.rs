@@ -54,6 +54,7 @@ pub fn status(project: &Project, snapshot: &Snapshot, _: Status) -> Result<Statu
         counts,
         formats: formats(snapshot).map_err(trouble)?,
         queues: queues(project),
+        bytes_in_flight: project.bytes_in_flight(),
         last_file: health.last_file().map(|path| path.to_string()),
         last_error: health.last_error().or_else(|| watch.errors.last().cloned()),
         stalled: health

@@ -237,6 +237,7 @@ mod tests {
             generation: Generation(1),
             lane: Lane::Bulk,
             moved_from: None,
+            weight: Default::default(),
             is_exchange: false,
             is_forced: false,
             version,

@@ -129,6 +129,11 @@ impl Ledger {
         Ok(())
     }
 
+    /// Empties the page cache.
+    pub(in crate::store) fn release_memory(&self) -> Result<(), StoreError> {
+        Ok(self.db.release_memory()?)
+    }
+
     /// Begins a batch of writes.
     pub(in crate::store) fn begin(&self) -> Result<(), StoreError> {
         Ok(self.db.execute_batch("BEGIN IMMEDIATE")?)

@@ -38,6 +38,7 @@ impl Bench {
             is_exchange: false,
             is_forced: false,
             version: Default::default(),
+            weight: Default::default(),
         };
         let source = SourceDoc {
             path: ticket.path.clone(),

@@ -1,0 +1,46 @@
+//! Memory: makes the C library's allocator keep little for itself.
+//!
+//! glibc gives every thread an arena, up to eight a core, and hands an arena's free memory back only from its end: a
+//! daemon whose threads pass documents on to each other held twice of what it used (measured: 90 MB for 42).
+//! Does nothing with another C library.
+
+/// Arenas: one a core of a small machine. Threads that wait for one another's do so for less than a microsecond.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+const N_ARENAS: std::os::raw::c_int = 2;
+
+/// Larger pieces are mapped by themselves and so handed back at once, bytes. By default this rises with the first large
+/// piece that is freed.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+const MAPPED_FROM: std::os::raw::c_int = 256 * 1024;
+
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+mod glibc {
+    use std::os::raw::c_int;
+
+    pub(super) const M_MMAP_THRESHOLD: c_int = -3;
+    pub(super) const M_ARENA_MAX: c_int = -8;
+
+    unsafe extern "C" {
+        pub(super) fn mallopt(parameter: c_int, value: c_int) -> c_int;
+        pub(super) fn malloc_trim(kept_bytes: usize) -> c_int;
+    }
+}
+
+/// Few arenas; call it before threads are started.
+pub fn spare_memory() {
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    // SAFETY: `mallopt` takes two numbers, may be called at any time, and refuses what it does not know.
+    unsafe {
+        glibc::mallopt(glibc::M_ARENA_MAX, N_ARENAS);
+        glibc::mallopt(glibc::M_MMAP_THRESHOLD, MAPPED_FROM);
+    }
+}
+
+/// Hands free memory back to the system: some milliseconds for a heap of some tens of megabytes.
+pub fn release_free_memory() {
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    // SAFETY: `malloc_trim` takes a number and may be called at any time from any thread.
+    unsafe {
+        glibc::malloc_trim(0);
+    }
+}
