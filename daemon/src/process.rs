@@ -156,7 +156,9 @@ fn prepare(options: &Options) -> anyhow::Result<Prepared> {
     let settings = loaded.map_err(StartError::from)?.settings;
     let paths = places.project(&project)?;
     paths.create_dirs()?;
-    let lock = Lock::take(&paths.lock).map_err(StartError::from)?;
+    let is_brief = options.idle_exit.is_some_and(|limit| !limit.is_zero());
+    let life = if is_brief { "until-idle" } else { "stay" };
+    let lock = Lock::take(&paths.lock, life).map_err(StartError::from)?;
     let place = OpenProject {
         root: project.root,
         name: project.name,

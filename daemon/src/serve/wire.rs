@@ -32,8 +32,8 @@ use super::turns::InFlight;
 mod lenient;
 mod outbox;
 
-pub(crate) use outbox::error_line;
-use outbox::{enqueue, write_lines};
+pub(crate) use outbox::refusal_line;
+use outbox::{enqueue, error_line, write_lines};
 
 /// One connection as a transport.
 pub(crate) struct Wire<R> {

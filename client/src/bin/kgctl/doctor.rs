@@ -159,15 +159,11 @@ fn of_status(reply: &StatusReply) -> Vec<Finding> {
     let mut found = Vec::new();
     let detail =
         format!("pid {}, version {}, tick {}", reply.pid, reply.version, reply.freshness.tick);
-    let same = reply.version == env!("CARGO_PKG_VERSION") && reply.protocol == PROTOCOL_VERSION;
+    let same = reply.version == proto::version() && reply.protocol == PROTOCOL_VERSION;
     found.push(if same {
         good("daemon", detail)
     } else {
-        warning(
-            "daemon",
-            format!("{detail}; this is {}", env!("CARGO_PKG_VERSION")),
-            "`kgctl restart`",
-        )
+        warning("daemon", format!("{detail}; this is {}", proto::version()), "`kgctl restart`")
     });
     let progress =
         format!("{} of {}", reply.progress.indexed, counted(reply.progress.known, "file"));
