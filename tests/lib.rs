@@ -13,7 +13,7 @@ mod graph;
 mod index;
 mod project;
 
-pub use binary::kgd;
+pub use binary::{kgctl, kgd};
 pub use client::{Client, Revision};
 pub use graph::Graph;
 pub use index::index_text;

@@ -5,5 +5,7 @@ mod crowd;
 mod determinism;
 mod graph;
 mod life;
+mod shutdown;
 mod tidy;
+mod versions;
 mod wire;

@@ -236,10 +236,14 @@ impl IndexWriter {
             return Ok(());
         }
         let version = version + 1;
+        // `status` shows its terms, so this is a commit like any other.
+        let tick = Tick(self.tick.0 + 1);
         set_meta_number(&tx, "gazetteer", version)?;
+        set_meta_number(&tx, "tick", tick.0)?;
         gazetteer::requeue_readers(&tx, &changed)?;
         let loaded = gazetteer::load(&tx, version)?;
         tx.commit()?;
+        self.tick = tick;
         self.gazetteer.store(Arc::new(loaded));
         Ok(())
     }
