@@ -113,6 +113,7 @@ impl Shim {
     /// us connect: the preamble, and the handshake if there was one.
     pub fn on_connect(&mut self, first: Option<&Kind>) -> Vec<Vec<u8>> {
         self.connected = true;
+        self.refusal = None;
         self.n_silent += 1;
         if matches!(first, Some(Kind::Initialize(_))) {
             // The client starts over; what it said before is void.
@@ -201,7 +202,7 @@ impl Shim {
         self.connected = false;
         self.replayed = None;
         self.asked.clear();
-        if let Some(refusal) = self.refusal.take() {
+        if let Some(refusal) = self.refusal.clone() {
             return self.refuse_all(&refusal);
         }
         let is_kept = |id: &String| self.initialize.iter().chain(&self.held).any(|it| it.id == *id);
@@ -219,9 +220,16 @@ impl Shim {
         self.held.clear();
         let mut waiting: Vec<_> = self.in_flight.drain().collect();
         waiting.sort_unstable();
-        let Refusal { code, message, hint } = refusal;
-        let data = json!({ "code": code, "hint": hint });
-        waiting.iter().map(|id| error(id, UNAVAILABLE, message, data.clone())).collect()
+        waiting.iter().map(|id| refused(id, refusal)).collect()
+    }
+
+    /// The answer to a line that came after the daemon had refused us, and before we looked.
+    pub fn on_late_line(&self, kind: &Kind) -> Option<Vec<u8>> {
+        match (kind, &self.refusal) {
+            (Kind::Initialize(id) | Kind::Request(id), Some(refusal)) => Some(refused(id, refusal)),
+            (Kind::Unreadable, Some(refusal)) => Some(refused("null", refusal)),
+            _ => None,
+        }
     }
 
     /// No daemon can be had. Gives the error that answers `kind`, unless nobody waits for one.
@@ -271,6 +279,11 @@ pub fn too_long(id: Option<&str>) -> Vec<u8> {
 
 fn unavailable(id: &str, message: &str, hint: &str) -> Vec<u8> {
     error(id, UNAVAILABLE, message, json!({ "code": "unavailable", "hint": hint }))
+}
+
+fn refused(id: &str, refusal: &Refusal) -> Vec<u8> {
+    let Refusal { code, message, hint } = refusal;
+    error(id, UNAVAILABLE, message, json!({ "code": code, "hint": hint }))
 }
 
 fn error(id: &str, code: i32, message: &str, data: Value) -> Vec<u8> {
