@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
+use config::limits::{DRAIN_SECONDS, FAREWELL_SECONDS};
 use config::load::LoadError;
 use config::place::PlaceError;
 use config::{Places, Project, ProjectPaths};
@@ -31,9 +32,8 @@ const LAUNCHER: &str = "__launch";
 /// Longest wait for a daemon that was just started.
 const START_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Longest wait for a daemon that holds the lock but does not listen: it is starting, or finishes what is on its
-/// belt (10 seconds) and says good-bye (3 seconds).
-const HOLDER_TIMEOUT: Duration = Duration::from_secs(15);
+/// Longest wait for a daemon that holds the lock but does not listen: it is starting, or on its way out.
+const HOLDER_TIMEOUT: Duration = Duration::from_secs(DRAIN_SECONDS + FAREWELL_SECONDS + 2);
 
 /// Pause between two attempts to connect; a daemon is up in 10 to 100 ms.
 const POLL: Duration = Duration::from_millis(10);

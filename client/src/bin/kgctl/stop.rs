@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use ::config::limits::{DRAIN_SECONDS, FAREWELL_SECONDS};
 use client::connect::Session;
 use client::launch::{Target, is_alive};
 use proto::tool::admin::Shutdown;
@@ -11,7 +12,7 @@ use super::context::Context;
 use super::failure::{Exit, Failure};
 
 /// Longest wait for a daemon that was asked to stop, and again for one that was signaled.
-const PATIENCE: Duration = Duration::from_secs(15);
+const PATIENCE: Duration = Duration::from_secs(DRAIN_SECONDS + FAREWELL_SECONDS + 2);
 
 const POLL: Duration = Duration::from_millis(20);
 
