@@ -21,9 +21,11 @@ use config::{Places, Project, ProjectPaths};
 use proto::is_older;
 
 mod attempt;
+mod claim;
 mod holder;
 
 use attempt::Launch;
+pub use claim::Claim;
 pub use holder::{Holder, is_alive, locked_by};
 
 /// First argument that turns one of our binaries into the launcher.
@@ -152,7 +154,35 @@ impl Target {
     /// [`LaunchError`] with what became of the daemon.
     pub fn connect_or_start(&self, life: Life) -> Result<UnixStream, LaunchError> {
         self.replace_outdated()?;
-        let mut launch = Launch::new(self, life);
+        self.bring_up(Launch::new(self, life, None))
+    }
+
+    /// As [`Target::connect_or_start`], by who has the claim already.
+    ///
+    /// # Errors
+    /// [`LaunchError`] with what became of the daemon.
+    pub fn start_claimed(&self, life: Life, claim: Claim) -> Result<UnixStream, LaunchError> {
+        self.bring_up(Launch::new(self, life, Some(claim)))
+    }
+
+    /// Waits for the right to start this daemon: until it is dropped, no other client does.
+    ///
+    /// # Errors
+    /// [`LaunchError::Silent`] when another client keeps it for too long.
+    pub fn claim(&self) -> Result<Claim, LaunchError> {
+        let started = Instant::now();
+        loop {
+            if let Some(claim) = Claim::take(&self.paths)? {
+                return Ok(claim);
+            }
+            if started.elapsed() > HOLDER_TIMEOUT {
+                return Err(self.silent("is being started by another client, for long".to_string()));
+            }
+            std::thread::sleep(POLL);
+        }
+    }
+
+    fn bring_up(&self, mut launch: Launch<'_>) -> Result<UnixStream, LaunchError> {
         loop {
             match self.connect() {
                 Err(LaunchError::NotRunning(_)) => launch.go_on()?,

@@ -280,6 +280,7 @@ fn a_restart_beside_busy_agents_ends_with_a_daemon_that_stays() {
     assert_eq!(home.serves(), format!("{} until-idle", proto::version()));
     let is_over = std::sync::atomic::AtomicBool::new(false);
     let order = std::sync::atomic::Ordering::SeqCst;
+    let mut outcomes = Vec::new();
     let answered = std::thread::scope(|scope| {
         let asking: Vec<_> = agents
             .into_iter()
@@ -299,18 +300,19 @@ fn a_restart_beside_busy_agents_ends_with_a_daemon_that_stays() {
                 })
             })
             .collect();
-        let mut pids = Vec::new();
         for _ in 0..5 {
             let (code, out, err) = home.kgctl("", &["restart"]);
-            assert!(code == 0 && out.contains("restarted, pid"), "{code} {out}{err}");
-            assert_eq!(home.serves(), format!("{} stay", proto::version()));
-            pids.push(home.holder().remove(0));
+            outcomes.push((code, out, err, home.holder()));
         }
-        pids.dedup();
-        assert_eq!(pids.len(), 5, "each is another one");
         is_over.store(true, order);
         asking.into_iter().map(|thread| thread.join().expect("no panic")).collect::<Vec<_>>()
     });
+    for (code, out, err, holder) in &outcomes {
+        assert!(*code == 0 && out.contains("restarted, pid"), "{code} {out}{err}");
+        assert!(holder[1] == proto::version() && holder[2] == "stay", "{holder:?}");
+    }
+    outcomes.dedup_by_key(|(.., holder)| holder[0].clone());
+    assert_eq!(outcomes.len(), 5, "each is another one");
     assert!(answered.iter().all(|n| *n > 0), "{answered:?}");
     assert_eq!(home.kgctl("", &["start"]).0, 0);
 }

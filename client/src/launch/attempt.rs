@@ -1,13 +1,13 @@
 //! Attempt: one step at a time from no daemon to one that answers.
 //!
 //! In: a target that does not answer. Out: patience, a start, or why there is no use in waiting.
-//! Invariants: while somebody else holds the lock, he is waited for, and nobody is started; a daemon of ours that
+//! Invariants: while somebody else holds the lock, or the claim to start one, he is waited for; a daemon of ours that
 //! gave way to another is no failure, and is started again should that one end.
 //! Not here: connecting (`launch.rs`).
 
 use std::time::{Duration, Instant};
 
-use super::{HOLDER_TIMEOUT, LaunchError, Life, START_TIMEOUT, Target, is_alive};
+use super::{Claim, HOLDER_TIMEOUT, LaunchError, Life, START_TIMEOUT, Target, is_alive};
 
 /// What a daemon says that finds the lock taken.
 const GAVE_WAY: &str = "kgd: another daemon";
@@ -23,11 +23,15 @@ pub(super) struct Launch<'a> {
     n_starts: u32,
     /// Since when somebody else has held the lock.
     held_since: Option<Instant>,
+    /// Since when another client has had the claim.
+    claimed_since: Option<Instant>,
+    claim: Option<Claim>,
 }
 
 impl<'a> Launch<'a> {
-    pub(super) fn new(target: &'a Target, life: Life) -> Self {
-        Launch { target, life, ours: None, n_starts: 0, held_since: None }
+    pub(super) fn new(target: &'a Target, life: Life, claim: Option<Claim>) -> Self {
+        let (ours, held_since, claimed_since) = (None, None, None);
+        Launch { target, life, ours, n_starts: 0, held_since, claimed_since, claim }
     }
 
     /// Does what there is to do while nobody answers.
@@ -48,7 +52,20 @@ impl<'a> Launch<'a> {
             return self.patience(since, HOLDER_TIMEOUT, "holds the lock, but did not answer");
         }
         self.held_since = None;
-        self.start()
+        if self.claim.is_some() {
+            return self.start();
+        }
+        self.claim = Claim::take(&self.target.paths)?;
+        if self.claim.is_some() {
+            // Whoever had it may have started one since we looked: once more from the top.
+            return Ok(());
+        }
+        let since = *self.claimed_since.get_or_insert_with(Instant::now);
+        self.patience(
+            since,
+            HOLDER_TIMEOUT,
+            "is being started by another client, but did not answer",
+        )
     }
 
     fn start(&mut self) -> Result<(), LaunchError> {

@@ -1,7 +1,8 @@
 //! Wire: JSON-RPC over one connection, one message a line; `rmcp` sees it as a transport.
 //!
 //! In: lines. Out: messages for the MCP service, and its answers as lines.
-//! Invariants: at most `MAX_IN_FLIGHT` requests and `MAX_QUEUED_LINES` lines wait for one client; what is not a message is answered with an error, and a client that sends nothing else is
+//! Invariants: at most `MAX_IN_FLIGHT` requests and `MAX_QUEUED_LINES` lines wait for one client; what is not a
+//! message is answered with an error, and a client that sends nothing else is
 //! cut off; a client that does not read is cut off; a dropped `receive` loses nothing.
 //! Not here: the meaning of a message (`session.rs`), or the cutting of lines (`lines.rs`).
 //!

@@ -10,29 +10,19 @@ use super::context::Context;
 use super::failure::{Exit, Failure};
 use super::stop;
 
-/// Daemons of shims that are replaced, before the last one is good enough.
-const MAX_RIVALS: u32 = 5;
-
 pub(crate) async fn run(ctx: &Context) -> Result<Exit, Failure> {
     let target = ctx.target()?;
-    let runs = target.connect().is_ok();
-    let word = if runs { "runs already" } else { "started" };
-    report(ctx, stay(&target).await?, word).await
+    let claim = target.claim()?;
+    if let (Ok(stream), false) = (target.connect(), is_brief(&target)) {
+        return report(ctx, stream, "runs already").await;
+    }
+    // One that a client started would end when it is idle: it makes room for one that stays.
+    stop::stop(&target).await?;
+    report(ctx, target.start_claimed(Life::Stay, claim)?, "started").await
 }
 
-/// Connects to a daemon that stays until it is stopped. One that a client started would end when it is idle, and
-/// makes room; while one is stopped, an agent's shim may be faster and start the next of that kind.
-pub(super) async fn stay(target: &Target) -> Result<UnixStream, Failure> {
-    let mut stream = target.connect_or_start(Life::Stay)?;
-    for _ in 0..MAX_RIVALS {
-        if target.holder().is_none_or(|holder| holder.life != Some(Life::UntilIdle)) {
-            break;
-        }
-        drop(stream);
-        stop::stop(target).await?;
-        stream = target.connect_or_start(Life::Stay)?;
-    }
-    Ok(stream)
+fn is_brief(target: &Target) -> bool {
+    target.holder().is_some_and(|holder| holder.life == Some(Life::UntilIdle))
 }
 
 /// Says that the daemon runs, and under which process id.
