@@ -14,16 +14,25 @@ pub fn kgd() -> &'static Path {
     static FOUND: OnceLock<PathBuf> = OnceLock::new();
     FOUND.get_or_init(|| match std::env::var_os("KGD_BIN") {
         Some(path) => PathBuf::from(path),
-        None => beside_this_test(),
+        None => beside_this_test("kgd", "daemon"),
     })
 }
 
-fn beside_this_test() -> PathBuf {
+/// The `kgctl` of this build, as [`kgd`]; `kg-mcp` lies beside it.
+///
+/// # Panics
+/// When it is neither there nor can be built.
+pub fn kgctl() -> &'static Path {
+    static FOUND: OnceLock<PathBuf> = OnceLock::new();
+    FOUND.get_or_init(|| beside_this_test("kgctl", "client"))
+}
+
+fn beside_this_test(name: &str, package: &str) -> PathBuf {
     let test = std::env::current_exe().expect("a running test has an executable");
     // `target/debug/deps/it-0123` and `target/debug/kgd`.
     let profile = test.ancestors().nth(2).expect("an executable lies in a folder");
-    let path = profile.join("kgd");
-    if is_current(&path) {
+    let path = profile.join(name);
+    if is_current(&path, package) {
         return path;
     }
     // Test processes run at once: one builds, the others wait for it.
@@ -33,25 +42,25 @@ fn beside_this_test() -> PathBuf {
         .open(profile.join(".kgd-build-lock"))
         .expect("the target folder can be written");
     lock.lock().expect("a lock");
-    if !is_current(&path) {
+    if !is_current(&path, package) {
         let mut build = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-        build.args(["build", "-p", "daemon", "--bins"]).current_dir(env!("CARGO_MANIFEST_DIR"));
+        build.args(["build", "-p", package, "--bins"]).current_dir(env!("CARGO_MANIFEST_DIR"));
         if profile.ends_with("release") {
             build.arg("--release");
         }
         let status = build.status().expect("cargo runs");
-        assert!(status.success() && path.exists(), "`kgd` cannot be built");
+        assert!(status.success() && path.exists(), "`{name}` cannot be built");
     }
     path
 }
 
 /// True when no source is younger: `cargo test -p tests` builds the daemon's library, but not its executable.
-fn is_current(executable: &Path) -> bool {
+fn is_current(executable: &Path, package: &str) -> bool {
     let changed = |path: &Path| path.metadata().and_then(|metadata| metadata.modified()).ok();
     let Some(built) = changed(executable) else { return false };
     let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("a workspace");
     let mut open: Vec<PathBuf> =
-        ["daemon", "config", "proto"].map(|it| workspace.join(it).join("src")).into();
+        [package, "config", "proto"].map(|it| workspace.join(it).join("src")).into();
     while let Some(folder) = open.pop() {
         for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
             if entry.path().is_dir() {

@@ -17,7 +17,7 @@ mod project;
 mod small_disk;
 mod sound;
 
-pub use binary::kgd;
+pub use binary::{kgctl, kgd};
 pub use client::{Client, Revision};
 pub use graph::Graph;
 pub use index::index_text;

@@ -5,16 +5,24 @@
 //! Invariants: this is the only file of the client that names the MCP library's connection.
 //! Not here: starting the daemon (`launch.rs`), or what tools say (`call.rs`).
 
+use std::io::Read as _;
 use std::os::unix::net::UnixStream as StdUnixStream;
+use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll, ready};
 
+use proto::PREAMBLE_VERSION;
+use proto::error::{Code, ErrorView};
 use proto::tool::ToolSet;
 use rmcp::model::{ClientConfig, Implementation, ProgressNotificationParam};
 use rmcp::service::{NotificationContext, Peer, RunningService};
 use rmcp::{ClientHandler, RoleClient, ServiceExt};
 use serde_json::json;
-use tokio::io::AsyncWriteExt;
+use tokio::io::{AsyncRead, AsyncWriteExt, ReadBuf};
 use tokio::net::UnixStream;
+use tokio::net::unix::OwnedReadHalf;
+
+use crate::shim::Kind;
 
 /// Why there is no session.
 #[derive(Debug, thiserror::Error)]
@@ -22,9 +30,12 @@ pub enum ConnectError {
     /// The socket broke.
     #[error("the connection to the daemon broke: {0}")]
     Io(#[from] std::io::Error),
-    /// What listens there does not speak MCP, or refused us.
+    /// What listens there does not speak MCP.
     #[error("the daemon did not shake hands: {0}")]
     Handshake(String),
+    /// The daemon does not let us in, and says why.
+    #[error(transparent)]
+    Refused(ErrorView),
 }
 
 /// How far a call is, as its tool reports it.
@@ -65,8 +76,58 @@ impl ClientHandler for Ear {
 
     fn get_info(&self) -> ClientConfig {
         let mut info = ClientConfig::default();
-        info.client_info = Implementation::new("kgctl", env!("CARGO_PKG_VERSION"));
+        info.client_info = Implementation::new("kgctl", proto::version());
         info
+    }
+}
+
+/// Most bytes remembered of what a daemon says first; a refusal is shorter.
+const MAX_OVERHEARD_BYTES: usize = 4_096;
+
+/// What the daemon said first. The library tells only that the handshake failed.
+#[derive(Clone, Default)]
+struct Overheard(Arc<Mutex<Vec<u8>>>);
+
+impl Overheard {
+    fn add(&self, bytes: &[u8]) {
+        let mut heard = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let room = MAX_OVERHEARD_BYTES.saturating_sub(heard.len());
+        heard.extend(bytes.iter().take(room));
+    }
+
+    /// Why the daemon does not let us in, if it said so; what nobody read yet is still in the socket.
+    fn refusal(&self, mut spare: StdUnixStream) -> Option<ConnectError> {
+        let mut rest = [0; MAX_OVERHEARD_BYTES];
+        while let Ok(n @ 1..) = spare.read(&mut rest) {
+            self.add(rest.get(..n)?);
+        }
+        let heard = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let Kind::Refusal(refusal) = Kind::of(heard.split(|byte| *byte == b'\n').next()?) else {
+            return None;
+        };
+        // A code that we do not know yet is at least a refusal.
+        let code = serde_json::from_value(refusal.code.into()).unwrap_or(Code::Unavailable);
+        let view = ErrorView { code, message: refusal.message, hint: refusal.hint };
+        Some(ConnectError::Refused(view))
+    }
+}
+
+/// Reads, and remembers what came first.
+struct Overhearing {
+    inner: OwnedReadHalf,
+    heard: Overheard,
+}
+
+impl AsyncRead for Overhearing {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        ctx: &mut Context<'_>,
+        out: &mut ReadBuf<'_>,
+    ) -> Poll<std::io::Result<()>> {
+        let before = out.filled().len();
+        let read = ready!(Pin::new(&mut self.inner).poll_read(ctx, out));
+        self.heard.add(out.filled().get(before..).unwrap_or_default());
+        Poll::Ready(read)
     }
 }
 
@@ -83,14 +144,24 @@ impl Session {
     /// [`ConnectError`] when the socket breaks, or the other side does not speak MCP.
     pub async fn open(stream: StdUnixStream) -> Result<Self, ConnectError> {
         stream.set_nonblocking(true)?;
-        let mut stream = UnixStream::from_std(stream)?;
+        let spare = stream.try_clone()?;
+        let (reading, mut writing) = UnixStream::from_std(stream)?.into_split();
+        let overheard = Overheard::default();
+        let reading = Overhearing { inner: reading, heard: overheard.clone() };
         let tools = [ToolSet::Core, ToolSet::Admin].map(ToolSet::as_str);
-        let preamble = json!({ "kgd": 1, "tools": tools, "client": "kgctl" });
-        stream.write_all(format!("{preamble}\n").as_bytes()).await?;
+        let preamble = json!({ "kgd": PREAMBLE_VERSION, "tools": tools, "client": "kgctl" });
+        let said = writing.write_all(format!("{preamble}\n").as_bytes()).await;
+        if let Err(error) = said {
+            return Err(overheard.refusal(spare).unwrap_or(ConnectError::Io(error)));
+        }
         let ear = Ear::default();
-        let service = ear.clone().serve(stream).await;
-        let service = service.map_err(|error| ConnectError::Handshake(error.to_string()))?;
-        Ok(Session { service, ear })
+        match ear.clone().serve((reading, writing)).await {
+            Ok(service) => Ok(Session { service, ear }),
+            Err(error) => {
+                let otherwise = || ConnectError::Handshake(error.to_string());
+                Err(overheard.refusal(spare).unwrap_or_else(otherwise))
+            }
+        }
     }
 
     /// The daemon's version, as it introduced itself.

@@ -14,9 +14,19 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
+use config::limits::{DRAIN_SECONDS, FAREWELL_SECONDS};
 use config::load::LoadError;
 use config::place::PlaceError;
 use config::{Places, Project, ProjectPaths};
+use proto::is_older;
+
+mod attempt;
+mod claim;
+mod holder;
+
+use attempt::Launch;
+pub use claim::Claim;
+pub use holder::{Holder, is_alive, locked_by};
 
 /// First argument that turns one of our binaries into the launcher.
 const LAUNCHER: &str = "__launch";
@@ -24,14 +34,11 @@ const LAUNCHER: &str = "__launch";
 /// Longest wait for a daemon that was just started.
 const START_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Longest wait for a daemon that holds the lock but does not listen: it is starting or stopping.
-const HOLDER_TIMEOUT: Duration = Duration::from_secs(5);
+/// Longest wait for a daemon that holds the lock but does not listen: it is starting, or on its way out.
+const HOLDER_TIMEOUT: Duration = Duration::from_secs(DRAIN_SECONDS + FAREWELL_SECONDS + 2);
 
 /// Pause between two attempts to connect; a daemon is up in 10 to 100 ms.
 const POLL: Duration = Duration::from_millis(10);
-
-/// How long another daemon may take to show up after ours gave way to it.
-const YIELD_TIME: Duration = Duration::from_secs(1);
 
 /// A log longer than this is moved aside when a daemon starts, in bytes.
 const MAX_LOG_BYTES: u64 = 5_000_000;
@@ -91,6 +98,19 @@ pub enum Life {
     UntilIdle,
 }
 
+impl Life {
+    fn as_str(self) -> &'static str {
+        match self {
+            Life::Stay => "stay",
+            Life::UntilIdle => "until-idle",
+        }
+    }
+
+    fn parse(text: &str) -> Option<Self> {
+        [Life::Stay, Life::UntilIdle].into_iter().find(|life| life.as_str() == text)
+    }
+}
+
 /// The daemon of one project, running or not.
 #[derive(Debug, Clone)]
 pub struct Target {
@@ -127,23 +147,73 @@ impl Target {
         })
     }
 
-    /// Connects, after starting the daemon if none answers. Waits up to ten seconds.
+    /// Connects, after starting the daemon if none answers. One that a client started when it was needed, and that
+    /// is older than the installed one, is replaced. Waits for one that ends, or starts, up to 25 seconds.
     ///
     /// # Errors
     /// [`LaunchError`] with what became of the daemon.
     pub fn connect_or_start(&self, life: Life) -> Result<UnixStream, LaunchError> {
-        match self.connect() {
-            Err(LaunchError::NotRunning(_)) => {}
-            answer => return answer,
+        self.replace_outdated()?;
+        self.bring_up(Launch::new(self, life, None))
+    }
+
+    /// As [`Target::connect_or_start`], by who has the claim already.
+    ///
+    /// # Errors
+    /// [`LaunchError`] with what became of the daemon.
+    pub fn start_claimed(&self, life: Life, claim: Claim) -> Result<UnixStream, LaunchError> {
+        self.bring_up(Launch::new(self, life, Some(claim)))
+    }
+
+    /// Waits for the right to start this daemon: until it is dropped, no other client does.
+    ///
+    /// # Errors
+    /// [`LaunchError::Silent`] when another client keeps it for too long.
+    pub fn claim(&self) -> Result<Claim, LaunchError> {
+        let started = Instant::now();
+        loop {
+            if let Some(claim) = Claim::take(&self.paths)? {
+                return Ok(claim);
+            }
+            if started.elapsed() > HOLDER_TIMEOUT {
+                return Err(self.silent("is being started by another client, for long".to_string()));
+            }
+            std::thread::sleep(POLL);
         }
-        // One that is stopping, or just starting, still holds the lock.
-        if let Some(stream) = self.await_holder()? {
-            return Ok(stream);
+    }
+
+    fn bring_up(&self, mut launch: Launch<'_>) -> Result<UnixStream, LaunchError> {
+        loop {
+            match self.connect() {
+                Err(LaunchError::NotRunning(_)) => launch.go_on()?,
+                answer => return answer,
+            }
+            std::thread::sleep(POLL);
         }
-        self.check()?;
-        let log_bytes = self.paths.log.metadata().map_or(0, |found| found.len());
-        let pid = self.start(life)?;
-        self.await_socket(pid, log_bytes)
+    }
+
+    /// Ends a daemon that is older than this program and the installed daemon, if a client started it.
+    fn replace_outdated(&self) -> Result<(), LaunchError> {
+        let Some(holder) = self.holder() else { return Ok(()) };
+        let is_ours_to_end = holder.life == Some(Life::UntilIdle) && holder.is_daemon();
+        if !is_ours_to_end || !is_older(&holder.version, proto::version()) {
+            return Ok(());
+        }
+        let kgd = find_kgd(|name| std::env::var_os(name))?;
+        // Else the same one would come back, at every connection.
+        if installed_version(&kgd).is_some_and(|version| is_older(&holder.version, &version)) {
+            holder.ask_to_end()?;
+            let deadline = Instant::now() + HOLDER_TIMEOUT;
+            while is_alive(holder.pid) && Instant::now() < deadline {
+                std::thread::sleep(POLL);
+            }
+        }
+        Ok(())
+    }
+
+    /// What to tell a person when the daemon that runs is of another version than this program.
+    pub fn version_note(&self, program: &str) -> Option<String> {
+        version_note(&self.holder()?.version, program)
     }
 
     /// Checks what a start needs: the program, and settings that the daemon will accept.
@@ -156,21 +226,14 @@ impl Target {
         Ok(())
     }
 
-    /// Waits while a process holds the lock without listening; gives a connection if it starts to listen.
-    fn await_holder(&self) -> Result<Option<UnixStream>, LaunchError> {
-        let started = Instant::now();
-        while self.pid().is_some() && started.elapsed() < HOLDER_TIMEOUT {
-            match self.connect() {
-                Err(LaunchError::NotRunning(_)) => std::thread::sleep(POLL),
-                answer => return answer.map(Some),
-            }
-        }
-        Ok(None)
+    /// Who holds the lock, if that process is alive.
+    pub fn holder(&self) -> Option<Holder> {
+        Holder::of(&self.paths.lock)
     }
 
     /// The process id in the lock file, if that process is alive.
     pub fn pid(&self) -> Option<u32> {
-        locked_by(&self.paths.lock)
+        Some(self.holder()?.pid)
     }
 
     /// The last lines of the daemon's log, at most `count`.
@@ -196,10 +259,7 @@ impl Target {
     /// Starts the daemon by way of the launcher; gives its process id.
     fn start(&self, life: Life) -> Result<u32, LaunchError> {
         let kgd = find_kgd(|name| std::env::var_os(name))?;
-        let life = match life {
-            Life::Stay => "stay",
-            Life::UntilIdle => "until-idle",
-        };
+        let life = life.as_str();
         // This very program, even if its file was replaced since.
         let launched = Command::new("/proc/self/exe")
             .args([LAUNCHER.as_ref(), kgd.as_os_str(), self.project.root.as_os_str()])
@@ -216,50 +276,9 @@ impl Target {
         })
     }
 
-    fn await_socket(&self, pid: u32, log_bytes: u64) -> Result<UnixStream, LaunchError> {
-        let started = Instant::now();
-        let mut gone_since = None;
-        loop {
-            match self.connect() {
-                Err(LaunchError::NotRunning(_)) => {}
-                answer => return answer,
-            }
-            if gone_since.is_none() && !is_alive(pid) {
-                gone_since = Some(Instant::now());
-            }
-            // Ours may have given way to one that another client started at the same time.
-            let gave_up = gone_since.is_some_and(|since: Instant| since.elapsed() > YIELD_TIME);
-            if gave_up && self.pid().is_none() {
-                let last = self.last_words(log_bytes);
-                let last = if last.is_empty() { last } else { format!(": {last}") };
-                return Err(self.silent(format!("exited at once{last}")));
-            }
-            if started.elapsed() > START_TIMEOUT {
-                let seconds = START_TIMEOUT.as_secs();
-                return Err(self.silent(format!("did not answer within {seconds} seconds")));
-            }
-            std::thread::sleep(POLL);
-        }
-    }
-
     fn silent(&self, why: String) -> LaunchError {
         LaunchError::Silent { name: self.project.name.clone(), why, log: self.paths.log.clone() }
     }
-}
-
-/// The process id in a lock file (`PID VERSION`), if that process is alive.
-pub fn locked_by(lock: &Path) -> Option<u32> {
-    let text = std::fs::read_to_string(lock).ok()?;
-    let pid = text.split_whitespace().next()?.parse().ok()?;
-    is_alive(pid).then_some(pid)
-}
-
-/// Whether a process of that id runs, as far as this user may know. A zombie does not count.
-pub fn is_alive(pid: u32) -> bool {
-    let Ok(stat) = std::fs::read_to_string(format!("/proc/{pid}/stat")) else { return false };
-    // The name in parentheses may hold anything, so the state is what follows the last one.
-    let state = stat.rsplit_once(") ").map(|(_, rest)| rest.chars().next());
-    !matches!(state, Some(Some('Z' | 'X')))
 }
 
 /// The daemon's program: `KGD_BIN`, else beside this one, else on the path.
@@ -275,6 +294,29 @@ pub fn find_kgd(env: impl Fn(&str) -> Option<std::ffi::OsString>) -> Result<Path
     let path = env("PATH").unwrap_or_default();
     let on_path = std::env::split_paths(&path).map(|dir| dir.join("kgd"));
     beside.into_iter().chain(on_path).find(|it| it.is_file()).ok_or(LaunchError::NoBinary)
+}
+
+/// What `kgd --version` says.
+fn installed_version(kgd: &Path) -> Option<String> {
+    let output = Command::new(kgd).arg("--version").stdin(Stdio::null()).output().ok()?;
+    Some(String::from_utf8(output.stdout).ok()?.split_whitespace().last()?.to_string())
+}
+
+/// What differs between a daemon's version and ours, and what to do about it; `None` when both are the same.
+pub fn version_mismatch(daemon: &str, program: &str) -> Option<(String, String)> {
+    let ours = proto::version();
+    let hint = match () {
+        () if daemon == ours => return None,
+        () if is_older(ours, daemon) => format!("install version {daemon} of {program}, too"),
+        () => "`kgctl restart` runs the installed one".to_string(),
+    };
+    Some((format!("the daemon is {daemon}, {program} is {ours}"), hint))
+}
+
+/// [`version_mismatch`] as lines for a person.
+pub fn version_note(daemon: &str, program: &str) -> Option<String> {
+    let (detail, hint) = version_mismatch(daemon, program)?;
+    Some(format!("note: {detail}\nhint: {hint}\n"))
 }
 
 /// To be called first in `main`: acts as the launcher when this process was started as one.

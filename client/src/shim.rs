@@ -8,12 +8,13 @@
 use std::collections::HashSet;
 use std::time::Duration;
 
+use proto::PREAMBLE_VERSION;
 use serde_json::{Value, json};
 
 mod line;
 pub mod pump;
 
-pub use line::{Kind, MAX_LINE_BYTES};
+pub use line::{Kind, MAX_LINE_BYTES, Refusal};
 
 /// JSON-RPC code of an error that is ours to give.
 const UNAVAILABLE: i32 = -32_000;
@@ -59,6 +60,8 @@ pub struct Shim {
     /// Id of a replayed `initialize`, whose answer the client has seen already.
     replayed: Option<String>,
     connected: bool,
+    /// Why this connection's daemon does not let us in.
+    refusal: Option<Refusal>,
     /// Connections in a row over which no daemon said anything.
     n_silent: u32,
 }
@@ -66,7 +69,7 @@ pub struct Shim {
 impl Shim {
     /// A session that asks for these tool sets in the name of `client`.
     pub fn new(tools: &[String], client: &str) -> Self {
-        let preamble = json!({ "kgd": 1, "tools": tools, "client": client });
+        let preamble = json!({ "kgd": PREAMBLE_VERSION, "tools": tools, "client": client });
         Shim {
             preamble: preamble.to_string().into_bytes(),
             initialize: None,
@@ -76,6 +79,7 @@ impl Shim {
             held: Vec::new(),
             replayed: None,
             connected: false,
+            refusal: None,
             n_silent: 0,
         }
     }
@@ -109,6 +113,7 @@ impl Shim {
     /// us connect: the preamble, and the handshake if there was one.
     pub fn on_connect(&mut self, first: Option<&Kind>) -> Vec<Vec<u8>> {
         self.connected = true;
+        self.refusal = None;
         self.n_silent += 1;
         if matches!(first, Some(Kind::Initialize(_))) {
             // The client starts over; what it said before is void.
@@ -155,15 +160,22 @@ impl Shim {
             }
             // An answer to a question of a daemon that is gone would puzzle the next one.
             Kind::Answer(id) if !self.asked.remove(id) => return Forward::Swallow,
-            Kind::Answer(_) | Kind::Notification | Kind::Unreadable => {}
+            Kind::Answer(_) | Kind::Notification | Kind::Unreadable | Kind::Refusal(_) => {}
         }
         if self.connected { Forward::Pass } else { Forward::Swallow }
     }
 
     /// A line from the daemon, on its way to the client.
     pub fn on_server_line(&mut self, kind: &Kind) -> Forward {
+        let is_first = self.n_silent > 0;
         self.n_silent = 0;
         match kind {
+            // Told to whoever waits once the daemon has hung up; the client cannot do anything with a line
+            // that answers nothing.
+            Kind::Refusal(refusal) if is_first => {
+                self.refusal = Some(refusal.clone());
+                return Forward::Swallow;
+            }
             Kind::Answer(id) if self.replayed.as_ref() == Some(id) => {
                 self.replayed = None;
                 self.held.clear();
@@ -178,7 +190,7 @@ impl Shim {
             Kind::Cancelled(id) => {
                 self.asked.remove(id);
             }
-            Kind::Initialized | Kind::Notification | Kind::Unreadable => {}
+            Kind::Initialized | Kind::Notification | Kind::Unreadable | Kind::Refusal(_) => {}
         }
         Forward::Pass
     }
@@ -190,11 +202,34 @@ impl Shim {
         self.connected = false;
         self.replayed = None;
         self.asked.clear();
+        if let Some(refusal) = self.refusal.clone() {
+            return self.refuse_all(&refusal);
+        }
         let is_kept = |id: &String| self.initialize.iter().chain(&self.held).any(|it| it.id == *id);
         let mut lost: Vec<_> = self.in_flight.extract_if(|id| !is_kept(id)).collect();
         lost.sort_unstable();
         let hint = "call again: the daemon starts when needed";
         lost.iter().map(|id| unavailable(id, "daemon restarted", hint)).collect()
+    }
+
+    /// Answers all that waits: to ask the same daemon again would be no use.
+    fn refuse_all(&mut self, refusal: &Refusal) -> Vec<Vec<u8>> {
+        if self.is_opening() {
+            self.initialize = None;
+        }
+        self.held.clear();
+        let mut waiting: Vec<_> = self.in_flight.drain().collect();
+        waiting.sort_unstable();
+        waiting.iter().map(|id| refused(id, refusal)).collect()
+    }
+
+    /// The answer to a line that came after the daemon had refused us, and before we looked.
+    pub fn on_late_line(&self, kind: &Kind) -> Option<Vec<u8>> {
+        match (kind, &self.refusal) {
+            (Kind::Initialize(id) | Kind::Request(id), Some(refusal)) => Some(refused(id, refusal)),
+            (Kind::Unreadable, Some(refusal)) => Some(refused("null", refusal)),
+            _ => None,
+        }
     }
 
     /// No daemon can be had. Gives the error that answers `kind`, unless nobody waits for one.
@@ -207,7 +242,11 @@ impl Shim {
                 Some(unavailable(id, message, hint))
             }
             Kind::Unreadable => Some(unavailable("null", message, hint)),
-            Kind::Initialized | Kind::Cancelled(_) | Kind::Answer(_) | Kind::Notification => None,
+            Kind::Initialized
+            | Kind::Cancelled(_)
+            | Kind::Answer(_)
+            | Kind::Notification
+            | Kind::Refusal(_) => None,
         }
     }
 
@@ -240,6 +279,11 @@ pub fn too_long(id: Option<&str>) -> Vec<u8> {
 
 fn unavailable(id: &str, message: &str, hint: &str) -> Vec<u8> {
     error(id, UNAVAILABLE, message, json!({ "code": "unavailable", "hint": hint }))
+}
+
+fn refused(id: &str, refusal: &Refusal) -> Vec<u8> {
+    let Refusal { code, message, hint } = refusal;
+    error(id, UNAVAILABLE, message, json!({ "code": code, "hint": hint }))
 }
 
 fn error(id: &str, code: i32, message: &str, data: Value) -> Vec<u8> {

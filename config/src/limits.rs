@@ -34,6 +34,14 @@ pub const MAX_READERS: usize = 8;
 /// makes no more of them.
 pub const MAX_READS_OF_ONE: usize = 2;
 
+/// Longest time that a daemon which was asked to stop takes to finish what is on the belt, in seconds. What is not
+/// finished is indexed at the next start.
+pub const DRAIN_SECONDS: u64 = 10;
+
+/// Longest time to write the last replies after that, in seconds. `TimeoutStopSec` in `systemd/kgd@.service`, and
+/// the patience of `kgctl stop`, exceed the sum of both.
+pub const FAREWELL_SECONDS: u64 = 3;
+
 /// Longest surface kept as a name, in bytes. Longer ones are sentences.
 pub const MAX_SURFACE_BYTES: usize = 120;
 

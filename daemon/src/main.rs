@@ -9,7 +9,7 @@ use clap::Parser;
 
 /// Keeps the knowledge graph of one folder current and answers agents over MCP on a Unix socket.
 #[derive(Debug, Parser)]
-#[command(name = "kgd", version)]
+#[command(name = "kgd", version = proto::version())]
 struct Flags {
     /// A project's name or its folder. When left out: `KG_PROJECT`, then the registered folder
     /// around the current one, then the only or the default project.

@@ -3,8 +3,9 @@
 //! In: which project, and how. Out: a daemon that serves it until it is asked to stop, or need not
 //! go on.
 //! Invariants: one daemon a project (a lock that the system lets go of, whatever kills us); nobody
-//! is let in before the project is open; once asked to stop, it ends within [`DRAIN_LIMIT`] and a
-//! little, with nothing half done.
+//! is let in before the project is open; once asked to stop, it ends within `DRAIN_SECONDS` and
+//! `FAREWELL_SECONDS`, or at once when it is asked again, with nothing half done; nobody else gets the
+//! lock before the last thread is gone.
 //! Exit codes: 0 asked to stop or idle, 1 the store is unsound or the start failed, 2 no such
 //! folder or wrong settings, 3 another daemon serves the project.
 //! Not here: what is parsed (`main.rs`), or what is served (`serve/`).
@@ -14,11 +15,13 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use config::limits::{DRAIN_SECONDS, FAREWELL_SECONDS};
 use config::load::LoadError;
 use config::registry::WhichError;
 use config::{Places, ProjectPaths};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
+use crate::fail;
 use crate::project::{OpenProject, Project};
 use crate::serve::accept::{Sessions, serve};
 use crate::serve::listen::{Door, from_systemd, link_to};
@@ -31,12 +34,8 @@ mod restore;
 use lock::{Lock, LockError};
 use manager::Manager;
 
-/// Longest time that a daemon takes to finish what is on the belt. What is not finished is indexed
-/// at the next start.
-const DRAIN_LIMIT: Duration = Duration::from_secs(10);
-
-/// Longest time to write the last replies, after draining.
-const FAREWELL_LIMIT: Duration = Duration::from_secs(3);
+/// Longest wait for threads that still compute when all else is done; a commit takes some tens of milliseconds.
+const LAST_COMMIT: Duration = Duration::from_millis(500);
 
 /// How often idleness, the writer's health and the status line are looked at. An idle daemon should
 /// sleep.
@@ -118,9 +117,12 @@ pub fn run(options: Options) -> anyhow::Result<ExitCode> {
         .thread_name("kgd")
         .enable_all()
         .build()?;
-    let end = runtime.block_on(live(prepared, &options));
-    // A read that is still computing must not hold up the exit.
-    runtime.shutdown_timeout(Duration::from_millis(500));
+    let Prepared { place, paths, lock } = prepared;
+    let end = runtime.block_on(live((place, paths), &options));
+    // What is still computing must not hold up the exit; a commit that is cut off is one that never was.
+    runtime.shutdown_timeout(LAST_COMMIT);
+    // Not before: whoever takes it writes.
+    drop(lock);
     match end? {
         End::Poisoned(why) => {
             tracing::error!("the store is unsound: {why}");
@@ -163,7 +165,9 @@ fn prepare(options: &Options) -> anyhow::Result<Prepared> {
     let settings = loaded.map_err(StartError::from)?.settings;
     let paths = places.project(&project)?;
     paths.create_dirs()?;
-    let lock = Lock::take(&paths.lock).map_err(StartError::from)?;
+    let is_brief = options.idle_exit.is_some_and(|limit| !limit.is_zero());
+    let life = if is_brief { "until-idle" } else { "stay" };
+    let lock = Lock::take(&paths.lock, life).map_err(StartError::from)?;
     let place = OpenProject {
         root: project.root,
         name: project.name,
@@ -173,8 +177,10 @@ fn prepare(options: &Options) -> anyhow::Result<Prepared> {
     Ok(Prepared { place, paths, lock })
 }
 
-async fn live(prepared: Prepared, options: &Options) -> anyhow::Result<End> {
-    let Prepared { place, paths, lock } = prepared;
+async fn live(
+    (place, paths): (OpenProject, ProjectPaths),
+    options: &Options,
+) -> anyhow::Result<End> {
     let mut signals = Signals::new()?;
     let manager = Manager::new();
     let usual = options.socket.as_deref().unwrap_or(&paths.socket);
@@ -194,7 +200,11 @@ async fn live(prepared: Prepared, options: &Options) -> anyhow::Result<End> {
     };
     let serving = tokio::spawn(serve(door, Arc::clone(&project), Arc::new(routes()), stop));
     let end = watching.await;
-    tracing::info!(?end, "stopping");
+    tracing::info!(
+        ?end,
+        on_belt = project.n_on_belt(),
+        "stopping: the belt has {DRAIN_SECONDS} s; a second signal stops at once"
+    );
     manager.stopping();
     let _ = ending.send(());
     let sessions = serving.await?;
@@ -202,7 +212,7 @@ async fn live(prepared: Prepared, options: &Options) -> anyhow::Result<End> {
         () = wind_down(&project, sessions) => {}
         name = signals.next() => tracing::warn!("{name} again: stopping at once"),
     }
-    drop(lock);
+    tracing::info!("stopped");
     Ok(end)
 }
 
@@ -216,10 +226,18 @@ async fn open_door(usual: &Path) -> anyhow::Result<Door> {
 /// Finishes the belt, then hangs up.
 async fn wind_down(project: &Project, sessions: Sessions) {
     // Those who wait for indexing see what the belt finishes; then everybody gets a last reply.
-    if tokio::time::timeout(DRAIN_LIMIT, project.drain(DRAIN_LIMIT)).await.is_err() {
+    let limit = fail::number("stop.drain_ms").map(Duration::from_millis);
+    let limit = limit.unwrap_or(Duration::from_secs(DRAIN_SECONDS));
+    let drain = async {
+        if let Some(ms) = fail::number("stop.hold_ms") {
+            tokio::time::sleep(Duration::from_millis(ms)).await;
+        }
+        project.drain(limit).await;
+    };
+    if tokio::time::timeout(limit, drain).await.is_err() {
         tracing::warn!("the belt was not finished in time; the rest is indexed at the next start");
     }
-    sessions.end(FAREWELL_LIMIT).await;
+    sessions.end(Duration::from_secs(FAREWELL_SECONDS)).await;
 }
 
 /// Returns when the daemon should end, and says why.

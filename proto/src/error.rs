@@ -21,6 +21,8 @@ pub enum Code {
     Cancelled,
     /// The daemon is stopping, or its store is unsound.
     Unavailable,
+    /// Client and daemon are of versions that do not understand each other.
+    VersionMismatch,
     /// A bug in kgd.
     Internal,
 }

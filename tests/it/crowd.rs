@@ -7,6 +7,8 @@ use tests::{Client, TestProject};
 #[test]
 fn every_reply_of_a_crowd_is_one_commit_s() {
     let mut project = TestProject::empty();
+    // So that events often take a file before its writer has it ingested.
+    project.set("watch.debounce_ms=20");
     let crowd = Crowd { n_askers: 64, n_writers: 8, n_rude: 4, n_bulk: 300 };
     crowd.prepare(&mut project);
     let report = crowd.run(&project, |round| round >= 6);

@@ -67,7 +67,17 @@ fn serve(flags: Flags) -> Result<(), String> {
     let project =
         which_project(&places, flags.project.as_deref()).map_err(|error| error.to_string())?;
     let target = Target::new(&places, project).map_err(|error| error.to_string())?;
-    let dial = move || target.connect_or_start(Life::UntilIdle).map_err(|error| error.to_string());
+    let mut is_told = false;
+    let dial = move || {
+        let stream = target.connect_or_start(Life::UntilIdle).map_err(|error| error.to_string())?;
+        let note = if is_told { None } else { target.version_note("kg-mcp") };
+        if let Some(note) = note {
+            // Once; agents keep what their servers say here, and there is nobody left to tell when it fails.
+            is_told = true;
+            let _ = std::io::stderr().write_all(note.as_bytes());
+        }
+        Ok(stream)
+    };
     let shim = Shim::new(&flags.tools, &flags.client);
     pump::run(shim, std::io::stdin(), std::io::stdout(), dial).map_err(|error| error.to_string())
 }
@@ -97,7 +107,7 @@ fn parse(arguments: impl Iterator<Item = String>) -> Result<Command, String> {
             "--client" => flags.client = value()?,
             "--help" | "-h" => return Ok(Command::Print(HELP.to_string())),
             "--version" | "-V" => {
-                return Ok(Command::Print(format!("kg-mcp {}\n", env!("CARGO_PKG_VERSION"))));
+                return Ok(Command::Print(format!("kg-mcp {}\n", proto::version())));
             }
             other => return Err(format!("unknown flag `{other}`\nhint: `kg-mcp --help`")),
         }

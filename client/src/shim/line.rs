@@ -30,8 +30,42 @@ pub enum Kind {
     Notification,
     /// A result or an error.
     Answer(String),
+    /// An error that names no request, but a code of our own: the daemon does not let us in.
+    Refusal(Refusal),
     /// Not one JSON-RPC message. The daemon knows what to say about it.
     Unreadable,
+}
+
+/// Why the daemon does not let a client in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refusal {
+    /// The stable code, as it was sent: a newer daemon may know more of them.
+    pub code: String,
+    /// What is wrong.
+    pub message: String,
+    /// What to do about it.
+    pub hint: Option<String>,
+}
+
+impl Refusal {
+    fn of(line: &[u8]) -> Option<Self> {
+        #[derive(Deserialize)]
+        struct Message {
+            error: Trouble,
+        }
+        #[derive(Deserialize)]
+        struct Trouble {
+            message: String,
+            data: Data,
+        }
+        #[derive(Deserialize)]
+        struct Data {
+            code: String,
+            hint: Option<String>,
+        }
+        let Trouble { message, data } = serde_json::from_slice::<Message>(line).ok()?.error;
+        Some(Refusal { code: data.code, message, hint: data.hint })
+    }
 }
 
 impl Kind {
@@ -87,6 +121,9 @@ impl Head<'_> {
             }
             (Some(_), None) => Kind::Notification,
             (None, Some(id)) if self.result.is_some() || self.error.is_some() => Kind::Answer(id),
+            (None, None) if self.error.is_some() => {
+                Refusal::of(line).map_or(Kind::Unreadable, Kind::Refusal)
+            }
             (None, _) => Kind::Unreadable,
         }
     }
@@ -193,6 +230,7 @@ mod tests {
             r#"{"jsonrpc":"2.0","id":3,"result":{"id":4}}"#,
             r#"{"jsonrpc":"2.0","id":18446744073709551615,"error":{"code":1}}"#,
             r#"{"jsonrpc":"2.0","id":null,"error":{"code":1}}"#,
+            r#"{"jsonrpc":"2.0","id":null,"error":{"code":1,"message":"no","data":{"code":"x","hint":"y"}}}"#,
             r#"{"jsonrpc":"2.0","id":[1],"method":"ping"}"#,
             r#"{"jsonrpc":"2.0","id":3}"#,
             r#"[{"jsonrpc":"2.0","id":3,"method":"ping"}]"#,
@@ -211,6 +249,7 @@ mod tests {
             Answer("3")
             Answer("18446744073709551615")
             Unreadable
+            Refusal(Refusal { code: "x", message: "no", hint: Some("y") })
             Notification
             Unreadable
             Unreadable

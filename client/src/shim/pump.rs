@@ -184,8 +184,14 @@ where
                     }
                     return Ok(());
                 }
-                // The daemon went away between our look and the record.
-                (Forward::Swallow, _) if needs_daemon => {}
+                // The daemon went away between our look and the record. If it does not let us in, the next
+                // one will not, either.
+                (Forward::Swallow, _) if needs_daemon => {
+                    let refusal = self.shared.shim().on_late_line(&kind);
+                    if let Some(refusal) = refusal {
+                        return self.shared.tell_client(&refusal);
+                    }
+                }
                 _ => return Ok(()),
             }
         }

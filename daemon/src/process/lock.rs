@@ -3,7 +3,7 @@
 //! In: the path of the lock file. Out: the lock, until it is dropped or the process ends in
 //! whatever way.
 //! Invariants: the file is never removed (a daemon that holds a removed file would not be seen by
-//! the next); what stands in it, `PID VERSION`, is only information, the system's lock on it is
+//! the next); what stands in it, `PID VERSION LIFE`, is only information, the system's lock on it is
 //! what counts.
 //! Not here: the socket (`serve/listen.rs`).
 
@@ -49,11 +49,12 @@ pub(super) struct Lock {
 }
 
 impl Lock {
-    /// Takes the lock, or says who has it. Does not wait.
+    /// Takes the lock, or says who has it. Does not wait. `life` (`stay` or `until-idle`) tells clients whether
+    /// this daemon is one that they may replace.
     ///
     /// # Errors
     /// [`LockError::Held`] when another process has it.
-    pub(super) fn take(path: &Path) -> Result<Self, LockError> {
+    pub(super) fn take(path: &Path, life: &str) -> Result<Self, LockError> {
         let io_error = |source| LockError::Io { path: path.to_path_buf(), source };
         // Not truncated here: before the lock is ours, the file tells about its holder.
         let mut file = OpenOptions::new()
@@ -75,7 +76,7 @@ impl Lock {
             Err(error) => return Err(io_error(error.into())),
         }
         file.set_len(0).map_err(io_error)?;
-        let who = format!("{} {}\n", std::process::id(), env!("CARGO_PKG_VERSION"));
+        let who = format!("{} {} {life}\n", std::process::id(), proto::version());
         file.write_all(who.as_bytes()).map_err(io_error)?;
         Ok(Lock { _file: file })
     }
@@ -84,8 +85,9 @@ impl Lock {
 fn holder(file: &mut File) -> String {
     let mut text = String::new();
     let read = file.take(100).read_to_string(&mut text);
-    match (read, text.split_once(' ')) {
-        (Ok(_), Some((pid, version))) => format!("process {pid}, version {}", version.trim()),
+    let mut words = text.split_whitespace();
+    match (read, words.next(), words.next()) {
+        (Ok(_), Some(pid), Some(version)) => format!("process {pid}, version {version}"),
         // It has the lock, but has not written yet.
         _ => "just starting".to_string(),
     }
@@ -99,10 +101,10 @@ mod tests {
     fn the_second_is_told_about_the_first() {
         let dir = tempfile::tempdir().expect("a directory");
         let path = dir.path().join("lock");
-        let first = Lock::take(&path).expect("free");
-        let error = Lock::take(&path).expect_err("taken").to_string();
+        let first = Lock::take(&path, "stay").expect("free");
+        let error = Lock::take(&path, "stay").expect_err("taken").to_string();
         assert!(error.contains(&format!("process {}, version ", std::process::id())), "{error}");
         drop(first);
-        Lock::take(&path).expect("free again");
+        Lock::take(&path, "stay").expect("free again");
     }
 }

@@ -12,9 +12,8 @@ use std::time::Duration;
 use config::limits::{
     HALF_LINE_SECONDS, MAX_CLIENTS, MAX_FRAME_BYTES, OPENING_SECONDS, SLOW_READER_SECONDS,
 };
+use proto::error::{Code, ErrorView};
 use rmcp::ServiceExt;
-use rmcp::model::ErrorCode;
-use serde_json::Value;
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
 use tokio::net::UnixStream;
 use tokio::sync::watch;
@@ -29,7 +28,7 @@ use super::listen::Door;
 use super::preamble::{self, Preamble};
 use super::routes::Routes;
 use super::session::Session;
-use super::wire::{Wire, error_line};
+use super::wire::{Wire, refusal_line};
 use crate::fail;
 use crate::project::Project;
 
@@ -118,8 +117,7 @@ impl Guest {
         match visit {
             Some(visit) => self.converse(stream, visit, hang_up).await,
             None => {
-                let why = format!("{MAX_CLIENTS} clients are connected\nhint: close some");
-                refuse(stream, &why).await;
+                refuse(stream).await;
             }
         }
     }
@@ -190,15 +188,18 @@ async fn open<R: AsyncRead + Unpin>(
     match preamble::read(lines).await {
         Ok(preamble) => Some(preamble),
         Err(error) => {
-            let line = error_line(ErrorCode::INVALID_PARAMS, &Value::Null, &error.to_string());
-            let _ = writing.write_all(&line).await;
+            tracing::debug!(%error, "a client was refused");
+            let _ = writing.write_all(&refusal_line(&error.view())).await;
             None
         }
     }
 }
 
-async fn refuse(mut stream: UnixStream, why: &str) {
-    tracing::warn!("a client was refused: {why}");
-    let line = error_line(ErrorCode::INVALID_REQUEST, &Value::Null, why);
+/// Tells one client too many so, if it listens.
+async fn refuse(mut stream: UnixStream) {
+    let message = format!("{MAX_CLIENTS} clients are connected");
+    tracing::warn!("a client was refused: {message}");
+    let hint = Some("close some".to_string());
+    let line = refusal_line(&ErrorView { code: Code::Unavailable, message, hint });
     let _ = tokio::time::timeout(Duration::from_secs(1), stream.write_all(&line)).await;
 }

@@ -6,6 +6,8 @@
 //! Invariants: a preamble that is not understood ends the connection with an error that says why.
 //! Not here: the handshake of MCP itself (`rmcp`).
 
+use proto::PREAMBLE_VERSION;
+use proto::error::{Code, ErrorView};
 use proto::tool::ToolSet;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
@@ -13,9 +15,6 @@ use std::io;
 use tokio::io::AsyncRead;
 
 use super::lines::{Line, Lines};
-
-/// The only version of the preamble so far.
-const VERSION: u64 = 1;
 
 /// Longest client name that is logged, in characters.
 const MAX_CLIENT_CHARS: usize = 60;
@@ -42,14 +41,41 @@ pub(crate) enum PreambleError {
         "the preamble is not understood: {0}\nhint: `{{\"kgd\":1,\"tools\":[\"core\"],\"client\":\"…\"}}`"
     )]
     Malformed(serde_json::Error),
-    #[error(
-        "preamble version {0} is not known\nhint: this daemon knows version {VERSION}; update it"
-    )]
+    #[error("{}", of_version(*.0))]
     Version(u64),
     #[error("no set of tools is called `{0}`\nhint: sets are `core` and `admin`")]
     UnknownSet(String),
     #[error("the connection failed: {0}")]
     Io(#[from] io::Error),
+}
+
+/// What to say to a client that speaks another preamble, and what it can do.
+fn of_version(theirs: u64) -> String {
+    let ours = proto::version();
+    let hint = match theirs > PREAMBLE_VERSION {
+        true => "the daemon is older: `kgctl restart` runs the installed one".to_string(),
+        false => format!("the client is older: install version {ours} of it, too"),
+    };
+    format!(
+        "the client speaks preamble {theirs}, this daemon ({ours}) speaks {PREAMBLE_VERSION}\nhint: {hint}"
+    )
+}
+
+impl PreambleError {
+    /// As the client is told.
+    pub(crate) fn view(&self) -> ErrorView {
+        let code = match self {
+            PreambleError::Version(_) => Code::VersionMismatch,
+            PreambleError::Malformed(_) | PreambleError::UnknownSet(_) => Code::InvalidParams,
+            PreambleError::Io(_) => Code::Unavailable,
+        };
+        let text = self.to_string();
+        let (message, hint) = match text.split_once("\nhint: ") {
+            Some((message, hint)) => (message.to_string(), Some(hint.to_string())),
+            None => (text, None),
+        };
+        ErrorView { code, message, hint }
+    }
 }
 
 /// Enough to tell a preamble from a message.
@@ -59,10 +85,14 @@ struct Probe {
     jsonrpc: Option<IgnoredAny>,
 }
 
+#[derive(Deserialize)]
+struct Version {
+    kgd: u64,
+}
+
 /// Fields that are not known are left alone: a newer client may say more.
 #[derive(Deserialize)]
 struct Wording {
-    kgd: u64,
     tools: Option<Vec<String>>,
     client: Option<String>,
 }
@@ -86,10 +116,12 @@ where
 }
 
 fn parse(line: &[u8]) -> Result<Preamble, PreambleError> {
-    let wording: Wording = serde_json::from_slice(line).map_err(PreambleError::Malformed)?;
-    if wording.kgd != VERSION {
-        return Err(PreambleError::Version(wording.kgd));
+    // The version first: in another one the rest may be of other kinds.
+    let Version { kgd } = serde_json::from_slice(line).map_err(PreambleError::Malformed)?;
+    if kgd != PREAMBLE_VERSION {
+        return Err(PreambleError::Version(kgd));
     }
+    let wording: Wording = serde_json::from_slice(line).map_err(PreambleError::Malformed)?;
     let mut preamble = Preamble::default();
     if let Some(tools) = wording.tools {
         let set = |name: String| ToolSet::parse(&name).ok_or(PreambleError::UnknownSet(name));
@@ -152,10 +184,18 @@ mod tests {
     #[tokio::test]
     async fn what_is_not_understood_is_said() {
         check(
-            "{\"kgd\":2}\n",
+            "{\"kgd\":2,\"tools\":\"of another kind\"}\n",
             expect![[r#"
-                preamble version 2 is not known
-                hint: this daemon knows version 1; update it
+                the client speaks preamble 2, this daemon (0.1.0) speaks 1
+                hint: the daemon is older: `kgctl restart` runs the installed one
+            "#]],
+        )
+        .await;
+        check(
+            "{\"kgd\":0}\n",
+            expect![[r#"
+                the client speaks preamble 0, this daemon (0.1.0) speaks 1
+                hint: the client is older: install version 0.1.0 of it, too
             "#]],
         )
         .await;

@@ -142,7 +142,7 @@ fn to_result(answer: Result<Value, ErrorView>, tool: &str, max_chars: usize) -> 
 impl ServerHandler for Session {
     fn get_info(&self) -> ServerConfig {
         ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
-            .with_server_info(Implementation::new("kgd", env!("CARGO_PKG_VERSION")))
+            .with_server_info(Implementation::new("kgd", proto::version()))
             .with_instructions(INSTRUCTIONS)
     }
 

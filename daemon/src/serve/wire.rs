@@ -1,7 +1,8 @@
 //! Wire: JSON-RPC over one connection, one message a line; `rmcp` sees it as a transport.
 //!
 //! In: lines. Out: messages for the MCP service, and its answers as lines.
-//! Invariants: at most `MAX_IN_FLIGHT` requests and `MAX_QUEUED_LINES` lines wait for one client; what is not a message is answered with an error, and a client that sends nothing else is
+//! Invariants: at most `MAX_IN_FLIGHT` requests and `MAX_QUEUED_LINES` lines wait for one client; what is not a
+//! message is answered with an error, and a client that sends nothing else is
 //! cut off; a client that does not read is cut off; a dropped `receive` loses nothing.
 //! Not here: the meaning of a message (`session.rs`), or the cutting of lines (`lines.rs`).
 //!
@@ -32,8 +33,8 @@ use super::turns::InFlight;
 mod lenient;
 mod outbox;
 
-pub(crate) use outbox::error_line;
-use outbox::{enqueue, write_lines};
+pub(crate) use outbox::refusal_line;
+use outbox::{enqueue, error_line, write_lines};
 
 /// One connection as a transport.
 pub(crate) struct Wire<R> {

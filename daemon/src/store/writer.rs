@@ -354,12 +354,16 @@ impl IndexWriter {
             return Ok(());
         }
         let version = version + 1;
+        // `status` shows its terms, so this is a commit like any other.
+        let tick = Tick(self.tick.0 + 1);
         set_meta_number(&tx, "gazetteer", version)?;
+        set_meta_number(&tx, "tick", tick.0)?;
         gazetteer::requeue_readers(&tx, &changed)?;
         let loaded = gazetteer::load(&tx, version)?;
         crate::fail::point("gazetteer.before");
         tx.commit()?;
         crate::fail::point("gazetteer.after");
+        self.tick = tick;
         self.requeued = Round::default();
         self.gazetteer.store(Arc::new(loaded));
         Ok(())

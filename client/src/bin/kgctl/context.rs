@@ -4,17 +4,23 @@
 //! Not here: what a command does with them.
 
 use std::io::{IsTerminal, Write};
+use std::time::Duration;
 
 use ::config::{Places, Project, which_project};
-use client::connect::Session;
-use client::launch::{Life, Target};
+use client::connect::{ConnectError, Session};
+use client::launch::{Life, Target, version_note};
 use client::render::Style;
 use proto::PROTOCOL_VERSION;
 use proto::tool::core::StatusReply;
 use serde::Serialize;
 
 use super::failure::{Exit, Failure};
-use super::version::mismatch;
+
+/// Connections that are tried: a daemon that ends takes one along, or two.
+const N_ATTEMPTS: u32 = 4;
+
+/// Pause before the next connection.
+const PAUSE: Duration = Duration::from_millis(50);
 
 /// The flags that all commands share, and how to print.
 pub(crate) struct Context {
@@ -57,16 +63,30 @@ impl Context {
 
     /// As [`Context::session`], with a daemon that is known already.
     pub(crate) async fn session_with(&self, target: &Target) -> Result<Session, Failure> {
-        let stream = if self.may_start {
-            target.connect_or_start(Life::UntilIdle)?
-        } else {
-            target
-                .connect()
-                .map_err(|error| Failure::from(error).hint("leave out `--no-start` to start it"))?
-        };
-        let session = Session::open(stream).await?;
-        warn_of_version(session.daemon_version().as_deref());
-        Ok(session)
+        let mut n_left = N_ATTEMPTS;
+        loop {
+            n_left -= 1;
+            let stream = if self.may_start {
+                target.connect_or_start(Life::UntilIdle)?
+            } else {
+                target.connect().map_err(|error| {
+                    Failure::from(error).hint("leave out `--no-start` to start it")
+                })?
+            };
+            match Session::open(stream).await {
+                Ok(session) => {
+                    warn_of_version(session.daemon_version().as_deref());
+                    return Ok(session);
+                }
+                // It ended, being idle, as we came; the next one is ours.
+                Err(ConnectError::Io(_) | ConnectError::Handshake(_))
+                    if self.may_start && n_left > 0 =>
+                {
+                    tokio::time::sleep(PAUSE).await;
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
     }
 
     /// Prints text as it is.
@@ -121,9 +141,8 @@ pub(crate) fn warn(text: &str) {
 }
 
 fn warn_of_version(daemon: Option<&str>) {
-    let found = daemon.and_then(|daemon| mismatch(daemon, env!("CARGO_PKG_VERSION")));
-    if let Some((detail, hint)) = found {
-        warn(&format!("note: {detail}; {hint}\n"));
+    if let Some(note) = daemon.and_then(|daemon| version_note(daemon, "kgctl")) {
+        warn(&note);
     }
 }
 

@@ -119,18 +119,38 @@ impl From<CallError> for Failure {
     fn from(error: CallError) -> Self {
         let code = error.code();
         let exit = match (&error, code) {
-            (_, Some(Code::NotFound)) => Exit::NothingFound,
-            (_, Some(Code::InvalidParams | Code::Ambiguous | Code::OutsideProject)) => {
-                Exit::Refused
-            }
-            (_, Some(Code::DeadlineExceeded)) => Exit::TimedOut,
-            (CallError::Broken { .. }, _) | (_, Some(Code::Unavailable)) => Exit::NoDaemon,
-            (_, Some(Code::Cancelled | Code::Internal) | None) => Exit::Failed,
+            (CallError::Broken { .. }, _) => Exit::NoDaemon,
+            (_, Some(code)) => exit_of(code),
+            (_, None) => Exit::Failed,
         };
         let failure = Failure::new(exit, error);
         // Not the message: it may quote what the user typed.
         let hint = failure.hint.as_deref().map(for_shell);
         Failure { code, hint, ..failure }
+    }
+}
+
+/// How a command ends that the daemon refused with this code.
+fn exit_of(code: Code) -> Exit {
+    match code {
+        Code::NotFound => Exit::NothingFound,
+        Code::InvalidParams | Code::Ambiguous | Code::OutsideProject | Code::VersionMismatch => {
+            Exit::Refused
+        }
+        Code::DeadlineExceeded => Exit::TimedOut,
+        Code::Unavailable => Exit::NoDaemon,
+        Code::Cancelled | Code::Internal => Exit::Failed,
+    }
+}
+
+impl From<ConnectError> for Failure {
+    fn from(error: ConnectError) -> Self {
+        match error {
+            ConnectError::Refused(view) => {
+                Failure { code: Some(view.code), ..Failure::new(exit_of(view.code), view) }
+            }
+            ConnectError::Io(_) | ConnectError::Handshake(_) => Failure::new(Exit::NoDaemon, error),
+        }
     }
 }
 
@@ -156,7 +176,6 @@ impl From<LaunchError> for Failure {
 }
 
 failure_from! {
-    ConnectError => Exit::NoDaemon,
     WhichError => Exit::Refused,
     LoadError => Exit::Refused,
     RegistryError => Exit::Failed,

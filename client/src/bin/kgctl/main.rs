@@ -40,7 +40,6 @@ mod status;
 mod stop;
 mod systemd;
 mod verify;
-mod version;
 mod wait;
 
 use context::Context;
@@ -48,7 +47,7 @@ use failure::{Exit, Failure};
 
 /// Search a folder of documents as a knowledge graph, and look after the daemon that keeps it.
 #[derive(Debug, Parser)]
-#[command(name = "kgctl", version, arg_required_else_help = true)]
+#[command(name = "kgctl", version = proto::version(), arg_required_else_help = true)]
 struct Arguments {
     /// Which project, by name or folder; else `KG_PROJECT`, the registered folder around the current
     /// one, or the only or default project.

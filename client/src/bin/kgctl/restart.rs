@@ -10,7 +10,8 @@ pub(crate) async fn run(ctx: &Context) -> Result<Exit, Failure> {
     let target = ctx.target()?;
     // A daemon that runs is better than one that was stopped and cannot be started again.
     target.check()?;
+    // Before it is stopped: else an agent's shim might be faster, and start one that ends when it is idle.
+    let claim = target.claim()?;
     stop::stop(&target).await?;
-    // An agent's shim may have been faster; then that daemon is the installed one, too.
-    start::report(ctx, target.connect_or_start(Life::Stay)?, "restarted").await
+    start::report(ctx, target.start_claimed(Life::Stay, claim)?, "restarted").await
 }

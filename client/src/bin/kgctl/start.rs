@@ -3,19 +3,26 @@
 use std::os::unix::net::UnixStream;
 
 use client::connect::Session;
-use client::launch::Life;
+use client::launch::{Life, Target};
 use proto::tool::core::Status;
 
 use super::context::Context;
 use super::failure::{Exit, Failure};
+use super::stop;
 
 pub(crate) async fn run(ctx: &Context) -> Result<Exit, Failure> {
     let target = ctx.target()?;
-    let (stream, word) = match target.connect() {
-        Ok(stream) => (stream, "runs already"),
-        Err(_) => (target.connect_or_start(Life::Stay)?, "started"),
-    };
-    report(ctx, stream, word).await
+    let claim = target.claim()?;
+    if let (Ok(stream), false) = (target.connect(), is_brief(&target)) {
+        return report(ctx, stream, "runs already").await;
+    }
+    // One that a client started would end when it is idle: it makes room for one that stays.
+    stop::stop(&target).await?;
+    report(ctx, target.start_claimed(Life::Stay, claim)?, "started").await
+}
+
+fn is_brief(target: &Target) -> bool {
+    target.holder().is_some_and(|holder| holder.life == Some(Life::UntilIdle))
 }
 
 /// Says that the daemon runs, and under which process id.

@@ -42,7 +42,7 @@ pub(crate) async fn run(arguments: &Arguments, ctx: &Context) -> Result<Exit, Fa
         reply: &reply,
         socket: target.paths.socket.display().to_string(),
         log: target.paths.log.display().to_string(),
-        client_version: env!("CARGO_PKG_VERSION"),
+        client_version: proto::version(),
     };
     ctx.print_reply(&view, |view| {
         let text = health::status(view.reply, ctx.style);

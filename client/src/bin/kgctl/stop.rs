@@ -2,17 +2,17 @@
 
 use std::time::{Duration, Instant};
 
+use ::config::limits::{DRAIN_SECONDS, FAREWELL_SECONDS};
 use client::connect::Session;
 use client::launch::{Target, is_alive};
 use proto::tool::admin::Shutdown;
 use proto::tool::core::Status;
-use rustix::process::{Pid, Signal, kill_process};
 
 use super::context::Context;
 use super::failure::{Exit, Failure};
 
 /// Longest wait for a daemon that was asked to stop, and again for one that was signaled.
-const PATIENCE: Duration = Duration::from_secs(15);
+const PATIENCE: Duration = Duration::from_secs(DRAIN_SECONDS + FAREWELL_SECONDS + 2);
 
 const POLL: Duration = Duration::from_millis(20);
 
@@ -27,16 +27,15 @@ pub(crate) async fn run(ctx: &Context) -> Result<Exit, Failure> {
 /// Stops the daemon and waits for its end; false when none ran.
 pub(crate) async fn stop(target: &Target) -> Result<bool, Failure> {
     let asked = ask(target).await;
-    let Some(pid) = asked.or_else(|| target.pid()) else { return Ok(false) };
+    let holder = target.holder();
+    let Some(pid) = asked.or(holder.as_ref().map(|holder| holder.pid)) else { return Ok(false) };
     if asked.is_some() && is_gone(pid).await {
         return Ok(true);
     }
     // It does not listen, or does not end. The lock file names it, and only a process of that name is
     // signaled.
-    if is_alive(pid) && is_daemon(pid) {
-        let raw = i32::try_from(pid).ok().and_then(Pid::from_raw);
-        let sent = raw.map(|raw| kill_process(raw, Signal::TERM));
-        sent.transpose().map_err(std::io::Error::from)?;
+    if let Some(holder) = holder.filter(|holder| holder.pid == pid && holder.is_daemon()) {
+        holder.ask_to_end()?;
     }
     if is_gone(pid).await {
         return Ok(true);
@@ -64,10 +63,4 @@ async fn is_gone(pid: u32) -> bool {
         tokio::time::sleep(POLL).await;
     }
     true
-}
-
-/// Whether that process is a `kgd`: ids are used again, and a lock file may be old.
-fn is_daemon(pid: u32) -> bool {
-    std::fs::read_to_string(format!("/proc/{pid}/comm"))
-        .is_ok_and(|name| name.trim_end().starts_with("kgd"))
 }

@@ -207,3 +207,24 @@ fn a_flood_both_ways_does_not_lock_up() {
     answers.join().expect("no panic");
     stage.end();
 }
+
+#[test]
+fn a_daemon_that_lets_nobody_in_is_asked_once_a_request() {
+    const REFUSAL: &str = r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"you are old","data":{"code":"version_mismatch","hint":"update"}}}"#;
+    let mut stage = stage(0);
+    // Both ways to meet: it hangs up before it hears the request, and after.
+    for hears in [false, true] {
+        stage.say(INIT);
+        let mut daemon = stage.daemon();
+        assert_eq!(next(&mut daemon), PREAMBLE);
+        if hears {
+            assert_eq!(next(&mut daemon), INIT);
+        }
+        tell(&mut daemon, REFUSAL);
+        drop(daemon);
+        assert_eq!(stage.hear(), REFUSAL.replace("null", "0"));
+    }
+    // It was updated meanwhile.
+    shake_hands(&mut stage);
+    stage.end();
+}

@@ -16,7 +16,7 @@ use crate::pipeline::write::Command;
 use crate::project::Project;
 use crate::serve::Progress;
 use crate::store::{IngestRecord, Snapshot};
-use crate::terms::{Generation, RelPath};
+use crate::terms::{ContentHash, Generation, RelPath};
 
 /// Longest wait for what was submitted.
 const LONGEST: Duration = Duration::from_secs(600);
@@ -95,7 +95,7 @@ async fn run(
     };
     report(0);
     for (i, group) in files.chunks(GROUP).enumerate() {
-        let submitted = project.watcher().submit(group.to_vec(), is_forced).await;
+        let submitted = submit(project, group, is_forced).await;
         for (n, (path, what)) in group.iter().zip(submitted).enumerate() {
             match what {
                 Submitted::Sent(generation) => {
@@ -114,6 +114,37 @@ async fn run(
         }
     }
     Ok(outcome)
+}
+
+/// Submits files. One that was sent already, by an event or a crawl, but is not in the index yet is sent again,
+/// ahead of whatever backlog it rides in: who asked must find it once he is answered.
+async fn submit(project: &Project, files: &[RelPath], is_forced: bool) -> Vec<Submitted> {
+    let mut submitted = project.watcher().submit(files.to_vec(), is_forced).await;
+    for (path, what) in files.iter().zip(&mut submitted) {
+        if matches!(what, Submitted::Unchanged) && !is_indexed(project, path).await {
+            let again = project.watcher().submit(vec![path.clone()], true).await;
+            *what = again.into_iter().next().unwrap_or(Submitted::Stopped);
+        }
+    }
+    submitted
+}
+
+/// Whether the index holds the file as it is now, as far as can be told.
+async fn is_indexed(project: &Project, path: &RelPath) -> bool {
+    if project.settled().searchable {
+        // What was sent has been committed.
+        return true;
+    }
+    let (file, path) = (project.root.join(path.as_str()), path.to_string());
+    let Ok(snapshot) = project.snapshot() else { return true };
+    let compared = blocking(move || {
+        let Ok(bytes) = std::fs::read(file) else { return Ok(true) };
+        let known = snapshot.query_row("SELECT hash FROM docs WHERE path = ?1", [path], |row| {
+            row.get::<_, [u8; 16]>(0)
+        });
+        Ok(known.is_ok_and(|known| known == ContentHash::of(&bytes).0.to_le_bytes()))
+    });
+    compared.await.unwrap_or(true)
 }
 
 /// Waits for the commit of one parcel and notes what became of it.

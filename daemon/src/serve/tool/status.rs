@@ -45,7 +45,7 @@ pub fn status(project: &Project, snapshot: &Snapshot, _: Status) -> Result<Statu
     Ok(StatusReply {
         root: project.root.display().to_string(),
         pid: std::process::id(),
-        version: env!("CARGO_PKG_VERSION").into(),
+        version: proto::version().into(),
         protocol: proto::PROTOCOL_VERSION,
         schema: SCHEMA_VERSION,
         settled: settled.resolved && settled.vectors,

@@ -7,6 +7,7 @@
 
 use std::io;
 
+use proto::error::{Code, ErrorView};
 use rmcp::model::{ErrorCode, ServerJsonRpcMessage};
 use serde_json::{Value, json};
 use tokio::io::{AsyncWrite, AsyncWriteExt};
@@ -14,14 +15,31 @@ use tokio::sync::mpsc;
 
 use crate::serve::ear::Gone;
 
+/// JSON-RPC code of a refusal that is our own.
+const REFUSED: ErrorCode = ErrorCode(-32_000);
+
 /// Longest part of what was wrong with a line that is told back, in bytes.
 const MAX_REASON_BYTES: usize = 300;
 
 /// A JSON-RPC error as a line. `rmcp` leaves an unknown id out; JSON-RPC 2.0 asks for `null`.
-pub(crate) fn error_line(code: ErrorCode, id: &Value, why: &str) -> Vec<u8> {
+pub(super) fn error_line(code: ErrorCode, id: &Value, why: &str) -> Vec<u8> {
     let why = why.get(..why.floor_char_boundary(MAX_REASON_BYTES)).unwrap_or(why);
     let error = json!({"jsonrpc": "2.0", "id": id, "error": {"code": code.0, "message": why}});
     let mut line = error.to_string().into_bytes();
+    line.push(b'\n');
+    line
+}
+
+/// What a connection is refused with, before it has a session. Code and hint stand in the error's data, where our
+/// own clients look.
+pub(crate) fn refusal_line(view: &ErrorView) -> Vec<u8> {
+    let code = match view.code {
+        Code::InvalidParams => ErrorCode::INVALID_PARAMS,
+        _ => REFUSED,
+    };
+    let data = json!({"code": view.code, "hint": view.hint});
+    let error = json!({"code": code.0, "message": view.message, "data": data});
+    let mut line = json!({"jsonrpc": "2.0", "id": null, "error": error}).to_string().into_bytes();
     line.push(b'\n');
     line
 }

@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 
 use client::connect::Session;
-use client::launch::Target;
+use client::launch::{Target, version_mismatch};
 use client::render::counted;
 use client::render::health::Finding;
 use proto::PROTOCOL_VERSION;
@@ -14,7 +14,6 @@ use proto::tool::admin::{Checkup, CheckupReply};
 use proto::tool::core::{Status, StatusReply};
 
 use super::super::failure::{Exit, Failure};
-use super::super::version::mismatch;
 use super::{failed, good, memory, warning};
 
 /// What there is to say about a daemon.
@@ -28,7 +27,7 @@ pub(super) async fn findings(target: &Target) -> Vec<Finding> {
     };
     let mut found = Vec::new();
     let version = session.daemon_version().unwrap_or_default();
-    if let Some((detail, hint)) = mismatch(&version, env!("CARGO_PKG_VERSION")) {
+    if let Some((detail, hint)) = version_mismatch(&version, "kgctl") {
         found.push(warning("version", detail, &hint));
     }
     let status = match session.call(&Status {}).await {

@@ -1,0 +1,88 @@
+//! Attempt: one step at a time from no daemon to one that answers.
+//!
+//! In: a target that does not answer. Out: patience, a start, or why there is no use in waiting.
+//! Invariants: while somebody else holds the lock, or the claim to start one, he is waited for; a daemon of ours that
+//! gave way to another is no failure, and is started again should that one end.
+//! Not here: connecting (`launch.rs`).
+
+use std::time::{Duration, Instant};
+
+use super::{Claim, HOLDER_TIMEOUT, LaunchError, Life, START_TIMEOUT, Target, is_alive};
+
+/// What a daemon says that finds the lock taken.
+const GAVE_WAY: &str = "kgd: another daemon";
+
+/// Most daemons started in one attempt: each but the last gave way to one that ended at once.
+const MAX_STARTS: u32 = 5;
+
+pub(super) struct Launch<'a> {
+    target: &'a Target,
+    life: Life,
+    /// The daemon that we started: its process id, how long the log was before, and when.
+    ours: Option<(u32, u64, Instant)>,
+    n_starts: u32,
+    /// Since when somebody else has held the lock.
+    held_since: Option<Instant>,
+    /// Since when another client has had the claim.
+    claimed_since: Option<Instant>,
+    claim: Option<Claim>,
+}
+
+impl<'a> Launch<'a> {
+    pub(super) fn new(target: &'a Target, life: Life, claim: Option<Claim>) -> Self {
+        let (ours, held_since, claimed_since) = (None, None, None);
+        Launch { target, life, ours, n_starts: 0, held_since, claimed_since, claim }
+    }
+
+    /// Does what there is to do while nobody answers.
+    pub(super) fn go_on(&mut self) -> Result<(), LaunchError> {
+        if let Some((pid, log_bytes, since)) = self.ours {
+            if is_alive(pid) {
+                return self.patience(since, START_TIMEOUT, "did not answer");
+            }
+            self.ours = None;
+            let last = self.target.last_words(log_bytes);
+            if !last.starts_with(GAVE_WAY) {
+                let last = if last.is_empty() { last } else { format!(": {last}") };
+                return Err(self.target.silent(format!("exited at once{last}")));
+            }
+        }
+        if self.target.pid().is_some() {
+            let since = *self.held_since.get_or_insert_with(Instant::now);
+            return self.patience(since, HOLDER_TIMEOUT, "holds the lock, but did not answer");
+        }
+        self.held_since = None;
+        if self.claim.is_some() {
+            return self.start();
+        }
+        self.claim = Claim::take(&self.target.paths)?;
+        if self.claim.is_some() {
+            // Whoever had it may have started one since we looked: once more from the top.
+            return Ok(());
+        }
+        let since = *self.claimed_since.get_or_insert_with(Instant::now);
+        self.patience(
+            since,
+            HOLDER_TIMEOUT,
+            "is being started by another client, but did not answer",
+        )
+    }
+
+    fn start(&mut self) -> Result<(), LaunchError> {
+        if self.n_starts >= MAX_STARTS {
+            return Err(self.target.silent("starts and ends again and again".to_string()));
+        }
+        self.n_starts += 1;
+        self.target.check()?;
+        let log_bytes = self.target.paths.log.metadata().map_or(0, |found| found.len());
+        self.ours = Some((self.target.start(self.life)?, log_bytes, Instant::now()));
+        Ok(())
+    }
+
+    fn patience(&self, since: Instant, limit: Duration, what: &str) -> Result<(), LaunchError> {
+        if since.elapsed() <= limit {
+            return Ok(());
+        }
+        Err(self.target.silent(format!("{what} within {} seconds", limit.as_secs())))
+    }
+}
