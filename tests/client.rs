@@ -64,6 +64,49 @@ impl Client {
         client
     }
 
+    /// As [`Client::admin`], of a daemon that may die meanwhile; `None` then.
+    pub fn try_admin(socket: &Path) -> Option<Self> {
+        let mut client = Client::connect(socket).ok()?;
+        let hello = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
+            "protocolVersion": "2025-06-18", "capabilities": {},
+            "clientInfo": {"name": "tests", "version": "0"},
+        }});
+        client.try_send(&json!({"kgd": 1, "tools": ["core", "admin"], "client": "tests"}))?;
+        client.try_send(&hello)?;
+        client.try_hear(0)?;
+        client.try_send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}))?;
+        Some(client)
+    }
+
+    /// As [`Client::call`], of a daemon that may die meanwhile; `None` then.
+    pub fn attempt(&mut self, tool: &str, arguments: Value) -> Option<Result<Value, Value>> {
+        let id = self.next_id;
+        self.next_id += 1;
+        let params = json!({"name": tool, "arguments": arguments});
+        let call = json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params});
+        self.try_send(&call)?;
+        let mut reply = self.try_hear(id)?;
+        let Some(result) = reply.get_mut("result") else { return Some(Err(reply["error"].take())) };
+        let content = result["structuredContent"].take();
+        Some(if result["isError"] == true { Err(content) } else { Ok(content) })
+    }
+
+    fn try_send(&mut self, message: &Value) -> Option<()> {
+        self.send_bytes(format!("{message}\n").as_bytes()).ok()
+    }
+
+    /// The reply to request `id`; a message that was cut short counts as none.
+    fn try_hear(&mut self, id: i64) -> Option<Value> {
+        loop {
+            let mut line = String::new();
+            self.reader.read_line(&mut line).ok().filter(|n| *n > 0)?;
+            let message: Value = serde_json::from_str(&line).ok()?;
+            if message["id"] == id {
+                return Some(message);
+            }
+        }
+    }
+
     fn open(&mut self, revision: Revision) {
         let version = match revision {
             Revision::Initialize(version) => version,

@@ -10,10 +10,14 @@ mod binary;
 mod client;
 mod graph;
 mod index;
+mod marked;
 mod project;
+mod sound;
 
 pub use binary::kgd;
 pub use client::{Client, Revision};
 pub use graph::Graph;
 pub use index::index_text;
+pub use marked::Marked;
 pub use project::{Ended, TestProject};
+pub use sound::unsound_rows;

@@ -14,6 +14,8 @@ use tempfile::TempDir;
 
 use crate::{Client, Graph, Revision};
 
+mod mortal;
+
 /// How long anything may take before a test fails. Only a bug takes so long.
 const PATIENCE: Duration = Duration::from_secs(90);
 
@@ -35,6 +37,8 @@ pub struct TestProject {
     root: PathBuf,
     paths: ProjectPaths,
     settings: Vec<String>,
+    environment: Vec<(String, String)>,
+    launcher: Vec<String>,
     daemon: Option<Child>,
     client: Option<Client>,
     n_starts: u32,
@@ -58,7 +62,17 @@ impl TestProject {
         let paths = places.project(&project).expect("short paths");
         let settings = vec!["watch.debounce_ms=30".to_string()];
         let root = project.root;
-        TestProject { dir, root, paths, settings, daemon: None, client: None, n_starts: 0 }
+        TestProject {
+            dir,
+            root,
+            paths,
+            settings,
+            environment: Vec::new(),
+            launcher: Vec::new(),
+            daemon: None,
+            client: None,
+            n_starts: 0,
+        }
     }
 
     /// A folder with these files, indexed.
@@ -123,7 +137,7 @@ impl TestProject {
 
     /// A command that would serve this folder.
     pub fn command(&self) -> Command {
-        let mut command = Command::new(crate::kgd());
+        let mut command = self.launch_command();
         command
             .arg("--project")
             .arg(&self.root)
@@ -133,6 +147,7 @@ impl TestProject {
             .env_remove("KG_PROJECT")
             .env_remove("NOTIFY_SOCKET")
             .env_remove("LISTEN_FDS")
+            .envs(self.environment.iter().map(|(name, value)| (name, value)))
             .stdin(Stdio::null())
             .stdout(Stdio::null());
         for setting in &self.settings {
@@ -143,32 +158,36 @@ impl TestProject {
 
     /// Starts the daemon; returns when it says that it is ready.
     pub fn start(&mut self) {
+        if let Err(ended) = self.try_start() {
+            panic!("the daemon did not start: {:?}\n{}", ended.status, ended.log);
+        }
+    }
+
+    /// Starts the daemon; returns when it says that it is ready.
+    ///
+    /// # Errors
+    /// How it ended, if it did before.
+    pub fn try_start(&mut self) -> Result<(), Ended> {
         assert!(self.daemon.is_none(), "it runs already");
         self.n_starts += 1;
         let notify = self.dir.path().join(format!("notify-{}", self.n_starts));
         let ear = UnixDatagram::bind(&notify).expect("a socket");
         ear.set_read_timeout(Some(Duration::from_millis(200))).expect("a limit");
         let log = File::options().create(true).append(true).open(self.log_path()).expect("a log");
-        let mut child = self
-            .command()
-            .env("NOTIFY_SOCKET", &notify)
-            .stderr(log)
-            .spawn()
-            .expect("the daemon can be started");
+        let child = self.command().env("NOTIFY_SOCKET", &notify).stderr(log).spawn();
+        self.daemon = Some(child.expect("the daemon can be started"));
         let deadline = Instant::now() + PATIENCE;
         let mut buffer = [0; 512];
         loop {
             let n = ear.recv(&mut buffer).unwrap_or(0);
             if String::from_utf8_lossy(&buffer[..n]).contains("READY=1") {
-                break;
+                return Ok(());
             }
-            let ended = child.try_wait().expect("our own child");
-            if ended.is_some() || Instant::now() > deadline {
-                let _ = child.kill();
-                panic!("the daemon did not start: {ended:?}\n{}", self.log());
+            if let Some(ended) = self.end() {
+                return Err(ended);
             }
+            assert!(Instant::now() < deadline, "neither ready nor ended\n{}", self.log());
         }
-        self.daemon = Some(child);
     }
 
     fn log_path(&self) -> PathBuf {
@@ -330,7 +349,8 @@ impl TestProject {
             if Instant::now() > deadline {
                 panic!("never happened: {what}\n{:#}\n{}", self.status(), self.log());
             }
-            self.call("wait", json!({"tick": tick + 1, "timeout_ms": 100}));
+            // A daemon that cannot write says so, and is asked again.
+            let _ = self.try_call("wait", json!({"tick": tick + 1, "timeout_ms": 100}));
         }
     }
 

@@ -1,15 +1,77 @@
 //! Fail points: named places at which a test may kill this very process, as a power failure would.
 //!
-//! In: the variable `KG_FAIL`, a list such as `commit.before@3,watch.limit=10`: die at the third arrival at a point (the
-//! first when no number stands there), or give a number to whoever asks for it. Unset, a point costs one load of a
+//! In: the variable `KG_FAIL`, a list such as `commit.before@3,watch.limit=10`: die at the third arrival at a point
+//! (the first when no number stands there), or give a number to whoever asks for it. Unset, a point costs one load of a
 //! static. Only who starts the daemon can set the variable, and he could kill it as well.
 //! Not here: the tests that set it (`tests/it/crash.rs`).
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Every point, in the order a document meets them. A test takes each of them in turn.
-pub const POINTS: &[&str] = &["commit.before", "commit.after"];
+/// Every point, in the order a daemon and then a document meet them. A test takes each of them in turn.
+pub const POINTS: &[&str] = &[
+    // Opening.
+    "open.aside",
+    "open.ledger",
+    "create.before",
+    "create.tables",
+    "create.after",
+    "open.after",
+    // From a file to the belt.
+    "watch.crawled",
+    "watch.read",
+    "watch.have",
+    "watch.bulk",
+    "watch.interactive",
+    "watch.submit",
+    // Every station of the belt.
+    "normalize.in",
+    "normalize.out",
+    "chunk.in",
+    "chunk.out",
+    "recognize.in",
+    "recognize.out",
+    "link.in",
+    "link.out",
+    "relate.in",
+    "relate.out",
+    "embed.in",
+    "embed.out",
+    // One batch: the ledger, then the index.
+    "write.taken",
+    "commit.before",
+    "ledger.begun",
+    "ledger.written",
+    "ledger.committed",
+    "commit.begun",
+    "commit.document",
+    "commit.resolved",
+    "commit.late",
+    "commit.ticked",
+    "commit.after",
+    "write.told",
+    // What commits made necessary.
+    "gazetteer.begun",
+    "gazetteer.before",
+    "gazetteer.after",
+    "requeue.read",
+    "resolve.begun",
+    "resolve.before",
+    "resolve.after",
+    "vacuum.before",
+    "vacuum.after",
+    // What a person decides or says.
+    "decide.before",
+    "decide.marked",
+    "decide.ledger",
+    "decide.after",
+    "record.before",
+    "record.after",
+    // The end.
+    "drain.begun",
+    "drain.watched",
+    "drain.done",
+];
 
 /// What `KG_FAIL` asks for.
 #[derive(Debug, Default)]
@@ -48,6 +110,14 @@ pub fn point(name: &'static str) {
                 rustix::process::Signal::KILL,
             );
         }
+    }
+}
+
+/// The point `stage.side`, for the one station that runs every stage.
+pub fn station(stage: &'static str, side: &'static str) {
+    if !plan().deaths.is_empty() {
+        let is_it = |name: &&&str| name.split_once('.') == Some((stage, side));
+        POINTS.iter().find(is_it).copied().into_iter().for_each(point);
     }
 }
 

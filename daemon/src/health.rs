@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use rustc_hash::FxHashMap;
 use tokio::sync::watch;
 
-use crate::store::Committed;
+use crate::store::{Committed, Stall};
 use crate::terms::{Generation, RelPath, Tick};
 
 /// The window over which the ingest rate is told.
@@ -25,6 +25,7 @@ pub struct Health {
     transaction_micros: AtomicU64,
     recent: Mutex<Recent>,
     poisoned: watch::Sender<Option<String>>,
+    stalled: watch::Sender<Option<(Stall, Instant)>>,
     changes: watch::Sender<u64>,
 }
 
@@ -52,6 +53,7 @@ impl Health {
             transaction_micros: AtomicU64::new(0),
             recent: Mutex::default(),
             poisoned: watch::Sender::new(None),
+            stalled: watch::Sender::new(None),
             changes: watch::Sender::new(0),
         }
     }
@@ -149,11 +151,52 @@ impl Health {
         self.recent.lock().unwrap_or_else(PoisonError::into_inner).last_error.clone()
     }
 
+    /// Something went wrong that people should know of.
+    pub(crate) fn report(&self, what: String) {
+        self.recent.lock().unwrap_or_else(PoisonError::into_inner).last_error = Some(what);
+        self.changed();
+    }
+
     /// The store is unsound: nothing is written any more, and the process must end.
     pub(crate) fn poison(&self, why: String) {
         tracing::error!(why, "the writer stops");
         self.poisoned.send_replace(Some(why));
         self.changed();
+    }
+
+    /// The writer waits until some trouble has passed, or goes on.
+    pub(crate) fn stall(&self, why: Option<Stall>) {
+        let has_changed = self.stalled.send_if_modified(|known| {
+            if known.as_ref().map(|(known, _)| known) == why.as_ref() {
+                return false;
+            }
+            let since = known.as_ref().map_or_else(Instant::now, |(_, since)| *since);
+            *known = why.clone().map(|why| (why, since));
+            true
+        });
+        match why {
+            _ if !has_changed => return,
+            Some(stall) => {
+                let hint = stall.hint();
+                tracing::error!(stall.why, hint, "nothing can be written for now");
+            }
+            None => tracing::info!("writing goes on"),
+        }
+        self.changed();
+    }
+
+    /// Why the writer waits and since when, if it does.
+    pub fn stalled(&self) -> Option<(Stall, Instant)> {
+        self.stalled.borrow().clone()
+    }
+
+    /// Returns when the writer waits for trouble to pass. Cancel-safe.
+    pub(crate) async fn until_stalled(&self) {
+        let mut stalled = self.stalled.subscribe();
+        if stalled.wait_for(Option::is_some).await.is_err() {
+            // The sender is ours, so this cannot be; nobody is to be woken then.
+            std::future::pending::<()>().await;
+        }
     }
 
     /// Why the writer stopped, if it did.

@@ -6,6 +6,7 @@
 
 pub mod ask;
 pub mod belt;
+mod build;
 pub mod embedder;
 pub mod fail;
 pub mod health;

@@ -1,39 +1,32 @@
-//! A project: one folder, its databases, its belt and its watcher, from opening to draining.
+//! A project: one folder, the index that answers questions about it, and the build that keeps it current.
 //!
-//! Invariant: "settled" is read in the order work flows (watcher, belt, ripples), so that nothing slips by.
-//! Not here: the socket (`serve/`), the process (`process.rs`).
+//! Not here: how an index is kept current (`build.rs`), replacing it (`project/upkeep.rs`), proving it
+//! (`project/verify.rs`), the socket (`serve/`), the process (`process.rs`).
 
-use std::path::PathBuf;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
-use std::time::{Duration, Instant};
+#[cfg(test)]
+mod tests;
+mod upkeep;
+pub mod verify;
 
-use anyhow::Context;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use arc_swap::ArcSwap;
 use config::Settings;
 use proto::shape::Freshness;
 use proto::tool::core::SettledView;
-use ractor::Actor;
-use rusqlite::{Connection, OptionalExtension};
-use tokio::sync::{mpsc, oneshot};
-use tokio::task::JoinHandle;
+use tokio::sync::{Notify, oneshot};
 
 use crate::ask::Desk;
-use crate::belt::{Depth, Gauge, Plan, Supervisor};
+use crate::belt::Gauge;
+use crate::build::{Build, Recipe};
 use crate::embedder::{Embedder, StaticModel, WordPiece};
 use crate::health::Health;
-use crate::pipeline::watch::{
-    KnownFile, KnownFiles, WatchOptions, WatchState, Watcher, WatcherHandle,
-};
-use crate::pipeline::write::{Command, WriteStation, WriterArgs};
-use crate::pipeline::{Queues, Stations, Tools};
+use crate::pipeline::watch::WatcherHandle;
+use crate::pipeline::write::Command;
 use crate::serve::Activity;
-use crate::store::{Breakers, Decisions, IndexWriter, Readers, Snapshot, StoreError};
-use crate::terms::{ContentHash, FileVersion, Generation, RelPath};
-
-/// Commands that may wait for the writer.
-const COMMAND_QUEUE: usize = 32;
-
-/// How often a waiting call looks again, beside being woken by commits.
-const LOOK_AGAIN: Duration = Duration::from_millis(10);
+use crate::store::{Breakers, Readers, Snapshot, StoreError};
 
 /// What a project is opened with.
 pub struct OpenProject {
@@ -53,20 +46,17 @@ pub struct Project {
     pub root: PathBuf,
     /// Its name in every answer.
     pub name: String,
-    /// Where its databases lie.
-    pub state_dir: PathBuf,
     /// Its settings.
     pub settings: Settings,
-    readers: Arc<Readers>,
-    embedder: Arc<dyn Embedder>,
-    decisions: Decisions,
-    breakers: Breakers,
-    health: Arc<Health>,
-    gauges: Arc<Vec<Gauge>>,
-    watcher: WatcherHandle,
-    commands: mpsc::Sender<Command>,
+    /// Snapshots of what answers: the build's index, or the one before until that is whole.
+    answers: ArcSwap<Readers>,
+    recipe: Recipe,
+    build: Build,
+    /// Held by whoever replaces the index or builds another: one at a time.
+    upkeep: tokio::sync::Mutex<()>,
+    /// Somebody met an error in reading; the index is looked over.
+    suspicion: Notify,
     activity: Activity,
-    belt: Mutex<Option<JoinHandle<()>>>,
 }
 
 impl Project {
@@ -78,91 +68,26 @@ impl Project {
         let OpenProject { root, name, state_dir, settings } = place;
         let tokens = WordPiece::builtin();
         let embedder: Arc<dyn Embedder> = Arc::new(StaticModel::builtin(tokens.clone()));
-        let fingerprint = config::fingerprint::rows(&settings, embedder.space());
-        let writer = IndexWriter::open(&state_dir, &fingerprint, &settings, embedder.clone())?;
-        let index = state_dir.join("index.sqlite");
-        let readers = Readers::new(index);
-        let health = Arc::new(Health::new(writer.tick()));
-        let decisions = writer.ledger().decisions().clone();
-        let breakers = writer.ledger().breakers().clone();
-        let unread = writer.requeued()?;
-
-        let queues = Queues::new();
-        let tools = Tools {
-            settings: settings.clone(),
-            tokens,
-            embedder: embedder.clone(),
-            gazetteer: writer.gazetteer(),
+        let recipe =
+            Recipe { root: root.clone(), state_dir, settings: settings.clone(), tokens, embedder };
+        let build = Build::start(recipe.clone()).await?;
+        let answers = match &build.answers {
+            Some(old) => Readers::new(old.clone()),
+            None => build.readers.clone(),
         };
-        let stations = Stations::new(&queues, &tools);
-        let Queues { source, normal, chunked, mentioned, linked, related, embedded } = queues;
-        let gauges = Arc::new(vec![
-            source.gauge,
-            normal.gauge,
-            chunked.gauge,
-            mentioned.gauge,
-            linked.gauge,
-            related.gauge,
-            embedded.gauge,
-        ]);
-
-        let state = Arc::new(WatchState::default());
-        let (commands, command_receiver) = mpsc::channel(COMMAND_QUEUE);
-        let late_watcher: Arc<OnceLock<WatcherHandle>> = Arc::default();
-        let writer_args = WriterArgs {
-            writer: Arc::new(tokio::sync::Mutex::new(Some(writer))),
-            inlet: embedded.inlet,
-            commands: Arc::new(tokio::sync::Mutex::new(command_receiver)),
-            health: health.clone(),
-            is_quiet: is_quiet(state.clone(), gauges.clone()),
-            requeue: requeue(late_watcher.clone()),
-            now_ms,
-        };
-        let plan = Plan::default()
-            .station(stations.normalize)
-            .station(stations.chunk)
-            .station(stations.recognize)
-            .station(stations.link)
-            .station(stations.relate)
-            .station(stations.embed)
-            .actor("write", move |supervisor| {
-                let args = writer_args.clone();
-                Box::pin(async move {
-                    let (actor, _) =
-                        Actor::spawn_linked(None, WriteStation, args, supervisor).await?;
-                    Ok(actor.get_id())
-                })
-            });
-        let (_, belt) =
-            Actor::spawn(None, Supervisor, plan).await.context("the belt does not start")?;
-
-        let options = WatchOptions {
-            root: root.clone(),
-            settings: settings.watch.clone(),
-            first_generation: Generation(1),
-            follows_outside: false,
-            now_ms,
-        };
-        let known = Arc::new(KnownInIndex::new(&readers, breakers.clone())?);
-        let watcher = Watcher::spawn(options, known, source.lanes, state);
-        let _ = late_watcher.set(watcher.clone());
-        watcher.requeue(unread);
-        Ok(Arc::new(Project {
+        let project = Arc::new(Project {
             root,
             name,
-            state_dir,
             settings,
-            readers,
-            embedder,
-            decisions,
-            breakers,
-            health,
-            gauges,
-            watcher,
-            commands,
+            answers: ArcSwap::new(answers),
+            recipe,
+            build,
+            upkeep: tokio::sync::Mutex::default(),
+            suspicion: Notify::new(),
             activity: Activity::default(),
-            belt: Mutex::new(Some(belt)),
-        }))
+        });
+        upkeep::begin(&project);
+        Ok(project)
     }
 
     /// A consistent view of the index. Blocks for a page read or two.
@@ -170,7 +95,7 @@ impl Project {
     /// # Errors
     /// When the index cannot be read.
     pub fn snapshot(&self) -> Result<Snapshot, StoreError> {
-        self.readers.snapshot()
+        self.answers.load_full().snapshot()
     }
 
     /// What answering needs beside a snapshot.
@@ -178,8 +103,8 @@ impl Project {
         Desk {
             snapshot,
             settings: &self.settings,
-            embedder: self.embedder.as_ref(),
-            decisions: &self.decisions,
+            embedder: self.recipe.embedder.as_ref(),
+            decisions: &self.build.decisions,
         }
     }
 
@@ -203,7 +128,14 @@ impl Project {
     }
 
     fn building(&self, snapshot: &Snapshot) -> Option<String> {
-        let known = self.watcher.state().n_known_files();
+        let known = self.build.watcher.state().n_known_files();
+        if self.is_being_replaced() {
+            let indexed = self.build.n_documents().unwrap_or(0);
+            let (indexed, known) = (grouped(indexed), grouped(known));
+            return Some(format!(
+                "rebuilding, {indexed} of {known}; this answer is from the index before"
+            ));
+        }
         let indexed: i64 =
             snapshot.query_row("SELECT count(*) FROM docs", [], |row| row.get(0)).ok()?;
         let indexed = indexed as u64;
@@ -215,22 +147,27 @@ impl Project {
 
     /// Why the writer stopped, if it did; then the process must end.
     pub fn is_poisoned(&self) -> Option<String> {
-        self.health.poisoned()
+        self.build.health.poisoned()
     }
 
     /// Numbers kept by the writer.
     pub fn health(&self) -> &Health {
-        &self.health
+        &self.build.health
+    }
+
+    /// Where its databases lie.
+    pub fn state_dir(&self) -> &Path {
+        &self.recipe.state_dir
     }
 
     /// Files that failed last.
     pub fn breakers(&self) -> &Breakers {
-        &self.breakers
+        &self.build.breakers
     }
 
     /// Commands to the watcher.
     pub fn watcher(&self) -> &WatcherHandle {
-        &self.watcher
+        &self.build.watcher
     }
 
     /// Who is connected.
@@ -240,25 +177,27 @@ impl Project {
 
     /// The queues, first to last.
     pub fn gauges(&self) -> &[Gauge] {
-        &self.gauges
-    }
-
-    /// Everything on the belt.
-    fn depth(&self) -> Depth {
-        sum(&self.gauges)
+        &self.build.gauges
     }
 
     /// Documents on the belt.
     pub fn n_on_belt(&self) -> u64 {
-        self.depth().total() as u64
+        self.build.depth().total() as u64
     }
 
     /// Whether everything that was noticed is searchable, resolved, and has its vectors.
     pub fn settled(&self) -> SettledView {
-        // In the order work flows: what left one place is found in a later one.
-        let searchable = self.watcher.state().is_settled() && self.depth().total() == 0;
-        let resolved = searchable && !self.health.has_ripple();
-        SettledView { searchable, resolved, vectors: searchable }
+        let mut settled = self.build.settled();
+        // While an index is built beside the one that answers, nothing new can be found.
+        if self.is_being_replaced() {
+            settled = SettledView { searchable: false, resolved: false, vectors: false };
+        }
+        settled
+    }
+
+    /// True while the index that answers is one made before, by other settings or another version.
+    pub fn is_being_replaced(&self) -> bool {
+        !Arc::ptr_eq(&self.answers.load(), &self.build.readers)
     }
 
     /// True when nothing is queued, in work, or waiting to be resolved.
@@ -272,20 +211,7 @@ impl Project {
         limit: Duration,
         mut reached: impl FnMut(&Project) -> bool,
     ) -> bool {
-        let deadline = Instant::now() + limit;
-        let mut changes = self.health.changes();
-        loop {
-            if reached(self) {
-                return true;
-            }
-            if Instant::now() >= deadline || self.is_poisoned().is_some() {
-                return false;
-            }
-            tokio::select! {
-                _ = changes.changed() => {}
-                () = tokio::time::sleep(LOOK_AGAIN) => {}
-            }
-        }
+        self.build.wait_until(limit, || reached(self)).await
     }
 
     /// Sends a command to the writer and waits for its answer.
@@ -296,51 +222,14 @@ impl Project {
         &self,
         make: impl FnOnce(oneshot::Sender<Result<T, String>>) -> Command,
     ) -> Result<T, String> {
-        let (reply, answer) = oneshot::channel();
-        let stopped = || "the writer has stopped".to_string();
-        self.commands.send(make(reply)).await.map_err(|_| stopped())?;
-        answer.await.map_err(|_| stopped())?
+        self.build.command(make).await
     }
 
     /// Stops watching, lets the belt run empty, and closes. What is left when the limit is over is found again at
     /// the next start.
     pub async fn drain(&self, limit: Duration) {
-        self.watcher.stop().await;
-        let belt = self.belt.lock().unwrap_or_else(PoisonError::into_inner).take();
-        if let Some(belt) = belt
-            && tokio::time::timeout(limit, belt).await.is_err()
-        {
-            tracing::warn!(left = self.n_on_belt(), "the belt did not run empty in time");
-        }
+        self.build.drain(limit).await;
     }
-}
-
-fn sum(gauges: &[Gauge]) -> Depth {
-    gauges.iter().map(Gauge::depth).fold(Depth::default(), |a, b| Depth {
-        interactive: a.interactive + b.interactive,
-        bulk: a.bulk + b.bulk,
-        in_work: a.in_work + b.in_work,
-    })
-}
-
-fn is_quiet(
-    state: Arc<WatchState>,
-    gauges: Arc<Vec<Gauge>>,
-) -> Arc<dyn Fn() -> bool + Send + Sync> {
-    Arc::new(move || state.is_settled() && sum(&gauges).total() == 0)
-}
-
-fn requeue(watcher: Arc<OnceLock<WatcherHandle>>) -> Arc<dyn Fn(Vec<RelPath>) + Send + Sync> {
-    Arc::new(move |paths| {
-        if let Some(watcher) = watcher.get() {
-            watcher.requeue(paths);
-        }
-    })
-}
-
-/// Milliseconds since 1970, by the system's clock.
-fn now_ms() -> i64 {
-    jiff::Timestamp::now().as_millisecond()
 }
 
 /// `9800` as `9,800`.
@@ -354,90 +243,4 @@ fn grouped(n: u64) -> String {
         out.push(digit);
     }
     out
-}
-
-/// The watcher's view of the index: one connection of its own, outside any transaction, so that it always sees the
-/// last commit.
-struct KnownInIndex {
-    db: Mutex<Connection>,
-    breakers: Breakers,
-}
-
-impl KnownInIndex {
-    fn new(readers: &Arc<Readers>, breakers: Breakers) -> Result<Self, StoreError> {
-        Ok(KnownInIndex { db: Mutex::new(readers.connection()?), breakers })
-    }
-
-    fn read<T>(&self, query: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Option<T> {
-        let db = self.db.lock().unwrap_or_else(PoisonError::into_inner);
-        match query(&db) {
-            Ok(value) => Some(value),
-            Err(error) => {
-                tracing::warn!(%error, "cannot look a file up in the index");
-                None
-            }
-        }
-    }
-}
-
-impl KnownFiles for KnownInIndex {
-    fn get(&self, path: &RelPath) -> Option<KnownFile> {
-        self.read(|db| {
-            db.prepare_cached("SELECT hash, mtime_ms, n_bytes FROM docs WHERE path = ?1")?
-                .query_row([path.as_str()], |row| {
-                    let hash: [u8; 16] = row.get(0)?;
-                    let n_bytes: i64 = row.get(2)?;
-                    Ok(KnownFile {
-                        hash: ContentHash(u128::from_le_bytes(hash)),
-                        mtime_ms: row.get(1)?,
-                        n_bytes: n_bytes as u64,
-                    })
-                })
-                .optional()
-        })
-        .flatten()
-        // One that failed is known, so that its removal is noticed, but never taken for unchanged.
-        .or_else(|| {
-            self.breakers.get(path)?;
-            Some(KnownFile { hash: ContentHash(0), mtime_ms: i64::MIN, n_bytes: 0 })
-        })
-    }
-
-    fn is_given_up(&self, path: &RelPath, now: &FileVersion) -> bool {
-        self.breakers.is_given_up(path, now, now_ms())
-    }
-
-    fn paths_under(&self, folder: &str) -> Vec<RelPath> {
-        // `/` is followed by `0` in the order of bytes, so this is the range of all paths below the folder.
-        let (low, high) = match folder {
-            "" => (String::new(), "\u{10ffff}".to_string()),
-            folder => (format!("{folder}/"), format!("{folder}0")),
-        };
-        let rows = self.read(|db| {
-            let mut statement = db.prepare_cached(
-                "SELECT path FROM docs WHERE path >= ?1 AND path < ?2
-                 UNION SELECT path FROM quarantine WHERE path >= ?1 AND path < ?2",
-            )?;
-            let rows = statement.query_map([&low, &high], |row| row.get::<_, String>(0))?;
-            rows.map(|path| path.map(RelPath::new)).collect::<rusqlite::Result<Vec<_>>>()
-        });
-        let mut found = rows.unwrap_or_default();
-        let is_below = |path: &str| path >= low.as_str() && path < high.as_str();
-        let failed = self.breakers.list().into_iter().map(|(path, _)| path);
-        found.extend(failed.filter(|path| is_below(path.as_str())));
-        found
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::grouped;
-
-    #[test]
-    fn numbers_are_grouped_by_thousands() {
-        let rows = [(0, "0"), (999, "999"), (9800, "9,800"), (1234567, "1,234,567")];
-        for (n, text) in rows {
-            assert_eq!(grouped(n), text);
-        }
-    }
 }

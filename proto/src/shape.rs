@@ -3,7 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Public id of an entity, document or chunk; below 2^53. Valid until the index is rebuilt.
+/// Public id of an entity, document or chunk; below 2^53. An entity's id is the same in every index of the same folder;
+/// the others are valid until the index is rebuilt.
 pub type Id = i64;
 
 /// How fresh an answer is. Every reply carries it.

@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 use tests::{TestProject, index_text};
 
 /// Graph and index of a settled project as one text.
-fn picture(project: &mut TestProject) -> String {
+pub(crate) fn picture(project: &mut TestProject) -> String {
     let graph = project.dump().text();
     graph + &index_text(&project.paths().index)
 }
 
 /// Fails with the lines that differ, at most 40.
-fn assert_same(one: &str, other: &str, what: &str) {
+pub(crate) fn assert_same(one: &str, other: &str, what: &str) {
     if one == other {
         return;
     }

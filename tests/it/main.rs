@@ -1,6 +1,7 @@
 //! Everything that needs a whole daemon, from files on disk to replies on the socket.
 
 mod bad_input;
+mod crash;
 mod determinism;
 mod graph;
 mod life;

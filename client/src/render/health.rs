@@ -42,6 +42,10 @@ pub fn status(reply: &StatusReply, style: Style) -> String {
             table(style, &["WARNED", "WARNING"], reply.warnings.iter().map(row).collect())
         );
     }
+    if let Some(stalled) = &reply.stalled {
+        let _ = writeln!(text, "\n{} {}", style.red("stalled:"), clean(&stalled.why));
+        let _ = writeln!(text, "hint: {}", clean(&stalled.hint));
+    }
     if let Some(error) = &reply.last_error {
         let _ = writeln!(text, "\n{} {}", style.red("last error:"), clean(error));
     }

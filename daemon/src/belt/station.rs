@@ -89,8 +89,10 @@ impl<S: Stage> Actor for Station<S> {
                 Lane::Bulk => batch.push(next),
             }
         }
+        crate::fail::station(S::NAME, "in");
         for out in state.process(batch).await {
             let sent = state.args.outlet.of(out.ticket().lane).send(out).await;
+            crate::fail::station(S::NAME, "out");
             state.args.inlet.done(1);
             if sent.is_err() {
                 myself.stop(Some("the next station is gone".into()));

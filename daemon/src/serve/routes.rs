@@ -143,8 +143,16 @@ pub(crate) fn reads<T: Tool>(
                 // Held until the work is done, also when its caller has gone: that is what bounds
                 // it.
                 let _turn = turn;
-                let snapshot = project.snapshot().map_err(|error| unreadable(&error))?;
-                answer::<T>(handler(&project, &snapshot, parameters))
+                let snapshot = project.snapshot().map_err(|error| unreadable(&error));
+                let reply = snapshot.and_then(|snapshot| handler(&project, &snapshot, parameters));
+                // What cannot be read may be damaged.
+                if reply
+                    .as_ref()
+                    .is_err_and(|error| matches!(error.code, Code::Internal | Code::Unavailable))
+                {
+                    project.suspect();
+                }
+                answer::<T>(reply)
             });
             reading.await.unwrap_or_else(|error| Err(crashed(T::NAME, &error)))
         })

@@ -18,7 +18,7 @@ use self::names::{
     write_stated,
 };
 use super::ledger::IngestRecord;
-use super::{StoreError, lines};
+use super::{StoreError, ids, lines};
 use crate::pipeline::parcel::{EmbeddedDoc, LinkedDoc, NormalDoc};
 use crate::pipeline::recognize::Gazetteer;
 use crate::terms::{EntityType, RelPath, norm_of};
@@ -121,7 +121,7 @@ fn write_content(
     write_tags(tx, id, normal, identity)?;
     write_chunks(tx, (id, context_changed), doc, identity, late)?;
     count_terms(tx, existing.map_or("", |old| &old.terms), &terms)?;
-    ensure_note_entity(tx, id, normal)?;
+    ensure_note_entity(tx, (id, &identity.uid), normal)?;
     Ok(id)
 }
 
@@ -357,27 +357,20 @@ fn count_terms(tx: &Transaction<'_>, old: &str, new: &str) -> Result<(), StoreEr
 }
 
 /// Every Markdown file is a note, and the home of the entity that its title names.
-fn ensure_note_entity(tx: &Transaction<'_>, id: i64, normal: &NormalDoc) -> Result<(), StoreError> {
+fn ensure_note_entity(
+    tx: &Transaction<'_>,
+    (id, uid): (i64, &str),
+    normal: &NormalDoc,
+) -> Result<(), StoreError> {
     if !matches!(normal.head.path.extension().as_str(), "md" | "markdown") {
         // It may have been one under its last name.
         tx.prepare_cached("DELETE FROM entities WHERE doc_id = ?1")?.execute([id])?;
         return Ok(());
     }
     let stated = normal.meta.doc_type.as_deref().and_then(EntityType::parse);
-    let entity: i64 = tx
-        .prepare_cached(
-            "INSERT INTO entities(norm, doc_id, name, type) VALUES(?1, ?2, ?3, ?4)
-             ON CONFLICT(doc_id) DO UPDATE SET norm = excluded.norm, name = excluded.name RETURNING id",
-        )?
-        .query_row(
-            params![
-                norm_of(&normal.title),
-                id,
-                normal.title,
-                stated.unwrap_or(EntityType::Document).code()
-            ],
-            |row| row.get(0),
-        )?;
+    let type_code = stated.unwrap_or(EntityType::Document).code();
+    let named = (norm_of(&normal.title), &normal.title);
+    let entity = ids::write_note(tx, (id, uid), (&named.0, named.1, type_code))?;
     tx.prepare_cached("UPDATE docs SET entity_id = ?2 WHERE id = ?1")?.execute([id, entity])?;
     Ok(())
 }

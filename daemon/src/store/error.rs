@@ -16,6 +16,18 @@ pub enum StoreError {
     /// The ledger is damaged, newer than this program, or cannot be copied.
     #[error(transparent)]
     Ledger(#[from] super::ledger::LedgerError),
+    /// Readers did not end, so that the file could not be replaced.
+    #[error("{n_readers} readers still use the index; hint: try again")]
+    Busy {
+        /// How many.
+        n_readers: usize,
+    },
+    /// The index has changed since it was looked at.
+    #[error("the index has changed meanwhile; hint: try again")]
+    Moved,
+    /// The writer is gone.
+    #[error("the writer has stopped")]
+    Gone,
     /// A statement failed.
     #[error("index: {0}")]
     Sqlite(#[from] rusqlite::Error),

@@ -3,27 +3,33 @@
 //! One connection writes each; everything else reads snapshots. `Connection::open` is called here and nowhere else.
 //! Not here: what to write (the stages decided that), or how to rank (`ask/`).
 
+pub mod canon;
 mod commit;
 mod dump;
 mod error;
 mod facts;
 mod gazetteer;
+mod ids;
 mod ledger;
 mod likeness;
 pub mod lines;
 mod names;
 mod open;
+mod replace;
 mod schema;
 mod snapshot;
+mod trouble;
 mod writer;
 
 pub use dump::dump_page;
 pub use error::StoreError;
 pub use ledger::{
-    Backup, Breakers, Checkup, Decisions, IngestRecord, Ledger, LedgerError, Restored, Trouble,
+    Backup, Breaker, Breakers, Checkup, Decisions, IngestRecord, Ledger, LedgerError, Restored,
     Verdict, back_up, check_backup, check_up, link_key, relation_key, restore,
 };
 pub use likeness::Likeness;
+pub use replace::copy_ledger;
 pub use schema::SCHEMA_VERSION;
-pub use snapshot::{Readers, Snapshot};
+pub use snapshot::{Readers, Snapshot, open_for_reading};
+pub use trouble::{Stall, Trouble};
 pub use writer::{Committed, IndexWriter, RippleStep};

@@ -11,10 +11,10 @@ use config::settings::Link;
 use rusqlite::{Connection, OptionalExtension, params};
 use rustc_hash::FxHashMap;
 
-use super::StoreError;
 use super::facts::{self, Gathered};
 use super::ledger::Ledger;
 use super::likeness::Likeness;
+use super::{StoreError, ids};
 use crate::embedder::Embedder;
 use crate::pipeline::link::blocking;
 use crate::pipeline::link::resolve::{Decision, NameFacts, decide};
@@ -277,16 +277,7 @@ impl Resolver<'_> {
     }
 
     fn own_entity(&self, name: &NameFacts) -> Result<i64, StoreError> {
-        Ok(self
-            .db
-            .prepare_cached(
-                "INSERT INTO entities(norm, doc_id, name, type) VALUES(?1, NULL, ?2, ?3)
-                 ON CONFLICT(norm) WHERE doc_id IS NULL
-                 DO UPDATE SET name = excluded.name, type = excluded.type RETURNING id",
-            )?
-            .query_row(params![name.norm, name.surface, name.entity_type.code()], |row| {
-                row.get(0)
-            })?)
+        ids::write_own(self.db, &name.norm, (&name.surface, name.entity_type.code()))
     }
 
     /// Gives the names linked through this one its new entity, and so on down the chain.

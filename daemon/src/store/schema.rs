@@ -9,8 +9,8 @@ pub const SCHEMA_VERSION: u32 = 2;
 pub(super) const INDEX: &str = r"
 CREATE TABLE meta(key TEXT PRIMARY KEY, value) WITHOUT ROWID;
 
--- One row a file. Ids are never used again (see `entities`). `text` is the normalized, redacted text: chunks are
--- spans of it, so nothing is stored twice.
+-- One row a file. Ids are never used again: evidence names documents by id. `text` is the normalized, redacted text:
+-- chunks are spans of it, so nothing is stored twice.
 -- `lines` maps places of `text` to lines of the file (see `store/lines.rs`).
 CREATE TABLE docs(
   id INTEGER PRIMARY KEY AUTOINCREMENT, uid TEXT NOT NULL UNIQUE, path TEXT NOT NULL UNIQUE, title TEXT NOT NULL,
@@ -38,10 +38,10 @@ CREATE TABLE chunk_vec_map(id INTEGER PRIMARY KEY, chunk_id INTEGER NOT NULL, st
   end INTEGER NOT NULL);
 CREATE INDEX chunk_vec_map_chunk ON chunk_vec_map(chunk_id);
 
--- Canonical entities: a note's (`doc_id`), or one of a norm. Ids are never used again, here and in `docs`: a name that
--- waits to be resolved may still hold the id of an entity that is gone.
+-- Canonical entities: a note's (`doc_id`), or one of a norm. What an entity is decides its id (`store/ids.rs`), so a
+-- name that waits to be resolved and still holds the id of one that is gone can never denote another.
 CREATE TABLE entities(
-  id INTEGER PRIMARY KEY AUTOINCREMENT, norm TEXT NOT NULL, doc_id INTEGER UNIQUE, name TEXT NOT NULL,
+  id INTEGER PRIMARY KEY, norm TEXT NOT NULL, doc_id INTEGER UNIQUE, name TEXT NOT NULL,
   type INTEGER NOT NULL,
   status TEXT NOT NULL DEFAULT 'active');
 CREATE UNIQUE INDEX entities_norm ON entities(norm) WHERE doc_id IS NULL;

@@ -1,10 +1,12 @@
 //! Read-only views of the index: a pool of connections, each holding one read transaction at a time.
 //!
-//! Invariant: everything read through one snapshot is of one commit, the one its tick names.
+//! Invariants: everything read through one snapshot is of one commit, the one its tick names; while
+//! [`Readers::alone`] runs, no connection of the pool is open, so that the file may be replaced.
 
 use std::ops::Deref;
-use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
 
@@ -14,35 +16,111 @@ use crate::terms::Tick;
 /// Connections kept open for the next reader; more are opened when needed and closed afterwards.
 const IDLE_CONNECTIONS: usize = 4;
 
+/// How long a replacement of the file waits for readers to end. New ones wait meanwhile.
+const READERS_END_WITHIN: Duration = Duration::from_secs(5);
+
 /// Where snapshots come from.
 pub struct Readers {
+    pool: Mutex<Pool>,
+    changed: Condvar,
+}
+
+struct Pool {
     path: PathBuf,
-    idle: Mutex<Vec<Connection>>,
+    idle: Vec<Connection>,
+    /// Connections in use.
+    n_out: usize,
+    /// True while the file is being replaced.
+    is_closed: bool,
 }
 
 impl Readers {
     /// Readers of the index at `path`, which exists.
     pub fn new(path: PathBuf) -> Arc<Self> {
-        Arc::new(Readers { path, idle: Mutex::default() })
+        let pool = Pool { path, idle: Vec::new(), n_out: 0, is_closed: false };
+        Arc::new(Readers { pool: Mutex::new(pool), changed: Condvar::new() })
     }
 
-    /// A connection of one's own, outside any transaction: each query sees the last commit.
-    pub fn connection(&self) -> Result<Connection, StoreError> {
-        super::open::reader(&self.path)
-    }
-
-    /// Opens a read transaction. Blocks for the time of a page read or two.
+    /// Opens a read transaction. Blocks for the time of a page read or two, and while the file is being replaced.
     pub fn snapshot(self: &Arc<Self>) -> Result<Snapshot, StoreError> {
-        let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        let db = match idle {
-            Some(db) => db,
-            None => super::open::reader(&self.path)?,
-        };
+        let mut snapshot = self.take()?;
+        let db = &*snapshot;
         db.execute_batch("BEGIN")?;
         let tick: i64 = db
             .prepare_cached("SELECT value FROM meta WHERE key = 'tick'")?
             .query_row([], |row| row.get(0))?;
-        Ok(Snapshot { db: Some(db), tick: Tick(tick as u64), readers: self.clone() })
+        snapshot.tick = Tick(tick as u64);
+        Ok(snapshot)
+    }
+
+    /// Runs one query outside any transaction: it sees the last commit.
+    pub fn look<T>(
+        self: &Arc<Self>,
+        query: impl FnOnce(&Connection) -> rusqlite::Result<T>,
+    ) -> Result<T, StoreError> {
+        let snapshot = self.take()?;
+        Ok(query(&snapshot)?)
+    }
+
+    fn take(self: &Arc<Self>) -> Result<Snapshot, StoreError> {
+        let mut pool = self.lock();
+        while pool.is_closed {
+            pool = self.changed.wait(pool).unwrap_or_else(PoisonError::into_inner);
+        }
+        pool.n_out += 1;
+        let (idle, path) = (pool.idle.pop(), pool.path.clone());
+        drop(pool);
+        // From here on the count goes down again whatever happens: the snapshot gives it back.
+        let mut snapshot = Snapshot { db: idle, tick: Tick::default(), readers: self.clone() };
+        if snapshot.db.is_none() {
+            snapshot.db = Some(super::open::reader(&path)?);
+        }
+        Ok(snapshot)
+    }
+
+    /// Waits for every reader to end, closes all connections, and runs `replace` while new readers wait. It gives the
+    /// path that is read from then on.
+    ///
+    /// # Errors
+    /// That of `replace`, and [`StoreError::Busy`] when a reader did not end in time; nothing is replaced then.
+    pub fn alone<T>(
+        &self,
+        replace: impl FnOnce() -> Result<(PathBuf, T), StoreError>,
+    ) -> Result<T, StoreError> {
+        let mut pool = self.lock();
+        while pool.is_closed {
+            pool = self.changed.wait(pool).unwrap_or_else(PoisonError::into_inner);
+        }
+        pool.is_closed = true;
+        let deadline = Instant::now() + READERS_END_WITHIN;
+        while pool.n_out > 0 {
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                pool.is_closed = false;
+                self.changed.notify_all();
+                return Err(StoreError::Busy { n_readers: pool.n_out });
+            }
+            let waited = self.changed.wait_timeout(pool, left);
+            pool = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+        pool.idle.clear();
+        drop(pool);
+        let replaced = replace();
+        let mut pool = self.lock();
+        pool.is_closed = false;
+        self.changed.notify_all();
+        let (path, value) = replaced?;
+        pool.path = path;
+        Ok(value)
+    }
+
+    /// The file that is read now.
+    pub fn path(&self) -> PathBuf {
+        self.lock().path.clone()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Pool> {
+        self.pool.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -69,12 +147,65 @@ impl Deref for Snapshot {
 
 impl Drop for Snapshot {
     fn drop(&mut self) {
-        let Some(db) = self.db.take() else { return };
-        if db.execute_batch("COMMIT").is_ok() {
-            let mut idle = self.readers.idle.lock().unwrap_or_else(PoisonError::into_inner);
-            if idle.len() < IDLE_CONNECTIONS {
-                idle.push(db);
-            }
+        let db = self.db.take();
+        let is_sound =
+            db.as_ref().is_some_and(|db| db.is_autocommit() || db.execute_batch("COMMIT").is_ok());
+        let mut pool = self.readers.lock();
+        let is_wanted = pool.idle.len() < IDLE_CONNECTIONS && !pool.is_closed;
+        match db {
+            Some(db) if is_sound && is_wanted => pool.idle.push(db),
+            // Closed before it is counted off: whoever waits for the last reader may rename the file then.
+            other => drop(other),
         }
+        pool.n_out -= 1;
+        drop(pool);
+        self.readers.changed.notify_all();
+    }
+}
+
+/// A connection of one's own to any index file, for reading; such as one that was rebuilt.
+pub fn open_for_reading(path: &Path) -> Result<Connection, StoreError> {
+    super::open::reader(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file(folder: &Path, name: &str, tick: i64) -> PathBuf {
+        let path = folder.join(name);
+        let db = Connection::open(&path).expect("opens");
+        db.execute_batch(&format!(
+            "PRAGMA journal_mode = WAL; CREATE TABLE meta(key TEXT PRIMARY KEY, value) WITHOUT ROWID;
+             INSERT INTO meta VALUES('tick', {tick});"
+        ))
+        .expect("written");
+        path
+    }
+
+    #[test]
+    fn a_file_is_replaced_only_when_no_reader_has_it_open() {
+        let folder = tempfile::tempdir().expect("temporary folder");
+        let (one, two) = (file(folder.path(), "one", 1), file(folder.path(), "two", 2));
+        let readers = Readers::new(one);
+        let snapshot = readers.snapshot().expect("a snapshot");
+        let (other, path) = (readers.clone(), two.clone());
+        let replacing = std::thread::spawn(move || other.alone(|| Ok((path, ()))));
+        assert_eq!(snapshot.tick(), Tick(1));
+        drop(snapshot);
+        replacing.join().expect("no panic").expect("replaced");
+        assert_eq!(readers.snapshot().expect("a snapshot").tick(), Tick(2));
+        assert_eq!(readers.path(), two);
+    }
+
+    #[test]
+    fn a_failed_replacement_leaves_the_readers_as_they_were() {
+        let folder = tempfile::tempdir().expect("temporary folder");
+        let readers = Readers::new(file(folder.path(), "one", 1));
+        let failed = readers.alone(|| -> Result<(PathBuf, ()), StoreError> {
+            Err(StoreError::Busy { n_readers: 0 })
+        });
+        failed.expect_err("it failed");
+        assert_eq!(readers.snapshot().expect("a snapshot").tick(), Tick(1));
     }
 }

@@ -3,7 +3,7 @@
 //! A batch of items commits in one transaction or not at all: rows, quarantine, dirty marks and the tick together.
 //! The ledger is written first; both writes are idempotent.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
@@ -11,7 +11,7 @@ use config::Settings;
 use rusqlite::{Connection, OptionalExtension, params};
 use rustc_hash::FxHashMap;
 
-use super::ledger::{IngestRecord, Ledger, Trouble, Verdict};
+use super::ledger::{Breaker, IngestRecord, Ledger, Verdict};
 use super::names::Resolver;
 use super::{StoreError, commit, gazetteer};
 use crate::belt::{Item, Ticket};
@@ -51,12 +51,15 @@ pub enum RippleStep {
 
 /// Owns the writing connections.
 pub struct IndexWriter {
-    db: Connection,
+    pub(super) db: Connection,
+    pub(super) path: PathBuf,
+    pub(super) answers: PathBuf,
+    pub(super) made_by: String,
     ledger: Ledger,
     embedder: Arc<dyn Embedder>,
     settings: Settings,
     gazetteer: Arc<ArcSwap<Gazetteer>>,
-    tick: Tick,
+    pub(super) tick: Tick,
     committed: FxHashMap<RelPath, Generation>,
 }
 
@@ -69,15 +72,21 @@ impl IndexWriter {
         settings: &Settings,
         embedder: Arc<dyn Embedder>,
     ) -> Result<Self, StoreError> {
-        let ledger = Ledger::open(&folder.join("ledger.sqlite"))?;
-        let db = super::open::index(&folder.join("index.sqlite"), fingerprint)?;
+        let ledger = Ledger::open(&folder.join(super::open::LEDGER_FILE))?;
+        crate::fail::point("open.ledger");
+        let opened = super::open::index(folder, fingerprint)?;
+        let db = opened.db;
         let tick = meta_number(&db, "tick")?;
         let version = meta_number(&db, "gazetteer")?;
         let gazetteer = gazetteer::load(&db, version)?;
         ledger.reconcile(&db)?;
         ledger.load_breakers(&db)?;
+        crate::fail::point("open.after");
         Ok(IndexWriter {
             db,
+            path: opened.path,
+            answers: opened.answers,
+            made_by: super::open::made_by(fingerprint),
             ledger,
             embedder,
             settings: settings.clone(),
@@ -90,6 +99,16 @@ impl IndexWriter {
     /// The gazetteer in force; recognizers read it, only the writer replaces it.
     pub fn gazetteer(&self) -> Arc<ArcSwap<Gazetteer>> {
         self.gazetteer.clone()
+    }
+
+    /// The file it writes.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The file that answers until the one that is written is whole; the same one when nothing is replaced.
+    pub fn answers(&self) -> &Path {
+        &self.answers
     }
 
     /// The last commit.
@@ -117,12 +136,14 @@ impl IndexWriter {
         done.interactive = items.iter().filter_map(interactive_outcome).collect();
         let breakers = self.ledger.breakers().clone();
         let tx = self.db.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
+        crate::fail::point("commit.begun");
         let mut touched = Vec::new();
         let mut late = commit::Late::default();
 
         for (item, identity) in fresh.iter().zip(&identities) {
             let trouble = breakers.after(item, now_ms);
             let names = write_item(&tx, item, identity, (trouble.as_ref(), done.tick, &mut late))?;
+            crate::fail::point("commit.document");
             touched.extend(names);
             done.n_documents += 1;
             done.last_path = Some(item.ticket().path.clone());
@@ -140,9 +161,12 @@ impl IndexWriter {
                 weights: &self.settings.link,
             };
             resolver.run(&touched)?;
+            crate::fail::point("commit.resolved");
         }
+        crate::fail::point("commit.late");
         late.run(&tx)?;
         set_meta_number(&tx, "tick", done.tick.0)?;
+        crate::fail::point("commit.ticked");
         tx.commit()?;
         crate::fail::point("commit.after");
         self.tick = done.tick;
@@ -158,12 +182,29 @@ impl IndexWriter {
         self.committed.get(&ticket.path).is_none_or(|last| *last <= ticket.generation)
     }
 
+    /// Writes a batch to the ledger, whole or not at all.
     fn write_ledger<'a>(
         &self,
         items: &[&'a Item<EmbeddedDoc>],
         now_ms: i64,
     ) -> Result<Vec<commit::Identity<'a>>, StoreError> {
         self.ledger.begin()?;
+        crate::fail::point("ledger.begun");
+        let identities = self.identify(items, now_ms);
+        crate::fail::point("ledger.written");
+        let done = identities.and_then(|identities| self.ledger.commit().map(|()| identities));
+        if done.is_err() {
+            self.ledger.roll_back();
+        }
+        crate::fail::point("ledger.committed");
+        done
+    }
+
+    fn identify<'a>(
+        &self,
+        items: &[&'a Item<EmbeddedDoc>],
+        now_ms: i64,
+    ) -> Result<Vec<commit::Identity<'a>>, StoreError> {
         let mut out = Vec::with_capacity(items.len());
         for item in items {
             let ticket = item.ticket();
@@ -192,7 +233,6 @@ impl IndexWriter {
             }
             out.push(identity);
         }
-        self.ledger.commit()?;
         Ok(out)
     }
 
@@ -205,6 +245,7 @@ impl IndexWriter {
             if self.gazetteer.load().version() != version {
                 let paths = self.requeued()?;
                 if !paths.is_empty() {
+                    crate::fail::point("requeue.read");
                     return Ok(RippleStep::Requeue(paths));
                 }
             }
@@ -239,6 +280,7 @@ impl IndexWriter {
             return Ok(());
         }
         let tx = self.db.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
+        crate::fail::point("gazetteer.begun");
         let changed = gazetteer::refresh(&tx, &self.settings.recognize.gazetteer)?;
         if changed.is_empty() && version != Gazetteer::UNMINED {
             tx.commit()?;
@@ -248,7 +290,9 @@ impl IndexWriter {
         set_meta_number(&tx, "gazetteer", version)?;
         gazetteer::requeue_readers(&tx, &changed)?;
         let loaded = gazetteer::load(&tx, version)?;
+        crate::fail::point("gazetteer.before");
         tx.commit()?;
+        crate::fail::point("gazetteer.after");
         self.gazetteer.store(Arc::new(loaded));
         Ok(())
     }
@@ -256,6 +300,7 @@ impl IndexWriter {
     fn resolve(&mut self, names: &[i64]) -> Result<(), StoreError> {
         let tick = Tick(self.tick.0 + 1);
         let tx = self.db.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
+        crate::fail::point("resolve.begun");
         let resolver = Resolver {
             db: &tx,
             embedder: &self.embedder,
@@ -264,7 +309,9 @@ impl IndexWriter {
         };
         resolver.run(names)?;
         set_meta_number(&tx, "tick", tick.0)?;
+        crate::fail::point("resolve.before");
         tx.commit()?;
+        crate::fail::point("resolve.after");
         self.tick = tick;
         Ok(())
     }
@@ -275,30 +322,59 @@ impl IndexWriter {
         decisions: &[(String, Option<Verdict>)],
         now_ms: i64,
     ) -> Result<Tick, StoreError> {
-        let mut norms = Vec::new();
+        crate::fail::point("decide.before");
+        // Marked first: should we die before they are resolved, the next start resolves them.
+        let names = self.mark_decided(decisions)?;
+        crate::fail::point("decide.marked");
         self.ledger.decide(decisions, now_ms)?;
-        for (key, _) in decisions {
-            if let Some(norm) = key.strip_prefix("link:").and_then(|rest| rest.split('>').next()) {
-                norms.push(norm.to_string());
-            }
-        }
-        let mut names = Vec::new();
-        for norm in norms {
-            let mut statement =
-                self.db.prepare_cached("SELECT id FROM names WHERE norm = ?1 AND sense = 0")?;
-            names.extend(statement.query_row([norm], |row| row.get::<_, i64>(0)).optional()?);
-        }
+        crate::fail::point("decide.ledger");
         self.resolve(&names)?;
+        crate::fail::point("decide.after");
         Ok(self.tick)
     }
 
-    /// Remembers what a caller said about documents (ledger only; the next commit of each shows it).
+    /// Makes the names dirty that decisions concern; returns their rows.
+    fn mark_decided(
+        &mut self,
+        decisions: &[(String, Option<Verdict>)],
+    ) -> Result<Vec<i64>, StoreError> {
+        let tx = self.db.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
+        let mut names = Vec::new();
+        for (key, _) in decisions {
+            let norm = key.strip_prefix("link:").and_then(|rest| rest.split('>').next());
+            let Some(norm) = norm else { continue };
+            let name: Option<i64> = tx
+                .prepare_cached("SELECT id FROM names WHERE norm = ?1 AND sense = 0")?
+                .query_row([norm], |row| row.get(0))
+                .optional()?;
+            if let Some(name) = name {
+                tx.prepare_cached("INSERT OR IGNORE INTO dirty_names VALUES(?1)")?
+                    .execute([name])?;
+                names.push(name);
+            }
+        }
+        tx.commit()?;
+        Ok(names)
+    }
+
+    /// Remembers what a caller said about documents. The next commit of each shows it; should we die before, the
+    /// next start reads them again.
     pub fn record_ingest(
         &self,
         paths: &[RelPath],
         record: &IngestRecord,
     ) -> Result<(), StoreError> {
-        self.ledger.record_ingest(paths, record)
+        crate::fail::point("record.before");
+        for path in paths {
+            self.db
+                .prepare_cached(
+                    "INSERT OR IGNORE INTO requeue SELECT id FROM docs WHERE path = ?1",
+                )?
+                .execute([path.as_str()])?;
+        }
+        self.ledger.record_ingest(paths, record)?;
+        crate::fail::point("record.after");
+        Ok(())
     }
 
     /// Begins to count failures of these files anew.
@@ -316,7 +392,10 @@ impl IndexWriter {
 
     /// Hands freed pages back to the file system; cheap when there are none.
     pub fn vacuum(&self) -> Result<(), StoreError> {
-        Ok(self.db.execute_batch("PRAGMA incremental_vacuum(512)")?)
+        crate::fail::point("vacuum.before");
+        self.db.execute_batch("PRAGMA incremental_vacuum(512)")?;
+        crate::fail::point("vacuum.after");
+        Ok(())
     }
 }
 
@@ -335,7 +414,7 @@ fn write_item(
     tx: &rusqlite::Transaction<'_>,
     item: &Item<EmbeddedDoc>,
     identity: &commit::Identity<'_>,
-    (trouble, tick, late): (Option<&Trouble>, Tick, &mut commit::Late),
+    (trouble, tick, late): (Option<&Breaker>, Tick, &mut commit::Late),
 ) -> Result<Vec<i64>, StoreError> {
     let path = &item.ticket().path;
     match item {
@@ -372,14 +451,14 @@ fn write_item(
     }
 }
 
-fn meta_number(db: &Connection, key: &str) -> Result<u64, StoreError> {
+pub(super) fn meta_number(db: &Connection, key: &str) -> Result<u64, StoreError> {
     let number: i64 = db
         .prepare_cached("SELECT value FROM meta WHERE key = ?1")?
         .query_row([key], |row| row.get(0))?;
     Ok(number as u64)
 }
 
-fn set_meta_number(db: &Connection, key: &str, number: u64) -> Result<(), StoreError> {
+pub(super) fn set_meta_number(db: &Connection, key: &str, number: u64) -> Result<(), StoreError> {
     db.prepare_cached("UPDATE meta SET value = ?2 WHERE key = ?1")?
         .execute(params![key, number as i64])?;
     Ok(())

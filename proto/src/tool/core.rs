@@ -399,6 +399,9 @@ pub struct StatusReply {
     /// The last thing that went wrong.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_error: Option<String>,
+    /// Why nothing can be written for now, such as a full disk; answers come from the last commit meanwhile.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stalled: Option<StallView>,
     /// Documents a second over the last minute.
     pub ingest_rate: f32,
     /// Average transaction, milliseconds.
@@ -418,6 +421,15 @@ pub struct StatusReply {
     /// How fresh this is.
     #[serde(flatten)]
     pub freshness: Freshness,
+}
+
+/// Why nothing can be written for now. It goes on by itself when the trouble has passed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct StallView {
+    /// What is wrong.
+    pub why: String,
+    /// What to do about it.
+    pub hint: String,
 }
 
 /// The parts of `settled`.

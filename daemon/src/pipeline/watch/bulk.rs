@@ -131,6 +131,7 @@ pub(super) async fn run(
             }
         }
         for item in items {
+            crate::fail::point("watch.bulk");
             tokio::select! {
                 () = stopped(&mut stop) => return,
                 sent = lane.send(item) => if sent.is_err() { return },

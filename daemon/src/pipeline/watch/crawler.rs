@@ -103,6 +103,7 @@ impl Shared {
         let is_polling = deaf.is_some() || self.intake.settings.poll;
         if trouble.is_none() {
             self.compare(&crawl, is_opening || !is_polling);
+            crate::fail::point("watch.crawled");
         }
         trouble.is_some() || is_polling
     }

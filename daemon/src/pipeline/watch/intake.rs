@@ -155,6 +155,11 @@ impl Intake {
         self.sent.differs(found, &*self.known, Instant::now())
     }
 
+    /// What was sent will not arrive.
+    pub(super) fn forget_sent(&self) {
+        self.sent.forget();
+    }
+
     /// True when the path was sent or is known, and not removed again.
     pub(super) fn expects(&self, path: &RelPath) -> bool {
         matches!(self.sent.expected(path, &*self.known), Some(Was::Present(_) | Was::Faulted(_)))
@@ -212,7 +217,10 @@ impl Intake {
                 return Seen::SameStat;
             }
         }
-        match read_regular(&absolute, rules.max_file_bytes()) {
+        crate::fail::point("watch.read");
+        let read = read_regular(&absolute, rules.max_file_bytes());
+        crate::fail::point("watch.have");
+        match read {
             Ok(file) if file.is_cut => Seen::Gone(SkipReason::TooLarge),
             Ok(file) => Seen::Content(file),
             Err(ReadTrouble::NotAFile) => Seen::Gone(SkipReason::NotAFile),

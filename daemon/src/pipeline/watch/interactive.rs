@@ -252,7 +252,10 @@ impl EventSide {
         };
         let shared = self.shared.clone();
         match spawn_blocking(move || shared.intake.look(&ask)).await {
-            Ok(Look::Item(item)) => permit.send(item),
+            Ok(Look::Item(item)) => {
+                crate::fail::point("watch.interactive");
+                permit.send(item);
+            }
             Ok(Look::Unchanged | Look::Skipped(_) | Look::Held) => {}
             Err(error) => self.lost_track(&error.to_string()),
         }

@@ -210,6 +210,12 @@ impl WatcherHandle {
         work.await.unwrap_or_else(|_| vec![Submitted::Stopped; n_paths])
     }
 
+    /// Forgets what was sent and compares everything with what is known: the index has begun again.
+    pub fn read_all_again(&self) {
+        self.life.shared.intake.forget_sent();
+        self.life.shared.state.want_crawl();
+    }
+
     /// Puts files into the bulk lane again although they are unchanged. Their content is read anew.
     pub fn requeue(&self, paths: impl IntoIterator<Item = RelPath>) {
         for path in paths {
@@ -268,6 +274,7 @@ async fn submit_one(shared: &Arc<Shared>, path: RelPath, is_forced: bool) -> Sub
         Item::Faulted(_, fault) => Submitted::Faulted(generation, fault.clone()),
         Item::Document(..) | Item::Removed(_) => Submitted::Sent(generation),
     };
+    crate::fail::point("watch.submit");
     match belt.interactive.send(item).await {
         Ok(()) => outcome,
         Err(_) => Submitted::Stopped,

@@ -85,6 +85,11 @@ pub(super) struct Sent {
 }
 
 impl Sent {
+    /// Drops every entry.
+    pub(super) fn forget(&self) {
+        lock(&self.entries).clear();
+    }
+
     /// What a fresh look at the path must be compared with.
     pub(super) fn expected(&self, path: &RelPath, known: &dyn KnownFiles) -> Option<Was> {
         let entry = lock(&self.entries).get(path).copied();

@@ -2,8 +2,11 @@
 //!
 //! In: finished documents, deletions, faults; commands of tools that write. Out: commits, each with its tick.
 //! Invariants: an interactive item commits by itself, resolved, before any bulk batch; ripples run only while
-//! nothing waits; a database that fails stops the daemon, never a document.
+//! nothing waits; a disk that is full or locked is waited for (`stall.rs`); a database that fails otherwise stops the
+//! daemon, never a document.
 //! Not here: the rows (`store/`).
+
+mod stall;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -14,7 +17,7 @@ use tokio::sync::{Mutex, mpsc, oneshot};
 use super::parcel::EmbeddedDoc;
 use crate::belt::{Inlet, Item};
 use crate::health::Health;
-use crate::store::{IndexWriter, IngestRecord, RippleStep, StoreError, Verdict};
+use crate::store::{IndexWriter, IngestRecord, Readers, RippleStep, StoreError, Trouble, Verdict};
 use crate::terms::{Lane, RelPath, Tick};
 
 /// Bulk documents and text bytes of one transaction: enough to share its cost, few enough that an interactive
@@ -32,11 +35,18 @@ const COMMITS_A_RIPPLE: u32 = 400;
 pub enum Command {
     /// Write or take back review decisions; answers with the tick that shows them.
     Decide(Vec<(String, Option<Verdict>)>, oneshot::Sender<Result<Tick, String>>),
+    /// Put another file in the place of the index; answers with the tick that is read from then on.
+    Replace(Replacement, oneshot::Sender<Result<Tick, String>>),
+    /// The index is damaged, and how: begin again with an empty one.
+    BeginAgain(String, oneshot::Sender<Result<Tick, String>>),
     /// Remember what a caller said about documents.
     RecordIngest(Vec<RelPath>, IngestRecord, oneshot::Sender<Result<(), String>>),
     /// Count failures of these files anew, so that they are tried again.
     CloseBreakers(Vec<RelPath>, oneshot::Sender<Result<(), String>>),
 }
+
+/// Replaces the writer's file while nobody reads it.
+pub type Replacement = Box<dyn FnOnce(&mut IndexWriter) -> Result<(), StoreError> + Send>;
 
 /// The writer's surroundings; kept by the supervisor to start it again.
 #[derive(Clone)]
@@ -53,6 +63,10 @@ pub struct WriterArgs {
     pub is_quiet: Arc<dyn Fn() -> bool + Send + Sync>,
     /// Sends documents through the belt once more.
     pub requeue: Arc<dyn Fn(Vec<RelPath>) + Send + Sync>,
+    /// Makes the watcher send every file again.
+    pub read_all: Arc<dyn Fn() + Send + Sync>,
+    /// Those who read the index that is written.
+    pub readers: Arc<Readers>,
     /// Milliseconds since 1970.
     pub now_ms: fn() -> i64,
 }
@@ -106,6 +120,12 @@ impl Actor for WriteStation {
                 return Ok(());
             }
         };
+        let outcome = match outcome {
+            Err(error) if error.trouble() == Trouble::Corrupt => {
+                state.begin_again(error.to_string()).await
+            }
+            other => other,
+        };
         if let Err(error) = outcome {
             // Our ground is unsound: refuse further writes and let the process end, loudly.
             state.args.health.poison(error.to_string());
@@ -147,13 +167,15 @@ impl WriteState {
             n_bytes += text_len(&item);
             batch.push(item);
         }
+        crate::fail::point("write.taken");
         let (n, now_ms) = (batch.len(), (self.args.now_ms)());
         let started = Instant::now();
         self.args.health.set_ripple(true);
-        let done =
-            self.with_writer(move |writer| writer.commit(&batch, now_ms, is_interactive)).await;
+        let batch = Arc::new(batch);
+        let done = self.insist(move |writer| writer.commit(&batch, now_ms, is_interactive)).await;
         if let Ok(Some(done)) = &done {
             self.args.health.committed(done, started.elapsed());
+            crate::fail::point("write.told");
         }
         self.args.inlet.done(n);
         self.commits_since_ripple += 1;
@@ -174,14 +196,14 @@ impl WriteState {
 
     async fn ripple_step(&mut self, when_quiet: bool) -> Result<(), StoreError> {
         self.commits_since_ripple = 0;
-        let step = self.with_writer(move |writer| writer.ripple(when_quiet)).await?;
+        let step = self.insist(move |writer| writer.ripple(when_quiet)).await?;
         let tick = self.with_writer(|writer| Ok(writer.tick())).await?;
         self.args.health.set_tick(tick.unwrap_or_default());
         match step {
             Some(RippleStep::Requeue(paths)) => (self.args.requeue)(paths),
             Some(RippleStep::Settled) if when_quiet => {
                 self.args.health.set_ripple(false);
-                self.with_writer(|writer| writer.vacuum()).await?;
+                self.insist(|writer| writer.vacuum()).await?;
             }
             _ => {}
         }
@@ -193,20 +215,56 @@ impl WriteState {
         let now_ms = (self.args.now_ms)();
         match command {
             Command::Decide(decisions, reply) => {
-                let tick =
-                    self.with_writer(move |writer| writer.decide(&decisions, now_ms)).await?;
-                self.args.health.set_tick(tick.unwrap_or_default());
-                let _ = reply.send(tick.ok_or_else(|| "the writer has stopped".into()));
+                let done = self.try_once(move |writer| writer.decide(&decisions, now_ms)).await?;
+                if let Ok(tick) = &done {
+                    self.args.health.set_tick(*tick);
+                }
+                let _ = reply.send(done);
+            }
+            Command::Replace(replacement, reply) => {
+                let done = self.with_writer(move |w| Ok(replacement(w).map(|()| w.tick()))).await?;
+                let done = done.unwrap_or_else(|| Err(StoreError::Gone));
+                if let Ok(tick) = &done {
+                    self.args.health.set_tick(*tick);
+                    // The file that came may have work left.
+                    self.args.health.set_ripple(true);
+                }
+                let _ = reply.send(done.map_err(|error| error.to_string()));
+                // A writer that was left without a file must not go on.
+                self.with_writer(|writer| writer.check()).await?;
+            }
+            Command::BeginAgain(why, reply) => {
+                let done = self.begin_again(why).await;
+                let tick = self.args.health.tick();
+                let _ = reply.send(done.as_ref().map(|()| tick).map_err(ToString::to_string));
+                done?;
             }
             Command::RecordIngest(paths, record, reply) => {
-                let done = self.with_writer(move |w| w.record_ingest(&paths, &record)).await?;
-                let _ = reply.send(done.ok_or_else(|| "the writer has stopped".into()));
+                let _ = reply.send(self.try_once(move |w| w.record_ingest(&paths, &record)).await?);
             }
             Command::CloseBreakers(paths, reply) => {
-                let done = self.with_writer(move |writer| writer.close_breakers(&paths)).await?;
-                let _ = reply.send(done.ok_or_else(|| "the writer has stopped".into()));
+                let _ = reply.send(self.try_once(move |w| w.close_breakers(&paths)).await?);
             }
         }
+        Ok(())
+    }
+
+    /// The file is damaged; everything in it can be made again from the folder and the ledger.
+    async fn begin_again(&mut self, why: String) -> Result<(), StoreError> {
+        tracing::error!(why, "the index is damaged; it is built again from the files");
+        self.held = None;
+        let readers = self.args.readers.clone();
+        let begin = move |writer: &mut IndexWriter| {
+            readers.alone(|| Ok((writer.begin_again()?, ())))?;
+            Ok(writer.tick())
+        };
+        let tick = self.insist(begin).await?;
+        self.args.health.set_tick(tick.unwrap_or_default());
+        self.args.health.set_ripple(true);
+        self.args
+            .health
+            .report(format!("the index was damaged ({why}) and is built again from the files"));
+        (self.args.read_all)();
         Ok(())
     }
 

@@ -8,8 +8,9 @@ use std::time::Duration;
 use globset::{GlobBuilder, GlobMatcher};
 use proto::error::{Code, ErrorView};
 use proto::tool::core::{ExtractAndLink, ExtractReply, IngestDocs, IngestError, IngestReply};
+use rustc_hash::FxHashSet;
 
-use super::{blocking, invalid, unavailable, unreadable};
+use super::{blocking, invalid, stalled, unavailable, unreadable};
 use crate::pipeline::watch::{Submitted, Verdict};
 use crate::pipeline::write::Command;
 use crate::project::Project;
@@ -40,13 +41,18 @@ pub async fn ingest_docs(
     let (files, mut errors) = blocking(move || find_files(&finder, &wanted)).await?;
     let says_something = request.tags.is_some() || request.source_url.is_some();
     let is_forced = request.skip_if_seen == Some(false);
-    let mut outcome = run(&project, &files, is_forced, &progress).await;
+    let mut outcome = run(&project, &files, is_forced, &progress).await?;
     if says_something {
         let kept: Vec<RelPath> =
             files.iter().filter(|path| !outcome.failed.contains_key(*path)).cloned().collect();
-        remember(&project, &request, kept.clone()).await?;
-        // The rows must show what was said; the content itself may be unchanged.
-        let again = run(&project, &kept, true, &progress).await;
+        let speaker = project.clone();
+        // The rows must show what was said; the content itself may be unchanged. A task of its own, because a caller
+        // who goes now must not leave the one without the other.
+        let saying = tokio::spawn(async move {
+            remember(&speaker, &request, kept.clone()).await?;
+            run(&speaker, &kept, true, &progress).await
+        });
+        let again = saying.await.unwrap_or_else(|error| Err(unavailable(error.to_string())))?;
         outcome.ingested.extend(again.ingested);
         outcome.failed.extend(again.failed);
     }
@@ -77,7 +83,7 @@ async fn run(
     files: &[RelPath],
     is_forced: bool,
     progress: &Progress,
-) -> Outcome {
+) -> Result<Outcome, ErrorView> {
     const GROUP: usize = 32;
     let mut outcome = Outcome::default();
     let report = |done: usize| {
@@ -93,7 +99,7 @@ async fn run(
         for (n, (path, what)) in group.iter().zip(submitted).enumerate() {
             match what {
                 Submitted::Sent(generation) => {
-                    settle(project, path, generation, &mut outcome).await
+                    settle(project, path, generation, &mut outcome).await?
                 }
                 Submitted::Faulted(_, fault) => {
                     outcome.failed.insert(path.clone(), (fault.stage.into(), fault.reason));
@@ -107,26 +113,37 @@ async fn run(
             report(i * GROUP + n + 1);
         }
     }
-    outcome
+    Ok(outcome)
 }
 
 /// Waits for the commit of one parcel and notes what became of it.
+///
+/// # Errors
+/// When nothing could be written for as long as a request may take; the parcel is committed when that has passed.
 pub(super) async fn settle(
     project: &Project,
     path: &RelPath,
     generation: Generation,
     outcome: &mut Outcome,
-) {
-    let mut fault = None;
+) -> Result<(), ErrorView> {
+    let patience = Duration::from_millis(project.settings.serve.request_deadline_ms);
+    let (mut fault, mut stall) = (None, None);
     let reached = project
         .wait_until(LONGEST, |project| match project.health().outcome(path) {
             Some((committed, what)) if committed >= generation => {
                 fault = what;
                 true
             }
-            _ => false,
+            _ => {
+                let now = project.health().stalled();
+                stall = now.filter(|(_, since)| since.elapsed() >= patience);
+                stall.is_some()
+            }
         })
         .await;
+    if let Some((stall, _)) = stall {
+        return Err(stalled(stall));
+    }
     match (reached, fault) {
         (true, None) => {
             outcome.ingested.insert(path.clone());
@@ -140,6 +157,7 @@ pub(super) async fn settle(
             outcome.failed.insert(path.clone(), ("write".into(), reason));
         }
     }
+    Ok(())
 }
 
 async fn remember(
@@ -259,11 +277,10 @@ fn walk(project: &Project, folder: &str, visit: &mut dyn FnMut(&str)) {
     }
 }
 
-#[derive(Clone, Copy)]
 struct Counts {
     mentions: i64,
     relations: i64,
-    last_entity: i64,
+    entities: FxHashSet<i64>,
 }
 
 /// Extracts again and waits until everything is linked.
@@ -279,7 +296,7 @@ pub async fn extract_and_link(
         Ok((counts(&snapshot)?, paths_of(&snapshot, &ids)?))
     })
     .await?;
-    run(&project, &paths, true, &progress).await;
+    run(&project, &paths, true, &progress).await?;
     let settled = project
         .wait_until(LONGEST, |project| {
             super::report_building(project, &progress);
@@ -292,14 +309,9 @@ pub async fn extract_and_link(
     blocking(move || {
         let snapshot = project.snapshot().map_err(unreadable)?;
         let after = counts(&snapshot)?;
-        let new: i64 = snapshot
-            .query_row("SELECT count(*) FROM entities WHERE id > ?1", [before.last_entity], |r| {
-                r.get(0)
-            })
-            .map_err(|error| unreadable(error.into()))?;
         Ok(ExtractReply {
             mentions: after.mentions - before.mentions,
-            entities_new: new,
+            entities_new: after.entities.difference(&before.entities).count() as i64,
             relations: after.relations - before.relations,
             freshness: project.freshness(&snapshot),
         })
@@ -308,20 +320,15 @@ pub async fn extract_and_link(
 }
 
 fn counts(snapshot: &Snapshot) -> Result<Counts, ErrorView> {
-    snapshot
-        .query_row(
-            "SELECT (SELECT count(*) FROM mentions), (SELECT count(*) FROM relations),
-                    (SELECT coalesce(max(id), 0) FROM entities)",
-            [],
-            |row| {
-                Ok(Counts {
-                    mentions: row.get(0)?,
-                    relations: row.get(1)?,
-                    last_entity: row.get(2)?,
-                })
-            },
-        )
-        .map_err(|error| unreadable(error.into()))
+    let read = || -> rusqlite::Result<Counts> {
+        let mut statement = snapshot.prepare_cached("SELECT id FROM entities")?;
+        let entities = statement.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?;
+        let sql = "SELECT (SELECT count(*) FROM mentions), (SELECT count(*) FROM relations)";
+        snapshot.query_row(sql, [], |row| {
+            Ok(Counts { mentions: row.get(0)?, relations: row.get(1)?, entities })
+        })
+    };
+    read().map_err(|error| unreadable(error.into()))
 }
 
 fn paths_of(snapshot: &Snapshot, ids: &[i64]) -> Result<Vec<RelPath>, ErrorView> {

@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 
 use proto::error::{Code, ErrorView};
 use proto::tool::admin::{
-    Backup, BackupReply, Checkup, CheckupReply, FailedFile, Rescan, RescanReply, Retried, Retry,
-    RetryReply, Verify, VerifyReply,
+    Backup, BackupReply, Checkup, CheckupReply, Difference, FailedFile, Rescan, RescanReply,
+    Retried, Retry, RetryReply, VerifiedPart, Verify, VerifyReply,
 };
 
 use super::ingest::{Outcome, inside, settle};
@@ -18,8 +18,9 @@ use super::{blocking, invalid, report_building, unavailable, unreadable};
 use crate::pipeline::watch::Submitted;
 use crate::pipeline::write::Command;
 use crate::project::Project;
+use crate::project::verify::VerifyError;
 use crate::serve::Progress;
-use crate::store::{LedgerError, StoreError, Trouble, back_up, check_up};
+use crate::store::{Breaker, LedgerError, StoreError, back_up, check_up};
 use crate::terms::RelPath;
 
 /// Longest wait for what a rescan found.
@@ -46,12 +47,50 @@ pub async fn verify(
 
 /// The one place that knows the engine of `verify`.
 async fn compare_with_rebuilt(
-    _: &Project,
-    _repair: bool,
-    _limit: u32,
-    _: &Progress,
+    project: &Project,
+    repair: bool,
+    limit: u32,
+    progress: &Progress,
 ) -> Result<VerifyReply, ErrorView> {
-    Err(unavailable("`verify` is not part of this build".into()))
+    let told = |done: u64, total: u64, what: &str| {
+        progress.report(done, Some(total).filter(|total| *total > 0), what);
+    };
+    let found = project.verify(repair, limit as usize, told).await.map_err(unproved)?;
+    let mut reply = VerifyReply {
+        same: found.is_same,
+        repaired: found.is_repaired,
+        seconds: found.took.as_secs_f64(),
+        freshness: project.freshness_now().map_err(unreadable)?,
+        ..VerifyReply::default()
+    };
+    for it in found.parts {
+        reply.n_rows += it.n_live;
+        let difference =
+            |side: &str, row: String| Difference { part: it.part.into(), side: side.into(), row };
+        reply.differences.extend(it.only_live.into_iter().map(|row| difference("live", row)));
+        reply.differences.extend(it.only_rebuilt.into_iter().map(|row| difference("rebuilt", row)));
+        reply.parts.push(VerifiedPart {
+            part: it.part.into(),
+            live: it.n_live,
+            rebuilt: it.n_rebuilt,
+            differing: it.n_differing,
+        });
+    }
+    reply.differences.truncate(limit as usize);
+    Ok(reply)
+}
+
+/// Why nothing could be proved, with what to do about it.
+fn unproved(error: VerifyError) -> ErrorView {
+    let hint = match &error {
+        VerifyError::Busy => "wait for it: `kgctl status` tells whether the index is being built",
+        VerifyError::Unreadable { .. } => {
+            "let the daemon's user read them, or `kgctl retry --all`; then again"
+        }
+        VerifyError::Restless => "try again when fewer files change",
+        _ => "`kgctl logs` says more",
+    };
+    ErrorView { code: Code::Unavailable, message: error.to_string(), hint: Some(hint.into()) }
 }
 
 /// Compares every file with the index, and waits until what was found is settled.
@@ -104,7 +143,7 @@ pub async fn retry(
         for submitted in project.watcher().submit(vec![path.clone()], true).await {
             match submitted {
                 Submitted::Sent(generation) | Submitted::Faulted(generation, _) => {
-                    settle(&project, path, generation, &mut outcome).await;
+                    settle(&project, path, generation, &mut outcome).await?;
                 }
                 Submitted::Stopped => return Err(unavailable("the daemon is stopping".into())),
                 Submitted::Unchanged | Submitted::Skipped(_) => {}
@@ -179,7 +218,7 @@ pub async fn checkup(
     _: Progress,
 ) -> Result<CheckupReply, ErrorView> {
     blocking(move || {
-        let found = check_up(&project.state_dir).map_err(unreadable)?;
+        let found = check_up(project.state_dir()).map_err(unreadable)?;
         let troubles = project.breakers().list();
         let failed = troubles.iter().take(MAX_LISTED).map(|(path, it)| failed_file(path, it));
         Ok(CheckupReply {
@@ -195,7 +234,7 @@ pub async fn checkup(
     .await
 }
 
-fn failed_file(path: &RelPath, trouble: &Trouble) -> FailedFile {
+fn failed_file(path: &RelPath, trouble: &Breaker) -> FailedFile {
     let (is_open, is_transient) = (trouble.is_open(), trouble.is_transient);
     let hint = match (is_open, is_transient) {
         (true, true) => {
@@ -228,14 +267,14 @@ pub async fn backup(
             "begin it with `/`",
         ));
     }
-    if to.as_deref().is_some_and(|to| is_own(&project.state_dir, to)) {
+    if to.as_deref().is_some_and(|to| is_own(project.state_dir(), to)) {
         return Err(invalid(
             "a database of the daemon would be replaced".into(),
             "give another name",
         ));
     }
     blocking(move || {
-        let done = back_up(&project.state_dir, to.as_deref(), request.force == Some(true));
+        let done = back_up(project.state_dir(), to.as_deref(), request.force == Some(true));
         let done = done.map_err(refused)?;
         Ok(BackupReply {
             path: done.path.display().to_string(),

@@ -24,7 +24,7 @@ use super::Progress;
 use crate::ask;
 use crate::pipeline::write::Command;
 use crate::project::Project;
-use crate::store::{Snapshot, StoreError, Verdict, dump_page};
+use crate::store::{Snapshot, Stall, StoreError, Verdict, dump_page};
 use crate::terms::Tick;
 
 /// Answers a question.
@@ -146,6 +146,9 @@ pub async fn wait(
     if let Some(why) = project.is_poisoned() {
         return Err(unavailable(why));
     }
+    if let Some((stall, _)) = project.health().stalled().filter(|_| !reached) {
+        return Err(stalled(stall));
+    }
     Ok(WaitReply { reached, freshness: project.freshness_now().map_err(unreadable)? })
 }
 
@@ -197,9 +200,16 @@ fn unreadable(error: StoreError) -> ErrorView {
 }
 
 fn unavailable(why: String) -> ErrorView {
+    let (message, hint) =
+        why.split_once("\nhint: ").unwrap_or((&why, "try again, or `kgctl restart`"));
+    ErrorView { code: Code::Unavailable, message: message.into(), hint: Some(hint.into()) }
+}
+
+/// What a caller is told who waits for a commit while none can be made.
+fn stalled(stall: Stall) -> ErrorView {
     ErrorView {
         code: Code::Unavailable,
-        message: why,
-        hint: Some("try again, or `kgctl restart`".into()),
+        message: format!("not committed yet: {}", stall.why),
+        hint: Some(stall.hint()),
     }
 }

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use proto::error::ErrorView;
-use proto::tool::core::{Progress, QuarantineView, QueueView, Status, StatusReply, WarningView};
+use proto::tool::core::{
+    Progress, QuarantineView, QueueView, StallView, Status, StatusReply, WarningView,
+};
 use rusqlite::Connection;
 
 use super::unreadable;
@@ -54,6 +56,9 @@ pub fn status(project: &Project, snapshot: &Snapshot, _: Status) -> Result<Statu
         queues: queues(project),
         last_file: health.last_file().map(|path| path.to_string()),
         last_error: health.last_error().or_else(|| watch.errors.last().cloned()),
+        stalled: health
+            .stalled()
+            .map(|(stall, _)| StallView { hint: stall.hint(), why: stall.why }),
         ingest_rate: health.ingest_rate(),
         average_transaction_ms: health.average_transaction_ms(),
         orphaned_entities: count(snapshot, ORPHANS).map_err(trouble)?,

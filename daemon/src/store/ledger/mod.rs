@@ -22,7 +22,7 @@ use super::StoreError;
 use crate::terms::RelPath;
 
 pub use backup::{Backup, Checkup, Restored, back_up, check as check_backup, check_up, restore};
-pub use breaker::{Breakers, Trouble};
+pub use breaker::{Breaker, Breakers};
 pub use error::LedgerError;
 
 /// A person's decision about a reading.
@@ -109,6 +109,16 @@ impl Ledger {
     /// Makes the batch durable.
     pub(in crate::store) fn commit(&self) -> Result<(), StoreError> {
         Ok(self.db.execute_batch("COMMIT")?)
+    }
+
+    /// Takes the batch back, after trouble with it.
+    pub(in crate::store) fn roll_back(&self) {
+        // Some errors have ended the transaction already.
+        if !self.db.is_autocommit()
+            && let Err(error) = self.db.execute_batch("ROLLBACK")
+        {
+            tracing::warn!(%error, "the ledger's batch cannot be taken back");
+        }
     }
 
     /// Runs one transaction that is on the disk when this returns.

@@ -94,6 +94,10 @@ fn of_status(reply: &StatusReply) -> Vec<Finding> {
         "index",
         format!("{progress}, {}", if reply.settled { "settled" } else { "working" }),
     ));
+    if let Some(stalled) = &reply.stalled {
+        let failure = Failure::new(Exit::Failed, stalled.why.clone()).hint(&stalled.hint);
+        found.push(failed("index", failure));
+    }
     if reply.orphaned_entities > 0 {
         let detail = format!("entities without a mention: {}", reply.orphaned_entities);
         let hint = "this is a bug: please report it; `kgctl verify --repair` mends the index";

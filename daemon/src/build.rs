@@ -1,0 +1,338 @@
+//! A build: one index and all that keeps it equal to the folder: writer, belt and watcher.
+//!
+//! A project has one that lives as long as the daemon; `verify` starts a second one beside it, from nothing.
+//! Invariant: "settled" is read in the order work flows (watcher, belt, ripples), so that nothing slips by.
+//! Not here: answering (`project.rs`).
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
+
+use anyhow::Context;
+use config::Settings;
+use proto::tool::core::SettledView;
+use ractor::Actor;
+use rusqlite::{Connection, OptionalExtension};
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::JoinHandle;
+
+use crate::belt::{Depth, Gauge, Plan, Supervisor};
+use crate::embedder::{Embedder, WordPiece};
+use crate::health::Health;
+use crate::pipeline::watch::{
+    KnownFile, KnownFiles, WatchOptions, WatchState, Watcher, WatcherHandle,
+};
+use crate::pipeline::write::{Command, WriteStation, WriterArgs};
+use crate::pipeline::{Queues, Stations, Tools};
+use crate::store::{Breakers, Decisions, IndexWriter, Readers, StoreError};
+use crate::terms::{ContentHash, FileVersion, Generation, RelPath};
+
+/// Commands that may wait for the writer.
+const COMMAND_QUEUE: usize = 32;
+
+/// How often a waiting call looks again, beside being woken by commits.
+const LOOK_AGAIN: Duration = Duration::from_millis(10);
+
+/// What a build is made from.
+#[derive(Clone)]
+pub(crate) struct Recipe {
+    /// The folder that is read.
+    pub(crate) root: PathBuf,
+    /// Where index and ledger lie; exists.
+    pub(crate) state_dir: PathBuf,
+    /// What decides about the rows.
+    pub(crate) settings: Settings,
+    /// The tokenizer.
+    pub(crate) tokens: Arc<WordPiece>,
+    /// The model.
+    pub(crate) embedder: Arc<dyn Embedder>,
+}
+
+/// One index that is kept equal to the folder.
+pub(crate) struct Build {
+    /// Snapshots of this build's index.
+    pub(crate) readers: Arc<Readers>,
+    /// The index that answers until this one is whole, if that is another.
+    pub(crate) answers: Option<PathBuf>,
+    /// Review decisions.
+    pub(crate) decisions: Decisions,
+    /// Files that failed last.
+    pub(crate) breakers: Breakers,
+    /// Numbers kept by the writer.
+    pub(crate) health: Arc<Health>,
+    /// The queues, first to last.
+    pub(crate) gauges: Arc<Vec<Gauge>>,
+    /// Commands to the watcher.
+    pub(crate) watcher: WatcherHandle,
+    commands: mpsc::Sender<Command>,
+    belt: Mutex<Option<JoinHandle<()>>>,
+}
+
+impl Build {
+    /// Opens the databases, starts the belt and the watcher; the opening crawl runs on by itself.
+    ///
+    /// # Errors
+    /// When a database cannot be opened or an actor cannot be started.
+    pub(crate) async fn start(recipe: Recipe) -> anyhow::Result<Build> {
+        let Recipe { root, state_dir, settings, tokens, embedder } = recipe;
+        let fingerprint = config::fingerprint::rows(&settings, embedder.space());
+        let writer = IndexWriter::open(&state_dir, &fingerprint, &settings, embedder.clone())?;
+        let readers = Readers::new(writer.path().to_path_buf());
+        let answers = (writer.answers() != writer.path()).then(|| writer.answers().to_path_buf());
+        let health = Arc::new(Health::new(writer.tick()));
+        let decisions = writer.ledger().decisions().clone();
+        let breakers = writer.ledger().breakers().clone();
+        let unread = writer.requeued()?;
+
+        let queues = Queues::new();
+        let tools =
+            Tools { settings: settings.clone(), tokens, embedder, gazetteer: writer.gazetteer() };
+        let stations = Stations::new(&queues, &tools);
+        let Queues { source, normal, chunked, mentioned, linked, related, embedded } = queues;
+        let gauges = Arc::new(vec![
+            source.gauge,
+            normal.gauge,
+            chunked.gauge,
+            mentioned.gauge,
+            linked.gauge,
+            related.gauge,
+            embedded.gauge,
+        ]);
+
+        let state = Arc::new(WatchState::default());
+        let (commands, command_receiver) = mpsc::channel(COMMAND_QUEUE);
+        let late_watcher: Arc<OnceLock<WatcherHandle>> = Arc::default();
+        let writer_args = WriterArgs {
+            writer: Arc::new(tokio::sync::Mutex::new(Some(writer))),
+            inlet: embedded.inlet,
+            commands: Arc::new(tokio::sync::Mutex::new(command_receiver)),
+            health: health.clone(),
+            is_quiet: is_quiet(state.clone(), gauges.clone()),
+            requeue: requeue(late_watcher.clone()),
+            read_all: read_all(late_watcher.clone()),
+            readers: readers.clone(),
+            now_ms,
+        };
+        let plan = Plan::default()
+            .station(stations.normalize)
+            .station(stations.chunk)
+            .station(stations.recognize)
+            .station(stations.link)
+            .station(stations.relate)
+            .station(stations.embed)
+            .actor("write", move |supervisor| {
+                let args = writer_args.clone();
+                Box::pin(async move {
+                    let (actor, _) =
+                        Actor::spawn_linked(None, WriteStation, args, supervisor).await?;
+                    Ok(actor.get_id())
+                })
+            });
+        let (_, belt) =
+            Actor::spawn(None, Supervisor, plan).await.context("the belt does not start")?;
+
+        let options = WatchOptions {
+            root: root.clone(),
+            settings: settings.watch.clone(),
+            first_generation: Generation(1),
+            follows_outside: false,
+            now_ms,
+        };
+        let known = Arc::new(KnownInIndex { readers: readers.clone(), breakers: breakers.clone() });
+        let watcher = Watcher::spawn(options, known, source.lanes, state);
+        let _ = late_watcher.set(watcher.clone());
+        watcher.requeue(unread);
+        Ok(Build {
+            readers,
+            answers,
+            decisions,
+            breakers,
+            health,
+            gauges,
+            watcher,
+            commands,
+            belt: Mutex::new(Some(belt)),
+        })
+    }
+
+    /// Everything on the belt.
+    pub(crate) fn depth(&self) -> Depth {
+        sum(&self.gauges)
+    }
+
+    /// Documents in this build's index.
+    pub(crate) fn n_documents(&self) -> Result<u64, StoreError> {
+        let n: i64 = self
+            .readers
+            .look(|db| db.query_row("SELECT count(*) FROM docs", [], |row| row.get(0)))?;
+        Ok(n as u64)
+    }
+
+    /// Whether everything that was noticed is searchable, resolved, and has its vectors.
+    pub(crate) fn settled(&self) -> SettledView {
+        // In the order work flows: what left one place is found in a later one.
+        let searchable = self.watcher.state().is_settled() && self.depth().total() == 0;
+        let resolved = searchable && !self.health.has_ripple();
+        SettledView { searchable, resolved, vectors: searchable }
+    }
+
+    /// Waits until `reached` says so, or until the time is over or the writer has stopped; false then.
+    pub(crate) async fn wait_until(
+        &self,
+        limit: Duration,
+        mut reached: impl FnMut() -> bool,
+    ) -> bool {
+        let deadline = Instant::now() + limit;
+        let mut changes = self.health.changes();
+        loop {
+            if reached() {
+                return true;
+            }
+            if Instant::now() >= deadline || self.health.poisoned().is_some() {
+                return false;
+            }
+            tokio::select! {
+                _ = changes.changed() => {}
+                () = tokio::time::sleep(LOOK_AGAIN) => {}
+            }
+        }
+    }
+
+    /// Sends a command to the writer and waits for its answer.
+    ///
+    /// # Errors
+    /// The writer's words, or that it has stopped.
+    pub(crate) async fn command<T>(
+        &self,
+        make: impl FnOnce(oneshot::Sender<Result<T, String>>) -> Command,
+    ) -> Result<T, String> {
+        let (reply, answer) = oneshot::channel();
+        let stopped = || "the writer has stopped".to_string();
+        self.commands.send(make(reply)).await.map_err(|_| stopped())?;
+        answer.await.map_err(|_| stopped())?
+    }
+
+    /// Stops watching, lets the belt run empty, and closes. What is left when the limit is over is found again at
+    /// the next start.
+    pub(crate) async fn drain(&self, limit: Duration) {
+        crate::fail::point("drain.begun");
+        self.watcher.stop().await;
+        crate::fail::point("drain.watched");
+        let belt = self.belt.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let Some(belt) = belt else { return };
+        tokio::select! {
+            _ = belt => {}
+            () = tokio::time::sleep(limit) => {
+                tracing::warn!(left = self.depth().total(), "the belt did not run empty in time");
+            }
+            // What cannot be written is found again at the next start; nobody should wait for it.
+            () = self.health.until_stalled() => {
+                tracing::warn!(left = self.depth().total(), "the belt cannot run empty");
+            }
+        }
+        crate::fail::point("drain.done");
+    }
+}
+
+fn sum(gauges: &[Gauge]) -> Depth {
+    gauges.iter().map(Gauge::depth).fold(Depth::default(), |a, b| Depth {
+        interactive: a.interactive + b.interactive,
+        bulk: a.bulk + b.bulk,
+        in_work: a.in_work + b.in_work,
+    })
+}
+
+fn is_quiet(
+    state: Arc<WatchState>,
+    gauges: Arc<Vec<Gauge>>,
+) -> Arc<dyn Fn() -> bool + Send + Sync> {
+    Arc::new(move || state.is_settled() && sum(&gauges).total() == 0)
+}
+
+fn requeue(watcher: Arc<OnceLock<WatcherHandle>>) -> Arc<dyn Fn(Vec<RelPath>) + Send + Sync> {
+    Arc::new(move |paths| {
+        if let Some(watcher) = watcher.get() {
+            watcher.requeue(paths);
+        }
+    })
+}
+
+fn read_all(watcher: Arc<OnceLock<WatcherHandle>>) -> Arc<dyn Fn() + Send + Sync> {
+    Arc::new(move || {
+        if let Some(watcher) = watcher.get() {
+            watcher.read_all_again();
+        }
+    })
+}
+
+/// The watcher's view of the index, outside any transaction, so that it always sees the last commit.
+struct KnownInIndex {
+    readers: Arc<Readers>,
+    breakers: Breakers,
+}
+
+impl KnownInIndex {
+    fn read<T>(&self, query: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Option<T> {
+        match self.readers.look(query) {
+            Ok(value) => Some(value),
+            Err(error) => {
+                tracing::warn!(%error, "cannot look a file up in the index");
+                None
+            }
+        }
+    }
+}
+
+impl KnownFiles for KnownInIndex {
+    fn get(&self, path: &RelPath) -> Option<KnownFile> {
+        self.read(|db| {
+            db.prepare_cached("SELECT hash, mtime_ms, n_bytes FROM docs WHERE path = ?1")?
+                .query_row([path.as_str()], |row| {
+                    let hash: [u8; 16] = row.get(0)?;
+                    let n_bytes: i64 = row.get(2)?;
+                    Ok(KnownFile {
+                        hash: ContentHash(u128::from_le_bytes(hash)),
+                        mtime_ms: row.get(1)?,
+                        n_bytes: n_bytes as u64,
+                    })
+                })
+                .optional()
+        })
+        .flatten()
+        // One that failed is known, so that its removal is noticed, but never taken for unchanged.
+        .or_else(|| {
+            self.breakers.get(path)?;
+            Some(KnownFile { hash: ContentHash(0), mtime_ms: i64::MIN, n_bytes: 0 })
+        })
+    }
+
+    fn is_given_up(&self, path: &RelPath, now: &FileVersion) -> bool {
+        self.breakers.is_given_up(path, now, now_ms())
+    }
+
+    fn paths_under(&self, folder: &str) -> Vec<RelPath> {
+        // `/` is followed by `0` in the order of bytes, so this is the range of all paths below the folder.
+        let (low, high) = match folder {
+            "" => (String::new(), "\u{10ffff}".to_string()),
+            folder => (format!("{folder}/"), format!("{folder}0")),
+        };
+        let rows = self.read(|db| {
+            let mut statement = db.prepare_cached(
+                "SELECT path FROM docs WHERE path >= ?1 AND path < ?2
+                 UNION SELECT path FROM quarantine WHERE path >= ?1 AND path < ?2",
+            )?;
+            let rows = statement.query_map([&low, &high], |row| row.get::<_, String>(0))?;
+            rows.map(|path| path.map(RelPath::new)).collect::<rusqlite::Result<Vec<_>>>()
+        });
+        let mut found = rows.unwrap_or_default();
+        let is_below = |path: &str| path >= low.as_str() && path < high.as_str();
+        let failed = self.breakers.list().into_iter().map(|(path, _)| path);
+        found.extend(failed.filter(|path| is_below(path.as_str())));
+        found
+    }
+}
+
+/// Milliseconds since 1970, by the system's clock.
+fn now_ms() -> i64 {
+    jiff::Timestamp::now().as_millisecond()
+}

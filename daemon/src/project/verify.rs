@@ -1,0 +1,245 @@
+//! Verify: proves that the index equals the folder, by building another from nothing and comparing row by row.
+//!
+//! In: a settled project. Out: how many rows of each part differ and the first of them; on request the rebuilt index
+//! takes the live one's place.
+//! Invariants: the live index goes on answering; the folder is only read; whatever happens, the second index and its
+//! files are gone afterwards, or are the live ones.
+//! Not here: what is compared (`store/canon.rs`).
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use super::Project;
+use crate::build::{Build, Recipe};
+use crate::pipeline::write::Command;
+use crate::store::canon::{self, PartDiff};
+use crate::store::{IndexWriter, StoreError, copy_ledger, open_for_reading};
+use crate::terms::Tick;
+
+/// Where the second index is built, in the state directory.
+pub(super) const FOLDER: &str = "verify";
+
+/// How often the comparison is made again when the folder changed under it.
+const MAX_ROUNDS: u32 = 5;
+
+/// Longest time either index may take to settle.
+const PATIENCE: Duration = Duration::from_secs(6 * 3600);
+
+/// How long the second belt may take to close.
+const CLOSE_WITHIN: Duration = Duration::from_secs(10);
+
+/// Unreadable paths named in an error.
+const MAX_NAMED: i64 = 5;
+
+/// What a verification found.
+#[derive(Debug, Clone, Default)]
+pub struct Verification {
+    /// True when the live index was what a rebuild gives.
+    pub is_same: bool,
+    /// True when the rebuilt index took its place.
+    pub is_repaired: bool,
+    /// Every part, in the order they are compared.
+    pub parts: Vec<PartDiff>,
+    /// How long it took.
+    pub took: Duration,
+}
+
+/// Why nothing could be proved.
+#[derive(Debug, thiserror::Error)]
+pub enum VerifyError {
+    /// One at a time.
+    #[error("another verification runs, or the index is being replaced")]
+    Busy,
+    /// A file of the index cannot be read now, so that no rebuild can have it.
+    #[error("{n} indexed files cannot be read now, such as {names}: a rebuild would miss them")]
+    Unreadable {
+        /// How many.
+        n: u64,
+        /// The first few.
+        names: String,
+    },
+    /// The folder changes faster than it can be compared.
+    #[error("the folder changed in each of {MAX_ROUNDS} comparisons")]
+    Restless,
+    /// An index did not settle.
+    #[error("{0}")]
+    Unsettled(String),
+    /// A database failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The second index could not be built.
+    #[error("the second index could not be built: {0}")]
+    Build(#[from] anyhow::Error),
+}
+
+/// The files of the second index; they go when this does.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn make(state_dir: &Path) -> std::io::Result<Self> {
+        let folder = state_dir.join(FOLDER);
+        let scratch = Scratch(folder.clone());
+        let _ = std::fs::remove_dir_all(&folder);
+        std::fs::create_dir(&folder)?;
+        Ok(scratch)
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+impl Project {
+    /// Builds the index a second time and compares; `told` hears how far it is, in documents. With `repair`, an index
+    /// that differs is replaced. At most `limit` rows are kept of each side and part.
+    ///
+    /// # Errors
+    /// See [`VerifyError`]. Nothing has changed then.
+    pub async fn verify(
+        &self,
+        repair: bool,
+        limit: usize,
+        told: impl Fn(u64, u64, &str),
+    ) -> Result<Verification, VerifyError> {
+        let started = Instant::now();
+        let _alone = self.upkeep.try_lock().map_err(|_| VerifyError::Busy)?;
+        if self.is_being_replaced() {
+            return Err(VerifyError::Busy);
+        }
+        self.settle_live(&told).await?;
+        self.all_readable()?;
+        let scratch = Scratch::make(&self.recipe.state_dir).map_err(anyhow::Error::from)?;
+        copy_ledger(&self.recipe.state_dir, &scratch.0)?;
+        let second = Build::start(second_recipe(&self.recipe, &scratch.0)).await?;
+        let compared = self.compare_until_still(&second, (limit, &told)).await;
+        second.drain(CLOSE_WITHIN).await;
+        drop(second);
+        let (parts, tick) = compared?;
+        let mut found = Verification { parts, ..Verification::default() };
+        found.is_same = found.parts.iter().all(|part| part.n_differing == 0);
+        if repair && !found.is_same {
+            self.adopt(&scratch.0, tick).await?;
+            found.is_repaired = true;
+        }
+        found.took = started.elapsed();
+        Ok(found)
+    }
+
+    async fn settle_live(&self, told: &impl Fn(u64, u64, &str)) -> Result<(), VerifyError> {
+        told(0, self.build.watcher.state().n_known_files(), "waiting for the index to settle");
+        let build = &self.build;
+        if !build.watcher.rescan().await
+            || !build.wait_until(PATIENCE, || build.settled().resolved).await
+        {
+            return Err(VerifyError::Unsettled("the index does not settle".into()));
+        }
+        Ok(())
+    }
+
+    /// A file that was indexed and cannot be read now stays in the index; no rebuild can have it.
+    fn all_readable(&self) -> Result<(), VerifyError> {
+        let hidden: Vec<String> =
+            self.build.watcher.state().view().unreadable.into_keys().collect();
+        let (n, names) = self.build.readers.look(|db| {
+            let sql = "SELECT path FROM docs d WHERE path IN (SELECT path FROM quarantine WHERE is_transient)
+                         OR EXISTS (SELECT 1 FROM json_each(?1) h
+                                    WHERE d.path = h.value OR h.value = '' 
+                                      OR substr(d.path, 1, length(h.value) + 1) = h.value || '/')";
+            let hidden = serde_json::to_string(&hidden).unwrap_or_default();
+            let n: i64 =
+                db.query_row(&format!("SELECT count(*) FROM ({sql})"), [&hidden], |row| row.get(0))?;
+            let mut statement = db.prepare(&format!("{sql} ORDER BY path LIMIT {MAX_NAMED}"))?;
+            let names = statement.query_map([&hidden], |row| row.get::<_, String>(0))?;
+            Ok((n as u64, names.collect::<Result<Vec<_>, _>>()?))
+        })?;
+        if n > 0 {
+            let names = names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+            return Err(VerifyError::Unreadable { n, names });
+        }
+        Ok(())
+    }
+
+    /// Compares until both indexes stood still meanwhile. Gives the tick of the live one, too.
+    async fn compare_until_still(
+        &self,
+        second: &Build,
+        (limit, told): (usize, &impl Fn(u64, u64, &str)),
+    ) -> Result<(Vec<PartDiff>, Tick), VerifyError> {
+        for _ in 0..MAX_ROUNDS {
+            settle_second(second, told).await?;
+            self.settle_live(&|_, _, _| {}).await?;
+            let ticks = || (self.build.health.tick(), second.health.tick());
+            let before = ticks();
+            let (live, rebuilt) = (self.build.readers.path(), second.readers.path());
+            told(0, 0, "comparing");
+            let ledger = self.recipe.state_dir.clone();
+            let compared = tokio::task::spawn_blocking(move || {
+                let (live, rebuilt) = (open_for_reading(&live)?, open_for_reading(&rebuilt)?);
+                let mut parts = canon::compare(&live, &rebuilt, limit)?;
+                parts.push(canon::compare_with_ledger(&live, &ledger, limit)?);
+                Ok::<_, StoreError>(parts)
+            });
+            let parts = compared.await.map_err(|error| anyhow::anyhow!("{error}"))??;
+            let is_still = ticks() == before && self.build.settled().resolved;
+            if is_still {
+                return Ok((parts, before.0));
+            }
+        }
+        Err(VerifyError::Restless)
+    }
+
+    /// The rebuilt index takes the place of the live one, if that has not moved on since it was compared.
+    async fn adopt(&self, scratch: &Path, tick: Tick) -> Result<(), VerifyError> {
+        let (readers, rebuilt) = (self.build.readers.clone(), scratch.join("index.sqlite"));
+        self.command(|reply| {
+            let replacement = move |writer: &mut IndexWriter| {
+                if writer.tick() != tick {
+                    return Err(StoreError::Moved);
+                }
+                readers.alone(|| Ok((writer.adopt(&rebuilt, true)?, ())))
+            };
+            Command::Replace(Box::new(replacement), reply)
+        })
+        .await
+        .map_err(VerifyError::Unsettled)?;
+        // What changed between the last look of the second index and now.
+        self.build.watcher.read_all_again();
+        Ok(())
+    }
+}
+
+async fn settle_second(second: &Build, told: &impl Fn(u64, u64, &str)) -> Result<(), VerifyError> {
+    let failed = || {
+        let why = second.health.poisoned().unwrap_or_else(|| "it does not settle".into());
+        VerifyError::Unsettled(format!("the second index: {why}"))
+    };
+    if !second.watcher.rescan().await {
+        return Err(failed());
+    }
+    let mut last = 0;
+    let settled = second
+        .wait_until(PATIENCE, || {
+            let known = second.watcher.state().n_known_files();
+            if let Ok(indexed) = second.n_documents()
+                && indexed != last
+            {
+                last = indexed;
+                told(indexed, known, "building a second index");
+            }
+            second.settled().resolved
+        })
+        .await;
+    if settled { Ok(()) } else { Err(failed()) }
+}
+
+/// The same folder and settings, in a place of its own. It looks at all files when it is told to, and sets no watches:
+/// the system has few.
+fn second_recipe(recipe: &Recipe, scratch: &Path) -> Recipe {
+    let mut second = Recipe { state_dir: scratch.to_path_buf(), ..recipe.clone() };
+    second.settings.watch.poll = true;
+    second.settings.watch.poll_interval_ms = PATIENCE.as_millis() as u64;
+    second.settings.watch.reconcile_seconds = 0;
+    second
+}

@@ -1,0 +1,314 @@
+//! The whole index as canonical text, and the comparison of two: what `verify` and the tests rest on.
+//!
+//! In: two indexes. Out: for each part how many rows differ, and the first of them as text. Row ids are shown as what
+//! they stand for, so that two indexes of the same files are equal whatever happened on the way.
+//! Invariant: every table that answers anything is in [`PARTS`]; what is left out is bookkeeping of one run (ticks,
+//! modification times that decide nothing, which gazetteer version a document was read with).
+//! Not here: building the other index (`project/verify.rs`). Vectors are compared byte by byte; those of a transformer,
+//! which may differ in the last digits from machine to machine, will need a tolerance when there are any.
+
+use std::path::Path;
+
+use rusqlite::OptionalExtension;
+use rusqlite::types::ValueRef;
+use rusqlite::{Connection, Row, Statement};
+use rustc_hash::FxHashMap;
+
+use super::StoreError;
+
+/// What is compared, a name and a query each; every query gives rows of any columns.
+pub const PARTS: &[(&str, &str)] = &[
+    ("gazetteer", "SELECT * FROM gazetteer"),
+    ("term", "SELECT * FROM terms"),
+    (
+        "doc",
+        "SELECT d.path, d.title, d.is_note, d.format, d.doc_type, d.language, d.day, d.hash, d.source_url, d.meta,
+           d.text, d.lines, d.terms, d.warnings, d.redactions, e.norm, e.name, h.path
+         FROM docs d LEFT JOIN entities e ON e.id = d.entity_id LEFT JOIN docs h ON h.id = e.doc_id",
+    ),
+    ("tag", "SELECT d.path, t.tag FROM doc_tags t LEFT JOIN docs d ON d.id = t.doc_id"),
+    (
+        "chunk",
+        "SELECT d.path, c.idx, c.start, c.end, c.raw_start, c.raw_end, c.line_start, c.line_end, c.n_tokens,
+           c.section, c.hash FROM chunks c LEFT JOIN docs d ON d.id = c.doc_id",
+    ),
+    (
+        "vector",
+        "SELECT d.path, c.idx, m.start, m.end, v.embedding FROM chunk_vec v
+         LEFT JOIN chunk_vec_map m ON m.id = v.rowid LEFT JOIN chunks c ON c.id = m.chunk_id
+         LEFT JOIN docs d ON d.id = c.doc_id",
+    ),
+    (
+        "word",
+        "SELECT d.path, c.idx, w.col, group_concat(w.term || '@' || w.offset, ' ' ORDER BY w.term, w.offset)
+         FROM temp.words w LEFT JOIN chunks c ON c.id = w.doc LEFT JOIN docs d ON d.id = c.doc_id
+         GROUP BY w.doc, w.col",
+    ),
+    (
+        "entity",
+        "SELECT e.norm, d.path, e.name, e.type, e.status FROM entities e LEFT JOIN docs d ON d.id = e.doc_id",
+    ),
+    (
+        "name",
+        "SELECT n.norm, sd.path, e.name, e.norm, h.path, printf('%.5f', n.link), n.decision, v.norm, n.surface,
+           n.type, n.n_docs, n.n_mentions,
+           (SELECT group_concat(d.path, ', ' ORDER BY d.path) FROM json_each('[' || n.homes || ']') h
+            JOIN docs d ON d.id = h.value),
+           n.home_source, n.is_fuzzy,
+           (SELECT group_concat(k.key, ' ' ORDER BY k.key) FROM name_keys k WHERE k.name_id = n.id)
+         FROM names n LEFT JOIN docs sd ON sd.id = n.sense LEFT JOIN entities e ON e.id = n.entity_id
+         LEFT JOIN docs h ON h.id = e.doc_id LEFT JOIN names v ON v.id = n.via",
+    ),
+    (
+        "stated",
+        "SELECT d.path, n.norm, s.source, s.surface FROM stated s LEFT JOIN docs d ON d.id = s.doc_id
+         LEFT JOIN names n ON n.id = s.name_id",
+    ),
+    (
+        "mention",
+        "SELECT d.path, m.at, m.start, m.end, m.line, n.norm, sd.path, m.type, m.recognizer, m.score, m.place,
+           m.surface FROM mentions m LEFT JOIN docs d ON d.id = m.doc_id LEFT JOIN names n ON n.id = m.name_id
+         LEFT JOIN docs sd ON sd.id = n.sense",
+    ),
+    (
+        "evidence",
+        "SELECT d.path, e.start, e.end, coalesce(sn.norm, sd.path), sns.path, e.predicate,
+           coalesce(bn.norm, bd.path), bns.path, e.subject_at, e.object_at, e.raw_start, e.raw_end, e.line,
+           e.pattern, printf('%.5f', e.confidence)
+         FROM evidence e LEFT JOIN docs d ON d.id = e.doc_id
+         LEFT JOIN names sn ON sn.id = e.subject LEFT JOIN docs sd ON sd.id = -e.subject
+         LEFT JOIN names bn ON bn.id = e.object LEFT JOIN docs bd ON bd.id = -e.object
+         LEFT JOIN docs sns ON sns.id = sn.sense LEFT JOIN docs bns ON bns.id = bn.sense",
+    ),
+    ("dirty name", "SELECT n.norm FROM dirty_names d LEFT JOIN names n ON n.id = d.name_id"),
+    ("dirty term", "SELECT norm FROM dirty_terms"),
+    ("requeue", "SELECT d.path FROM requeue r LEFT JOIN docs d ON d.id = r.doc_id"),
+    ("quarantine", "SELECT path, stage, reason, is_transient FROM quarantine"),
+];
+
+/// One part of two indexes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PartDiff {
+    /// Its name, such as `mention`.
+    pub part: &'static str,
+    /// Rows in the one that was given first.
+    pub n_live: u64,
+    /// Rows in the other.
+    pub n_rebuilt: u64,
+    /// Rows that only one of them has.
+    pub n_differing: u64,
+    /// The first rows that only the first has, sorted, as text.
+    pub only_live: Vec<String>,
+    /// The first rows that only the other has, sorted, as text.
+    pub only_rebuilt: Vec<String>,
+}
+
+impl PartDiff {
+    fn of(part: &'static str) -> Self {
+        PartDiff {
+            part,
+            n_live: 0,
+            n_rebuilt: 0,
+            n_differing: 0,
+            only_live: Vec::new(),
+            only_rebuilt: Vec::new(),
+        }
+    }
+}
+
+/// Compares two indexes part by part; keeps at most `limit` differing rows of each side and part.
+///
+/// Takes memory for the rows of one part that the other side has not shown yet, 16 bytes each.
+pub fn compare(
+    live: &Connection,
+    rebuilt: &Connection,
+    limit: usize,
+) -> Result<Vec<PartDiff>, StoreError> {
+    prepare(live)?;
+    prepare(rebuilt)?;
+    PARTS.iter().map(|(part, sql)| compare_part(part, sql, (live, rebuilt), limit)).collect()
+}
+
+/// Documents whose uid in the index is not the one that the ledger in `state_dir` keeps for their path.
+pub fn compare_with_ledger(
+    live: &Connection,
+    state_dir: &Path,
+    limit: usize,
+) -> Result<PartDiff, StoreError> {
+    let ledger = super::open::reader(&state_dir.join(super::open::LEDGER_FILE))?;
+    let mut uid =
+        ledger.prepare("SELECT uid FROM documents WHERE path = ?1 AND gone_ms IS NULL")?;
+    let mut documents = live.prepare("SELECT path, uid FROM docs ORDER BY path")?;
+    let mut rows = documents.query([])?;
+    let mut diff = PartDiff::of("uid");
+    while let Some(row) = rows.next()? {
+        let (path, in_index): (String, String) = (row.get(0)?, row.get(1)?);
+        diff.n_live += 1;
+        let kept: Option<String> = uid.query_row([&path], |row| row.get(0)).optional()?;
+        diff.n_rebuilt += u64::from(kept.is_some());
+        if kept.as_deref() != Some(in_index.as_str()) {
+            diff.n_differing += 1;
+            if diff.only_live.len() < limit {
+                diff.only_live.push(format!("{path} | {in_index}"));
+                diff.only_rebuilt.extend(kept.map(|kept| format!("{path} | {kept}")));
+            }
+        }
+    }
+    Ok(diff)
+}
+
+/// The words of the text index can only be read through a table of its own, which lives in the connection.
+fn prepare(db: &Connection) -> Result<(), StoreError> {
+    db.execute_batch(
+        "PRAGMA query_only = 0;
+         CREATE VIRTUAL TABLE IF NOT EXISTS temp.words USING fts5vocab(main, chunk_fts, instance)",
+    )?;
+    Ok(())
+}
+
+fn compare_part(
+    part: &'static str,
+    sql: &str,
+    (live, rebuilt): (&Connection, &Connection),
+    limit: usize,
+) -> Result<PartDiff, StoreError> {
+    // Rows are counted by hash: +1 for each of the live index, -1 for each of the rebuilt one. Taken in turns, so that
+    // what both have in about the same order never piles up.
+    let mut balance: FxHashMap<u64, i64> = FxHashMap::default();
+    let (mut n_live, mut n_rebuilt) = (0, 0);
+    let (mut live_rows, mut rebuilt_rows) = (live.prepare(sql)?, rebuilt.prepare(sql)?);
+    let n_columns = live_rows.column_count();
+    let (mut left, mut right) = (live_rows.query([])?, rebuilt_rows.query([])?);
+    let (mut is_left, mut is_right) = (true, true);
+    while is_left || is_right {
+        if is_left {
+            is_left =
+                left.next()?.map(|row| add(&mut balance, row, n_columns, 1)).transpose()?.is_some();
+            n_live += u64::from(is_left);
+        }
+        if is_right {
+            is_right = right
+                .next()?
+                .map(|row| add(&mut balance, row, n_columns, -1))
+                .transpose()?
+                .is_some();
+            n_rebuilt += u64::from(is_right);
+        }
+    }
+    drop((left, right));
+    let n_differing = balance.values().map(|n| n.unsigned_abs()).sum();
+    let mut diff = PartDiff { n_live, n_rebuilt, n_differing, ..PartDiff::of(part) };
+    if n_differing > 0 {
+        diff.only_live = first_rows(&mut live_rows, &balance, 1, limit)?;
+        diff.only_rebuilt = first_rows(&mut rebuilt_rows, &balance, -1, limit)?;
+    }
+    Ok(diff)
+}
+
+fn add(
+    balance: &mut FxHashMap<u64, i64>,
+    row: &Row<'_>,
+    n_columns: usize,
+    step: i64,
+) -> Result<(), StoreError> {
+    let hash = xxhash_rust::xxh3::xxh3_64(line(row, n_columns)?.as_bytes());
+    let n = balance.entry(hash).or_default();
+    *n += step;
+    if *n == 0 {
+        balance.remove(&hash);
+    }
+    Ok(())
+}
+
+/// The rows that one side has too many of, the first `limit` in order of their text.
+fn first_rows(
+    statement: &mut Statement<'_>,
+    balance: &FxHashMap<u64, i64>,
+    sign: i64,
+    limit: usize,
+) -> Result<Vec<String>, StoreError> {
+    let n_columns = statement.column_count();
+    let mut rows = statement.query([])?;
+    let mut first = std::collections::BTreeSet::new();
+    while let Some(row) = rows.next()? {
+        let text = line(row, n_columns)?;
+        let hash = xxhash_rust::xxh3::xxh3_64(text.as_bytes());
+        if balance.get(&hash).is_some_and(|n| n.signum() == sign) {
+            first.insert(text);
+            if first.len() > limit {
+                first.pop_last();
+            }
+        }
+    }
+    Ok(first.into_iter().collect())
+}
+
+/// The whole index as sorted lines, each with its part's name.
+pub fn text(db: &Connection) -> Result<String, StoreError> {
+    prepare(db)?;
+    let mut out = String::new();
+    for (part, sql) in PARTS {
+        let mut statement = db.prepare(sql)?;
+        let n_columns = statement.column_count();
+        let mut rows = statement.query([])?;
+        let mut lines = Vec::new();
+        while let Some(row) = rows.next()? {
+            lines.push(format!("{part}: {}\n", line(row, n_columns)?));
+        }
+        lines.sort();
+        out.extend(lines);
+    }
+    Ok(out)
+}
+
+fn line(row: &Row<'_>, n_columns: usize) -> Result<String, StoreError> {
+    let mut out = String::new();
+    for i in 0..n_columns {
+        if i > 0 {
+            out.push_str(" | ");
+        }
+        cell(row.get_ref(i)?, &mut out);
+    }
+    Ok(out)
+}
+
+fn cell(value: ValueRef<'_>, out: &mut String) {
+    use std::fmt::Write as _;
+    // Writing to a string cannot fail.
+    let _ = match value {
+        ValueRef::Null => out.write_str("-"),
+        ValueRef::Integer(n) => write!(out, "{n}"),
+        ValueRef::Real(x) => write!(out, "{x:.6}"),
+        ValueRef::Text(text) => out.write_str(&String::from_utf8_lossy(text).replace('\n', "\\n")),
+        ValueRef::Blob(bytes) => write!(out, "{:016x}", xxhash_rust::xxh3::xxh3_64(bytes)),
+    };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SQL: &str = "SELECT a, b FROM t";
+
+    fn with(rows: &[(i64, &str)]) -> Connection {
+        let db = Connection::open_in_memory().expect("opens");
+        db.execute_batch("CREATE TABLE t(a, b)").expect("made");
+        for row in rows {
+            db.execute("INSERT INTO t VALUES(?1, ?2)", *row).expect("written");
+        }
+        db
+    }
+
+    #[test]
+    fn rows_are_compared_as_a_multiset_in_any_order() {
+        let same = |a: &[(i64, &str)], b: &[(i64, &str)]| {
+            let diff = compare_part("t", SQL, (&with(a), &with(b)), 2).expect("compared");
+            (diff.n_differing, diff.only_live.join(", "), diff.only_rebuilt.join(", "))
+        };
+        assert_eq!(same(&[(1, "x"), (2, "y")], &[(2, "y"), (1, "x")]).0, 0);
+        assert_eq!(same(&[(1, "x"), (1, "x")], &[(1, "x")]), (1, "1 | x".into(), String::new()));
+        assert_eq!(same(&[(1, "x")], &[(1, "y")]), (2, "1 | x".into(), "1 | y".into()));
+        let many = [(3, "c"), (1, "a"), (2, "b\n")];
+        assert_eq!(same(&many, &[]), (3, "1 | a, 2 | b\\n".into(), String::new()));
+    }
+}

@@ -1,0 +1,108 @@
+//! Replacing the file that the writer writes: by one that was built beside it, or by an empty one.
+//!
+//! In: a writer whose readers are all away (see `Readers::alone`). Out: the same writer, on another file, at the next
+//! tick. Invariant: whatever fails, the writer has a file open, and the next start finds the old index or the new one.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use rusqlite::Connection;
+
+use super::writer::{IndexWriter, meta_number, set_meta_number};
+use super::{StoreError, gazetteer, open};
+use crate::terms::Tick;
+
+impl IndexWriter {
+    /// Puts what was built at `rebuilt`, and is not open anywhere, in the place of the live index; the old one is kept
+    /// as `.old` when `keeps_old`.
+    pub fn adopt(&mut self, rebuilt: &Path, keeps_old: bool) -> Result<PathBuf, StoreError> {
+        let live = self.live();
+        // Under this name the next start would take it for the live one, should a crash come between.
+        let next = live.with_file_name(open::NEXT);
+        self.while_closed(|_| {
+            open::rename(rebuilt, &next)?;
+            if keeps_old {
+                open::set_aside(&live)?;
+            }
+            open::rename(&next, &live)?;
+            Ok(live.clone())
+        })
+    }
+
+    /// The index that was written beside the old one is whole: it takes the old one's place.
+    pub fn take_place(&mut self) -> Result<PathBuf, StoreError> {
+        let (live, written) = (self.live(), self.path.clone());
+        if live == written {
+            return Ok(live);
+        }
+        self.while_closed(|_| {
+            open::rename(&written, &live)?;
+            Ok(live.clone())
+        })
+    }
+
+    /// Begins again with an empty index; the one before is kept as `.old`. The watcher must be told to forget what it
+    /// sent.
+    pub fn begin_again(&mut self) -> Result<PathBuf, StoreError> {
+        let live = self.path.clone();
+        let tick = self.tick();
+        self.while_closed(|made_by| {
+            open::set_aside(&live)?;
+            drop(open::create(&live, made_by, tick.0)?);
+            Ok(live.clone())
+        })
+    }
+
+    /// Reads a row.
+    ///
+    /// # Errors
+    /// When the writer has no index open.
+    pub fn check(&self) -> Result<(), StoreError> {
+        meta_number(&self.db, "tick").map(|_| ())
+    }
+
+    fn live(&self) -> PathBuf {
+        self.path.with_file_name(open::LIVE)
+    }
+
+    /// Closes the file, lets `replace` work on closed files, and opens the one it gives.
+    fn while_closed(
+        &mut self,
+        replace: impl FnOnce(&str) -> Result<PathBuf, StoreError>,
+    ) -> Result<PathBuf, StoreError> {
+        let db = std::mem::replace(&mut self.db, Connection::open_in_memory()?);
+        // So that the file alone is the database; a damaged one may refuse.
+        let _ = db.execute_batch("PRAGMA wal_checkpoint(TRUNCATE)");
+        drop(db);
+        let replaced = replace(&self.made_by);
+        let path = replaced.as_ref().map_or_else(|_| self.path.clone(), Clone::clone);
+        self.reopen(path)?;
+        replaced
+    }
+
+    fn reopen(&mut self, path: PathBuf) -> Result<(), StoreError> {
+        let db = open::connect(&path)?;
+        let tick = Tick(meta_number(&db, "tick")?.max(self.tick().0) + 1);
+        set_meta_number(&db, "tick", tick.0)?;
+        let version = meta_number(&db, "gazetteer")?;
+        self.gazetteer().store(Arc::new(gazetteer::load(&db, version)?));
+        self.ledger().load_breakers(&db)?;
+        self.db = db;
+        self.tick = tick;
+        self.answers = path.clone();
+        self.path = path;
+        Ok(())
+    }
+}
+
+/// Copies the ledger in `state_dir`, as of one commit, into another folder.
+///
+/// # Errors
+/// When it cannot be read, or the copy be written.
+pub fn copy_ledger(state_dir: &Path, to: &Path) -> Result<(), StoreError> {
+    let db = open::reader(&state_dir.join(open::LEDGER_FILE))?;
+    let copy = to.join(open::LEDGER_FILE);
+    db.execute("VACUUM INTO ?1", [copy.to_string_lossy()])?;
+    // Whoever works with the copy tries every file once.
+    Ok(open::plain(&copy)?.execute_batch("DELETE FROM breakers")?)
+}

@@ -1,0 +1,113 @@
+//! Marked: a folder of documents that name each other, each with a word that no other ever holds.
+//!
+//! In: what should happen to the folder. Out: files; and what a settled daemon lacks, has twice or has too much.
+//! Invariant: words are never used again, so a word that is gone from the files must be gone from the index.
+//! Not here: whether the graph equals a fresh one (`kgctl verify`).
+
+use std::collections::BTreeMap;
+
+use serde_json::json;
+
+use crate::{TestProject, unsound_rows};
+
+/// Words of former contents that are still looked for.
+const MAX_GONE: usize = 12;
+
+/// The documents of one folder, by path, with their words.
+#[derive(Debug, Default)]
+pub struct Marked {
+    words: BTreeMap<String, String>,
+    gone: Vec<String>,
+    n_written: u32,
+}
+
+impl Marked {
+    /// Writes `n` documents into a few folders.
+    pub fn fill(&mut self, project: &TestProject, n: u32) {
+        for i in 0..n {
+            self.write(project, &format!("s{}/station-{i}.md", i % 5));
+        }
+    }
+
+    /// Writes a document, new or with another content than before.
+    pub fn write(&mut self, project: &TestProject, path: &str) {
+        let i = self.n_written;
+        self.n_written += 1;
+        let word = word(i);
+        let (near, far) = (i.wrapping_add(1) % 17, i.wrapping_mul(7) % 17);
+        project.write(
+            path,
+            format!(
+                "# Station {i}\n\nStation {i} depends on [[Station {near}]]. It is run by Ada Lindqvist; the {word} \
+                 is kept there.\n\n## Log\n\nThe **storm drain** of Station {i} was cleaned; see Station {far}.\n\n\
+                 1. Stop the Signing Service.\n2. Start the Signing Services.\n"
+            ),
+        );
+        self.forget(path);
+        self.words.insert(path.to_string(), word);
+    }
+
+    /// Renames a document; one that lies there goes.
+    pub fn rename(&mut self, project: &TestProject, from: &str, to: &str) {
+        project.rename(from, to);
+        self.forget(to);
+        let word = self.words.remove(from).expect("a document");
+        self.words.insert(to.to_string(), word);
+    }
+
+    /// Removes a document.
+    pub fn remove(&mut self, project: &TestProject, path: &str) {
+        project.remove(path);
+        self.forget(path);
+    }
+
+    /// The paths, in order.
+    pub fn paths(&self) -> Vec<String> {
+        self.words.keys().cloned().collect()
+    }
+
+    fn forget(&mut self, path: &str) {
+        if let Some(word) = self.words.remove(path) {
+            self.gone.push(word);
+            let n_old = self.gone.len().saturating_sub(MAX_GONE);
+            self.gone.drain(..n_old);
+        }
+    }
+
+    /// What is wrong with a settled project: documents that its word does not find, words that find too much,
+    /// and rows that must not be.
+    ///
+    /// # Panics
+    /// When the daemon does not answer.
+    pub fn check(&self, project: &mut TestProject) -> Vec<String> {
+        let mut wrong = unsound_rows(&project.paths().index, &project.paths().ledger);
+        for (path, word) in &self.words {
+            let found = found_by_text(project, word);
+            if found != [path.as_str()] {
+                wrong.push(format!("missing or twice: `{word}` of {path} finds {found:?}"));
+            }
+        }
+        for word in &self.gone {
+            let found = found_by_text(project, word);
+            if !found.is_empty() {
+                wrong.push(format!("ghost: `{word}` finds {found:?}"));
+            }
+        }
+        wrong
+    }
+}
+
+/// Paths of the chunks that hold a word, each time it is found.
+fn found_by_text(project: &mut TestProject, word: &str) -> Vec<String> {
+    let reply = project.call("hybrid_query", json!({"q": word, "formula": "text", "k": 100}));
+    let hits = reply["chunks"].as_array().expect("chunks").iter();
+    hits.map(|hit| hit["path"].as_str().expect("a path").to_string()).collect()
+}
+
+/// The word of the `n`th content: consonants, so that no stemmer cuts it.
+fn word(n: u32) -> String {
+    let digits = n.to_string();
+    let letters = digits.bytes().map(|digit| char::from(b"bcdfghjklm"[usize::from(digit - b'0')]));
+    let middle: String = letters.collect();
+    format!("zq{middle}x")
+}
