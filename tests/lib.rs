@@ -14,7 +14,7 @@ mod marked;
 mod project;
 mod sound;
 
-pub use binary::kgd;
+pub use binary::{kgctl, kgd};
 pub use client::{Client, Revision};
 pub use graph::Graph;
 pub use index::index_text;

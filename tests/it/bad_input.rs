@@ -579,6 +579,13 @@ fn requests_that_cannot_be_meant() {
         ("dump", json!({"cursor": "nonsense"})),
         ("dump", json!({"limit": 0})),
         ("wait", json!({"timeout_ms": 600_001})),
+        ("verify", json!({"limit": 1_001})),
+        ("rescan", json!({"full": "yes"})),
+        ("retry", json!({"paths": ["bystander.md"]})),
+        ("retry", json!({"paths": ["../outside.md"]})),
+        ("backup", json!({"path": "relative.sqlite"})),
+        ("backup", json!({"path": "/no-such-folder/copy.sqlite"})),
+        ("backup", json!({"path": "/dev/null"})),
     ] {
         let long = refused(&mut project, tool, arguments);
         out += &long.replace(&"x".repeat(1001), "x…");

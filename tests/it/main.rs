@@ -4,6 +4,7 @@ mod bad_input;
 mod crash;
 mod determinism;
 mod graph;
+mod ledger;
 mod life;
 mod tidy;
 mod wire;

@@ -4,6 +4,7 @@
 //! Not here: what a command does with them.
 
 use std::io::{IsTerminal, Write};
+use std::time::Duration;
 
 use ::config::{Places, Project, which_project};
 use client::connect::Session;
@@ -15,6 +16,10 @@ use serde::Serialize;
 
 use super::failure::{Exit, Failure};
 use super::version::mismatch;
+
+/// How often, and with what pause, a daemon is looked for that hung up: it says why just before it ends.
+const FAREWELL_LOOKS: u32 = 50;
+const FAREWELL_LOOK: Duration = Duration::from_millis(20);
 
 /// The flags that all commands share, and how to print.
 pub(crate) struct Context {
@@ -57,6 +62,7 @@ impl Context {
 
     /// As [`Context::session`], with a daemon that is known already.
     pub(crate) async fn session_with(&self, target: &Target) -> Result<Session, Failure> {
+        let n_logged = target.paths.log.metadata().map_or(0, |log| log.len());
         let stream = if self.may_start {
             target.connect_or_start(Life::UntilIdle)?
         } else {
@@ -64,7 +70,12 @@ impl Context {
                 .connect()
                 .map_err(|error| Failure::from(error).hint("leave out `--no-start` to start it"))?
         };
-        let session = Session::open(stream).await?;
+        let session = match Session::open(stream).await {
+            Ok(session) => session,
+            Err(error) => {
+                return Err(last_words(target, n_logged).await.unwrap_or_else(|| error.into()));
+            }
+        };
         warn_of_version(session.daemon_version().as_deref());
         Ok(session)
     }
@@ -118,6 +129,28 @@ impl Context {
 /// Says something beside the output. There is nobody left to tell when this fails.
 pub(crate) fn warn(text: &str) {
     let _ = std::io::stderr().write_all(text.as_bytes());
+}
+
+/// Why a daemon ended that listened already, such as a damaged ledger: what it logged since `n_logged` bytes.
+async fn last_words(target: &Target, n_logged: u64) -> Option<Failure> {
+    for _ in 0..FAREWELL_LOOKS {
+        if target.pid().is_none() {
+            break;
+        }
+        tokio::time::sleep(FAREWELL_LOOK).await;
+    }
+    let log = std::fs::read(&target.paths.log).ok()?;
+    let fresh = usize::try_from(n_logged).ok().and_then(|from| log.get(from..)).unwrap_or(&log);
+    let text = String::from_utf8_lossy(fresh);
+    let own = text
+        .rfind("\nkgd: ")
+        .map(|at| at + 1)
+        .or_else(|| text.starts_with("kgd: ").then_some(0))?;
+    let words = text.get(own..)?.trim_end().trim_start_matches("kgd: ");
+    Some(Failure::new(
+        Exit::NoDaemon,
+        format!("the daemon for `{}` ended: {words}", target.project.name),
+    ))
 }
 
 fn warn_of_version(daemon: Option<&str>) {

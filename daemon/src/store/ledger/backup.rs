@@ -161,15 +161,23 @@ fn count(db: &Connection) -> rusqlite::Result<BTreeMap<String, u64>> {
 
 /// Says what a file holds if it is a sound ledger of a version we know. Writes nothing.
 pub fn check(path: &Path) -> Result<Backup, StoreError> {
+    if let Some(missing) = missing_table(path) {
+        return Err(not_a_ledger(path, format!("it has no table `{missing}`")));
+    }
     let found = look(path)?;
     if found.version > VERSION {
         let (path, found) = (path.to_path_buf(), found.version);
         return Err(LedgerError::Newer { path, found, known: VERSION }.into());
     }
-    match TABLES.iter().find(|table| !found.rows.contains_key(**table)) {
-        Some(missing) => Err(not_a_ledger(path, format!("it has no table `{missing}`"))),
-        None => Ok(found),
-    }
+    Ok(found)
+}
+
+/// A table that every ledger has and this database has not; `None` also when it is no database.
+fn missing_table(path: &Path) -> Option<&'static str> {
+    let db = open::plain_reader(path).ok()?;
+    let mut statement =
+        db.prepare("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?1").ok()?;
+    TABLES.into_iter().find(|table| statement.exists([table]).is_ok_and(|is_there| !is_there))
 }
 
 /// Says what a sound database holds.
