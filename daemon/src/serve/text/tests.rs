@@ -291,10 +291,14 @@ fn what_looks_after_index_and_ledger() {
         "#]],
     );
     let reply = admin::RescanReply { files: 1, commits: 2, seconds: 0.04, freshness: fresh() };
-    check::<admin::Rescan>(&reply, 2000, expect![[r#"
+    check::<admin::Rescan>(
+        &reply,
+        2000,
+        expect![[r#"
         1 file compared in 0.0 s, 2 commits followed
         (notes, tick 41)
-    "#]]);
+    "#]],
+    );
     let retried = admin::Retried {
         path: "a.md".into(),
         outcome: "failed".into(),
@@ -302,10 +306,14 @@ fn what_looks_after_index_and_ledger() {
         reason: Some("too deep".into()),
     };
     let reply = admin::RetryReply { files: vec![retried], freshness: fresh() };
-    check::<admin::Retry>(&reply, 2000, expect![[r#"
+    check::<admin::Retry>(
+        &reply,
+        2000,
+        expect![[r#"
         failed a.md: too deep
         (notes, tick 41)
-    "#]]);
+    "#]],
+    );
     let failed = admin::FailedFile {
         path: "a.md".into(),
         stage: "normalize".into(),
@@ -323,12 +331,16 @@ fn what_looks_after_index_and_ledger() {
         n_failed: 1,
         freshness: fresh(),
     };
-    check::<admin::Checkup>(&reply, 2000, expect![[r#"
+    check::<admin::Checkup>(
+        &reply,
+        2000,
+        expect![[r#"
         index: ok; ledger (version 3): ok
         newest backup: none; 1 file failed
           a.md: too deep (normalize, failures 3, skipped)
         (notes, tick 41)
-    "#]]);
+    "#]],
+    );
     let rows = [("documents".to_string(), 3), ("decisions".to_string(), 1)].into();
     let reply = admin::BackupReply {
         path: "/b/ledger.sqlite".into(),
@@ -337,11 +349,15 @@ fn what_looks_after_index_and_ledger() {
         rows,
         freshness: fresh(),
     };
-    check::<admin::Backup>(&reply, 2000, expect![[r#"
+    check::<admin::Backup>(
+        &reply,
+        2000,
+        expect![[r#"
         /b/ledger.sqlite: 4096 bytes, version 3
         rows: decisions 1, documents 3
         (notes, tick 41)
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]

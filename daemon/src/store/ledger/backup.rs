@@ -105,12 +105,15 @@ fn copy_numbered(db: &Connection, folder: &Path) -> Result<Backup, StoreError> {
 
 /// Copies an open ledger to a file.
 pub(super) fn copy(db: &Connection, to: &Path, replaces: bool) -> Result<Backup, StoreError> {
-    if !replaces && to.symlink_metadata().is_ok() {
-        return Err(LedgerError::Exists(to.to_path_buf()).into());
-    }
-    if to.is_dir() {
-        let source = io::Error::from(io::ErrorKind::IsADirectory);
-        return Err(LedgerError::Io { path: to.to_path_buf(), source }.into());
+    if let Ok(found) = to.symlink_metadata() {
+        // Only a file is ever replaced: not a folder, a link, or what stands for a device.
+        if !found.is_file() {
+            let source = io::Error::other("it is no regular file");
+            return Err(LedgerError::Io { path: to.to_path_buf(), source }.into());
+        }
+        if !replaces {
+            return Err(LedgerError::Exists(to.to_path_buf()).into());
+        }
     }
     let draft = Draft::new(to)?;
     let rows = copy_rows(db, &draft.path)?;
