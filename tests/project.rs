@@ -406,7 +406,7 @@ fn files_below(root: &Path, folder: &str, files: &mut BTreeSet<(String, String)>
     for entry in entries.flatten() {
         let Ok(name) = entry.file_name().into_string() else { continue };
         let Ok(metadata) = entry.path().symlink_metadata() else { continue };
-        if name.starts_with('.') {
+        if name.starts_with('.') || name.starts_with("~$") {
             continue;
         }
         let path = if folder.is_empty() { name } else { format!("{folder}/{name}") };

@@ -20,7 +20,7 @@ use crate::belt::{Depth, Gauge, Plan, Supervisor};
 use crate::embedder::{Embedder, WordPiece};
 use crate::health::Health;
 use crate::pipeline::watch::{
-    KnownFile, KnownFiles, WatchOptions, WatchState, Watcher, WatcherHandle,
+    KnownFile, KnownFiles, MOST_EQUAL, WatchOptions, WatchState, Watcher, WatcherHandle,
 };
 use crate::pipeline::write::{Command, WriteStation, WriterArgs};
 use crate::pipeline::{Queues, Stations, Tools};
@@ -329,6 +329,26 @@ impl KnownFiles for KnownInIndex {
         let failed = self.breakers.list().into_iter().map(|(path, _)| path);
         found.extend(failed.filter(|path| is_below(path.as_str())));
         found
+    }
+
+    fn paths_with(&self, hash: ContentHash) -> Vec<RelPath> {
+        self.read(|db| {
+            let mut statement =
+                db.prepare_cached("SELECT path FROM docs WHERE hash = ?1 ORDER BY path LIMIT ?2")?;
+            let key = rusqlite::params![hash.0.to_le_bytes(), MOST_EQUAL as i64];
+            let rows = statement.query_map(key, |row| row.get::<_, String>(0))?;
+            rows.map(|path| path.map(RelPath::new)).collect::<rusqlite::Result<Vec<_>>>()
+        })
+        .unwrap_or_default()
+    }
+
+    fn text_of(&self, path: &RelPath) -> Option<String> {
+        self.read(|db| {
+            db.prepare_cached("SELECT text FROM docs WHERE path = ?1")?
+                .query_row([path.as_str()], |row| row.get(0))
+                .optional()
+        })
+        .flatten()
     }
 }
 

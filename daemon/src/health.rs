@@ -21,6 +21,7 @@ const RATE_WINDOW: Duration = Duration::from_secs(60);
 pub struct Health {
     tick: watch::Sender<u64>,
     has_ripple: AtomicBool,
+    n_written: AtomicU64,
     n_transactions: AtomicU64,
     transaction_micros: AtomicU64,
     recent: Mutex<Recent>,
@@ -49,6 +50,7 @@ impl Health {
         Health {
             tick: watch::Sender::new(tick.0),
             has_ripple: AtomicBool::new(true),
+            n_written: AtomicU64::new(0),
             n_transactions: AtomicU64::new(0),
             transaction_micros: AtomicU64::new(0),
             recent: Mutex::default(),
@@ -60,6 +62,7 @@ impl Health {
 
     /// A commit happened.
     pub(crate) fn committed(&self, done: &Committed, took: Duration) {
+        self.n_written.fetch_add(done.n_written as u64, Ordering::Relaxed);
         self.n_transactions.fetch_add(1, Ordering::Relaxed);
         self.transaction_micros.fetch_add(took.as_micros() as u64, Ordering::Relaxed);
         let mut recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
@@ -133,6 +136,11 @@ impl Health {
             .map(|(_, n)| n)
             .sum();
         documents as f32 / window
+    }
+
+    /// Changes of files that were written since the start.
+    pub fn n_written(&self) -> u64 {
+        self.n_written.load(Ordering::Relaxed)
     }
 
     /// Average time of a commit, milliseconds.

@@ -284,9 +284,10 @@ impl Signals {
 fn start_log(filter: Option<&str>) -> anyhow::Result<()> {
     use std::io::IsTerminal as _;
     let wanted = filter.unwrap_or("info");
-    // `rmcp` logs whole messages below `warn`, and nothing is logged before secrets are removed.
+    // `rmcp` logs whole messages below `warn`, and nothing is logged before secrets are removed. Its errors are
+    // those of clients that went away with requests in flight: their affair, and any number of lines.
     let filter =
-        tracing_subscriber::EnvFilter::try_new(format!("{wanted},rmcp=warn")).map_err(|error| {
+        tracing_subscriber::EnvFilter::try_new(format!("{wanted},rmcp=off")).map_err(|error| {
             anyhow::anyhow!(
                 "`--log-level {wanted}` is not understood: {error}\nhint: `info` or `debug`"
             )

@@ -413,6 +413,36 @@ fn a_rescan_finds_what_nobody_reported() {
 }
 
 #[test]
+fn a_full_rescan_finds_a_change_that_size_and_time_do_not_tell() {
+    let mut project = TestProject::of(NOTES);
+    let path = project.at("log.txt");
+    let time = path.metadata().and_then(|it| it.modified()).expect("a time");
+    project.stop();
+    let (old, new) = (NOTES[2].1, "The Signing Service was re-opened.\n");
+    assert_eq!(old.len(), new.len());
+    project.write("log.txt", new);
+    fs::File::options()
+        .append(true)
+        .open(&path)
+        .and_then(|it| it.set_modified(time))
+        .expect("ours");
+    project.start();
+    let opened = |project: &mut TestProject| {
+        project.call("wait", json!({}));
+        let reply = project.call("hybrid_query", json!({"q": "opened", "formula": "text"}));
+        reply["chunks"].as_array().map(Vec::len)
+    };
+    assert_eq!(kgctl(&project, &["rescan"]).0, 0);
+    assert_eq!(opened(&mut project), Some(0), "nothing tells of it");
+    let (code, out, err) = kgctl(&project, &["rescan", "--full"]);
+    assert!(
+        code == 0 && out.contains("3 files compared") && out.contains("indexed in"),
+        "{out}{err}"
+    );
+    assert_eq!(opened(&mut project), Some(1));
+}
+
+#[test]
 fn verify_says_that_the_index_is_what_the_files_say() {
     let (project, _) = decided();
     let (code, out, err) = kgctl(&project, &["verify"]);

@@ -2,8 +2,10 @@
 
 mod bad_input;
 mod crash;
+mod crowd;
 mod determinism;
 mod graph;
+mod identity;
 mod ledger;
 mod life;
 mod tidy;

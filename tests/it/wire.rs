@@ -330,6 +330,7 @@ fn mask(value: &mut Value, field: &str, root: &str) {
         "pid",
         "tick",
         "ingest_rate",
+        "n_written",
         "average_transaction_ms",
         "entity",
         "subject_id",

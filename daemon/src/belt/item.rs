@@ -12,8 +12,10 @@ pub struct Ticket {
     pub generation: Generation,
     /// Which lane it rides in.
     pub lane: Lane,
-    /// The path it was renamed from, when both halves of the rename were seen.
+    /// The path it was before: both halves of a rename were seen, or the content says so.
     pub moved_from: Option<RelPath>,
+    /// True when what was at `path` is at `moved_from` now: two documents changed places.
+    pub is_exchange: bool,
     /// True to index again although the content is unchanged.
     pub is_forced: bool,
     /// The file as the watcher saw it; failures are counted by it.

@@ -188,6 +188,7 @@ mod tests {
             generation: Generation(n),
             lane,
             moved_from: None,
+            is_exchange: false,
             is_forced: false,
             version: Default::default(),
         }

@@ -4,6 +4,7 @@
 //! mentions and evidence are not touched. Everything that other documents must learn of becomes a dirty row.
 
 mod chunks;
+mod identity;
 mod late;
 mod names;
 
@@ -12,58 +13,34 @@ use std::collections::BTreeSet;
 use rusqlite::{OptionalExtension, Transaction, params};
 
 use self::chunks::{chunk_ids, delete_chunk, write_chunks};
+use self::identity::{Existing, find};
+pub(super) use self::identity::{Identity, identify};
 pub(super) use self::late::Late;
 use self::names::{
-    intern_names, mark_dirty, mentions_hash, names_of_doc, write_evidence, write_mentions,
-    write_stated,
+    intern_names, mark_dirty, mark_stated_terms, mentions_hash, names_of_doc, write_evidence,
+    write_mentions, write_stated,
 };
-use super::ledger::IngestRecord;
 use super::{StoreError, ids, lines};
 use crate::pipeline::parcel::{EmbeddedDoc, LinkedDoc, NormalDoc};
 use crate::pipeline::recognize::Gazetteer;
 use crate::terms::{EntityType, RelPath, norm_of};
 
-/// What a document's row must hold beside what the belt made of it.
-pub(super) struct Identity<'a> {
-    /// From the ledger.
-    pub uid: String,
-    /// From the ledger.
-    pub ingest: IngestRecord,
-    /// The path it had before, when a rename was seen.
-    pub moved_from: Option<&'a RelPath>,
-}
-
-struct Existing {
-    id: i64,
-    terms: String,
-    mentions_hash: i64,
-    indexed_as: String,
-    has_moved: bool,
-    hash: Vec<u8>,
-    day: String,
-}
-
-impl Existing {
-    /// True when the rows were made from this very content (and day, which may come from the file's time).
-    fn is_same_content(&self, normal: &NormalDoc) -> bool {
-        self.hash == normal.head.hash.0.to_le_bytes() && self.day == day_of(normal)
-    }
-}
-
 /// Writes a document; returns the names whose facts may have changed.
 ///
-/// A document recognized before anything was mined has no mentions yet: it is marked, in the same transaction, to be
-/// read a second time.
+/// A document recognized before anything was mined has no mentions yet, and one that was on its way while the gazetteer
+/// changed may lack some: it is marked, in the same transaction, to be read a second time.
 pub(super) fn document(
     tx: &Transaction<'_>,
     doc: &EmbeddedDoc,
-    identity: &Identity<'_>,
+    identity: &Identity,
     late: &mut Late,
 ) -> Result<Vec<i64>, StoreError> {
     let linked = &doc.doc.doc;
     let normal = &linked.doc.doc;
     let existing = find(tx, &normal.head.path, identity, late)?;
-    let is_unmined = linked.doc.gazetteer_version == Gazetteer::UNMINED;
+    // Recognized before anything was mined, or before names became known that the gazetteer knows by now.
+    let version = linked.doc.gazetteer_version;
+    let reads_again = version == Gazetteer::UNMINED || version < gazetteer_version(tx)?;
     let mentions_hash = mentions_hash(doc);
     let context_changed =
         existing.as_ref().is_none_or(|old| old.indexed_as != indexed_as(normal, identity));
@@ -81,7 +58,7 @@ pub(super) fn document(
             mentions_hash,
         )?,
     };
-    if is_unmined {
+    if reads_again {
         tx.prepare_cached("INSERT OR IGNORE INTO requeue VALUES(?1)")?.execute([id])?;
     } else {
         tx.prepare_cached("DELETE FROM requeue WHERE doc_id = ?1")?.execute([id])?;
@@ -93,12 +70,14 @@ pub(super) fn document(
     if unchanged && !context_changed && !has_moved {
         return Ok(Vec::new());
     }
-    let mut touched = match existing {
-        Some(_) => names_of_doc(tx, id)?,
-        None => BTreeSet::new(),
-    };
+    let is_known = existing.is_some();
+    let mut touched = if is_known { names_of_doc(tx, id)? } else { BTreeSet::new() };
     let name_ids = intern_names(tx, linked)?;
     write_stated(tx, id, linked, &name_ids)?;
+    if is_known && (context_changed || has_moved) {
+        // Path and type of a note decide which of several statements names and types a term.
+        mark_stated_terms(tx, id)?;
+    }
     write_mentions(tx, id, linked, &name_ids)?;
     write_evidence(tx, id, doc, &name_ids)?;
     touched.extend(&name_ids);
@@ -106,11 +85,19 @@ pub(super) fn document(
     Ok(touched.into_iter().collect())
 }
 
+/// The version of the gazetteer's rows.
+fn gazetteer_version(tx: &Transaction<'_>) -> Result<u64, StoreError> {
+    let version: i64 = tx
+        .prepare_cached("SELECT value FROM meta WHERE key = 'gazetteer'")?
+        .query_row([], |row| row.get(0))?;
+    Ok(version as u64)
+}
+
 /// Writes everything that follows from the content alone; returns the document's id.
 fn write_content(
     tx: &Transaction<'_>,
     doc: &EmbeddedDoc,
-    (existing, identity, context_changed): (Option<&Existing>, &Identity<'_>, bool),
+    (existing, identity, context_changed): (Option<&Existing>, &Identity, bool),
     late: &mut Late,
     mentions_hash: i64,
 ) -> Result<i64, StoreError> {
@@ -176,41 +163,7 @@ pub(super) fn remove(
     Ok(touched.into_iter().collect())
 }
 
-fn find(
-    tx: &Transaction<'_>,
-    path: &RelPath,
-    identity: &Identity<'_>,
-    late: &mut Late,
-) -> Result<Option<Existing>, StoreError> {
-    let mut statement = tx.prepare_cached(
-        "SELECT id, terms, mentions_hash, coalesce(json_extract(meta, '$.indexed_as'), ''), hash, day
-         FROM docs WHERE path = ?1",
-    )?;
-    let read = |row: &rusqlite::Row<'_>| {
-        Ok(Existing {
-            id: row.get(0)?,
-            terms: row.get(1)?,
-            mentions_hash: row.get(2)?,
-            indexed_as: row.get(3)?,
-            has_moved: false,
-            hash: row.get(4)?,
-            day: row.get(5)?,
-        })
-    };
-    let here = statement.query_row([path.as_str()], read).optional()?;
-    let Some(from) = identity.moved_from else { return Ok(here) };
-    let Some(moved) = statement.query_row([from.as_str()], read).optional()? else {
-        return Ok(here);
-    };
-    // The document that was at the new path is overwritten by the rename.
-    if here.is_some() {
-        remove(tx, path, late)?;
-    }
-    tx.execute("UPDATE docs SET path = ?2 WHERE id = ?1", params![moved.id, path.as_str()])?;
-    Ok(Some(Existing { has_moved: true, ..moved }))
-}
-
-type RowExtras<'a> = (Option<&'a Existing>, &'a Identity<'a>, &'a str, i64);
+type RowExtras<'a> = (Option<&'a Existing>, &'a Identity, &'a str, i64);
 
 fn upsert_doc(
     tx: &Transaction<'_>,
@@ -272,7 +225,7 @@ fn upsert_doc(
 }
 
 /// Everything beside a chunk's own text that its rows in the text index depend on.
-fn indexed_as(normal: &NormalDoc, identity: &Identity<'_>) -> String {
+fn indexed_as(normal: &NormalDoc, identity: &Identity) -> String {
     let mut parts = vec![normal.title.clone()];
     parts.extend(normal.meta.aliases.iter().cloned());
     parts.extend(all_tags(normal, identity));
@@ -281,7 +234,7 @@ fn indexed_as(normal: &NormalDoc, identity: &Identity<'_>) -> String {
     parts.join("\u{1f}")
 }
 
-fn all_tags(normal: &NormalDoc, identity: &Identity<'_>) -> Vec<String> {
+fn all_tags(normal: &NormalDoc, identity: &Identity) -> Vec<String> {
     let mut tags = normal.meta.tags.clone();
     tags.extend(identity.ingest.tags.iter().filter(|tag| !normal.meta.tags.contains(tag)).cloned());
     tags
@@ -302,7 +255,7 @@ fn write_tags(
     tx: &Transaction<'_>,
     id: i64,
     normal: &NormalDoc,
-    identity: &Identity<'_>,
+    identity: &Identity,
 ) -> Result<(), StoreError> {
     tx.prepare_cached("DELETE FROM doc_tags WHERE doc_id = ?1")?.execute([id])?;
     for tag in all_tags(normal, identity) {

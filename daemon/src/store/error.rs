@@ -13,9 +13,6 @@ pub enum StoreError {
         /// SQLite's or the system's words.
         why: String,
     },
-    /// The ledger is damaged, newer than this program, or cannot be copied.
-    #[error(transparent)]
-    Ledger(#[from] super::ledger::LedgerError),
     /// Readers did not end, so that the file could not be replaced.
     #[error("{n_readers} readers still use the index; hint: try again")]
     Busy {
@@ -28,6 +25,9 @@ pub enum StoreError {
     /// The writer is gone.
     #[error("the writer has stopped")]
     Gone,
+    /// The ledger is damaged, newer than this program, or cannot be copied.
+    #[error(transparent)]
+    Ledger(#[from] super::ledger::LedgerError),
     /// A statement failed.
     #[error("index: {0}")]
     Sqlite(#[from] rusqlite::Error),

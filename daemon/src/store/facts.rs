@@ -13,9 +13,6 @@ use crate::pipeline::link::resolve::NameFacts;
 use crate::pipeline::parcel::StatedSource;
 use crate::terms::EntityType;
 
-/// From this many names on, one pass over all mentions is cheaper than a look at each name's.
-const SCAN_FROM: usize = 900;
-
 /// The facts of one name, and how often it is mentioned.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Gathered {
@@ -53,7 +50,7 @@ pub(super) fn gather(db: &Connection, ids: &[i64]) -> Result<Vec<Gathered>, Stor
         norms.insert(*id, norm);
         tallies.insert(*id, Tally::default());
     }
-    count_mentions(db, ids.len(), &senses, &mut tallies)?;
+    count_mentions(db, &senses, &mut tallies)?;
     count_stated(db, &mut tallies)?;
     let mut out: Vec<Gathered> = tallies
         .into_iter()
@@ -64,32 +61,23 @@ pub(super) fn gather(db: &Connection, ids: &[i64]) -> Result<Vec<Gathered>, Stor
     Ok(out)
 }
 
+/// Looks at the mentions of each name alone: what a step costs must depend on the names it resolves, never on how many
+/// mentions the whole index holds.
 fn count_mentions(
     db: &Connection,
-    n_names: usize,
     senses: &FxHashMap<i64, i64>,
     tallies: &mut FxHashMap<i64, Tally>,
 ) -> Result<(), StoreError> {
-    const COLUMNS: &str = "SELECT name_id, doc_id, surface, type, recognizer, place FROM mentions";
-    if n_names >= SCAN_FROM {
-        let mut statement = db.prepare_cached(COLUMNS)?;
-        let mut rows = statement.query([])?;
-        while let Some(row) = rows.next()? {
-            let name: i64 = row.get(0)?;
-            if let Some(tally) = tallies.get_mut(senses.get(&name).unwrap_or(&name)) {
-                tally.add(row)?;
-            }
-        }
-        return Ok(());
-    }
     // Senses of one name are visited one after the other; each document uses one sense of a name only.
     let rows_of: Vec<(i64, i64)> = tallies
         .keys()
         .map(|id| (*id, *id))
         .chain(senses.iter().map(|(sense, id)| (*sense, *id)))
         .collect();
-    let mut statement =
-        db.prepare_cached(&format!("{COLUMNS} WHERE name_id = ?1 ORDER BY doc_id"))?;
+    let mut statement = db.prepare_cached(
+        "SELECT name_id, doc_id, surface, type, recognizer, place FROM mentions WHERE name_id = ?1
+         ORDER BY doc_id",
+    )?;
     for (row_id, name) in rows_of {
         let Some(tally) = tallies.get_mut(&name) else { continue };
         let mut rows = statement.query([row_id])?;

@@ -92,7 +92,10 @@ CREATE TABLE terms(surface TEXT PRIMARY KEY, norm TEXT NOT NULL, n_docs INTEGER 
   WITHOUT ROWID;
 CREATE INDEX terms_defined ON terms(norm) WHERE n_defined > 0;
 CREATE INDEX terms_norm ON terms(norm);
-CREATE TABLE gazetteer(norm TEXT PRIMARY KEY, surface TEXT NOT NULL, type INTEGER NOT NULL) WITHOUT ROWID;
+-- `is_mined`: among the selected mined terms, whether or not a note states it, too.
+CREATE TABLE gazetteer(norm TEXT PRIMARY KEY, surface TEXT NOT NULL, type INTEGER NOT NULL,
+  is_mined INTEGER NOT NULL) WITHOUT ROWID;
+CREATE INDEX gazetteer_mined ON gazetteer(norm) WHERE is_mined;
 
 -- Work that a commit made necessary; it survives a crash with the commit.
 CREATE TABLE dirty_names(name_id INTEGER PRIMARY KEY);

@@ -44,8 +44,8 @@ impl StoreError {
                 why: format!("{n_readers} readers still use the index"),
                 remedy: "wait for them",
             }),
-            StoreError::Ledger(_)
-            | StoreError::Open { .. }
+            StoreError::Open { .. }
+            | StoreError::Ledger(_)
             | StoreError::Moved
             | StoreError::Gone => Trouble::Lasting,
         }

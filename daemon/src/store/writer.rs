@@ -5,13 +5,14 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use arc_swap::ArcSwap;
 use config::Settings;
 use rusqlite::{Connection, OptionalExtension, params};
 use rustc_hash::FxHashMap;
 
-use super::ledger::{Breaker, IngestRecord, Ledger, Verdict};
+use super::ledger::{Failing, IngestRecord, Ledger, Verdict};
 use super::names::Resolver;
 use super::{StoreError, commit, gazetteer};
 use crate::belt::{Item, Ticket};
@@ -20,8 +21,14 @@ use crate::pipeline::parcel::EmbeddedDoc;
 use crate::pipeline::recognize::gazetteer::Gazetteer;
 use crate::terms::{Generation, Lane, RelPath, Tick};
 
-/// Names resolved in one transaction of the ripple, so that an interactive commit never waits long.
-const NAMES_A_STEP: usize = 1_000;
+/// Names resolved in one transaction of the ripple: at first, at least, and at most.
+const NAMES_A_STEP: (usize, usize, usize) = (200, 20, 2_000);
+
+/// How long a step of the ripple should take, so that an interactive commit never waits long.
+const STEP_TIME: Duration = Duration::from_millis(20);
+
+/// Documents handed out at once to be read again; the rest waits in its table.
+const REQUEUE_AT_ONCE: i64 = 5_000;
 
 /// What a commit did.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -34,6 +41,10 @@ pub struct Committed {
     pub last_path: Option<RelPath>,
     /// The last fault, if one was among them.
     pub last_fault: Option<String>,
+    /// Of these, documents written because their files changed, not for names that were learned late.
+    pub n_written: usize,
+    /// Paths whose files must be looked at again, because the row that was there belongs elsewhere.
+    pub look_again: Vec<RelPath>,
     /// Each interactive parcel, also an overtaken one: its generation, and its fault if it had one.
     pub interactive: Vec<(RelPath, (Generation, Option<String>))>,
 }
@@ -61,6 +72,17 @@ pub struct IndexWriter {
     gazetteer: Arc<ArcSwap<Gazetteer>>,
     pub(super) tick: Tick,
     committed: FxHashMap<RelPath, Generation>,
+    names_a_step: usize,
+    requeued: Round,
+}
+
+/// Where the handing out of documents to be read again stands.
+#[derive(Debug, Default)]
+struct Round {
+    /// The last document handed out in this round.
+    last_id: i64,
+    /// The sum of the rows that were left when the round began: one that moves none of them is the last.
+    left: Option<i64>,
 }
 
 impl IndexWriter {
@@ -93,6 +115,8 @@ impl IndexWriter {
             gazetteer: Arc::new(ArcSwap::from_pointee(gazetteer)),
             tick: Tick(tick),
             committed: FxHashMap::default(),
+            names_a_step: NAMES_A_STEP.0,
+            requeued: Round::default(),
         })
     }
 
@@ -141,11 +165,13 @@ impl IndexWriter {
         let mut late = commit::Late::default();
 
         for (item, identity) in fresh.iter().zip(&identities) {
-            let trouble = breakers.after(item, now_ms);
-            let names = write_item(&tx, item, identity, (trouble.as_ref(), done.tick, &mut late))?;
+            let failing = breakers.after(item, now_ms);
+            let names = write_item(&tx, item, identity, (failing.as_ref(), done.tick, &mut late))?;
             crate::fail::point("commit.document");
             touched.extend(names);
             done.n_documents += 1;
+            let is_change = matches!(item, Item::Document(ticket, _) if !ticket.is_forced);
+            done.n_written += usize::from(is_change);
             done.last_path = Some(item.ticket().path.clone());
             if let Item::Faulted(ticket, fault) = item {
                 done.last_fault = Some(format!("{}: {fault}", ticket.path));
@@ -163,6 +189,7 @@ impl IndexWriter {
             resolver.run(&touched)?;
             crate::fail::point("commit.resolved");
         }
+        done.look_again = late.take_look_again();
         crate::fail::point("commit.late");
         late.run(&tx)?;
         set_meta_number(&tx, "tick", done.tick.0)?;
@@ -183,11 +210,11 @@ impl IndexWriter {
     }
 
     /// Writes a batch to the ledger, whole or not at all.
-    fn write_ledger<'a>(
+    fn write_ledger(
         &self,
-        items: &[&'a Item<EmbeddedDoc>],
+        items: &[&Item<EmbeddedDoc>],
         now_ms: i64,
-    ) -> Result<Vec<commit::Identity<'a>>, StoreError> {
+    ) -> Result<Vec<commit::Identity>, StoreError> {
         self.ledger.begin()?;
         crate::fail::point("ledger.begun");
         let identities = self.identify(items, now_ms);
@@ -200,35 +227,24 @@ impl IndexWriter {
         done
     }
 
-    fn identify<'a>(
+    fn identify(
         &self,
-        items: &[&'a Item<EmbeddedDoc>],
+        items: &[&Item<EmbeddedDoc>],
         now_ms: i64,
-    ) -> Result<Vec<commit::Identity<'a>>, StoreError> {
+    ) -> Result<Vec<commit::Identity>, StoreError> {
         let mut out = Vec::with_capacity(items.len());
         for item in items {
             let ticket = item.ticket();
-            let mut identity = commit::Identity {
-                uid: String::new(),
-                ingest: IngestRecord::default(),
-                moved_from: ticket.moved_from.as_ref(),
-            };
+            let mut identity = commit::Identity::default();
             match item {
                 Item::Document(_, doc) => {
-                    let hash = doc.doc.doc.doc.doc.head.hash;
-                    identity.uid = self.ledger.uid_for(
-                        &ticket.path,
-                        hash,
-                        ticket.moved_from.as_ref(),
-                        now_ms,
-                    )?;
-                    identity.ingest = self.ledger.ingest_record(&identity.uid)?;
+                    identity = commit::identify(&self.db, &self.ledger, (ticket, doc), now_ms)?;
                 }
                 Item::Removed(_) => self.ledger.mark_gone(&ticket.path, now_ms)?,
                 Item::Faulted(..) => {}
             }
             match self.ledger.breakers().after(item, now_ms) {
-                Some(trouble) => self.ledger.count_failure(&ticket.path, &trouble)?,
+                Some(failing) => self.ledger.count_failure(&ticket.path, &failing)?,
                 None => self.ledger.forget_failures(&ticket.path)?,
             }
             out.push(identity);
@@ -240,26 +256,59 @@ impl IndexWriter {
     /// index runs, most of it would change again), then names.
     pub fn ripple(&mut self, when_quiet: bool) -> Result<RippleStep, StoreError> {
         if when_quiet {
-            let version = self.gazetteer.load().version();
-            self.refresh_gazetteer(version)?;
-            if self.gazetteer.load().version() != version {
-                let paths = self.requeued()?;
-                if !paths.is_empty() {
-                    crate::fail::point("requeue.read");
-                    return Ok(RippleStep::Requeue(paths));
-                }
+            // Nothing is on its way that could be older than what is committed.
+            self.committed = FxHashMap::default();
+            self.refresh_gazetteer(self.gazetteer.load().version())?;
+            let paths = self.next_requeued()?;
+            if !paths.is_empty() {
+                crate::fail::point("requeue.read");
+                return Ok(RippleStep::Requeue(paths));
             }
         }
         let mut statement = self.db.prepare_cached("SELECT name_id FROM dirty_names LIMIT ?1")?;
         let dirty: Vec<i64> = statement
-            .query_map([NAMES_A_STEP as i64], |row| row.get(0))?
+            .query_map([self.names_a_step as i64], |row| row.get(0))?
             .collect::<Result<_, _>>()?;
         drop(statement);
         if dirty.is_empty() {
             return Ok(RippleStep::Settled);
         }
+        let started = Instant::now();
         self.resolve(&dirty)?;
+        self.pace(dirty.len(), started.elapsed());
         Ok(RippleStep::Progress)
+    }
+
+    /// Sets the size of the next step by how long this one took.
+    fn pace(&mut self, n_names: usize, took: Duration) {
+        let share = STEP_TIME.as_secs_f64() / took.as_secs_f64().max(1e-6);
+        let next = (n_names as f64 * share.clamp(0.25, 2.0)) as usize;
+        self.names_a_step = next.clamp(NAMES_A_STEP.1, NAMES_A_STEP.2);
+    }
+
+    /// Some documents that must be read again, in the order of their rows, going round until a whole round has moved
+    /// none: those cannot be read now, and are met again by a crawl.
+    fn next_requeued(&mut self) -> Result<Vec<RelPath>, StoreError> {
+        loop {
+            let mut statement = self.db.prepare_cached(
+                "SELECT d.id, d.path FROM requeue r JOIN docs d ON d.id = r.doc_id WHERE r.doc_id > ?1
+                 ORDER BY r.doc_id LIMIT ?2",
+            )?;
+            let rows = statement.query_map([self.requeued.last_id, REQUEUE_AT_ONCE], |row| {
+                Ok((row.get(0)?, RelPath::new(row.get::<_, String>(1)?)))
+            })?;
+            let found: Vec<(i64, RelPath)> = rows.collect::<Result<_, _>>()?;
+            if let Some((last_id, _)) = found.last() {
+                self.requeued.last_id = *last_id;
+                return Ok(found.into_iter().map(|(_, path)| path).collect());
+            }
+            let sum = "SELECT coalesce(sum(doc_id), 0) FROM requeue";
+            let left: i64 = self.db.query_row(sum, [], |row| row.get(0))?;
+            if left == 0 || self.requeued.left == Some(left) {
+                return Ok(Vec::new());
+            }
+            self.requeued = Round { last_id: 0, left: Some(left) };
+        }
     }
 
     /// Documents that a ripple marked and that have not been read again yet (after a crash, all of them).
@@ -293,6 +342,7 @@ impl IndexWriter {
         crate::fail::point("gazetteer.before");
         tx.commit()?;
         crate::fail::point("gazetteer.after");
+        self.requeued = Round::default();
         self.gazetteer.store(Arc::new(loaded));
         Ok(())
     }
@@ -326,7 +376,7 @@ impl IndexWriter {
         // Marked first: should we die before they are resolved, the next start resolves them.
         let names = self.mark_decided(decisions)?;
         crate::fail::point("decide.marked");
-        self.ledger.decide(decisions, now_ms)?;
+        self.ledger.decide(decisions, now_ms, Tick(self.tick.0 + 1))?;
         crate::fail::point("decide.ledger");
         self.resolve(&names)?;
         crate::fail::point("decide.after");
@@ -413,8 +463,8 @@ fn interactive_outcome(
 fn write_item(
     tx: &rusqlite::Transaction<'_>,
     item: &Item<EmbeddedDoc>,
-    identity: &commit::Identity<'_>,
-    (trouble, tick, late): (Option<&Breaker>, Tick, &mut commit::Late),
+    identity: &commit::Identity,
+    (failing, tick, late): (Option<&Failing>, Tick, &mut commit::Late),
 ) -> Result<Vec<i64>, StoreError> {
     let path = &item.ticket().path;
     match item {
@@ -442,8 +492,8 @@ fn write_item(
                 version.hash.map(|hash| hash.0.to_le_bytes()),
                 version.mtime_ms,
                 version.n_bytes as i64,
-                trouble.map_or(1, |it| it.n_failures),
-                trouble.map_or(0, |it| it.last_ms),
+                failing.map_or(1, |it| it.n_failures),
+                failing.map_or(0, |it| it.last_ms),
             ])?;
             // What was indexed before stays when the trouble may pass; otherwise it would be stale.
             if fault.is_transient { Ok(Vec::new()) } else { commit::remove(tx, path, late) }

@@ -404,6 +404,9 @@ pub struct StatusReply {
     pub stalled: Option<StallView>,
     /// Documents a second over the last minute.
     pub ingest_rate: f32,
+    /// Changes of files written since the daemon started; reading again for names learned late does not count.
+    #[serde(default)]
+    pub n_written: u64,
     /// Average transaction, milliseconds.
     pub average_transaction_ms: f32,
     /// Entities without a mention or home; always 0 on a sound index.

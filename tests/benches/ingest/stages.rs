@@ -114,6 +114,7 @@ fn commit(writer: &mut IndexWriter, docs: Vec<EmbeddedDoc>, generation: u64) -> 
                 generation: Generation(generation),
                 lane: Lane::Bulk,
                 moved_from: None,
+                is_exchange: false,
                 is_forced: false,
                 version: Default::default(),
             };

@@ -43,17 +43,30 @@ pub struct GazetteerTerm {
 #[derive(Debug, Default)]
 pub struct Gazetteer {
     version: u64,
-    entries: Vec<Entry>,
+    entries: Vec<Packed>,
+    /// Surface and norm of every entry, one after the other: with a hundred thousand titles, two allocations each
+    /// would cost more than the names.
+    text: String,
     table: FxHashMap<u64, Slot>,
     /// One bit for the folded hash of every first word; most words of a text stop here, in cache.
     first_words: Vec<u64>,
 }
 
 /// A known name.
-#[derive(Debug)]
-struct Entry {
-    surface: Box<str>,
-    norm: Box<str>,
+#[derive(Debug, Clone, Copy)]
+struct Entry<'g> {
+    surface: &'g str,
+    norm: &'g str,
+    entity_type: EntityType,
+    habit: Habit,
+}
+
+/// An entry as kept: its surface is `text[start..middle]`, its norm `text[middle..end]`.
+#[derive(Debug, Clone, Copy)]
+struct Packed {
+    start: u32,
+    middle: u32,
+    end: u32,
     entity_type: EntityType,
     habit: Habit,
 }
@@ -104,12 +117,14 @@ impl Gazetteer {
         let mut gazetteer = Gazetteer {
             version,
             entries: Vec::with_capacity(rows.len()),
-            table: FxHashMap::with_capacity_and_hasher(rows.len() * 3, Default::default()),
+            text: String::with_capacity(rows.iter().map(|r| r.surface.len() + r.norm.len()).sum()),
+            table: FxHashMap::with_capacity_and_hasher(rows.len(), Default::default()),
             first_words: vec![0; FILTER_BITS / 64],
         };
         for row in rows {
-            gazetteer.insert(row);
+            gazetteer.insert(&row);
         }
+        gazetteer.table.shrink_to_fit();
         gazetteer
     }
 
@@ -128,7 +143,7 @@ impl Gazetteer {
         self.entries.is_empty()
     }
 
-    fn insert(&mut self, row: GazetteerTerm) {
+    fn insert(&mut self, row: &GazetteerTerm) {
         let entry_idx = self.entries.len() as u32;
         let whole = hash::hash_of(row.norm.as_bytes());
         let prefixes = hash::prefix_hashes(&row.surface);
@@ -143,12 +158,12 @@ impl Gazetteer {
         if slot.entry == Slot::NONE {
             slot.entry = entry_idx;
         }
-        self.entries.push(Entry {
-            habit: habit_of(&row),
-            surface: row.surface.into(),
-            norm: row.norm.into(),
-            entity_type: row.entity_type,
-        });
+        let start = self.text.len() as u32;
+        self.text.push_str(&row.surface);
+        let middle = self.text.len() as u32;
+        self.text.push_str(&row.norm);
+        let (end, entity_type, habit) = (self.text.len() as u32, row.entity_type, habit_of(row));
+        self.entries.push(Packed { start, middle, end, entity_type, habit });
     }
 
     /// Notes that a run may begin with a word of this hash.
@@ -165,8 +180,12 @@ impl Gazetteer {
         self.first_words.get(bit / 64).is_some_and(|word| word & (1 << (bit % 64)) != 0)
     }
 
-    fn entry_of(&self, slot: Slot) -> Option<&Entry> {
-        self.entries.get(slot.entry as usize)
+    fn entry_of(&self, slot: Slot) -> Option<Entry<'_>> {
+        let Packed { start, middle, end, entity_type, habit } =
+            *self.entries.get(slot.entry as usize)?;
+        let surface = self.text.get(start as usize..middle as usize)?;
+        let norm = self.text.get(middle as usize..end as usize)?;
+        Some(Entry { surface, norm, entity_type, habit })
     }
 }
 
@@ -205,9 +224,9 @@ fn is_spoken(surface: &str) -> bool {
 }
 
 /// True when the text of a run has the entry's norm, `s` left off for a plural.
-fn has_norm(surface: &str, entry: &Entry, is_plural: bool) -> bool {
+fn has_norm(surface: &str, entry: Entry<'_>, is_plural: bool) -> bool {
     let norm = norm_of(surface);
-    if is_plural { norm.strip_suffix('s') == Some(&*entry.norm) } else { norm == *entry.norm }
+    if is_plural { norm.strip_suffix('s') == Some(entry.norm) } else { norm == entry.norm }
 }
 
 #[cfg(test)]

@@ -14,6 +14,7 @@ use tokio::task::spawn_blocking;
 
 use super::Shared;
 use super::intake::{Ask, Look};
+use super::settle::SettledChange;
 use super::state::{WatchState, lock, stopped};
 use crate::belt::Item;
 use crate::pipeline::parcel::SourceDoc;
@@ -87,16 +88,22 @@ impl Inbox {
         while items.len() < MAX_AHEAD && n_bytes < MAX_AHEAD_BYTES {
             let Some(ask) = self.pop() else { break };
             n_looks += 1;
-            let look = shared.intake.look(&ask);
-            if let Look::Item(item) = look {
+            let mut old_names = [ask.moved_from.clone(), None];
+            if let Look::Item(item) = shared.intake.look(&ask) {
                 if let Item::Document(_, doc) = &item {
                     n_bytes += doc.bytes.len();
                 }
+                old_names[1] = item.ticket().moved_from.clone();
                 items.push(item);
             }
-            if let Some(from) = ask.moved_from {
+            if old_names[0] == old_names[1] {
+                old_names[1] = None;
+            }
+            for from in old_names.into_iter().flatten() {
                 // The old name goes right after the new one has come.
-                let ask = Ask { path: from, moved_from: None, is_forced: false, ..ask };
+                let trusts_stat = false;
+                let ask =
+                    Ask { path: from, moved_from: None, is_forced: false, trusts_stat, ..ask };
                 if let Look::Item(item) = shared.intake.look(&ask) {
                     items.push(item);
                 }
@@ -142,6 +149,7 @@ pub(super) async fn run(
 }
 
 /// A reason to look at a path that a crawl found changed or missed.
-pub(super) fn crawled(path: RelPath) -> Ask {
-    Ask { path, moved_from: None, lane: Lane::Bulk, is_forced: false, trusts_stat: true }
+pub(super) fn crawled(change: SettledChange) -> Ask {
+    let SettledChange { path, moved_from } = change;
+    Ask { path, moved_from, lane: Lane::Bulk, is_forced: false, trusts_stat: true }
 }

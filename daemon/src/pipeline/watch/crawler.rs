@@ -7,18 +7,21 @@
 //! nothing; crawls wait for nobody, so a full belt does not keep them from noticing.
 //! Not here: the walk (`crawl.rs`), or reading files (`intake.rs`).
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 use tokio::sync::watch;
 use tokio::task::spawn_blocking;
 
 use super::Shared;
 use super::bulk::crawled;
-use super::crawl::{Crawl, crawl};
+use super::crawl::{Crawl, Found, crawl};
 use super::events::Listener;
 use super::links::is_link;
+use super::pair::pair;
+use super::settle::SettledChange;
 use super::state::{WatchMode, stopped};
 use crate::terms::RelPath;
 
@@ -164,20 +167,37 @@ impl Shared {
 
     /// Hands on what differs from what is known.
     fn compare(&self, crawl: &Crawl, is_bulk: bool) {
-        let mut paths: Vec<RelPath> = crawl
-            .found
-            .iter()
-            .filter(|found| self.intake.differs(found))
-            .map(|found| found.path.clone())
-            .collect();
+        let changed: Vec<&Found> =
+            crawl.found.iter().filter(|found| self.intake.differs(found)).collect();
         let seen: FxHashSet<&RelPath> = crawl.found.iter().map(|found| &found.path).collect();
-        let expected = self.intake.expected_under("").into_iter();
-        paths.extend(expected.filter(|path| !seen.contains(path) && !crawl.hides(path.as_str())));
-        paths.retain(|path| !self.inbox.holds(path));
-        if is_bulk || paths.len() > MOST_SAVED_AT_ONCE {
-            paths.into_iter().for_each(|path| self.inbox.push(crawled(path)));
+        let mut gone = self.intake.expected_under("");
+        gone.retain(|path| !seen.contains(path) && !crawl.hides(path.as_str()));
+        let mut changes = joined(&changed, &gone, &pair(&self.intake, &changed, &gone));
+        changes.retain(|change| !self.inbox.holds(&change.path));
+        if is_bulk || changes.len() > MOST_SAVED_AT_ONCE {
+            changes.into_iter().for_each(|change| self.inbox.push(crawled(change)));
         } else {
-            self.send_polled(paths);
+            self.send_polled(changes);
         }
     }
+}
+
+/// Changes in the order in which they are to be looked at: a moved document brings its old name with it.
+fn joined(
+    changed: &[&Found],
+    gone: &[RelPath],
+    pairs: &BTreeMap<RelPath, RelPath>,
+) -> Vec<SettledChange> {
+    let moved: FxHashMap<&RelPath, &RelPath> = pairs.iter().map(|(old, new)| (new, old)).collect();
+    let mut changes: Vec<SettledChange> = changed
+        .iter()
+        .map(|found| SettledChange {
+            path: found.path.clone(),
+            moved_from: moved.get(&found.path).map(|old| (*old).clone()),
+        })
+        .collect();
+    let gone = gone.iter().filter(|path| !pairs.contains_key(*path));
+    changes.extend(gone.map(|path| SettledChange { path: path.clone(), moved_from: None }));
+    changes.sort_by_key(|change| change.moved_from.is_none());
+    changes
 }

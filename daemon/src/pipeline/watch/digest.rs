@@ -217,5 +217,7 @@ pub(super) fn expand(
         }
         out.push(change);
     }
+    // What is gone goes last, so that a document copied away and deleted is seen to have moved.
+    out.sort_by_cached_key(|change| (change.moved_from.is_none(), intake.is_gone(&change.path)));
     out
 }

@@ -18,6 +18,7 @@ use std::time::Instant;
 
 use super::crawl::{Found, identity};
 use super::links::{Ground, is_link};
+use super::origin::{Claims, Origin};
 use super::read::{FileRead, ReadTrouble, Stat, is_endless, is_missing, read_regular};
 use super::rules::{Rules, SkipReason, Verdict};
 use super::sent::{KnownFile, KnownFiles, Sent, Was};
@@ -81,8 +82,9 @@ pub(super) struct Intake {
     /// Which files are read, and when.
     pub settings: Watch,
     rules: RwLock<Arc<Rules>>,
-    known: Arc<dyn KnownFiles>,
-    sent: Sent,
+    pub(super) known: Arc<dyn KnownFiles>,
+    pub(super) sent: Sent,
+    pub(super) claims: Claims,
     turns: Turns,
     generation: AtomicU64,
     root_identity: Mutex<Option<(u64, u64)>>,
@@ -105,6 +107,7 @@ impl Intake {
             rules: RwLock::new(rules),
             known,
             sent: Sent::default(),
+            claims: Claims::default(),
             turns: Turns::default(),
             generation: AtomicU64::new(1),
             root_identity: Mutex::new(None),
@@ -235,7 +238,7 @@ impl Intake {
             Seen::Gone(reason) => self.conclude_gone(ask, reason),
             Seen::Trouble(fault, version) => {
                 self.state.judged(&ask.path, None);
-                let ticket = self.ticket(ask, version);
+                let ticket = self.ticket(ask, version, None);
                 let stat = Stat { n_bytes: version.n_bytes, mtime_ms: version.mtime_ms };
                 self.sent.put(&ask.path, Was::Faulted(stat), false, &*self.known);
                 Look::Item(Item::Faulted(ticket, fault))
@@ -257,7 +260,7 @@ impl Intake {
         if !is_expected {
             return Look::Skipped(reason);
         }
-        let ticket = self.ticket(ask, FileVersion::default());
+        let ticket = self.ticket(ask, FileVersion::default(), None);
         self.sent.put(&ask.path, Was::Absent, false, &*self.known);
         Look::Item(Item::Removed(ticket))
     }
@@ -272,6 +275,7 @@ impl Intake {
         let expected = self.sent.expected(&ask.path, &*self.known);
         if let Some(Was::Present(before)) = expected
             && before.hash == hash
+            && day_of(before.mtime_ms) == day_of(now.mtime_ms)
             && !ask.is_forced
         {
             if before != now || is_racy || self.sent.is_racy(&ask.path) {
@@ -283,7 +287,7 @@ impl Intake {
             return Look::Unchanged;
         }
         self.adopt_root();
-        let ticket = self.ticket(ask, version);
+        let ticket = self.ticket(ask, version, self.origin(ask, hash, expected));
         self.sent.put(&ask.path, Was::Present(now), is_racy, &*self.known);
         let bytes: Arc<[u8]> = file.bytes.into();
         let doc = SourceDoc { path: ask.path.clone(), bytes, hash, mtime_ms: now.mtime_ms };
@@ -295,17 +299,14 @@ impl Intake {
         ask.trusts_stat && !ask.is_forced && self.known.is_given_up(&ask.path, version)
     }
 
-    fn ticket(&self, ask: &Ask, version: FileVersion) -> Ticket {
-        // An old name that is in use again has not moved away.
-        let moved_from = ask.moved_from.clone().filter(|from| {
-            let old = self.ground.absolute(from.as_str()).symlink_metadata();
-            old.is_err_and(|error| is_missing(&error))
-        });
+    fn ticket(&self, ask: &Ask, version: FileVersion, origin: Option<Origin>) -> Ticket {
+        let is_exchange = origin.as_ref().is_some_and(|origin| origin.is_exchange);
         Ticket {
             path: ask.path.clone(),
             generation: Generation(self.generation.fetch_add(1, Ordering::SeqCst)),
             lane: ask.lane,
-            moved_from,
+            moved_from: origin.map(|origin| origin.from),
+            is_exchange,
             is_forced: ask.is_forced,
             version,
         }
@@ -323,6 +324,12 @@ impl Intake {
             *root_identity = identity(&self.ground.root);
         }
     }
+}
+
+/// The UTC day of a modification time. A document that states no date is of this day, so it is not the same document
+/// on another day, though its bytes are.
+fn day_of(mtime_ms: i64) -> i64 {
+    mtime_ms.div_euclid(24 * 3600 * 1000)
 }
 
 fn missing_or_trouble(path: &str, absolute: &Path, error: &io::Error) -> Seen {

@@ -36,7 +36,7 @@ pub(super) struct Inward {
     /// From the system.
     pub raw: mpsc::Receiver<RawEvent>,
     /// From a poll: few, and already quiet; each counted as pending.
-    pub polled: mpsc::UnboundedReceiver<Vec<RelPath>>,
+    pub polled: mpsc::UnboundedReceiver<Vec<SettledChange>>,
     /// The sign to stop.
     pub stop: watch::Receiver<bool>,
 }
@@ -61,7 +61,7 @@ pub(super) async fn run(
                 }
                 side.take_raw(std::mem::take(&mut batch)).await;
             }
-            Some(paths) = inward.polled.recv() => side.take_polled(paths),
+            Some(changes) = inward.polled.recv() => side.take_polled(changes),
             walked = joined(&mut side.walking), if side.walking.is_some() => side.take_walked(walked),
             () = tokio::time::sleep_until(wake_at), if due.is_some() => side.take_due().await,
             permit = lane.reserve(), if !side.outbox.is_empty() => match permit {
@@ -187,11 +187,9 @@ impl EventSide {
         self.recount();
     }
 
-    fn take_polled(&mut self, paths: Vec<RelPath>) {
-        let n_polled = paths.len();
-        for path in paths {
-            self.enqueue(SettledChange { path, moved_from: None });
-        }
+    fn take_polled(&mut self, changes: Vec<SettledChange>) {
+        let n_polled = changes.len();
+        changes.into_iter().for_each(|change| self.enqueue(change));
         self.recount();
         self.shared.state.handed_on(n_polled);
     }
@@ -251,19 +249,21 @@ impl EventSide {
             trusts_stat: false,
         };
         let shared = self.shared.clone();
+        let mut old_names = vec![change.moved_from];
         match spawn_blocking(move || shared.intake.look(&ask)).await {
             Ok(Look::Item(item)) => {
+                old_names.push(item.ticket().moved_from.clone());
                 crate::fail::point("watch.interactive");
                 permit.send(item);
             }
             Ok(Look::Unchanged | Look::Skipped(_) | Look::Held) => {}
             Err(error) => self.lost_track(&error.to_string()),
         }
-        if let Some(from) = change.moved_from
-            && self.queued.insert(from.clone())
-        {
-            // The old name goes right after the new one has come.
-            self.outbox.push_front(SettledChange { path: from, moved_from: None });
+        for path in old_names.into_iter().flatten() {
+            if self.queued.insert(path.clone()) {
+                // The old name goes right after the new one has come.
+                self.outbox.push_front(SettledChange { path, moved_from: None });
+            }
         }
         self.recount();
     }

@@ -26,6 +26,8 @@ mod events;
 mod intake;
 mod interactive;
 mod links;
+mod origin;
+mod pair;
 mod read;
 mod rules;
 mod sent;
@@ -47,7 +49,8 @@ use self::intake::{Ask, Intake, Look};
 use self::interactive::Inward;
 use self::links::Ground;
 pub use self::rules::{Rules, SkipReason, Verdict};
-pub use self::sent::{KnownFile, KnownFiles};
+pub use self::sent::{KnownFile, KnownFiles, MOST_EQUAL};
+use self::settle::SettledChange;
 use self::state::lock;
 pub use self::state::{WatchMode, WatchState, WatchView};
 use crate::belt::{DocFault, Item, Lanes};
@@ -116,7 +119,7 @@ struct Shared {
     inbox: Inbox,
     ear: Arc<Ear>,
     listener: Mutex<Option<Arc<Listener>>>,
-    polled: mpsc::UnboundedSender<Vec<RelPath>>,
+    polled: mpsc::UnboundedSender<Vec<SettledChange>>,
     belt: Mutex<Option<Lanes<SourceDoc>>>,
     state: Arc<WatchState>,
 }
@@ -130,11 +133,11 @@ impl Shared {
         *lock(&self.listener) = listener;
     }
 
-    fn send_polled(&self, paths: Vec<RelPath>) {
-        let n_paths = paths.len();
-        self.state.noticed(n_paths);
-        if self.polled.send(paths).is_err() {
-            self.state.handed_on(n_paths);
+    fn send_polled(&self, changes: Vec<SettledChange>) {
+        let n_changes = changes.len();
+        self.state.noticed(n_changes);
+        if self.polled.send(changes).is_err() {
+            self.state.handed_on(n_changes);
         }
     }
 }
@@ -270,13 +273,16 @@ async fn submit_one(shared: &Arc<Shared>, path: RelPath, is_forced: bool) -> Sub
         Err(_) => return Submitted::Stopped,
     };
     let generation = item.ticket().generation;
+    let old_name = item.ticket().moved_from.clone();
     let outcome = match &item {
         Item::Faulted(_, fault) => Submitted::Faulted(generation, fault.clone()),
         Item::Document(..) | Item::Removed(_) => Submitted::Sent(generation),
     };
     crate::fail::point("watch.submit");
-    match belt.interactive.send(item).await {
-        Ok(()) => outcome,
-        Err(_) => Submitted::Stopped,
+    if belt.interactive.send(item).await.is_err() {
+        return Submitted::Stopped;
     }
+    let old_name = old_name.map(|path| SettledChange { path, moved_from: None });
+    shared.send_polled(old_name.into_iter().collect());
+    outcome
 }

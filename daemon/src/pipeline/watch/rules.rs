@@ -322,11 +322,12 @@ fn is_inside(path: &str) -> bool {
     !path.contains('\0') && path.split('/').all(|part| !matches!(part, "" | "." | ".."))
 }
 
-/// True for backups (`a~`), Emacs locks and autosaves (`.#a`, `#a#`), Vim's swap and write test (`4913`),
-/// downloads.
+/// True for backups (`a~`), Emacs locks and autosaves (`.#a`, `#a#`), Vim's swap and write test (`4913`), owner files
+/// of office programs (`~$a`), downloads.
 fn is_temporary(name: &str) -> bool {
     name == "4913"
         || name.starts_with(".#")
+        || name.starts_with("~$")
         || (name.len() > 1 && name.starts_with('#') && name.ends_with('#'))
         || TEMPORARY_ENDINGS.iter().any(|ending| name.ends_with(ending))
 }

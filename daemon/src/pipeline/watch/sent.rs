@@ -30,6 +30,9 @@ const RETRY_AFTER: Duration = Duration::from_secs(60);
 /// Old entries checked for every new one; two keep the number of entries near that of files in flight.
 const SWEEP: usize = 2;
 
+/// Files of equal content that are looked at as a file's origin. More than this are copies of one template.
+pub const MOST_EQUAL: usize = 64;
+
 /// What is known of a file from when it was last read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KnownFile {
@@ -51,6 +54,10 @@ pub trait KnownFiles: Send + Sync {
     /// Every known file somewhere below a folder, which has no slash at its end; all files for the empty
     /// folder.
     fn paths_under(&self, folder: &str) -> Vec<RelPath>;
+    /// Known files of this content, sorted, at most [`MOST_EQUAL`].
+    fn paths_with(&self, hash: ContentHash) -> Vec<RelPath>;
+    /// The text that was read out of the file when it was committed.
+    fn text_of(&self, path: &RelPath) -> Option<String>;
     /// True when this version of the file failed so often that crawls leave it alone until it changes.
     fn is_given_up(&self, _: &RelPath, _: &FileVersion) -> bool {
         false
@@ -199,6 +206,13 @@ mod tests {
         }
         fn paths_under(&self, _: &str) -> Vec<RelPath> {
             self.keys().cloned().collect()
+        }
+        fn paths_with(&self, hash: ContentHash) -> Vec<RelPath> {
+            let equal = self.iter().filter(|(_, file)| file.hash == hash);
+            equal.map(|(path, _)| path.clone()).collect()
+        }
+        fn text_of(&self, _: &RelPath) -> Option<String> {
+            None
         }
     }
 

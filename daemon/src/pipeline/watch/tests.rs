@@ -25,7 +25,11 @@ const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Stands in for the store: holds what has been committed.
 #[derive(Default)]
-pub(super) struct Committed(Mutex<BTreeMap<RelPath, (KnownFile, Generation)>>);
+pub(super) struct Committed(
+    Mutex<BTreeMap<RelPath, (KnownFile, Generation)>>,
+    /// Texts, also of files that are gone.
+    Mutex<BTreeMap<RelPath, String>>,
+);
 
 impl KnownFiles for Committed {
     fn get(&self, path: &RelPath) -> Option<KnownFile> {
@@ -35,6 +39,13 @@ impl KnownFiles for Committed {
         let is_below =
             |path: &&RelPath| folder.is_empty() || path.as_str().starts_with(&format!("{folder}/"));
         lock(&self.0).keys().filter(is_below).cloned().collect()
+    }
+    fn paths_with(&self, hash: ContentHash) -> Vec<RelPath> {
+        let known = lock(&self.0);
+        known.iter().filter(|(_, (file, _))| file.hash == hash).map(|(p, _)| p.clone()).collect()
+    }
+    fn text_of(&self, path: &RelPath) -> Option<String> {
+        lock(&self.1).get(path).cloned()
     }
 }
 
@@ -46,6 +57,8 @@ impl Committed {
                 let n_bytes = doc.bytes.len() as u64;
                 let file = KnownFile { hash: doc.hash, mtime_ms: doc.mtime_ms, n_bytes };
                 lock(&self.0).insert(ticket.path.clone(), (file, ticket.generation));
+                let text = String::from_utf8_lossy(&doc.bytes).into_owned();
+                lock(&self.1).insert(ticket.path.clone(), text);
             }
             Item::Removed(ticket) => {
                 lock(&self.0).remove(&ticket.path);
@@ -222,7 +235,8 @@ impl Project {
 /// An item as one line.
 fn shown(item: &Item<SourceDoc>) -> String {
     let marks = |ticket: &Ticket| {
-        let from = ticket.moved_from.as_ref().map(|from| format!(" from {from}"));
+        let word = if ticket.is_exchange { "for" } else { "from" };
+        let from = ticket.moved_from.as_ref().map(|from| format!(" {word} {from}"));
         from.unwrap_or_default() + if ticket.is_forced { " forced" } else { "" }
     };
     match item {

@@ -176,6 +176,9 @@ impl WriteState {
         if let Ok(Some(done)) = &done {
             self.args.health.committed(done, started.elapsed());
             crate::fail::point("write.told");
+            if !done.look_again.is_empty() {
+                (self.args.requeue)(done.look_again.clone());
+            }
         }
         self.args.inlet.done(n);
         self.commits_since_ripple += 1;

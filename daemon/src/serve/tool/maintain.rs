@@ -1,8 +1,7 @@
 //! Maintenance: comparing, trying again, checking and backing up, as `kgctl` asks for it.
 //!
 //! In: the parameters of the admin tools. Out: their replies.
-//! Not here: how files are compared (`pipeline/watch/`), how an index is rebuilt (`project/verify.rs`), or how a copy
-//! is made (`store/ledger/`).
+//! Not here: how files are compared (`pipeline/watch/`), how an index is rebuilt, or how a copy is made (`store/ledger/`).
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -21,11 +20,15 @@ use crate::pipeline::write::Command;
 use crate::project::Project;
 use crate::project::verify::VerifyError;
 use crate::serve::Progress;
-use crate::store::{Breaker, LedgerError, StoreError, back_up, check_up};
+use crate::store::canon::PartDiff;
+use crate::store::{Failing, LedgerError, Snapshot, StoreError, back_up, check_up};
 use crate::terms::RelPath;
 
 /// Longest wait for what a rescan found.
 const LONGEST: Duration = Duration::from_secs(600);
+
+/// Files read between two reports of a full rescan.
+const GROUP: usize = 64;
 
 /// Most files listed by `checkup`.
 const MAX_LISTED: usize = 1_000;
@@ -46,7 +49,6 @@ pub async fn verify(
     compare_with_rebuilt(&project, request.repair == Some(true), limit, &progress).await
 }
 
-/// The one place that knows the engine of `verify`.
 async fn compare_with_rebuilt(
     project: &Project,
     repair: bool,
@@ -54,42 +56,45 @@ async fn compare_with_rebuilt(
     progress: &Progress,
 ) -> Result<VerifyReply, ErrorView> {
     let told = |done: u64, total: u64, what: &str| {
-        progress.report(done, Some(total).filter(|total| *total > 0), what);
+        progress.report(done, (total > 0).then_some(total), what.to_string());
     };
-    let found = project.verify(repair, limit as usize, told).await.map_err(unproved)?;
-    let mut reply = VerifyReply {
+    let found = project.verify(repair, limit as usize, told).await.map_err(unverified)?;
+    let part = |it: &PartDiff| VerifiedPart {
+        part: it.part.to_string(),
+        live: it.n_live,
+        rebuilt: it.n_rebuilt,
+        differing: it.n_differing,
+    };
+    let differences = found.parts.iter().flat_map(|it| {
+        let row = |side: &'static str| {
+            let part = it.part;
+            move |row: &String| Difference {
+                part: part.into(),
+                side: side.into(),
+                row: row.clone(),
+            }
+        };
+        it.only_live.iter().map(row("live")).chain(it.only_rebuilt.iter().map(row("rebuilt")))
+    });
+    Ok(VerifyReply {
         same: found.is_same,
         repaired: found.is_repaired,
+        n_rows: found.parts.iter().map(|it| it.n_rebuilt).sum(),
+        parts: found.parts.iter().map(part).collect(),
+        differences: differences.take(limit as usize).collect(),
         seconds: found.took.as_secs_f64(),
         freshness: project.freshness_now().map_err(unreadable)?,
-        ..VerifyReply::default()
-    };
-    for it in found.parts {
-        reply.n_rows += it.n_live;
-        let difference =
-            |side: &str, row: String| Difference { part: it.part.into(), side: side.into(), row };
-        reply.differences.extend(it.only_live.into_iter().map(|row| difference("live", row)));
-        reply.differences.extend(it.only_rebuilt.into_iter().map(|row| difference("rebuilt", row)));
-        reply.parts.push(VerifiedPart {
-            part: it.part.into(),
-            live: it.n_live,
-            rebuilt: it.n_rebuilt,
-            differing: it.n_differing,
-        });
-    }
-    reply.differences.truncate(limit as usize);
-    Ok(reply)
+    })
 }
 
-/// Why nothing could be proved, with what to do about it.
-fn unproved(error: VerifyError) -> ErrorView {
+fn unverified(error: VerifyError) -> ErrorView {
     let hint = match &error {
-        VerifyError::Busy => "wait for it: `kgctl status` tells whether the index is being built",
-        VerifyError::Unreadable { .. } => {
-            "let the daemon's user read them, or `kgctl retry --all`; then again"
-        }
+        VerifyError::Busy => "try again when it has ended",
+        VerifyError::Unreadable { .. } => "let the daemon's user read them, then again",
         VerifyError::Restless => "try again when fewer files change",
-        _ => "`kgctl logs` says more",
+        VerifyError::Unsettled(_) | VerifyError::Store(_) | VerifyError::Build(_) => {
+            "see `kgctl status` and `kgctl logs`"
+        }
     };
     ErrorView { code: Code::Unavailable, message: error.to_string(), hint: Some(hint.into()) }
 }
@@ -101,11 +106,14 @@ pub async fn rescan(
     progress: Progress,
 ) -> Result<RescanReply, ErrorView> {
     let (started, before) = (Instant::now(), project.health().tick());
-    let is_compared = compare_files(&project, request.full == Some(true)).await;
+    let full = request.full == Some(true);
+    let is_compared = compare_files(&project, full, &progress).await?;
     let is_settled = is_compared
         && project
             .wait_until(LONGEST, |project| {
-                report_building(project, &progress);
+                if !full {
+                    report_building(project, &progress);
+                }
                 project.is_settled()
             })
             .await;
@@ -123,9 +131,41 @@ pub async fn rescan(
     })
 }
 
-/// The one place that asks the watcher; false when it has stopped.
-async fn compare_files(project: &Project, _full: bool) -> bool {
-    project.watcher().rescan().await
+/// Compares by size and time, and if `full` each indexed file by its content, too; false when the watcher has stopped.
+async fn compare_files(
+    project: &Arc<Project>,
+    full: bool,
+    progress: &Progress,
+) -> Result<bool, ErrorView> {
+    if !project.watcher().rescan().await {
+        return Ok(false);
+    }
+    if !full {
+        return Ok(true);
+    }
+    let reader = project.clone();
+    let paths = blocking(move || {
+        let snapshot = reader.snapshot().map_err(unreadable)?;
+        indexed_paths(&snapshot).map_err(|error| unreadable(error.into()))
+    })
+    .await?;
+    let total = paths.len() as u64;
+    let mut done = 0;
+    for group in paths.chunks(GROUP) {
+        let outcomes = project.watcher().submit(group.to_vec(), false).await;
+        if outcomes.contains(&Submitted::Stopped) {
+            return Ok(false);
+        }
+        done += group.len() as u64;
+        progress.report(done, total, format!("{done} of {total} files read"));
+    }
+    Ok(true)
+}
+
+fn indexed_paths(snapshot: &Snapshot) -> rusqlite::Result<Vec<RelPath>> {
+    let mut statement = snapshot.prepare("SELECT path FROM docs ORDER BY path")?;
+    let paths = statement.query_map([], |row| Ok(RelPath::new(row.get::<_, String>(0)?)))?;
+    paths.collect()
 }
 
 /// Tries files that failed again, and tells what became of each.
@@ -219,7 +259,7 @@ pub async fn checkup(
     _: Progress,
 ) -> Result<CheckupReply, ErrorView> {
     blocking(move || {
-        let found = check_up(project.state_dir()).map_err(unreadable)?;
+        let found = check_up(&project.state_dir).map_err(unreadable)?;
         let troubles = project.breakers().list();
         let failed = troubles.iter().take(MAX_LISTED).map(|(path, it)| failed_file(path, it));
         Ok(CheckupReply {
@@ -235,7 +275,7 @@ pub async fn checkup(
     .await
 }
 
-fn failed_file(path: &RelPath, trouble: &Breaker) -> FailedFile {
+fn failed_file(path: &RelPath, trouble: &Failing) -> FailedFile {
     let (is_open, is_transient) = (trouble.is_open(), trouble.is_transient);
     let hint = match (is_open, is_transient) {
         (true, true) => {
@@ -268,14 +308,14 @@ pub async fn backup(
             "begin it with `/`",
         ));
     }
-    if to.as_deref().is_some_and(|to| is_own(project.state_dir(), to)) {
+    if to.as_deref().is_some_and(|to| is_own(&project.state_dir, to)) {
         return Err(invalid(
             "a database of the daemon would be replaced".into(),
             "give another name",
         ));
     }
     blocking(move || {
-        let done = back_up(project.state_dir(), to.as_deref(), request.force == Some(true));
+        let done = back_up(&project.state_dir, to.as_deref(), request.force == Some(true));
         let done = done.map_err(refused)?;
         Ok(BackupReply {
             path: done.path.display().to_string(),

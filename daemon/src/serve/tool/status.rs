@@ -60,6 +60,7 @@ pub fn status(project: &Project, snapshot: &Snapshot, _: Status) -> Result<Statu
             .stalled()
             .map(|(stall, _)| StallView { hint: stall.hint(), why: stall.why }),
         ingest_rate: health.ingest_rate(),
+        n_written: health.n_written(),
         average_transaction_ms: health.average_transaction_ms(),
         orphaned_entities: count(snapshot, ORPHANS).map_err(trouble)?,
         skipped: watch.skipped.iter().map(|(reason, n)| (reason.to_string(), *n)).collect(),

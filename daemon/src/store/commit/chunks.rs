@@ -28,7 +28,7 @@ pub(super) fn write_chunks(
     tx: &Transaction<'_>,
     (id, context_changed): (i64, bool),
     doc: &EmbeddedDoc,
-    identity: &Identity<'_>,
+    identity: &Identity,
     late: &mut Late,
 ) -> Result<(), StoreError> {
     let mentioned = &doc.doc.doc.doc;
@@ -110,7 +110,7 @@ fn move_windows(tx: &Transaction<'_>, chunk_id: i64, chunk: &Chunk) -> Result<()
 fn indexed_text(
     chunk: &Chunk,
     normal: &NormalDoc,
-    identity: &Identity<'_>,
+    identity: &Identity,
 ) -> (String, String, String) {
     let mut title = normal.title.clone();
     for alias in &normal.meta.aliases {

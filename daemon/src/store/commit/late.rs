@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use rusqlite::{Transaction, params};
 
 use crate::store::StoreError;
+use crate::terms::RelPath;
 
 /// Writes to the virtual tables, kept for the end of the transaction: every ordinary statement that may fail halfway
 /// opens a savepoint, and FTS5 flushes its whole hash table at each (measured: a third of the writer's time).
@@ -15,6 +16,7 @@ pub(in crate::store) struct Late {
     texts: BTreeMap<i64, (String, String, String)>,
     vectors: BTreeMap<i64, Vec<u8>>,
     next_vector: Option<i64>,
+    look_again: Vec<RelPath>,
 }
 
 impl Late {
@@ -30,6 +32,16 @@ impl Late {
         };
         self.next_vector = Some(id + 1);
         Ok(id)
+    }
+
+    /// Notes a path that has lost its row to another, to be looked at after the commit.
+    pub(super) fn look_again(&mut self, path: RelPath) {
+        self.look_again.push(path);
+    }
+
+    /// The paths noted so far.
+    pub(in crate::store) fn take_look_again(&mut self) -> Vec<RelPath> {
+        std::mem::take(&mut self.look_again)
     }
 
     /// Keeps a chunk's title, headings and body.

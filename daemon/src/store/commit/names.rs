@@ -47,8 +47,6 @@ pub(super) fn write_stated(
     linked: &LinkedDoc,
     name_ids: &[i64],
 ) -> Result<(), StoreError> {
-    const MARK: &str = "INSERT OR IGNORE INTO dirty_terms
-        SELECT n.norm FROM stated s JOIN names n ON n.id = s.name_id WHERE s.doc_id = ?1";
     let mut strongest: BTreeMap<i64, (StatedSource, &str)> = BTreeMap::new();
     for (stated, name) in linked.doc.stated.iter().zip(&linked.stated_names) {
         let Some(name_id) = name_ids.get(*name as usize) else { continue };
@@ -68,7 +66,7 @@ pub(super) fn write_stated(
     if is_same {
         return Ok(());
     }
-    tx.prepare_cached(MARK)?.execute([id])?;
+    mark_stated_terms(tx, id)?;
     tx.prepare_cached("DELETE FROM stated WHERE doc_id = ?1")?.execute([id])?;
     for (name_id, (source, surface)) in strongest {
         tx.prepare_cached("INSERT INTO stated VALUES(?1, ?2, ?3, ?4)")?.execute(params![
@@ -78,7 +76,16 @@ pub(super) fn write_stated(
             surface
         ])?;
     }
-    tx.prepare_cached(MARK)?.execute([id])?;
+    mark_stated_terms(tx, id)
+}
+
+/// Marks the names a document states for the gazetteer.
+pub(super) fn mark_stated_terms(tx: &Transaction<'_>, id: i64) -> Result<(), StoreError> {
+    tx.prepare_cached(
+        "INSERT OR IGNORE INTO dirty_terms
+           SELECT n.norm FROM stated s JOIN names n ON n.id = s.name_id WHERE s.doc_id = ?1",
+    )?
+    .execute([id])?;
     Ok(())
 }
 

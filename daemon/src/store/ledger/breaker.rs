@@ -22,7 +22,7 @@ const PROBE_AFTER_MS: i64 = 3_600_000;
 
 /// A file that failed, and how often in a row.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Breaker {
+pub struct Failing {
     /// The file as it failed.
     pub version: FileVersion,
     /// Failures in a row of this version; 0 after `retry` cleared it.
@@ -37,7 +37,7 @@ pub struct Breaker {
     pub is_transient: bool,
 }
 
-impl Breaker {
+impl Failing {
     /// True when crawls leave it alone.
     pub fn is_open(&self) -> bool {
         self.n_failures >= MAX_FAILURES
@@ -56,7 +56,7 @@ impl Breaker {
     }
 }
 
-/// Reads [`Breaker::key`]'s form; a key of another make is no version of anything.
+/// Reads [`Failing::key`]'s form; a key of another make is no version of anything.
 fn version_of(key: &str) -> Option<FileVersion> {
     let mut words = key.split(' ');
     let hash = words.next()?;
@@ -70,11 +70,11 @@ fn version_of(key: &str) -> Option<FileVersion> {
 
 /// Every file that failed last, shared with the watcher and those who tell of it.
 #[derive(Clone, Default)]
-pub struct Breakers(Arc<RwLock<FxHashMap<RelPath, Breaker>>>);
+pub struct Breakers(Arc<RwLock<FxHashMap<RelPath, Failing>>>);
 
 impl Breakers {
     /// The trouble with a file, if it failed last.
-    pub fn get(&self, path: &RelPath) -> Option<Breaker> {
+    pub fn get(&self, path: &RelPath) -> Option<Failing> {
         self.0.read().unwrap_or_else(PoisonError::into_inner).get(path).cloned()
     }
 
@@ -85,7 +85,7 @@ impl Breakers {
     }
 
     /// Every file that failed last, by path.
-    pub fn list(&self) -> Vec<(RelPath, Breaker)> {
+    pub fn list(&self) -> Vec<(RelPath, Failing)> {
         let all = self.0.read().unwrap_or_else(PoisonError::into_inner);
         let mut list: Vec<_> = all.iter().map(|(path, it)| (path.clone(), it.clone())).collect();
         list.sort_by(|a, b| a.0.cmp(&b.0));
@@ -93,10 +93,10 @@ impl Breakers {
     }
 
     /// What an item makes of the count: nothing, unless it is a fault. It is not noted yet.
-    pub(in crate::store) fn after<T>(&self, item: &Item<T>, now_ms: i64) -> Option<Breaker> {
+    pub(in crate::store) fn after<T>(&self, item: &Item<T>, now_ms: i64) -> Option<Failing> {
         let Item::Faulted(ticket, fault) = item else { return None };
         let before = self.get(&ticket.path).filter(|it| it.version.is_still(&ticket.version));
-        Some(Breaker {
+        Some(Failing {
             version: ticket.version,
             n_failures: before.map_or(0, |it| it.n_failures).saturating_add(1),
             stage: fault.stage.to_string(),
@@ -107,14 +107,14 @@ impl Breakers {
     }
 
     /// Notes what was committed: a failure, or that there is none.
-    pub(in crate::store) fn note(&self, path: &RelPath, trouble: Option<Breaker>) {
+    pub(in crate::store) fn note(&self, path: &RelPath, trouble: Option<Failing>) {
         let mut all = self.0.write().unwrap_or_else(PoisonError::into_inner);
         let Some(trouble) = trouble else {
             all.remove(path);
             return;
         };
         if trouble.n_failures == MAX_FAILURES {
-            let Breaker { n_failures, stage, reason, .. } = &trouble;
+            let Failing { n_failures, stage, reason, .. } = &trouble;
             tracing::warn!(%path, n_failures, stage, reason, "skipped from now on, until it changes");
         }
         all.insert(path.clone(), trouble);
@@ -131,7 +131,7 @@ impl Ledger {
     pub(in crate::store) fn count_failure(
         &self,
         path: &RelPath,
-        it: &Breaker,
+        it: &Failing,
     ) -> Result<(), StoreError> {
         if !it.is_transient {
             return self.forget_failures(path);
@@ -172,7 +172,7 @@ impl Ledger {
             let Some(trouble) = self.breakers.get(path) else { continue };
             forgive.execute([path.as_str()])?;
             self.forget_failures(path)?;
-            self.breakers.note(path, Some(Breaker { n_failures: 0, ..trouble }));
+            self.breakers.note(path, Some(Failing { n_failures: 0, ..trouble }));
         }
         Ok(())
     }
@@ -211,9 +211,9 @@ fn trouble(
     row: &rusqlite::Row<'_>,
     version: FileVersion,
     is_transient: bool,
-) -> rusqlite::Result<Breaker> {
+) -> rusqlite::Result<Failing> {
     let (n_failures, stage, reason, last_ms) = (row.get(2)?, row.get(3)?, row.get(4)?, row.get(5)?);
-    Ok(Breaker { version, n_failures, stage, reason, last_ms, is_transient })
+    Ok(Failing { version, n_failures, stage, reason, last_ms, is_transient })
 }
 
 #[cfg(test)]
@@ -238,6 +238,7 @@ mod tests {
             generation: Generation(1),
             lane: Lane::Bulk,
             moved_from: None,
+            is_exchange: false,
             is_forced: false,
             version,
         };
@@ -368,7 +369,7 @@ mod tests {
         for (n, version) in [unread(0o100_000, 7), content("x", 7)].into_iter().enumerate() {
             let ledger = Ledger::open(&path).expect("opens");
             let trouble = ledger.breakers().after(&fault(version, true), 9).expect("a fault");
-            let trouble = Breaker { n_failures: 2 + n as u32, ..trouble };
+            let trouble = Failing { n_failures: 2 + n as u32, ..trouble };
             ledger.count_failure(&file, &trouble).expect("written");
             drop(ledger);
             let ledger = Ledger::open(&path).expect("opens");

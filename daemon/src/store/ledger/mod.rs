@@ -19,10 +19,10 @@ use std::sync::{Arc, PoisonError, RwLock};
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::StoreError;
-use crate::terms::RelPath;
+use crate::terms::{RelPath, Tick};
 
 pub use backup::{Backup, Checkup, Restored, back_up, check as check_backup, check_up, restore};
-pub use breaker::{Breaker, Breakers};
+pub use breaker::{Breakers, Failing};
 pub use error::LedgerError;
 
 /// A person's decision about a reading.
@@ -43,27 +43,54 @@ pub struct IngestRecord {
     pub source_url: Option<String>,
 }
 
+/// Versions of one decision that are kept for those who still read an older commit.
+const MAX_VERSIONS: usize = 16;
+
+/// What was decided about one item, oldest first, each with the first tick that shows it.
+type Versions = Vec<(Tick, Option<Verdict>)>;
+
 /// Every review decision, shared with those who answer questions.
 #[derive(Clone, Default)]
-pub struct Decisions(Arc<RwLock<HashMap<String, Verdict>>>);
+pub struct Decisions(Arc<RwLock<HashMap<String, Versions>>>);
+
+/// The decisions that one commit shows.
+#[derive(Clone, Copy)]
+pub struct DecisionsAt<'a> {
+    all: &'a Decisions,
+    tick: Tick,
+}
 
 impl Decisions {
-    /// What a person decided about the item with this key.
+    /// What a person decided last about the item with this key.
     pub fn get(&self, key: &str) -> Option<Verdict> {
-        self.0.read().unwrap_or_else(PoisonError::into_inner).get(key).copied()
+        self.at(Tick(u64::MAX)).get(key)
     }
 
-    /// True when nobody decided anything yet.
-    pub fn is_empty(&self) -> bool {
-        self.0.read().unwrap_or_else(PoisonError::into_inner).is_empty()
+    /// The decisions as of `tick`: a reply must not show one that came after the commit it reads.
+    pub fn at(&self, tick: Tick) -> DecisionsAt<'_> {
+        DecisionsAt { all: self, tick }
     }
 
-    fn set(&self, key: &str, verdict: Option<Verdict>) {
+    fn set(&self, key: &str, verdict: Option<Verdict>, since: Tick) {
         let mut all = self.0.write().unwrap_or_else(PoisonError::into_inner);
-        match verdict {
-            Some(verdict) => all.insert(key.to_string(), verdict),
-            None => all.remove(key),
-        };
+        let versions = all.entry(key.to_string()).or_default();
+        versions.push((since, verdict));
+        let n_old = versions.len().saturating_sub(MAX_VERSIONS);
+        versions.drain(..n_old);
+    }
+}
+
+impl DecisionsAt<'_> {
+    /// What a person had decided about the item with this key.
+    pub fn get(&self, key: &str) -> Option<Verdict> {
+        let all = self.all.0.read().unwrap_or_else(PoisonError::into_inner);
+        let (_, verdict) = all.get(key)?.iter().rev().find(|(since, _)| *since <= self.tick)?;
+        *verdict
+    }
+
+    /// True when nobody has decided anything yet.
+    pub fn is_empty(&self) -> bool {
+        self.all.0.read().unwrap_or_else(PoisonError::into_inner).is_empty()
     }
 }
 
@@ -96,7 +123,7 @@ impl Ledger {
         for row in rows {
             let (key, number) = row?;
             let verdict = if number > 0 { Verdict::Accepted } else { Verdict::Rejected };
-            self.decisions.set(&key, Some(verdict));
+            self.decisions.set(&key, Some(verdict), Tick(0));
         }
         Ok(())
     }
@@ -168,11 +195,12 @@ impl Ledger {
         &self.decisions
     }
 
-    /// Writes or takes back decisions, all or none.
+    /// Writes or takes back decisions, all or none; the commit `since` will show them.
     pub fn decide(
         &self,
         decisions: &[(String, Option<Verdict>)],
         now_ms: i64,
+        since: Tick,
     ) -> Result<(), StoreError> {
         self.durably(|tx| {
             for (key, verdict) in decisions {
@@ -187,7 +215,7 @@ impl Ledger {
             }
             Ok(())
         })?;
-        decisions.iter().for_each(|(key, verdict)| self.decisions.set(key, *verdict));
+        decisions.iter().for_each(|(key, verdict)| self.decisions.set(key, *verdict, since));
         Ok(())
     }
 }
@@ -216,11 +244,24 @@ mod tests {
     fn decisions_last_and_can_be_taken_back() {
         let (folder, ledger) = open();
         let key = || "link:a>b".to_string();
-        ledger.decide(&[(key(), Some(Verdict::Rejected))], 1).expect("written");
+        ledger.decide(&[(key(), Some(Verdict::Rejected))], 1, Tick(1)).expect("written");
         drop(ledger);
         let again = Ledger::open(&folder.path().join("ledger.sqlite")).expect("opens");
         assert_eq!(again.decisions().get("link:a>b"), Some(Verdict::Rejected));
-        again.decide(&[(key(), None)], 2).expect("written");
+        again.decide(&[(key(), None)], 2, Tick(2)).expect("written");
         assert_eq!(again.decisions().get("link:a>b"), None);
+    }
+
+    #[test]
+    fn a_commit_shows_the_decisions_that_came_before_it() {
+        let decisions = Decisions::default();
+        for tick in 1..=20 {
+            let verdict = [Some(Verdict::Rejected), None][tick as usize % 2];
+            decisions.set("link:a>b", verdict, Tick(tick * 10));
+        }
+        let at = |tick| decisions.at(Tick(tick)).get("link:a>b");
+        assert_eq!((at(199), at(200), at(300)), (None, Some(Verdict::Rejected), at(u64::MAX)));
+        assert_eq!((at(189), at(190)), (Some(Verdict::Rejected), None));
+        assert_eq!(at(5), None);
     }
 }

@@ -35,6 +35,7 @@ impl Bench {
             generation: Generation(self.generation),
             lane: Lane::Bulk,
             moved_from: None,
+            is_exchange: false,
             is_forced: false,
             version: Default::default(),
         };

@@ -19,7 +19,7 @@ pub(super) struct Surroundings<'d> {
 
 impl Surroundings<'_> {
     /// True when the run at `place` is a mention of `entry`.
-    pub(super) fn accepts(&self, entry: &Entry, place: Range<usize>, is_plural: bool) -> bool {
+    pub(super) fn accepts(&self, entry: Entry<'_>, place: Range<usize>, is_plural: bool) -> bool {
         let Some(surface) = self.doc.text.get(place.clone()) else { return false };
         if self.is_part_of_path(&place) || self.is_part_of_compound(&place, surface) {
             return false;
@@ -30,7 +30,7 @@ impl Surroundings<'_> {
         if let Some(code) = self.code_around(&place) {
             // `git push origin` names no branch `origin`; `KeyRotationJob::run` does name the job.
             let is_whole = code.start() == place.start && code.end() == place.end;
-            return is_whole || (entry.habit == Habit::Free && singular == &*entry.surface);
+            return is_whole || (entry.habit == Habit::Free && singular == entry.surface);
         }
         match entry.habit {
             Habit::Free => true,
@@ -40,10 +40,10 @@ impl Surroundings<'_> {
 
     /// True when a word is written as its entry, capital and all, where a capital is not owed to the
     /// sentence.
-    fn is_written_like(&self, entry: &Entry, singular: &str, start: usize) -> bool {
+    fn is_written_like(&self, entry: Entry<'_>, singular: &str, start: usize) -> bool {
         let has_capital = singular.bytes().any(|b| b.is_ascii_uppercase());
         let is_telling = singular.bytes().skip(1).any(|b| !b.is_ascii_lowercase());
-        singular == &*entry.surface && has_capital && (is_telling || !self.begins_sentence(start))
+        singular == entry.surface && has_capital && (is_telling || !self.begins_sentence(start))
     }
 
     /// True when nothing but signs stands between the start of the sentence (or cell) and `start`.

@@ -19,7 +19,7 @@ const MAX_RUN_WORDS: usize = 12;
 /// A run that is a mention.
 struct Hit<'g> {
     end: usize,
-    entry: &'g Entry,
+    entry: Entry<'g>,
     is_plural: bool,
 }
 
@@ -141,7 +141,7 @@ impl<'d, 'g> Scan<'d, 'g> {
             if has_joint || has_hump {
                 let entry =
                     self.gazetteer.table.get(&hash).and_then(|s| self.gazetteer.entry_of(*s));
-                if let Some(entry) = entry.filter(|e| text.get(start..at) == Some(&*e.surface)) {
+                if let Some(entry) = entry.filter(|e| text.get(start..at) == Some(e.surface)) {
                     out.push(mention(start, &Hit { end: at, entry, is_plural: false }));
                 }
             }

@@ -15,7 +15,7 @@ async fn a_renamed_file_carries_its_old_name() {
     project.rename("b.md", "t.md");
     project.rename("c.md", "b.md");
     project.rename("t.md", "c.md");
-    assert_eq!(project.take(2).await, ["first doc b.md `c`", "first doc c.md `b`"]);
+    assert_eq!(project.take(2).await, ["first doc b.md `c` for c.md", "first doc c.md `b`"]);
     project.rename("x.md", "x.rs");
     assert_eq!(project.next().await, "first gone x.md");
     project.rename("x.rs", "x.md");
@@ -91,7 +91,7 @@ async fn a_folder_replaced_by_a_file_takes_its_files_with_it() {
     let aside = project.folder.path().join("aside");
     fs::rename(project.path("d.md"), &aside).expect("move out");
     project.put("d.md", "file now");
-    assert_eq!(project.take(2).await, ["first gone d.md/a.md", "first doc d.md `file now`"]);
+    assert_eq!(project.take(2).await, ["first doc d.md `file now`", "first gone d.md/a.md"]);
     fs::rename(project.path("e"), project.folder.path().join("aside2")).expect("move out");
     project.put("e", "no document");
     assert_eq!(project.next().await, "first gone e/b.md");
@@ -99,4 +99,85 @@ async fn a_folder_replaced_by_a_file_takes_its_files_with_it() {
     write_all(&project.path(""), &[("d.md/a.md", "folder again")]);
     assert_eq!(project.take(2).await, ["first gone d.md", "first doc d.md/a.md `folder again`"]);
     assert_eq!(project.drain().await, Vec::<String>::new());
+}
+
+/// What a watcher sends that starts on these files after `change`, made while nobody watched.
+async fn while_stopped(files: &[(&str, &str)], change: impl FnOnce(&Project)) -> Vec<String> {
+    let mut project = Project::start(files);
+    project.open().await;
+    project.handle.stop().await;
+    change(&project);
+    let Project { folder, known, .. } = project;
+    Project::watch(folder, settings(), known, 1_000).open().await
+}
+
+#[tokio::test]
+async fn files_moved_while_nobody_watched_carry_their_old_names() {
+    let files = [("a.md", "alpha"), ("old/a.md", "one"), ("old/b.md", "two"), ("z.md", "zeta")];
+    let sent = while_stopped(&files, |project| {
+        project.rename("old", "new");
+        project.rename("a.md", "zz.md");
+        project.rename("z.md", "0.md");
+    });
+    let expected = [
+        "bulk doc 0.md `zeta` from z.md",
+        "bulk gone z.md",
+        "bulk doc new/a.md `one` from old/a.md",
+        "bulk gone old/a.md",
+        "bulk doc new/b.md `two` from old/b.md",
+        "bulk gone old/b.md",
+        "bulk doc zz.md `alpha` from a.md",
+        "bulk gone a.md",
+    ];
+    assert_eq!(sent.await, expected);
+}
+
+#[tokio::test]
+async fn of_two_copies_the_first_is_the_vanished_document() {
+    let sent = while_stopped(&[("a.md", "alpha")], |project| {
+        fs::copy(project.path("a.md"), project.path("c.md")).expect("copy");
+        project.rename("a.md", "b.md");
+    });
+    let expected = ["bulk doc b.md `alpha` from a.md", "bulk gone a.md", "bulk doc c.md `alpha`"];
+    assert_eq!(sent.await, expected);
+    // The same by events, without a rename: two copies come, the original goes.
+    let mut project = Project::start_patient(&[("a.md", "alpha")]);
+    project.open().await;
+    let text = fs::read(project.path("a.md")).expect("read");
+    fs::write(project.path("b.md"), &text).expect("write");
+    fs::write(project.path("c.md"), &text).expect("write");
+    fs::remove_file(project.path("a.md")).expect("remove");
+    let expected =
+        ["first doc b.md `alpha` from a.md", "first doc c.md `alpha`", "first gone a.md"];
+    assert_eq!(project.take(3).await, expected);
+}
+
+#[tokio::test]
+async fn two_files_that_swapped_names_while_nobody_watched_exchange_places() {
+    let sent = while_stopped(&[("a.md", "first"), ("b.md", "other text")], |project| {
+        project.rename("a.md", "t.md");
+        project.rename("b.md", "a.md");
+        project.rename("t.md", "b.md");
+    });
+    assert_eq!(sent.await, ["bulk doc a.md `other text` for b.md", "bulk doc b.md `first`"]);
+}
+
+#[tokio::test]
+async fn a_file_edited_and_renamed_while_nobody_watched_is_known_by_its_text() {
+    let text = "the lighthouse keeper writes down every ship that passes by night";
+    let edited = format!("{text} twice");
+    let files = [("a.md", text), ("b.md", "something else altogether, not near"), ("c.md", "c")];
+    let sent = while_stopped(&files, |project| {
+        fs::remove_file(project.path("a.md")).expect("remove");
+        fs::remove_file(project.path("b.md")).expect("remove");
+        project.put("x.md", "another text that nobody has seen before now");
+        project.put("y.md", &edited);
+    });
+    let expected = [
+        "bulk gone b.md",
+        "bulk doc x.md `another text that no`",
+        "bulk doc y.md `the lighthouse keepe` from a.md",
+        "bulk gone a.md",
+    ];
+    assert_eq!(sent.await, expected);
 }

@@ -21,7 +21,9 @@ async fn polling_finds_what_was_saved_and_sends_it_first() {
     project.rename("d", "e");
     let mut both = project.take(2).await;
     both.sort();
-    assert_eq!(both, ["first doc e/b.md `b`", "first gone d/b.md"]);
+    // A crawl that runs while the folder is renamed may see it at neither place: then it is gone and comes anew.
+    assert!(both[0].starts_with("first doc e/b.md `b`"), "{both:?}");
+    assert_eq!(both[1], "first gone d/b.md");
     project.put(".gitignore", "a.md");
     assert_eq!(project.next().await, "first gone a.md");
     assert!(project.handle.state().view().n_rescans > 0);
@@ -56,21 +58,27 @@ async fn an_overflow_is_made_good_by_a_crawl() {
 }
 
 #[tokio::test]
-async fn a_touched_file_is_read_once_and_sent_never() {
+async fn a_touched_file_is_sent_when_its_day_is_another() {
     let mut project =
         Project::start_with(&[("a.md", "a")], polling(3_600_000), Arc::default(), 1_000);
     project.open().await;
-    let file = fs::File::options().append(true).open(project.path("a.md")).expect("open");
-    file.set_modified(std::time::UNIX_EPOCH + Duration::from_secs(5)).expect("set the time");
-    let intake = &project.handle.life.shared.intake;
-    let found = |mtime_ms| crawl::Found {
-        path: RelPath::new("a.md"),
-        stat: read::Stat { n_bytes: 1, mtime_ms },
+    let touch = |project: &Project, seconds: u64| {
+        let file = fs::File::options().append(true).open(project.path("a.md")).expect("open");
+        file.set_modified(std::time::UNIX_EPOCH + Duration::from_secs(seconds)).expect("a time");
     };
-    assert!(intake.differs(&found(5_000)));
+    touch(&project, 5);
+    assert!(project.handle.rescan().await);
+    assert_eq!(project.next().await, "first doc a.md `a`");
+    touch(&project, 7);
+    let differs = |project: &Project, mtime_ms| {
+        let path = RelPath::new("a.md");
+        let found = crawl::Found { path, stat: read::Stat { n_bytes: 1, mtime_ms } };
+        project.handle.life.shared.intake.differs(&found)
+    };
+    assert!(differs(&project, 7_000));
     assert!(project.handle.rescan().await);
     let mut rest = Vec::new();
     project.settle(&mut rest).await;
     assert_eq!(rest, Vec::<String>::new());
-    assert!(!project.handle.life.shared.intake.differs(&found(5_000)), "its new time is known now");
+    assert!(!differs(&project, 7_000), "its new time is known now");
 }
