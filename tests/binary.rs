@@ -1,4 +1,4 @@
-//! Where the daemon's executable is.
+//! Where the executables are.
 
 use std::fs::OpenOptions;
 use std::path::{Path, PathBuf};
@@ -14,25 +14,26 @@ pub fn kgd() -> &'static Path {
     static FOUND: OnceLock<PathBuf> = OnceLock::new();
     FOUND.get_or_init(|| match std::env::var_os("KGD_BIN") {
         Some(path) => PathBuf::from(path),
-        None => beside_this_test("kgd", "daemon"),
+        None => beside_this_test("kgd", &["daemon", "config", "proto"]),
     })
 }
 
-/// The `kgctl` of this build, as [`kgd`]; `kg-mcp` lies beside it.
+/// The `kgctl` of this build, likewise; `kg-mcp` lies beside it.
 ///
 /// # Panics
 /// When it is neither there nor can be built.
 pub fn kgctl() -> &'static Path {
     static FOUND: OnceLock<PathBuf> = OnceLock::new();
-    FOUND.get_or_init(|| beside_this_test("kgctl", "client"))
+    FOUND.get_or_init(|| beside_this_test("kgctl", &["client", "config", "proto"]))
 }
 
-fn beside_this_test(name: &str, package: &str) -> PathBuf {
+/// A program, made from these packages; the first holds it.
+fn beside_this_test(program: &str, packages: &[&str]) -> PathBuf {
     let test = std::env::current_exe().expect("a running test has an executable");
     // `target/debug/deps/it-0123` and `target/debug/kgd`.
     let profile = test.ancestors().nth(2).expect("an executable lies in a folder");
-    let path = profile.join(name);
-    if is_current(&path, package) {
+    let path = profile.join(program);
+    if is_current(&path, packages) {
         return path;
     }
     // Test processes run at once: one builds, the others wait for it.
@@ -42,25 +43,26 @@ fn beside_this_test(name: &str, package: &str) -> PathBuf {
         .open(profile.join(".kgd-build-lock"))
         .expect("the target folder can be written");
     lock.lock().expect("a lock");
-    if !is_current(&path, package) {
+    if !is_current(&path, packages) {
         let mut build = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+        let package = packages.first().expect("at least one");
         build.args(["build", "-p", package, "--bins"]).current_dir(env!("CARGO_MANIFEST_DIR"));
         if profile.ends_with("release") {
             build.arg("--release");
         }
         let status = build.status().expect("cargo runs");
-        assert!(status.success() && path.exists(), "`{name}` cannot be built");
+        assert!(status.success() && path.exists(), "`{program}` cannot be built");
     }
     path
 }
 
 /// True when no source is younger: `cargo test -p tests` builds the daemon's library, but not its executable.
-fn is_current(executable: &Path, package: &str) -> bool {
+fn is_current(executable: &Path, packages: &[&str]) -> bool {
     let changed = |path: &Path| path.metadata().and_then(|metadata| metadata.modified()).ok();
     let Some(built) = changed(executable) else { return false };
     let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("a workspace");
     let mut open: Vec<PathBuf> =
-        [package, "config", "proto"].map(|it| workspace.join(it).join("src")).into();
+        packages.iter().map(|package| workspace.join(package).join("src")).collect();
     while let Some(folder) = open.pop() {
         for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
             if entry.path().is_dir() {

@@ -55,10 +55,19 @@ impl Home {
 
     /// Plays a daemon that answers each tool with what `answer` gives.
     fn daemon(&self, answer: impl Fn(&str, &Value) -> Value + Send + 'static) {
+        self.daemon_of(env!("CARGO_PKG_VERSION"), answer);
+    }
+
+    /// As [`Home::daemon`], of another version.
+    fn daemon_of(
+        &self,
+        version: &'static str,
+        answer: impl Fn(&str, &Value) -> Value + Send + 'static,
+    ) {
         let listener = UnixListener::bind(self.paths().socket).expect("bound");
         std::thread::spawn(move || {
             for stream in listener.incoming().flatten() {
-                serve(stream, &answer);
+                serve(stream, version, &answer);
             }
         });
     }
@@ -71,7 +80,7 @@ fn shown(output: std::io::Result<Output>) -> (i32, String, String) {
 }
 
 /// Serves one connection as an MCP server would: preamble, handshake, tool calls.
-fn serve(stream: UnixStream, answer: &impl Fn(&str, &Value) -> Value) {
+fn serve(stream: UnixStream, version: &str, answer: &impl Fn(&str, &Value) -> Value) {
     let mut out = stream.try_clone().expect("a copy");
     for line in BufReader::new(stream).lines().map_while(Result::ok) {
         let message: Value = serde_json::from_str(&line).expect("one message a line");
@@ -79,7 +88,7 @@ fn serve(stream: UnixStream, answer: &impl Fn(&str, &Value) -> Value) {
         let result = match message["method"].as_str() {
             Some("initialize") => json!({
                 "protocolVersion": message["params"]["protocolVersion"], "capabilities": { "tools": {} },
-                "serverInfo": { "name": "kgd", "version": env!("CARGO_PKG_VERSION") }
+                "serverInfo": { "name": "kgd", "version": version }
             }),
             Some("tools/call") => {
                 let parameters = &message["params"];
@@ -309,6 +318,70 @@ fn a_question_is_asked_over_mcp() {
     assert_eq!((&reply["hits"][0]["path"], &reply["tick"]), (&json!("a.md"), &json!(3)));
     let (code, out, _) = home.kgctl(&["--project", "notes", "query", "nothing"]);
     assert_eq!((code, out.as_str()), (3, "nothing found\n"));
+}
+
+#[test]
+fn a_daemon_of_another_version_is_told_of() {
+    for (version, wanted) in [
+        ("9.0.0", "note: the daemon is newer than this `kgctl`: 9.0.0 and "),
+        ("0.0.1", "note: the daemon is older than this `kgctl`: 0.0.1 and "),
+    ] {
+        let home = Home::new();
+        home.daemon_of(version, |_, _| {
+            structured(json!({ "files": [], "project": "notes", "tick": 3 }))
+        });
+        let (code, out, err) = home.kgctl(&["--project", "notes", "retry", "--all"]);
+        assert_eq!((code, out.as_str()), (0, "nothing has failed\n"));
+        assert!(err.starts_with(wanted) && err.contains("; "), "{err}");
+        // An older daemon knows fewer tools; what it does not know, `doctor` says, and goes on.
+        let home = Home::new();
+        home.daemon_of(version, |tool, _| match tool {
+            "status" => structured(status()),
+            _ => {
+                let view = json!({ "code": "invalid_params", "message": format!("no tool is called `{tool}`") });
+                json!({ "content": [], "isError": true, "structuredContent": view })
+            }
+        });
+        let (_, out, _) = home.kgctl(&["--project", "notes", "doctor"]);
+        assert!(out.contains(&wanted.replace("note: ", "warning version: ")), "{out}");
+        assert!(
+            out.contains("warning databases: not checked: no tool is called `checkup`"),
+            "{out}"
+        );
+        assert!(out.contains("`bad.md` failed in normalize: too deep"), "{out}");
+    }
+}
+
+fn status() -> Value {
+    json!({
+        "root": "/n", "pid": std::process::id(), "version": "x", "protocol": 1, "schema": 1, "settled": true,
+        "stages_settled": { "searchable": true, "resolved": true, "vectors": true },
+        "progress": { "known": 1, "indexed": 1 }, "counts": {}, "formats": {}, "queues": [],
+        "ingest_rate": 0.0, "average_transaction_ms": 0.0, "orphaned_entities": 0, "skipped": {},
+        "quarantine": [{ "path": "bad.md", "stage": "normalize", "reason": "too deep" }], "warnings": [],
+        "watcher": "events", "clients": 1, "project": "notes", "tick": 7
+    })
+}
+
+#[test]
+fn verify_exits_with_1_when_the_index_differs() {
+    let reply = |same, repaired| {
+        json!({
+            "same": same, "repaired": repaired, "n_rows": 5, "parts": [], "differences": [], "seconds": 0.1,
+            "project": "notes", "tick": 3
+        })
+    };
+    for (same, repaired, expected) in [(true, false, 0), (false, true, 0), (false, false, 1)] {
+        let home = Home::new();
+        home.daemon(move |tool, arguments| {
+            assert_eq!((tool, arguments), ("verify", &json!({ "repair": true, "limit": 3 })));
+            structured(reply(same, repaired))
+        });
+        let asked = ["--project", "notes", "verify", "--repair", "--limit", "3", "--json"];
+        let (code, out, err) = home.kgctl(&asked);
+        assert_eq!((code, err.as_str()), (expected, ""));
+        assert_eq!(serde_json::from_str::<Value>(&out).expect("JSON")["same"], same);
+    }
 }
 
 #[test]

@@ -579,6 +579,13 @@ fn requests_that_cannot_be_meant() {
         ("dump", json!({"cursor": "nonsense"})),
         ("dump", json!({"limit": 0})),
         ("wait", json!({"timeout_ms": 600_001})),
+        ("verify", json!({"limit": 1_001})),
+        ("rescan", json!({"full": "yes"})),
+        ("retry", json!({"paths": ["bystander.md"]})),
+        ("retry", json!({"paths": ["../outside.md"]})),
+        ("backup", json!({"path": "relative.sqlite"})),
+        ("backup", json!({"path": "/no-such-folder/copy.sqlite"})),
+        ("backup", json!({"path": "/dev/null", "force": true})),
     ] {
         let long = refused(&mut project, tool, arguments);
         out += &long.replace(&"x".repeat(1001), "x…");
@@ -586,7 +593,7 @@ fn requests_that_cannot_be_meant() {
     expect![[r#"
         hybrid_search {"q":"x"}
           -32602: no tool is called `hybrid_search`
-          hint: this session has `hybrid_query`, `entity_lookup`, `explain_entity`, `ingest_docs`, `extract_and_link`, `review_links`, `status`, `dump`, `wait`, `shutdown`
+          hint: this session has `hybrid_query`, `entity_lookup`, `explain_entity`, `ingest_docs`, `extract_and_link`, `review_links`, `status`, `dump`, `wait`, `verify`, `rescan`, `retry`, `checkup`, `backup`, `shutdown`
           hint: null
         hybrid_query {}
           invalid_params: `hybrid_query` needs the parameter `q`
@@ -666,6 +673,27 @@ fn requests_that_cannot_be_meant() {
         wait {"timeout_ms":600001}
           invalid_params: `timeout_ms` is 600001
           hint: give at most 600000
+        verify {"limit":1001}
+          invalid_params: `limit` is 1001
+          hint: give a number from 0 to 1000
+        rescan {"full":"yes"}
+          invalid_params: parameter `full` of `rescan`: invalid type: string "yes", expected a boolean
+          hint: it takes `full`
+        retry {"paths":["bystander.md"]}
+          not_found: nothing failed at `bystander.md`
+          hint: `kgctl doctor` lists what failed; `kgctl ingest --force` indexes any file anew
+        retry {"paths":["../outside.md"]}
+          outside_project: `../outside.md` leads out of the project
+          hint: give paths inside `ROOT`
+        backup {"path":"relative.sqlite"}
+          invalid_params: `relative.sqlite` is not an absolute path
+          hint: begin it with `/`
+        backup {"path":"/no-such-folder/copy.sqlite"}
+          invalid_params: cannot write `/no-such-folder/copy.sqlite`: No such file or directory (os error 2)
+          hint: give a file in a folder that exists and can be written
+        backup {"path":"/dev/null","force":true}
+          invalid_params: cannot write `/dev/null`: it is no regular file
+          hint: give a file in a folder that exists and can be written
     "#]].assert_eq(&out);
     bystander_is_found(&mut project);
 }

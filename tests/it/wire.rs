@@ -138,6 +138,11 @@ fn calls() -> Vec<(&'static str, Value)> {
         ("status", json!({})),
         ("dump", json!({"limit": 2})),
         ("wait", json!({"timeout_ms": 60_000})),
+        ("verify", json!({"limit": 2})),
+        ("rescan", json!({})),
+        ("retry", json!({})),
+        ("checkup", json!({})),
+        ("backup", json!({})),
     ]
 }
 
@@ -333,6 +338,8 @@ fn mask(value: &mut Value, field: &str, root: &str) {
         "clients",
         "version",
         "last_file",
+        "seconds",
+        "commits",
     ];
     match value {
         _ if VOLATILE.contains(&field) => *value = json!(format!("<{field}>")),
@@ -349,18 +356,24 @@ fn mask(value: &mut Value, field: &str, root: &str) {
     }
 }
 
+/// Tools that are older than this rule; what they say is tested elsewhere, and is not frozen.
+const FIRST_ADMIN_TOOLS: &[&str] = &["dump", "wait", "shutdown"];
+
 #[test]
 fn replies_are_as_frozen() {
     let mut project = TestProject::of(NOTES);
     let root = project.root().display().to_string();
     for (tool, arguments) in calls() {
-        if CATALOG.iter().any(|entry| entry.name == tool && entry.set == ToolSet::Admin) {
+        if FIRST_ADMIN_TOOLS.contains(&tool) {
             continue;
         }
         project.settle();
         let mut result = project.client().call_whole(tool, arguments.clone()).expect("a result");
         let mut reply = result["structuredContent"].take();
         mask(&mut reply, "", &root);
+        if tool == "backup" {
+            (reply["path"], reply["bytes"]) = (json!("<path>"), json!("<bytes>"));
+        }
         check_golden(
             &format!("{tool}.request.json"),
             &json!({"name": tool, "arguments": arguments}),
@@ -370,9 +383,9 @@ fn replies_are_as_frozen() {
 }
 
 #[test]
-fn every_core_tool_has_its_golden_pair() {
+fn every_tool_has_its_golden_pair() {
     let mut missing = Vec::new();
-    for entry in CATALOG.iter().filter(|entry| entry.set == ToolSet::Core) {
+    for entry in CATALOG.iter().filter(|entry| !FIRST_ADMIN_TOOLS.contains(&entry.name)) {
         for part in ["request", "reply"] {
             let name = format!("{}.{part}.json", entry.name);
             if !golden(&name).exists() {

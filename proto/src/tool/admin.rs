@@ -293,8 +293,8 @@ pub struct BackupReply {
 
 impl Tool for Backup {
     const NAME: &'static str = "backup";
-    const SUMMARY: &'static str = "Copy the ledger (uids, ingestion records, review decisions) while the daemon goes on. \
-        The index needs no backup: it is built from the files.";
+    const SUMMARY: &'static str = "Copy the ledger (uids, ingestion records, review decisions) while the daemon \
+        goes on. The index needs no backup: it is built from the files.";
     const EFFECT: Effect = Effect::Writes;
     const SET: ToolSet = ToolSet::Admin;
     type Reply = BackupReply;

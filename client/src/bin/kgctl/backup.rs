@@ -1,8 +1,8 @@
 //! `kgctl backup`: copies the ledger while the daemon goes on, or puts a copy back.
 //!
 //! In: a file, or none. Out: what the copy holds.
-//! Invariants: what is put back is checked first, and what it replaces is kept; a daemon that ran runs again afterwards,
-//! whatever came of it.
+//! Invariants: what is put back is checked first, and what it replaces is kept; a daemon that ran runs again
+//! afterwards, whatever came of it.
 //! Not here: copying (the daemon does), or replacing (`kgd --restore`, under the lock).
 
 use std::io::Read;

@@ -22,6 +22,10 @@ const N_ATTEMPTS: u32 = 4;
 /// Pause before the next connection.
 const PAUSE: Duration = Duration::from_millis(50);
 
+/// How often, and with what pause, a daemon is looked for that hung up: it says why just before it ends.
+const FAREWELL_LOOKS: u32 = 50;
+const FAREWELL_LOOK: Duration = Duration::from_millis(20);
+
 /// The flags that all commands share, and how to print.
 pub(crate) struct Context {
     project: Option<String>,
@@ -63,6 +67,7 @@ impl Context {
 
     /// As [`Context::session`], with a daemon that is known already.
     pub(crate) async fn session_with(&self, target: &Target) -> Result<Session, Failure> {
+        let n_logged = target.paths.log.metadata().map_or(0, |log| log.len());
         let mut n_left = N_ATTEMPTS;
         loop {
             n_left -= 1;
@@ -84,7 +89,9 @@ impl Context {
                 {
                     tokio::time::sleep(PAUSE).await;
                 }
-                Err(error) => return Err(error.into()),
+                Err(error) => {
+                    return Err(last_words(target, n_logged).await.unwrap_or_else(|| error.into()));
+                }
             }
         }
     }
@@ -138,6 +145,28 @@ impl Context {
 /// Says something beside the output. There is nobody left to tell when this fails.
 pub(crate) fn warn(text: &str) {
     let _ = std::io::stderr().write_all(text.as_bytes());
+}
+
+/// Why a daemon ended that listened already, such as a damaged ledger: what it logged since `n_logged` bytes.
+async fn last_words(target: &Target, n_logged: u64) -> Option<Failure> {
+    for _ in 0..FAREWELL_LOOKS {
+        if target.pid().is_none() {
+            break;
+        }
+        tokio::time::sleep(FAREWELL_LOOK).await;
+    }
+    let log = std::fs::read(&target.paths.log).ok()?;
+    let fresh = usize::try_from(n_logged).ok().and_then(|from| log.get(from..)).unwrap_or(&log);
+    let text = String::from_utf8_lossy(fresh);
+    let own = text
+        .rfind("\nkgd: ")
+        .map(|at| at + 1)
+        .or_else(|| text.starts_with("kgd: ").then_some(0))?;
+    let words = text.get(own..)?.trim_end().trim_start_matches("kgd: ");
+    Some(Failure::new(
+        Exit::NoDaemon,
+        format!("the daemon for `{}` ended: {words}", target.project.name),
+    ))
 }
 
 fn warn_of_version(daemon: Option<&str>) {

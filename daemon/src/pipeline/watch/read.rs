@@ -92,6 +92,9 @@ pub(super) fn read_regular(path: &Path, max_bytes: u64) -> Result<FileRead, Read
 }
 
 fn open_regular(path: &Path) -> Result<(File, Metadata), ReadTrouble> {
+    if crate::fail::number("read.refused").is_some() && path.ends_with("refused.md") {
+        return Err(ReadTrouble::Io(rustix::io::Errno::IO.into()));
+    }
     // Looking comes before opening, because opening some devices does something.
     if !std::fs::metadata(path).map_err(ReadTrouble::Io)?.is_file() {
         return Err(ReadTrouble::NotAFile);

@@ -327,12 +327,7 @@ impl WriteState {
                 let _ = reply.send(self.try_once(move |w| w.record_ingest(&paths, &record)).await?);
             }
             Command::CloseBreakers(paths, reply) => {
-                let done = self
-                    .with_writer(Lane::Interactive, false, move |writer| {
-                        writer.close_breakers(&paths)
-                    })
-                    .await?;
-                let _ = reply.send(done.ok_or_else(|| "the writer has stopped".into()));
+                let _ = reply.send(self.try_once(move |w| w.close_breakers(&paths)).await?);
             }
         }
         Ok(())

@@ -135,9 +135,9 @@ async fn a_preamble_chooses_the_tools() {
     check(
         &kgctl.call(2, "hybrid_query", json!({"q": "x"})).await,
         expect![[r#"
-        -32602 no tool is called `hybrid_query`
-        hint: this session has `dump`, `wait`, `shutdown`
-    "#]],
+            -32602 no tool is called `hybrid_query`
+            hint: this session has `dump`, `wait`, `verify`, `rescan`, `retry`, `checkup`, `…
+        "#]],
     );
     let mut wrong = house.connect().await;
     wrong.say(r#"{"kgd":1,"tools":["all"]}"#).await;

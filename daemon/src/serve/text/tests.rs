@@ -261,6 +261,106 @@ fn upkeep_is_compact() {
 }
 
 #[test]
+fn what_looks_after_index_and_ledger() {
+    let part = |part: &str, differing| admin::VerifiedPart {
+        part: part.into(),
+        live: 4,
+        rebuilt: 5,
+        differing,
+    };
+    let difference = admin::Difference {
+        part: "chunk".into(),
+        side: "rebuilt".into(),
+        row: "a.md\n[0,9]".into(),
+    };
+    check::<admin::Verify>(
+        &admin::VerifyReply {
+            n_rows: 8,
+            parts: vec![part("doc", 0), part("chunk", 1)],
+            differences: vec![difference],
+            seconds: 0.52,
+            freshness: fresh(),
+            ..admin::VerifyReply::default()
+        },
+        2000,
+        expect![[r#"
+            differs: 8 rows compared in 0.5 s
+              chunk: live 4, rebuilt 5, differing 1
+              only rebuilt, chunk: a.md [0,9]
+            (notes, tick 41)
+        "#]],
+    );
+    let reply = admin::RescanReply { files: 1, commits: 2, seconds: 0.04, freshness: fresh() };
+    check::<admin::Rescan>(
+        &reply,
+        2000,
+        expect![[r#"
+        1 file compared in 0.0 s, 2 commits followed
+        (notes, tick 41)
+    "#]],
+    );
+    let retried = admin::Retried {
+        path: "a.md".into(),
+        outcome: "failed".into(),
+        stage: Some("normalize".into()),
+        reason: Some("too deep".into()),
+    };
+    let reply = admin::RetryReply { files: vec![retried], freshness: fresh() };
+    check::<admin::Retry>(
+        &reply,
+        2000,
+        expect![[r#"
+        failed a.md: too deep
+        (notes, tick 41)
+    "#]],
+    );
+    let failed = admin::FailedFile {
+        path: "a.md".into(),
+        stage: "normalize".into(),
+        reason: "too deep".into(),
+        failures: 3,
+        skipped: true,
+        hint: "correct the file".into(),
+    };
+    let reply = admin::CheckupReply {
+        index: "ok".into(),
+        ledger: "ok".into(),
+        ledger_version: 3,
+        newest_backup: None,
+        failed: vec![failed],
+        n_failed: 1,
+        freshness: fresh(),
+    };
+    check::<admin::Checkup>(
+        &reply,
+        2000,
+        expect![[r#"
+        index: ok; ledger (version 3): ok
+        newest backup: none; 1 file failed
+          a.md: too deep (normalize, failures 3, skipped)
+        (notes, tick 41)
+    "#]],
+    );
+    let rows = [("documents".to_string(), 3), ("decisions".to_string(), 1)].into();
+    let reply = admin::BackupReply {
+        path: "/b/ledger.sqlite".into(),
+        bytes: 4096,
+        version: 3,
+        rows,
+        freshness: fresh(),
+    };
+    check::<admin::Backup>(
+        &reply,
+        2000,
+        expect![[r#"
+        /b/ledger.sqlite: 4096 bytes, version 3
+        rows: decisions 1, documents 3
+        (notes, tick 41)
+    "#]],
+    );
+}
+
+#[test]
 fn a_status() {
     let queue = |stage: &str, bulk| QueueView { stage: stage.into(), interactive: 0, bulk };
     let reply = StatusReply {

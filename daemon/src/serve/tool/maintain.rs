@@ -103,8 +103,8 @@ pub async fn rescan(
     progress: Progress,
 ) -> Result<RescanReply, ErrorView> {
     let (started, before) = (Instant::now(), project.health().tick());
-    let is_compared = compare_files(&project, request.full == Some(true)).await;
-    let is_settled = is_compared
+    let full = request.full == Some(true);
+    let is_settled = project.watcher().request(full).await
         && project
             .wait_until(LONGEST, |project| {
                 report_building(project, &progress);
@@ -123,11 +123,6 @@ pub async fn rescan(
         seconds: started.elapsed().as_secs_f64(),
         freshness,
     })
-}
-
-/// The one place that asks the watcher; false when it has stopped.
-async fn compare_files(project: &Project, is_full: bool) -> bool {
-    project.watcher().request(is_full).await
 }
 
 /// Tries files that failed again, and tells what became of each.

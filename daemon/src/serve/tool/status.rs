@@ -11,7 +11,7 @@ use rusqlite::Connection;
 use super::unreadable;
 use crate::pipeline::watch::{WatchMode, WatchView};
 use crate::project::Project;
-use crate::store::{SCHEMA_VERSION, Snapshot};
+use crate::store::{Breakers, SCHEMA_VERSION, Snapshot};
 
 /// Rows of each list of trouble.
 const MAX_LISTED: i64 = 50;
@@ -65,7 +65,7 @@ pub fn status(project: &Project, snapshot: &Snapshot, _: Status) -> Result<Statu
         average_transaction_ms: health.average_transaction_ms(),
         orphaned_entities: count(snapshot, ORPHANS).map_err(trouble)?,
         skipped: watch.skipped.iter().map(|(reason, n)| (reason.to_string(), *n)).collect(),
-        quarantine: quarantine(snapshot, &watch).map_err(trouble)?,
+        quarantine: quarantine(snapshot, &watch, project.breakers()).map_err(trouble)?,
         warnings: warnings(snapshot, &watch).map_err(trouble)?,
         watcher: watcher(&watch),
         clients: project.activity().n_clients(),
@@ -99,7 +99,11 @@ fn queues(project: &Project) -> Vec<QueueView> {
     project.gauges().iter().map(view).collect()
 }
 
-fn quarantine(db: &Connection, watch: &WatchView) -> rusqlite::Result<Vec<QuarantineView>> {
+fn quarantine(
+    db: &Connection,
+    watch: &WatchView,
+    breakers: &Breakers,
+) -> rusqlite::Result<Vec<QuarantineView>> {
     let mut statement = db.prepare_cached(
         "SELECT path, stage, reason FROM quarantine ORDER BY tick DESC, path LIMIT ?1",
     )?;
@@ -107,6 +111,17 @@ fn quarantine(db: &Connection, watch: &WatchView) -> rusqlite::Result<Vec<Quaran
         Ok(QuarantineView { path: row.get(0)?, stage: row.get(1)?, reason: row.get(2)? })
     })?;
     let mut out: Vec<QuarantineView> = rows.collect::<Result<_, _>>()?;
+    // What is left alone has no row in an index that was built since.
+    let is_listed = |path: &str| out.iter().any(|row| row.path == path);
+    let left = breakers.list().into_iter();
+    let left = left.filter(|(path, it)| it.is_open() && !is_listed(path.as_str()));
+    let left = left.map(|(path, it)| QuarantineView {
+        path: path.to_string(),
+        stage: it.stage,
+        reason: it.reason,
+    });
+    let left: Vec<_> = left.collect();
+    out.extend(left);
     let row = |path: &str, reason: String| QuarantineView {
         path: path.into(),
         stage: "watch".into(),

@@ -105,12 +105,15 @@ fn copy_numbered(db: &Connection, folder: &Path) -> Result<Backup, StoreError> {
 
 /// Copies an open ledger to a file.
 pub(super) fn copy(db: &Connection, to: &Path, replaces: bool) -> Result<Backup, StoreError> {
-    if !replaces && to.symlink_metadata().is_ok() {
-        return Err(LedgerError::Exists(to.to_path_buf()).into());
-    }
-    if to.is_dir() {
-        let source = io::Error::from(io::ErrorKind::IsADirectory);
-        return Err(LedgerError::Io { path: to.to_path_buf(), source }.into());
+    if let Ok(found) = to.symlink_metadata() {
+        // Only a file is ever replaced: not a folder, a link, or what stands for a device.
+        if !found.is_file() {
+            let source = io::Error::other("it is no regular file");
+            return Err(LedgerError::Io { path: to.to_path_buf(), source }.into());
+        }
+        if !replaces {
+            return Err(LedgerError::Exists(to.to_path_buf()).into());
+        }
     }
     let draft = Draft::new(to)?;
     let rows = copy_rows(db, &draft.path)?;
@@ -161,15 +164,23 @@ fn count(db: &Connection) -> rusqlite::Result<BTreeMap<String, u64>> {
 
 /// Says what a file holds if it is a sound ledger of a version we know. Writes nothing.
 pub fn check(path: &Path) -> Result<Backup, StoreError> {
+    if let Some(missing) = missing_table(path) {
+        return Err(not_a_ledger(path, format!("it has no table `{missing}`")));
+    }
     let found = look(path)?;
     if found.version > VERSION {
         let (path, found) = (path.to_path_buf(), found.version);
         return Err(LedgerError::Newer { path, found, known: VERSION }.into());
     }
-    match TABLES.iter().find(|table| !found.rows.contains_key(**table)) {
-        Some(missing) => Err(not_a_ledger(path, format!("it has no table `{missing}`"))),
-        None => Ok(found),
-    }
+    Ok(found)
+}
+
+/// A table that every ledger has and this database has not; `None` also when it is no database.
+fn missing_table(path: &Path) -> Option<&'static str> {
+    let db = open::plain_reader(path).ok()?;
+    let mut statement =
+        db.prepare("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?1").ok()?;
+    TABLES.into_iter().find(|table| statement.exists([table]).is_ok_and(|is_there| !is_there))
 }
 
 /// Says what a sound database holds.

@@ -177,8 +177,9 @@ impl Ledger {
         Ok(())
     }
 
-    /// Reads what both databases know of failures.
+    /// Reads what both databases know of failures, and forgets everything else.
     pub(in crate::store) fn load_breakers(&self, index: &Connection) -> Result<(), StoreError> {
+        self.breakers.0.write().unwrap_or_else(PoisonError::into_inner).clear();
         let mut ours = self
             .db
             .prepare("SELECT path, key, n_failures, stage, reason, last_ms FROM breakers")?;

@@ -44,7 +44,9 @@ pub enum LedgerError {
     #[error("`{}` exists already\nhint: give another name, or `--force` to replace it", .0.display())]
     Exists(PathBuf),
     /// What was copied is not what is there.
-    #[error("the copy `{}` is not sound: {why}\nhint: try again; is the disk sound and not full?", path.display())]
+    #[error(
+        "the copy `{}` is not sound: {why}\nhint: try again; is the disk sound and not full?", path.display()
+    )]
     Unsound {
         /// The copy, which was removed.
         path: PathBuf,
@@ -52,7 +54,10 @@ pub enum LedgerError {
         why: String,
     },
     /// The system refused.
-    #[error("cannot write `{}`: {source}\nhint: give a file in a folder that exists and can be written", path.display())]
+    #[error(
+        "cannot write `{}`: {source}\nhint: give a file in a folder that exists and can be written",
+        path.display()
+    )]
     Io {
         /// The file.
         path: PathBuf,
