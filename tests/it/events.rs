@@ -1,5 +1,7 @@
 //! Events at scale: floods, limits of the system, and file systems that report nothing.
 
+#![allow(clippy::print_stdout, reason = "the long forms print their figures")]
+
 use std::fs;
 use std::process::Command;
 use std::time::Instant;

@@ -1,6 +1,8 @@
 //! Identity: a document and its note entity stay themselves through whatever people, editors, git and sync tools do to
 //! their files; nothing is left at old paths, and a settled change is indexed once.
 
+#![allow(clippy::print_stdout, reason = "the long forms print their figures")]
+
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::Write as _;

@@ -420,7 +420,8 @@ pub struct StatusReply {
     pub quarantine: Vec<QuarantineView>,
     /// Documents indexed with a warning (such as frontmatter that is not YAML), at most 50.
     pub warnings: Vec<WarningView>,
-    /// How changes are noticed: `events`, `poll`, or `events, rescanning`.
+    /// How changes are noticed: `events`, `poll`, or in parts (`events in 3 folders, poll in 5, because …`), and what
+    /// goes on (`events, rescanning`).
     pub watcher: String,
     /// Clients connected now.
     pub clients: u64,

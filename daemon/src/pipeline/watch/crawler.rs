@@ -141,7 +141,8 @@ impl Shared {
             }
         });
         let trouble = self.judge_root(&crawl);
-        self.state.crawl_listed(&crawl, rules.warnings(), trouble.clone());
+        let hidden = self.hidden(&crawl);
+        self.state.crawl_listed((&crawl, &hidden), rules.warnings(), trouble.clone());
         self.watch_links(&crawl);
         if let Some(listener) = &listener {
             listener.forget_gone();
@@ -154,6 +155,16 @@ impl Shared {
             crate::fail::point("watch.crawled");
         }
         trouble.is_some() || is_polling
+    }
+
+    /// Known files that the crawl could not see, though they may be there.
+    fn hidden(&self, crawl: &Crawl) -> Vec<RelPath> {
+        let unreadable = crawl.unreadable.keys();
+        let below = unreadable.flat_map(|path| {
+            let itself = RelPath::new(path.as_str());
+            self.intake.expected_under(path).into_iter().chain([itself])
+        });
+        below.collect()
     }
 
     /// Why all is polled: because the setting says so (`Some(None)`), or the file system.

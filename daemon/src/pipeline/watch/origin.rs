@@ -36,6 +36,8 @@ pub(super) struct Claims(Mutex<Claimed>);
 #[derive(Debug, Default)]
 struct Claimed {
     by_old_path: FxHashMap<RelPath, RelPath>,
+    /// The same, the other way round.
+    by_new_path: FxHashMap<RelPath, RelPath>,
     /// How many must be kept at the least, from the last time they were looked through.
     n_needed: usize,
 }
@@ -45,17 +47,31 @@ impl Claims {
     fn claim(&self, from: &RelPath, path: &RelPath) -> bool {
         let mut claimed = lock(&self.0);
         let owner = claimed.by_old_path.entry(from.clone()).or_insert_with(|| path.clone());
-        owner == path
+        let is_ours = owner == path;
+        if is_ours {
+            claimed.by_new_path.insert(path.clone(), from.clone());
+        }
+        is_ours
+    }
+
+    /// Which document a path has claimed.
+    fn claimed_by(&self, path: &RelPath) -> Option<RelPath> {
+        lock(&self.0).by_new_path.get(path).cloned()
     }
 
     /// Claims it for the file that the system says it became, whoever claimed it before.
     fn assign(&self, from: &RelPath, path: &RelPath) {
-        lock(&self.0).by_old_path.insert(from.clone(), path.clone());
+        let mut claimed = lock(&self.0);
+        claimed.by_old_path.insert(from.clone(), path.clone());
+        claimed.by_new_path.insert(path.clone(), from.clone());
     }
 
     /// There is a file at the path again.
     pub(super) fn release(&self, path: &RelPath) {
-        lock(&self.0).by_old_path.remove(path);
+        let mut claimed = lock(&self.0);
+        if let Some(new) = claimed.by_old_path.remove(path) {
+            claimed.by_new_path.remove(&new);
+        }
     }
 
     /// Drops claims on paths that are known no more. Costs little on average: only when they have doubled.
@@ -65,6 +81,7 @@ impl Claims {
             return;
         }
         claimed.by_old_path.retain(|from, _| known.get(from).is_some());
+        claimed.by_new_path.retain(|_, from| known.get(from).is_some());
         claimed.n_needed = claimed.by_old_path.len();
     }
 }
@@ -87,6 +104,14 @@ impl Intake {
         if let Some(from) = ask.moved_from.as_ref().filter(|from| self.is_gone(from)) {
             self.claims.assign(from, &ask.path);
             return Some(Origin { from: from.clone(), is_exchange: false });
+        }
+        // The parcel that moves it may still be on its way in the bulk lane, where this one overtakes it.
+        let claimed = before.and_then(|_| self.claims.claimed_by(&ask.path));
+        if let Some(from) = claimed
+            && self.known.get(&from).is_some()
+            && self.is_gone(&from)
+        {
+            return Some(Origin { from, is_exchange: false });
         }
         let equal: Vec<RelPath> =
             self.known.paths_with(hash).into_iter().filter(|from| *from != ask.path).collect();

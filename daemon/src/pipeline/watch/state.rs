@@ -82,12 +82,17 @@ pub(super) struct Wanted {
     pub is_full: bool,
 }
 
-/// Which files should be indexed.
+/// Which files should be indexed, by hashes of their paths: only their number is told, and paths would cost a hundred
+/// bytes a file.
 #[derive(Debug, Default)]
 struct Roster {
-    paths: FxHashSet<RelPath>,
+    paths: FxHashSet<u64>,
     /// What changed since a crawl began; the crawl may have passed there before.
-    since_crawl: Option<Vec<(RelPath, bool)>>,
+    since_crawl: Option<Vec<(u64, bool)>>,
+}
+
+fn key_of(path: &RelPath) -> u64 {
+    xxhash_rust::xxh3::xxh3_64(path.as_str().as_bytes())
 }
 
 /// What the last crawl saw, kept current by what came after it.
@@ -274,13 +279,14 @@ impl WatchState {
     pub(super) fn judged(&self, path: &RelPath, skipped: Option<SkipReason>) {
         let is_read = skipped.is_none();
         let mut roster = lock(&self.roster);
+        let key = key_of(path);
         if is_read {
-            roster.paths.insert(path.clone());
+            roster.paths.insert(key);
         } else {
-            roster.paths.remove(path);
+            roster.paths.remove(&key);
         }
         if let Some(since) = &mut roster.since_crawl {
-            since.push((path.clone(), is_read));
+            since.push((key, is_read));
         }
         drop(roster);
         let mut sight = lock(&self.sight);
@@ -309,14 +315,14 @@ impl WatchState {
         lock(&self.roster).since_crawl = Some(Vec::new());
     }
 
-    /// A crawl has listed everything. With `root_trouble` its list is not believed.
+    /// A crawl has listed everything but the files it could not see. With `root_trouble` its list is not believed.
     pub(super) fn crawl_listed(
         &self,
-        crawl: &Crawl,
+        (crawl, hidden): (&Crawl, &[RelPath]),
         warnings: Vec<String>,
         root_trouble: Option<String>,
     ) {
-        self.renew_roster(crawl, root_trouble.is_some());
+        self.renew_roster(crawl, hidden, root_trouble.is_some());
         // The same trouble again, as in each round of polling, is no news.
         let is_news = root_trouble != lock(&self.sight).root_trouble;
         if let Some(trouble) = root_trouble.as_ref().filter(|_| is_news) {
@@ -332,15 +338,15 @@ impl WatchState {
         sight.root_trouble = root_trouble;
     }
 
-    fn renew_roster(&self, crawl: &Crawl, keeps_old: bool) {
+    fn renew_roster(&self, crawl: &Crawl, hidden: &[RelPath], keeps_old: bool) {
         let mut roster = lock(&self.roster);
         let since = roster.since_crawl.take().unwrap_or_default();
         if keeps_old {
             return;
         }
-        let mut paths: FxHashSet<RelPath> =
-            crawl.found.iter().map(|found| found.path.clone()).collect();
-        paths.extend(roster.paths.drain().filter(|path| crawl.hides(path.as_str())));
+        let mut paths: FxHashSet<u64> =
+            crawl.found.iter().map(|found| key_of(&found.path)).collect();
+        paths.extend(hidden.iter().map(key_of).filter(|key| roster.paths.contains(key)));
         for (path, is_read) in since {
             if is_read {
                 paths.insert(path);

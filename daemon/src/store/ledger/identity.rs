@@ -39,7 +39,10 @@ impl Ledger {
         let is_settled = here.as_ref().is_some_and(|entry| !entry.is_gone && is_same(entry));
         let came = match moved_from {
             _ if is_settled => None,
-            Some(from) => self.entry_at(from.as_str())?,
+            // What has been gone there with another content is not what came from there.
+            Some(from) => {
+                self.entry_at(from.as_str())?.filter(|entry| !entry.is_gone || is_same(entry))
+            }
             None if here.as_ref().is_some_and(|entry| !entry.is_gone || is_same(entry)) => None,
             None => self.vanished_like(&hash, now_ms)?,
         };
@@ -203,8 +206,10 @@ mod tests {
         assert_eq!(uid("b.md", 1, Some("a.md"), 20), a);
         assert_eq!(uid("b.md", 1, Some("a.md"), 20), a);
         assert_eq!(uid("a.md", 2, None, 20), b);
-        // One renamed over the other: the other waits, and returns with its content.
+        // One renamed over the other: the other waits, and returns with its content. An edit that overtook the rename
+        // says again where it came from, and that changes nothing.
         assert_eq!(uid("a.md", 1, Some("b.md"), 30), a);
+        assert_eq!(uid("a.md", 9, Some("b.md"), 30), a);
         assert_eq!(uid("c.md", 2, None, 40), b);
         assert_eq!(ledger.first_seen_ms(&path("c.md")).expect("reads"), Some(10));
         // A path whose document vanished takes back its own, unless another one vanished with this content.

@@ -181,3 +181,14 @@ async fn a_file_edited_and_renamed_while_nobody_watched_is_known_by_its_text() {
     ];
     assert_eq!(sent.await, expected);
 }
+
+#[tokio::test]
+async fn an_edit_that_overtakes_a_move_carries_the_old_name_too() {
+    let mut project = Project::start_patient(&[("a.md", "alpha")]);
+    project.open().await;
+    project.commits = false;
+    project.rename("a.md", "b.md");
+    assert_eq!(project.take(2).await, ["first doc b.md `alpha` from a.md", "first gone a.md"]);
+    project.put("b.md", "beta");
+    assert_eq!(project.next().await, "first doc b.md `beta` from a.md");
+}
