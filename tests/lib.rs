@@ -8,6 +8,7 @@
 
 mod binary;
 mod client;
+pub mod crowd;
 mod graph;
 mod index;
 mod kills;

@@ -13,6 +13,7 @@ use comfy_table::{ContentArrangement, Table};
 pub mod answer;
 pub mod health;
 mod hint;
+pub mod maintain;
 pub mod quality;
 
 pub use hint::for_shell;

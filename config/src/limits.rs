@@ -9,6 +9,31 @@ pub const SLOW_READER_SECONDS: u64 = 10;
 /// Most clients connected at once; each costs a task and a buffer.
 pub const MAX_CLIENTS: usize = 256;
 
+/// Seconds that a connection may take to open its session: it says nothing, half a line, or only greets. An idle
+/// daemon could not end while such a one stays. An open session may be silent for as long as it likes.
+pub const OPENING_SECONDS: u64 = 60;
+
+/// Seconds without a byte after which a client that began a line and does not go on is cut off. It holds up to
+/// [`MAX_FRAME_BYTES`].
+pub const HALF_LINE_SECONDS: u64 = 60;
+
+/// Most requests of one client under way at once. An agent has a handful; a script gets an error to wait.
+pub const MAX_IN_FLIGHT: usize = 64;
+
+/// Lines that wait for a client to read. Small: a full queue slows the client, and each may be a large answer.
+pub const MAX_QUEUED_LINES: usize = 8;
+
+/// Lines in a row that are not messages, after which the other side is taken for something else than a client.
+pub const MAX_BAD_LINES: u32 = 10;
+
+/// Reads at once, over all clients. They compute rather than wait: more than this only take turns.
+pub const MAX_READERS: usize = 8;
+
+/// Reads of one client at once. Its others wait their turn in front of its own door, so that who asks sixty
+/// things is in nobody's way; and its answers count until they are queued for it, so that who does not read
+/// makes no more of them.
+pub const MAX_READS_OF_ONE: usize = 2;
+
 /// Longest surface kept as a name, in bytes. Longer ones are sentences.
 pub const MAX_SURFACE_BYTES: usize = 120;
 

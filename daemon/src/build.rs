@@ -24,8 +24,8 @@ use crate::pipeline::watch::{
 };
 use crate::pipeline::write::{Command, WriteStation, WriterArgs};
 use crate::pipeline::{Queues, Stations, Tools};
-use crate::store::{Decisions, IndexWriter, Readers, StoreError};
-use crate::terms::{ContentHash, Generation, RelPath};
+use crate::store::{Breakers, Decisions, IndexWriter, Readers, StoreError};
+use crate::terms::{ContentHash, FileVersion, Generation, RelPath};
 
 /// Commands that may wait for the writer.
 const COMMAND_QUEUE: usize = 32;
@@ -56,6 +56,8 @@ pub(crate) struct Build {
     pub(crate) answers: Option<PathBuf>,
     /// Review decisions.
     pub(crate) decisions: Decisions,
+    /// Files that failed last.
+    pub(crate) breakers: Breakers,
     /// Numbers kept by the writer.
     pub(crate) health: Arc<Health>,
     /// The queues, first to last.
@@ -79,6 +81,7 @@ impl Build {
         let answers = (writer.answers() != writer.path()).then(|| writer.answers().to_path_buf());
         let health = Arc::new(Health::new(writer.tick()));
         let decisions = writer.ledger().decisions().clone();
+        let breakers = writer.ledger().breakers().clone();
         let unread = writer.requeued()?;
 
         let queues = Queues::new();
@@ -135,7 +138,7 @@ impl Build {
             follows_outside: false,
             now_ms,
         };
-        let known = Arc::new(KnownInIndex { readers: readers.clone() });
+        let known = Arc::new(KnownInIndex { readers: readers.clone(), breakers: breakers.clone() });
         let watcher = Watcher::spawn(options, known, source.lanes, state);
         let _ = late_watcher.set(watcher.clone());
         watcher.requeue(unread);
@@ -143,6 +146,7 @@ impl Build {
             readers,
             answers,
             decisions,
+            breakers,
             health,
             gauges,
             watcher,
@@ -264,6 +268,7 @@ fn read_all(watcher: Arc<OnceLock<WatcherHandle>>) -> Arc<dyn Fn() + Send + Sync
 /// The watcher's view of the index, outside any transaction, so that it always sees the last commit.
 struct KnownInIndex {
     readers: Arc<Readers>,
+    breakers: Breakers,
 }
 
 impl KnownInIndex {
@@ -294,6 +299,15 @@ impl KnownFiles for KnownInIndex {
                 .optional()
         })
         .flatten()
+        // One that failed is known, so that its removal is noticed, but never taken for unchanged.
+        .or_else(|| {
+            self.breakers.get(path)?;
+            Some(KnownFile { hash: ContentHash(0), mtime_ms: i64::MIN, n_bytes: 0 })
+        })
+    }
+
+    fn is_given_up(&self, path: &RelPath, now: &FileVersion) -> bool {
+        self.breakers.is_given_up(path, now, now_ms())
     }
 
     fn paths_under(&self, folder: &str) -> Vec<RelPath> {
@@ -302,15 +316,19 @@ impl KnownFiles for KnownInIndex {
             "" => (String::new(), "\u{10ffff}".to_string()),
             folder => (format!("{folder}/"), format!("{folder}0")),
         };
-        self.read(|db| {
+        let rows = self.read(|db| {
             let mut statement = db.prepare_cached(
                 "SELECT path FROM docs WHERE path >= ?1 AND path < ?2
                  UNION SELECT path FROM quarantine WHERE path >= ?1 AND path < ?2",
             )?;
             let rows = statement.query_map([&low, &high], |row| row.get::<_, String>(0))?;
             rows.map(|path| path.map(RelPath::new)).collect::<rusqlite::Result<Vec<_>>>()
-        })
-        .unwrap_or_default()
+        });
+        let mut found = rows.unwrap_or_default();
+        let is_below = |path: &str| path >= low.as_str() && path < high.as_str();
+        let failed = self.breakers.list().into_iter().map(|(path, _)| path);
+        found.extend(failed.filter(|path| is_below(path.as_str())));
+        found
     }
 
     fn paths_with(&self, hash: ContentHash) -> Vec<RelPath> {

@@ -27,6 +27,10 @@ struct Flags {
     /// What to log to standard error: error, warn, info, debug, or a filter such as `daemon=debug`.
     #[arg(long, value_name = "LEVEL", default_value = "info")]
     log_level: String,
+    /// Serve nothing: put this backup in the place of the ledger, and end. `kgctl backup --restore` stops the daemon
+    /// first and starts it afterwards.
+    #[arg(long, value_name = "FILE")]
+    restore: Option<PathBuf>,
 }
 
 fn main() -> ExitCode {
@@ -37,6 +41,7 @@ fn main() -> ExitCode {
         socket: flags.socket,
         settings: flags.settings,
         log_level: Some(flags.log_level),
+        restore: flags.restore,
     };
     daemon::run(options).unwrap_or_else(|error| {
         let _ = writeln!(std::io::stderr(), "kgd: {error:#}");

@@ -26,6 +26,7 @@ use crate::serve::routes::routes;
 
 mod lock;
 mod manager;
+mod restore;
 
 use lock::{Lock, LockError};
 use manager::Manager;
@@ -57,6 +58,8 @@ pub struct Options {
     pub settings: Vec<String>,
     /// A filter for the log, such as `info` or `daemon=debug`; `info` when left out.
     pub log_level: Option<String>,
+    /// Serve nothing: put this backup in the place of the ledger, and end.
+    pub restore: Option<PathBuf>,
 }
 
 /// Why a daemon does not start, where the exit code tells more than 1.
@@ -106,6 +109,9 @@ pub fn run(options: Options) -> anyhow::Result<ExitCode> {
         Ok(prepared) => prepared,
         Err(error) => return exit_code_of(error),
     };
+    if let Some(from) = &options.restore {
+        return restore::run(&prepared, from);
+    }
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(N_ASYNC_THREADS)
         .thread_name("kgd")
@@ -278,9 +284,10 @@ impl Signals {
 fn start_log(filter: Option<&str>) -> anyhow::Result<()> {
     use std::io::IsTerminal as _;
     let wanted = filter.unwrap_or("info");
-    // `rmcp` logs whole messages below `warn`, and nothing is logged before secrets are removed.
+    // `rmcp` logs whole messages below `warn`, and nothing is logged before secrets are removed. Its errors are
+    // those of clients that went away with requests in flight: their affair, and any number of lines.
     let filter =
-        tracing_subscriber::EnvFilter::try_new(format!("{wanted},rmcp=warn")).map_err(|error| {
+        tracing_subscriber::EnvFilter::try_new(format!("{wanted},rmcp=off")).map_err(|error| {
             anyhow::anyhow!(
                 "`--log-level {wanted}` is not understood: {error}\nhint: `info` or `debug`"
             )

@@ -26,7 +26,7 @@ use crate::health::Health;
 use crate::pipeline::watch::WatcherHandle;
 use crate::pipeline::write::Command;
 use crate::serve::Activity;
-use crate::store::{Readers, Snapshot, StoreError};
+use crate::store::{Breakers, Readers, Snapshot, StoreError};
 
 /// What a project is opened with.
 pub struct OpenProject {
@@ -46,6 +46,8 @@ pub struct Project {
     pub root: PathBuf,
     /// Its name in every answer.
     pub name: String,
+    /// Where its databases lie.
+    pub state_dir: PathBuf,
     /// Its settings.
     pub settings: Settings,
     /// Snapshots of what answers: the build's index, or the one before until that is whole.
@@ -68,8 +70,13 @@ impl Project {
         let OpenProject { root, name, state_dir, settings } = place;
         let tokens = WordPiece::builtin();
         let embedder: Arc<dyn Embedder> = Arc::new(StaticModel::builtin(tokens.clone()));
-        let recipe =
-            Recipe { root: root.clone(), state_dir, settings: settings.clone(), tokens, embedder };
+        let recipe = Recipe {
+            root: root.clone(),
+            state_dir: state_dir.clone(),
+            settings: settings.clone(),
+            tokens,
+            embedder,
+        };
         let build = Build::start(recipe.clone()).await?;
         let answers = match &build.answers {
             Some(old) => Readers::new(old.clone()),
@@ -78,6 +85,7 @@ impl Project {
         let project = Arc::new(Project {
             root,
             name,
+            state_dir,
             settings,
             answers: ArcSwap::new(answers),
             recipe,
@@ -104,7 +112,7 @@ impl Project {
             snapshot,
             settings: &self.settings,
             embedder: self.recipe.embedder.as_ref(),
-            decisions: &self.build.decisions,
+            decisions: self.build.decisions.at(snapshot.tick()),
         }
     }
 
@@ -153,6 +161,11 @@ impl Project {
     /// Numbers kept by the writer.
     pub fn health(&self) -> &Health {
         &self.build.health
+    }
+
+    /// Files that failed last.
+    pub fn breakers(&self) -> &Breakers {
+        &self.build.breakers
     }
 
     /// Commands to the watcher.

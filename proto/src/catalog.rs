@@ -45,6 +45,11 @@ pub const CATALOG: &[Entry] = &[
     entry::<core::Status>(),
     entry::<admin::Dump>(),
     entry::<admin::Wait>(),
+    entry::<admin::Verify>(),
+    entry::<admin::Rescan>(),
+    entry::<admin::Retry>(),
+    entry::<admin::Checkup>(),
+    entry::<admin::Backup>(),
     entry::<admin::Shutdown>(),
 ];
 

@@ -2,6 +2,7 @@
 
 mod bad_input;
 mod crash;
+mod crowd;
 mod determinism;
 mod graph;
 mod identity;

@@ -25,7 +25,7 @@ pub use lookup::entity_lookup;
 pub use review::{list_doubtful, norm_keys_exist};
 
 use crate::embedder::Embedder;
-use crate::store::{Decisions, Snapshot};
+use crate::store::{DecisionsAt, Snapshot};
 
 /// What answering needs beside a snapshot.
 pub struct Desk<'a> {
@@ -36,7 +36,7 @@ pub struct Desk<'a> {
     /// The model that embeds questions.
     pub embedder: &'a dyn Embedder,
     /// Review decisions: what a person rejected is not told.
-    pub decisions: &'a Decisions,
+    pub decisions: DecisionsAt<'a>,
 }
 
 /// Answers a question: the whole read path.

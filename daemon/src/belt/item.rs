@@ -1,7 +1,7 @@
 //! What moves between stations: a document, a deletion or a fault, each with its ticket.
 
 use crate::belt::DocFault;
-use crate::terms::{Generation, Lane, RelPath};
+use crate::terms::{FileVersion, Generation, Lane, RelPath};
 
 /// Travels with a parcel from the watcher to the writer; no stage looks inside.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,6 +18,8 @@ pub struct Ticket {
     pub is_exchange: bool,
     /// True to index again although the content is unchanged.
     pub is_forced: bool,
+    /// The file as the watcher saw it; failures are counted by it.
+    pub version: FileVersion,
 }
 
 /// One thing on the belt. Deletions and faults ride the same belt as documents, so the writer sees one stream.

@@ -190,6 +190,7 @@ mod tests {
             moved_from: None,
             is_exchange: false,
             is_forced: false,
+            version: Default::default(),
         }
     }
 

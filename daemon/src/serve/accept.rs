@@ -9,7 +9,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use config::limits::{MAX_CLIENTS, MAX_FRAME_BYTES, SLOW_READER_SECONDS};
+use config::limits::{
+    HALF_LINE_SECONDS, MAX_CLIENTS, MAX_FRAME_BYTES, OPENING_SECONDS, SLOW_READER_SECONDS,
+};
 use rmcp::ServiceExt;
 use rmcp::model::ErrorCode;
 use serde_json::Value;
@@ -20,6 +22,7 @@ use tokio::task::JoinSet;
 use tokio::time::{MissedTickBehavior, interval};
 
 use super::activity::Visit;
+use super::ear::{Ear, Gone};
 use super::limits::TimedWriter;
 use super::lines::Lines;
 use super::listen::Door;
@@ -27,10 +30,8 @@ use super::preamble::{self, Preamble};
 use super::routes::Routes;
 use super::session::Session;
 use super::wire::{Wire, error_line};
+use crate::fail;
 use crate::project::Project;
-
-/// A connection that says nothing for so long never will; it would keep an idle daemon from ending.
-const FIRST_LINE_LIMIT: Duration = Duration::from_secs(60);
 
 /// How often the socket is touched. Cleaners of temporary files work by days, `systemd-tmpfiles` by
 /// 10 at least.
@@ -125,26 +126,40 @@ impl Guest {
 
     async fn converse(&self, stream: UnixStream, visit: Visit, hang_up: impl Future<Output = ()>) {
         let (reading, writing) = stream.into_split();
-        let mut writing = TimedWriter::new(writing, Duration::from_secs(SLOW_READER_SECONDS));
-        let mut lines = Lines::new(reading, MAX_FRAME_BYTES);
+        let gone = Gone::default();
+        let reading = Ear::new(reading, gone.clone());
+        let mut writing =
+            TimedWriter::new(writing, limit("serve.slow_reader_ms", SLOW_READER_SECONDS));
+        let half_line = limit("serve.half_line_ms", HALF_LINE_SECONDS);
+        let mut lines = Lines::new(reading, MAX_FRAME_BYTES).patient_for(half_line);
         let mut hang_up = std::pin::pin!(hang_up);
+        let opening = tokio::time::Instant::now() + limit("serve.opening_ms", OPENING_SECONDS);
         let preamble = tokio::select! {
             preamble = open(&mut lines, &mut writing) => preamble,
+            () = tokio::time::sleep_until(opening) => return never_opened("a connection"),
             () = &mut hang_up => None,
         };
         let Some(preamble) = preamble else { return };
         tracing::debug!(client = preamble.client, "connected");
-        let session = Session::new(Arc::clone(&self.project), Arc::clone(&self.routes), &preamble);
+        let wire = Wire::new(lines, writing, gone.clone());
+        let (project, routes) = (Arc::clone(&self.project), Arc::clone(&self.routes));
+        let session = Session::new(project, routes, &preamble, wire.in_flight());
         let served = tokio::select! {
-            served = session.serve(Wire::new(lines, writing)) => served,
+            served = session.serve(wire) => served,
+            () = tokio::time::sleep_until(opening) => return never_opened(&preamble.client),
             () = &mut hang_up => return,
         };
         match served {
             Ok(running) => {
                 let cancel = running.cancellation_token();
                 let mut ended = std::pin::pin!(running.waiting());
+                // Without `cancel`, what is asked before the end is answered.
                 tokio::select! {
                     _ = &mut ended => {}
+                    () = gone.said() => {
+                        cancel.cancel();
+                        let _ = ended.await;
+                    }
                     () = &mut hang_up => {
                         cancel.cancel();
                         let _ = ended.await;
@@ -158,20 +173,25 @@ impl Guest {
     }
 }
 
+/// A limit in seconds, unless a test asks for another.
+fn limit(name: &str, seconds: u64) -> Duration {
+    fail::number(name).map_or(Duration::from_secs(seconds), Duration::from_millis)
+}
+
+fn never_opened(client: &str) {
+    tracing::debug!(client, "no session was opened; the connection is closed");
+}
+
 /// Reads the preamble; a client whose preamble is refused is told why.
 async fn open<R: AsyncRead + Unpin>(
     lines: &mut Lines<R>,
     writing: &mut (impl AsyncWrite + Unpin),
 ) -> Option<Preamble> {
-    match tokio::time::timeout(FIRST_LINE_LIMIT, preamble::read(lines)).await {
-        Ok(Ok(preamble)) => Some(preamble),
-        Ok(Err(error)) => {
+    match preamble::read(lines).await {
+        Ok(preamble) => Some(preamble),
+        Err(error) => {
             let line = error_line(ErrorCode::INVALID_PARAMS, &Value::Null, &error.to_string());
             let _ = writing.write_all(&line).await;
-            None
-        }
-        Err(_) => {
-            tracing::debug!("a connection said nothing; it is closed");
             None
         }
     }

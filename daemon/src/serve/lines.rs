@@ -3,12 +3,14 @@
 //! In: bytes. Out: one line at a time, without its end; or that one was too long; or the end.
 //! Invariants: never more than `max_bytes` of a line are held; a line that is too long is reported
 //! once, at once, and skipped to its end; dropping the future of `next` loses nothing; half a line
-//! before the end is nothing.
+//! before the end is nothing; who is patient waits for a line to begin, not for it to go on.
 //! Not here: what a line says (`preamble.rs`, `wire.rs`).
 
 use std::io;
+use std::time::Duration;
 
 use tokio::io::{AsyncBufReadExt, AsyncRead, BufReader};
+use tokio::time::{Instant, timeout_at};
 
 /// What `next` found.
 #[derive(Debug, PartialEq, Eq)]
@@ -30,13 +32,28 @@ pub(crate) struct Lines<R> {
     /// Inside a line that was reported as too long.
     is_skipping: bool,
     put_back: Option<Line>,
+    patience: Option<Duration>,
+    last_byte: Option<Instant>,
 }
 
 impl<R: AsyncRead + Unpin> Lines<R> {
     /// Reads lines of at most `max_bytes`, counted without their end.
     pub(crate) fn new(reader: R, max_bytes: usize) -> Self {
         let reader = BufReader::new(reader);
-        Lines { reader, max_bytes, line: Vec::new(), is_skipping: false, put_back: None }
+        Lines {
+            reader,
+            max_bytes,
+            line: Vec::new(),
+            is_skipping: false,
+            put_back: None,
+            patience: None,
+            last_byte: None,
+        }
+    }
+
+    /// Gives up on a line that was begun when nothing came for so long.
+    pub(crate) fn patient_for(self, patience: Duration) -> Self {
+        Lines { patience: Some(patience), ..self }
     }
 
     /// Hands a line back: the next call to `next` returns it.
@@ -47,7 +64,7 @@ impl<R: AsyncRead + Unpin> Lines<R> {
     /// The next line. Cancel-safe: what was read stays here.
     ///
     /// # Errors
-    /// What the socket says.
+    /// What the socket says; `TimedOut` when a line that was begun does not go on.
     pub(crate) async fn next(&mut self) -> io::Result<Line> {
         if let Some(line) = self.put_back.take() {
             return Ok(line);
@@ -55,7 +72,14 @@ impl<R: AsyncRead + Unpin> Lines<R> {
         loop {
             // No await between looking at the buffer and consuming it, so nothing is lost or read
             // twice.
-            let available = self.reader.fill_buf().await?;
+            let is_inside = self.is_skipping || !self.line.is_empty();
+            let patience = self.patience.filter(|_| is_inside);
+            let until =
+                self.last_byte.zip(patience).map(|(last_byte, patience)| last_byte + patience);
+            let available = match until {
+                Some(until) => timeout_at(until, self.reader.fill_buf()).await??,
+                None => self.reader.fill_buf().await?,
+            };
             if available.is_empty() {
                 return Ok(Line::End);
             }
@@ -68,6 +92,7 @@ impl<R: AsyncRead + Unpin> Lines<R> {
                 self.line.extend_from_slice(part);
             }
             self.reader.consume(n_used);
+            self.last_byte = self.patience.map(|_| Instant::now());
             self.is_skipping = end.is_none() && (was_skipping || !fits);
             if !fits && !was_skipping {
                 self.line = Vec::new();
@@ -162,6 +187,29 @@ mod tests {
         let mut lines = Lines::new(tokio::io::repeat(b'x'), 1 << 20);
         assert_eq!(lines.next().await.expect("no errors"), Line::TooLong);
         assert_eq!(lines.line.capacity(), 0);
+    }
+
+    #[tokio::test]
+    async fn a_line_that_does_not_go_on_is_given_up_and_one_that_does_not_begin_is_waited_for() {
+        let (ours, mut theirs) = tokio::io::duplex(64);
+        let mut lines = Lines::new(ours, 3).patient_for(Duration::from_millis(1));
+        for half in [&b"ab"[..], b"abcdef"] {
+            let next = lines.next();
+            // Nothing was begun: however long it takes, this is no reason to give up.
+            assert!(tokio::time::timeout(Duration::from_millis(5), next).await.is_err());
+            tokio::io::AsyncWriteExt::write_all(&mut theirs, half).await.expect("written");
+            let error = loop {
+                match lines.next().await {
+                    Ok(line) => assert_eq!(line, Line::TooLong),
+                    Err(error) => break error,
+                }
+            };
+            assert_eq!(error.kind(), io::ErrorKind::TimedOut);
+            tokio::io::AsyncWriteExt::write_all(&mut theirs, b"\n").await.expect("written");
+            if half.len() <= 3 {
+                assert_eq!(lines.next().await.expect("no errors"), Line::Whole(half.to_vec()));
+            }
+        }
     }
 
     #[tokio::test]

@@ -1,15 +1,16 @@
 //! Serve: the daemon's door. It speaks MCP over one Unix socket, one session a connection.
 //!
 //! In: connections, and the project they ask about. Out: replies. In reading order: `listen` (the
-//! socket), `accept` (one task a connection), `preamble` and `lines` (what comes in first), `wire`
-//! (JSON-RPC, one message a line), `session` (what MCP asks for), `routes` (one line a tool),
-//! `tool/` (what each tool does), `text` (the form a model reads).
+//! socket), `accept` (one task a connection), `ear`, `lines` and `preamble` (what comes in first),
+//! `wire` (JSON-RPC, one message a line), `turns` (whose read is next), `session` (what MCP asks
+//! for), `routes` (one line a tool), `tool/` (what each tool does), `text` (the form a model reads).
 //! Invariants: a client can only hurt its own connection; whatever it sends or fails to read,
 //! memory stays bounded and the others are answered; only the owner of the daemon gets in.
 //! Not here: how a question is answered (`ask/`), or when the daemon ends (`process.rs`).
 
 pub(crate) mod accept;
 pub mod activity;
+mod ear;
 mod limits;
 mod lines;
 pub mod listen;
@@ -19,6 +20,7 @@ pub(crate) mod routes;
 mod session;
 pub mod text;
 pub mod tool;
+mod turns;
 mod wire;
 
 #[cfg(test)]

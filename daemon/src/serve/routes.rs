@@ -3,8 +3,8 @@
 //!
 //! In: a name, arguments, a deadline. Out: the reply as JSON, or an error with code and hint.
 //! Invariants: a handler's signature fixes what it may do: one that reads gets a snapshot and
-//! nothing to write with; every call ends by its deadline or when it is cancelled; a panic in a
-//! handler is that call's error.
+//! nothing to write with; every call ends by its deadline or when it is cancelled, and with it the
+//! queries it runs; a panic in a handler is that call's error.
 //! Not here: what a tool does (`tool/`), or how MCP wraps it (`session.rs`).
 
 use std::future::Future;
@@ -12,25 +12,28 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use config::limits::MAX_READERS;
 use proto::error::{Code, ErrorView};
 use proto::tool::{Effect, Tool};
+use rmcp::model::RequestId;
 use serde_json::{Map, Value};
 use tokio::sync::Semaphore;
 use tokio::task::{JoinError, JoinHandle};
 
 use super::progress::Progress;
 use super::tool;
+use super::turns::{InFlight, Turn};
 use crate::project::Project;
-use crate::store::Snapshot;
+use crate::store::{CallOff, Snapshot};
 
 mod parameters;
-
-/// Reads at once, over all clients. They compute rather than wait: more than this only take turns.
-const MAX_READERS: usize = 8;
 
 /// Longest a call may take that waits for indexing. `wait` accepts 600 s; the rest is for its own
 /// answer.
 const LONGEST_WAIT: Duration = Duration::from_secs(610);
+
+/// Longest a call may take that builds an index: 100,000 files take minutes.
+const LONGEST_BUILD: Duration = Duration::from_secs(6 * 3600);
 
 /// How long a call may still take once its session is hung up on because the daemon ends.
 const LAST_WORDS: Duration = Duration::from_millis(200);
@@ -47,6 +50,11 @@ pub(crate) fn routes() -> Routes {
         reads(tool::status),
         reads(tool::dump),
         waits(tool::wait),
+        waits(tool::verify).for_hours(),
+        waits(tool::rescan),
+        waits(tool::retry),
+        waits(tool::checkup),
+        waits(tool::backup),
         writes(tool::shutdown),
     ])
 }
@@ -59,6 +67,27 @@ pub(crate) struct Call {
     pub(crate) arguments: Map<String, Value>,
     /// Where a long call tells how far it is.
     pub(crate) progress: Progress,
+    /// Who asks.
+    pub(crate) caller: Caller,
+}
+
+/// One request of one client.
+pub(crate) struct Caller {
+    /// What this client has under way.
+    pub(crate) in_flight: InFlight,
+    /// This request's id.
+    pub(crate) request: RequestId,
+}
+
+impl Caller {
+    async fn turn(&self) -> Option<Turn> {
+        self.in_flight.turn().await
+    }
+
+    /// The answer is made, but not queued yet: until then it takes up this client's turn.
+    fn keep(&self, turn: Option<Turn>) {
+        self.in_flight.keep(&self.request, turn);
+    }
 }
 
 type Answer = Result<Value, ErrorView>;
@@ -67,8 +96,26 @@ type Running = Pin<Box<dyn Future<Output = Answer> + Send>>;
 /// One tool's handler.
 pub(crate) struct Route {
     pub(crate) name: &'static str,
-    waits: bool,
+    patience: Patience,
     run: Box<dyn Fn(Call, Arc<Semaphore>) -> Running + Send + Sync>,
+}
+
+/// How long a call may take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Patience {
+    /// As long as a request may take by the settings.
+    Request,
+    /// As long as indexing may take.
+    Indexing,
+    /// As long as building an index may take.
+    Build,
+}
+
+impl Route {
+    fn for_hours(mut self) -> Self {
+        self.patience = Patience::Build;
+        self
+    }
 }
 
 /// The table.
@@ -98,9 +145,12 @@ impl Routes {
         call: Call,
         cancelled: impl Future<Output = ()>,
     ) -> Answer {
-        let limit = match route.waits {
-            true => LONGEST_WAIT,
-            false => Duration::from_millis(call.project.settings.serve.request_deadline_ms),
+        let limit = match route.patience {
+            Patience::Build => LONGEST_BUILD,
+            Patience::Indexing => LONGEST_WAIT,
+            Patience::Request => {
+                Duration::from_millis(call.project.settings.serve.request_deadline_ms)
+            }
         };
         let activity = call.project.activity().clone();
         if activity.is_stopping() {
@@ -129,29 +179,62 @@ pub(crate) fn reads<T: Tool>(
     handler: fn(&Project, &Snapshot, T) -> Result<T::Reply, ErrorView>,
 ) -> Route {
     const { assert!(matches!(T::EFFECT, Effect::Reads), "a tool that writes cannot be a `reads` route") };
-    route::<T>(false, move |call, readers| {
+    route::<T>(Patience::Request, move |call, readers| {
         Box::pin(async move {
             let parameters = parameters::parse::<T>(call.arguments)?;
+            let own_turn = call.caller.turn().await;
             let turn = readers.acquire_owned().await.map_err(|_| stopping())?;
             let project = call.project;
+            let caller = EndsReading::default();
+            let call_off = caller.0.clone();
             let reading = tokio::task::spawn_blocking(move || {
                 // Held until the work is done, also when its caller has gone: that is what bounds
-                // it.
+                // it. The caller's own turn lasts longer.
                 let _turn = turn;
-                let snapshot = project.snapshot().map_err(|error| unreadable(&error));
-                let reply = snapshot.and_then(|snapshot| handler(&project, &snapshot, parameters));
-                // What cannot be read may be damaged.
-                if reply
-                    .as_ref()
-                    .is_err_and(|error| matches!(error.code, Code::Internal | Code::Unavailable))
-                {
-                    project.suspect();
-                }
-                answer::<T>(reply)
+                let reply =
+                    read(&project, call_off, |snapshot| handler(&project, snapshot, parameters));
+                (answer::<T>(reply), own_turn)
             });
-            reading.await.unwrap_or_else(|error| Err(crashed(T::NAME, &error)))
+            let (answer, own_turn) = reading.await.map_err(|error| crashed(T::NAME, &error))?;
+            call.caller.keep(own_turn);
+            answer
         })
     })
+}
+
+/// Calls a read off when nobody waits for it any more.
+#[derive(Default)]
+struct EndsReading(CallOff);
+
+impl Drop for EndsReading {
+    fn drop(&mut self) {
+        self.0.call_off();
+    }
+}
+
+fn read<R>(
+    project: &Project,
+    call_off: CallOff,
+    work: impl FnOnce(&Snapshot) -> Result<R, ErrorView>,
+) -> Result<R, ErrorView> {
+    if call_off.is_called_off() {
+        // Nobody will see this.
+        return Err(stopping());
+    }
+    let mut snapshot = project.snapshot().map_err(|error| suspicious(project, &error))?;
+    snapshot.heed(call_off.clone()).map_err(|error| unreadable(&error))?;
+    let reply = work(&snapshot);
+    // What cannot be read may be damaged.
+    if !call_off.is_called_off() && reply.as_ref().is_err_and(|error| error.code == Code::Internal)
+    {
+        project.suspect();
+    }
+    reply
+}
+
+fn suspicious(project: &Project, error: &crate::store::StoreError) -> ErrorView {
+    project.suspect();
+    unreadable(error)
 }
 
 /// A tool that changes something, soon.
@@ -167,7 +250,7 @@ where
             "a tool that only reads must be a `reads` route"
         )
     };
-    route::<T>(false, spawning::<T, F, Fut>(handler))
+    route::<T>(Patience::Request, spawning::<T, F, Fut>(handler, true))
 }
 
 /// A tool that waits for indexing; it has minutes.
@@ -177,14 +260,15 @@ where
     F: Fn(Arc<Project>, T, Progress) -> Fut + Send + Sync + 'static,
     Fut: Future<Output = Result<T::Reply, ErrorView>> + Send + 'static,
 {
-    route::<T>(true, spawning::<T, F, Fut>(handler))
+    // Waiting is cheap, and must not keep a client from asking meanwhile.
+    route::<T>(Patience::Indexing, spawning::<T, F, Fut>(handler, false))
 }
 
 fn route<T: Tool>(
-    waits: bool,
+    patience: Patience,
     run: impl Fn(Call, Arc<Semaphore>) -> Running + Send + Sync + 'static,
 ) -> Route {
-    Route { name: T::NAME, waits, run: Box::new(run) }
+    Route { name: T::NAME, patience, run: Box::new(run) }
 }
 
 /// Runs an async handler as a task of its own, so that its panic stays its own; a caller that goes
@@ -192,22 +276,24 @@ fn route<T: Tool>(
 /// commits on a thread of its own.
 fn spawning<T, F, Fut>(
     handler: F,
+    takes_turn: bool,
 ) -> impl Fn(Call, Arc<Semaphore>) -> Running + Send + Sync + 'static
 where
     T: Tool,
     F: Fn(Arc<Project>, T, Progress) -> Fut + Send + Sync + 'static,
     Fut: Future<Output = Result<T::Reply, ErrorView>> + Send + 'static,
 {
+    let handler = Arc::new(handler);
     move |call, _| {
-        let started = parameters::parse::<T>(call.arguments).map(|parameters| {
-            EndsWithCaller(tokio::spawn(handler(call.project, parameters, call.progress)))
-        });
+        let handler = Arc::clone(&handler);
         Box::pin(async move {
-            let mut task = started?;
-            match (&mut task.0).await {
-                Ok(reply) => answer::<T>(reply),
-                Err(error) => Err(crashed(T::NAME, &error)),
-            }
+            let parameters = parameters::parse::<T>(call.arguments)?;
+            let own_turn = if takes_turn { call.caller.turn().await } else { None };
+            let started = handler(call.project, parameters, call.progress);
+            let mut task = EndsWithCaller(tokio::spawn(started));
+            let reply = (&mut task.0).await.map_err(|error| crashed(T::NAME, &error))?;
+            call.caller.keep(own_turn);
+            answer::<T>(reply)
         })
     }
 }

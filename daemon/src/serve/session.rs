@@ -28,8 +28,9 @@ use tokio::time::Instant;
 
 use super::preamble::Preamble;
 use super::progress::{Progress, Step};
-use super::routes::{Call, Route, Routes};
+use super::routes::{Call, Caller, Route, Routes};
 use super::text;
+use super::turns::InFlight;
 use crate::project::Project;
 
 /// What an agent is told before it sees the tools; at most 600 characters.
@@ -53,12 +54,18 @@ pub(crate) struct Session {
     project: Arc<Project>,
     routes: Arc<Routes>,
     sets: Vec<ToolSet>,
+    in_flight: InFlight,
 }
 
 impl Session {
     /// A conversation about `project` with what the preamble asked for.
-    pub(crate) fn new(project: Arc<Project>, routes: Arc<Routes>, preamble: &Preamble) -> Self {
-        Session { project, routes, sets: preamble.sets.clone() }
+    pub(crate) fn new(
+        project: Arc<Project>,
+        routes: Arc<Routes>,
+        preamble: &Preamble,
+        in_flight: InFlight,
+    ) -> Self {
+        Session { project, routes, sets: preamble.sets.clone(), in_flight }
     }
 
     fn find(&self, name: &str) -> Option<&Route> {
@@ -73,12 +80,13 @@ impl Session {
         context: RequestContext<RoleServer>,
     ) -> Result<Value, ErrorView> {
         let project = Arc::clone(&self.project);
+        let caller = Caller { in_flight: self.in_flight.clone(), request: context.id.clone() };
         let Some(token) = context.meta.get_progress_token() else {
-            let call = Call { project, arguments, progress: Progress::silent() };
+            let call = Call { project, arguments, progress: Progress::silent(), caller };
             return self.routes.call(route, call, context.ct.cancelled()).await;
         };
         let (progress, mut reports) = Progress::channel();
-        let call = Call { project, arguments, progress };
+        let call = Call { project, arguments, progress, caller };
         let mut answer = pin!(self.routes.call(route, call, context.ct.cancelled()));
         let mut next_at = Instant::now();
         loop {

@@ -1,9 +1,11 @@
 //! The door as a client sees it: real sockets, raw lines, handlers made for the purpose.
 
+use std::collections::HashMap;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
+use config::limits::{MAX_IN_FLIGHT, MAX_QUEUED_LINES, MAX_READERS, MAX_READS_OF_ONE};
 use expect_test::{Expect, expect};
 use proto::error::{Code, ErrorView};
 use proto::shape::Freshness;
@@ -14,10 +16,11 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::net::UnixStream;
 use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
-use tokio::sync::oneshot;
+use tokio::sync::{oneshot, watch};
 use tokio::task::JoinHandle;
 
 use super::accept::{Sessions, serve};
+use super::ear::Gone;
 use super::limits::TimedWriter;
 use super::lines::Lines;
 use super::listen::Door;
@@ -25,10 +28,11 @@ use super::preamble::Preamble;
 use super::progress::Progress;
 use super::routes::{Routes, reads, waits, writes};
 use super::session::Session;
-use super::wire::{MAX_IN_FLIGHT, Wire};
+use super::wire::Wire;
 use crate::project::{OpenProject, Project};
 use crate::store::Snapshot;
 
+mod abandoned;
 mod lifecycle;
 mod misuse;
 
@@ -36,9 +40,54 @@ fn fresh(project: &Project) -> Freshness {
     Freshness { project: project.name.clone(), tick: 7, building: None }
 }
 
-/// `panic` panics, `big N` answers with N characters, anything else finds nothing.
-fn query(project: &Project, _: &Snapshot, asked: HybridQuery) -> Result<HybridReply, ErrorView> {
+/// How many queries beginning with a word were begun, and how many are under way.
+type Begun = HashMap<String, (usize, usize)>;
+
+static BEGUN: LazyLock<watch::Sender<Begun>> = LazyLock::new(watch::Sender::default);
+
+/// Counts a query, and counts it out when it ends in whatever way.
+struct Counted(String);
+
+impl Counted {
+    fn new(q: &str) -> Self {
+        BEGUN.send_modify(|begun| {
+            let (n_begun, n_running) = begun.entry(q.to_string()).or_default();
+            (*n_begun, *n_running) = (*n_begun + 1, *n_running + 1);
+        });
+        Counted(q.to_string())
+    }
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        BEGUN.send_modify(|begun| begun.entry(self.0.clone()).or_default().1 -= 1);
+    }
+}
+
+/// Waits until so many queries of these words were begun, and so many are under way; gives both numbers.
+async fn queries(q: &str, fits: impl Fn(usize, usize) -> bool) -> (usize, usize) {
+    let numbers = |begun: &Begun| begun.get(q).copied().unwrap_or_default();
+    let mut begun = BEGUN.subscribe();
+    let seen = begun.wait_for(|begun| {
+        let (n_begun, n_running) = numbers(begun);
+        fits(n_begun, n_running)
+    });
+    numbers(&seen.await.expect("a static lives"))
+}
+
+/// SQL that never ends by itself.
+const ENDLESS: &str =
+    "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT max(i) FROM n";
+
+/// `panic` panics, `big N` answers with N characters, `endless` is a query that never ends, anything else finds
+/// nothing.
+fn query(project: &Project, db: &Snapshot, asked: HybridQuery) -> Result<HybridReply, ErrorView> {
     assert_ne!(asked.q, "panic");
+    let _counted = Counted::new(&asked.q);
+    if asked.q.starts_with("endless") {
+        let message = db.query_row(ENDLESS, [], |_| Ok(())).expect_err("stopped").to_string();
+        return Err(ErrorView { code: Code::Internal, message, hint: None });
+    }
     let n_chars = asked.q.strip_prefix("big ").and_then(|n| n.parse().ok());
     let truncated = n_chars.map(|n| "x".repeat(n));
     Ok(HybridReply { truncated, freshness: fresh(project), ..HybridReply::default() })
@@ -56,7 +105,8 @@ async fn ingest(
 ) -> Result<IngestReply, ErrorView> {
     assert_ne!(asked.paths, ["panic"]);
     progress.report(1, 2, "half");
-    if asked.paths == ["…"] {
+    if asked.paths[0].starts_with('…') {
+        let _counted = Counted::new(&asked.paths[0]);
         std::future::pending::<()>().await;
     }
     Ok(IngestReply { ingested: 2, freshness: fresh(&project), ..IngestReply::default() })

@@ -15,6 +15,7 @@ use serde_json::Value;
 
 mod answer;
 mod clean;
+mod maintain;
 mod sheet;
 mod upkeep;
 
@@ -36,6 +37,11 @@ pub fn render(tool: &str, reply: &Value, max_chars: usize) -> String {
         core::Status::NAME => fill::<core::StatusReply>(reply, max_chars, upkeep::status),
         admin::Dump::NAME => fill::<admin::DumpReply>(reply, max_chars, upkeep::dump),
         admin::Wait::NAME => fill::<admin::WaitReply>(reply, max_chars, upkeep::wait),
+        admin::Verify::NAME => fill::<admin::VerifyReply>(reply, max_chars, maintain::verify),
+        admin::Rescan::NAME => fill::<admin::RescanReply>(reply, max_chars, maintain::rescan),
+        admin::Retry::NAME => fill::<admin::RetryReply>(reply, max_chars, maintain::retry),
+        admin::Checkup::NAME => fill::<admin::CheckupReply>(reply, max_chars, maintain::checkup),
+        admin::Backup::NAME => fill::<admin::BackupReply>(reply, max_chars, maintain::backup),
         admin::Shutdown::NAME => fill::<admin::ShutdownReply>(reply, max_chars, upkeep::shutdown),
         _ => None,
     };

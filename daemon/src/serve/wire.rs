@@ -1,8 +1,7 @@
 //! Wire: JSON-RPC over one connection, one message a line; `rmcp` sees it as a transport.
 //!
 //! In: lines. Out: messages for the MCP service, and its answers as lines.
-//! Invariants: at most [`MAX_IN_FLIGHT`] requests and [`MAX_QUEUED_LINES`] lines wait for one
-//! client; what is not a message is answered with an error, and a client that sends nothing else is
+//! Invariants: at most `MAX_IN_FLIGHT` requests and `MAX_QUEUED_LINES` lines wait for one client; what is not a message is answered with an error, and a client that sends nothing else is
 //! cut off; a client that does not read is cut off; a dropped `receive` loses nothing.
 //! Not here: the meaning of a message (`session.rs`), or the cutting of lines (`lines.rs`).
 //!
@@ -10,14 +9,14 @@
 //! a slow reader, nor ends a session whose writes fail, nor knows the batches of revision
 //! 2025-03-26.
 
-use std::collections::{HashSet, VecDeque};
+use std::collections::VecDeque;
 use std::future::Future;
 use std::io;
-use std::sync::{Arc, Mutex, PoisonError};
 
+use config::limits::{MAX_BAD_LINES, MAX_IN_FLIGHT, MAX_QUEUED_LINES};
 use rmcp::RoleServer;
 use rmcp::model::{
-    ClientJsonRpcMessage, ClientNotification, ClientRequest, ErrorCode, GetMeta, RequestId,
+    ClientJsonRpcMessage, ClientNotification, ClientRequest, ErrorCode, GetMeta,
     ServerJsonRpcMessage,
 };
 use rmcp::transport::Transport;
@@ -26,25 +25,15 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
+use super::ear::Gone;
 use super::lines::{Line, Lines};
+use super::turns::InFlight;
 
 mod lenient;
 mod outbox;
 
 pub(crate) use outbox::error_line;
 use outbox::{enqueue, write_lines};
-
-/// Most requests of one client answered at once. An agent has a handful under way; a script gets an
-/// error to wait.
-pub(crate) const MAX_IN_FLIGHT: usize = 64;
-
-/// Lines that wait for a client to read. Small: a full queue slows the client, and each may be a
-/// large answer.
-const MAX_QUEUED_LINES: usize = 8;
-
-/// Lines in a row that are not messages, after which the other side is taken for something else
-/// than a client.
-const MAX_BAD_LINES: u32 = 10;
 
 /// One connection as a transport.
 pub(crate) struct Wire<R> {
@@ -55,7 +44,7 @@ pub(crate) struct Wire<R> {
     batch: VecDeque<Value>,
     /// An error to send before anything else is read.
     refusal: Option<Vec<u8>>,
-    in_flight: Arc<Mutex<HashSet<RequestId>>>,
+    in_flight: InFlight,
     n_bad_lines: u32,
     /// The client has chosen its lifecycle. Before that `rmcp` takes a stray notification for a
     /// reason to hang up.
@@ -63,19 +52,28 @@ pub(crate) struct Wire<R> {
 }
 
 impl<R: AsyncRead + Unpin + Send> Wire<R> {
-    /// Speaks over `lines` and `writer`; the writer gets a task of its own.
-    pub(crate) fn new(lines: Lines<R>, writer: impl AsyncWrite + Unpin + Send + 'static) -> Self {
+    /// Speaks over `lines` and `writer`; the writer gets a task of its own, which says when the client is `gone`.
+    pub(crate) fn new(
+        lines: Lines<R>,
+        writer: impl AsyncWrite + Unpin + Send + 'static,
+        gone: Gone,
+    ) -> Self {
         let (outbox, queue) = mpsc::channel(MAX_QUEUED_LINES);
         Wire {
             lines,
             outbox: Some(outbox),
-            writer: Some(tokio::spawn(write_lines(writer, queue))),
+            writer: Some(tokio::spawn(write_lines(writer, queue, gone))),
             batch: VecDeque::new(),
             refusal: None,
-            in_flight: Arc::default(),
+            in_flight: InFlight::default(),
             n_bad_lines: 0,
             is_open: false,
         }
+    }
+
+    /// The client's requests that wait for an answer.
+    pub(crate) fn in_flight(&self) -> InFlight {
+        self.in_flight.clone()
     }
 
     fn read(&mut self, line: &[u8]) -> Option<ClientJsonRpcMessage> {
@@ -127,12 +125,12 @@ impl<R: AsyncRead + Unpin + Send> Wire<R> {
         match &mut message {
             ClientJsonRpcMessage::Request(request) => {
                 let id = || request.id.clone().into_json_value();
-                if let Some(why) = self.count_in(&request.id) {
+                if let Err(why) = self.in_flight.count_in(&request.id) {
                     self.refuse(ErrorCode::INVALID_REQUEST, id(), why);
                     return None;
                 }
                 if let Err(why) = lenient::repair(&mut request.request) {
-                    locked(&self.in_flight).remove(&request.id);
+                    self.in_flight.count_out(&request.id);
                     self.refuse(ErrorCode::INVALID_PARAMS, id(), &why);
                     return None;
                 }
@@ -145,26 +143,12 @@ impl<R: AsyncRead + Unpin + Send> Wire<R> {
                     &notification.notification
                     && let Some(id) = &cancelled.params.request_id
                 {
-                    locked(&self.in_flight).remove(id);
+                    self.in_flight.count_out(id);
                 }
             }
             _ => {}
         }
         Some(message)
-    }
-
-    fn count_in(&self, id: &RequestId) -> Option<&'static str> {
-        let mut in_flight = locked(&self.in_flight);
-        if in_flight.contains(id) {
-            return Some(
-                "a request with this id is being answered\nhint: give every request its own id",
-            );
-        }
-        if in_flight.len() >= MAX_IN_FLIGHT {
-            return Some("too many requests at once\nhint: wait for replies before sending more");
-        }
-        in_flight.insert(id.clone());
-        None
     }
 
     fn refuse_line(&mut self, line: &[u8], error: &serde_json::Error) {
@@ -207,10 +191,6 @@ fn id_of(value: &Value) -> Value {
     }
 }
 
-fn locked(in_flight: &Mutex<HashSet<RequestId>>) -> std::sync::MutexGuard<'_, HashSet<RequestId>> {
-    in_flight.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 impl<R: AsyncRead + Unpin + Send + 'static> Transport<RoleServer> for Wire<R> {
     type Error = io::Error;
 
@@ -219,7 +199,7 @@ impl<R: AsyncRead + Unpin + Send + 'static> Transport<RoleServer> for Wire<R> {
         message: ServerJsonRpcMessage,
     ) -> impl Future<Output = Result<(), io::Error>> + Send + 'static {
         let outbox = self.outbox.clone();
-        let in_flight = Arc::clone(&self.in_flight);
+        let in_flight = self.in_flight.clone();
         async move {
             let answered = match &message {
                 ServerJsonRpcMessage::Response(response) => Some(response.id.clone()),
@@ -228,7 +208,7 @@ impl<R: AsyncRead + Unpin + Send + 'static> Transport<RoleServer> for Wire<R> {
             };
             let sent = enqueue(outbox, &message).await;
             if let Some(id) = answered {
-                locked(&in_flight).remove(&id);
+                in_flight.count_out(&id);
             }
             sent
         }

@@ -25,6 +25,9 @@ pub enum StoreError {
     /// The writer is gone.
     #[error("the writer has stopped")]
     Gone,
+    /// The ledger is damaged, newer than this program, or cannot be copied.
+    #[error(transparent)]
+    Ledger(#[from] super::ledger::LedgerError),
     /// A statement failed.
     #[error("index: {0}")]
     Sqlite(#[from] rusqlite::Error),

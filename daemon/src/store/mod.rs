@@ -23,10 +23,13 @@ mod writer;
 
 pub use dump::dump_page;
 pub use error::StoreError;
-pub use ledger::{Decisions, IngestRecord, Ledger, Verdict, link_key, relation_key};
+pub use ledger::{
+    Backup, Breakers, Checkup, Decisions, DecisionsAt, Failing, IngestRecord, Ledger, LedgerError,
+    Restored, Verdict, back_up, check_backup, check_up, link_key, relation_key, restore,
+};
 pub use likeness::Likeness;
 pub use replace::copy_ledger;
 pub use schema::SCHEMA_VERSION;
-pub use snapshot::{Readers, Snapshot, open_for_reading};
+pub use snapshot::{CallOff, Readers, Snapshot, open_for_reading};
 pub use trouble::{Stall, Trouble};
 pub use writer::{Committed, IndexWriter, RippleStep};

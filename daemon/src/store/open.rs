@@ -9,7 +9,7 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, MAIN_DB, OpenFlags};
 
 use super::StoreError;
-use super::schema::{INDEX, LEDGER, SCHEMA_VERSION};
+use super::schema::{INDEX, SCHEMA_VERSION};
 use super::trouble::{self, Trouble};
 
 /// The index that answers.
@@ -153,10 +153,23 @@ pub(super) fn create(path: &Path, made_by: &str, tick: u64) -> Result<Connection
     Ok(db)
 }
 
-/// Opens the ledger for writing, creating what is missing.
+/// Opens the ledger for writing, empty if there is none; its tables are `ledger/migrate.rs`'s.
 pub(super) fn ledger(path: &Path) -> Result<Connection, StoreError> {
-    let db = connect(path).map_err(|why| open_error(path, why))?;
-    db.execute_batch(LEDGER).map_err(|why| open_error(path, why))?;
+    connect(path).map_err(|why| open_error(path, why))
+}
+
+/// Opens a database as it is, such as a copy of the ledger.
+pub(super) fn plain(path: &Path) -> rusqlite::Result<Connection> {
+    let db = Connection::open(path)?;
+    db.busy_timeout(Duration::from_millis(BUSY_TIMEOUT_MS))?;
+    Ok(db)
+}
+
+/// As [`plain`], for reading only: nothing is written, not even a log that a crash left behind.
+pub(super) fn plain_reader(path: &Path) -> rusqlite::Result<Connection> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let db = Connection::open_with_flags(path, flags)?;
+    db.busy_timeout(Duration::from_millis(BUSY_TIMEOUT_MS))?;
     Ok(db)
 }
 
@@ -231,7 +244,7 @@ fn file_name(path: &Path) -> String {
     path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
 }
 
-fn open_error(path: &Path, error: rusqlite::Error) -> StoreError {
+pub(super) fn open_error(path: &Path, error: rusqlite::Error) -> StoreError {
     let why = match trouble::of_sqlite(&error) {
         Trouble::Passing(stall) => format!("{}\nhint: {}", stall.why, stall.remedy),
         Trouble::Corrupt | Trouble::Lasting => error.to_string(),

@@ -102,16 +102,8 @@ CREATE TABLE dirty_names(name_id INTEGER PRIMARY KEY);
 CREATE TABLE dirty_terms(norm TEXT PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE requeue(doc_id INTEGER PRIMARY KEY);
 
+-- Failures are counted while the file is the same: by `hash`, which is null when it cannot even be read.
 CREATE TABLE quarantine(path TEXT PRIMARY KEY, stage TEXT NOT NULL, reason TEXT NOT NULL,
-  is_transient INTEGER NOT NULL, tick INTEGER NOT NULL) WITHOUT ROWID;
-";
-
-/// The ledger: what files cannot hold. Only this one is migrated.
-pub(super) const LEDGER: &str = r"
-CREATE TABLE IF NOT EXISTS documents(path TEXT PRIMARY KEY, uid TEXT NOT NULL UNIQUE, hash BLOB NOT NULL,
-  first_seen_ms INTEGER NOT NULL, gone_ms INTEGER) WITHOUT ROWID;
-CREATE INDEX IF NOT EXISTS documents_gone ON documents(hash) WHERE gone_ms IS NOT NULL;
-CREATE TABLE IF NOT EXISTS ingested(uid TEXT PRIMARY KEY, tags TEXT NOT NULL, source_url TEXT) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS decisions(key TEXT PRIMARY KEY, verdict INTEGER NOT NULL, decided_ms INTEGER NOT NULL)
-  WITHOUT ROWID;
+  is_transient INTEGER NOT NULL, tick INTEGER NOT NULL, hash BLOB, mtime_ms INTEGER NOT NULL,
+  n_bytes INTEGER NOT NULL, n_failures INTEGER NOT NULL, last_ms INTEGER NOT NULL) WITHOUT ROWID;
 ";

@@ -5,6 +5,7 @@
 
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -18,6 +19,24 @@ const IDLE_CONNECTIONS: usize = 4;
 
 /// How long a replacement of the file waits for readers to end. New ones wait meanwhile.
 const READERS_END_WITHIN: Duration = Duration::from_secs(5);
+/// Steps of SQLite's machine between two looks at a [`CallOff`]: some microseconds.
+const STEPS_A_LOOK: i32 = 1_000;
+
+/// Says that nobody waits for an answer any more. Clones share one state; it is said once and for all.
+#[derive(Debug, Clone, Default)]
+pub struct CallOff(Arc<AtomicBool>);
+
+impl CallOff {
+    /// Says it.
+    pub fn call_off(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether it was said.
+    pub fn is_called_off(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
 
 /// Where snapshots come from.
 pub struct Readers {
@@ -136,6 +155,16 @@ impl Snapshot {
     pub fn tick(&self) -> Tick {
         self.tick
     }
+
+    /// From now on every query through this view fails soon after `call_off` says that nobody waits for it, also
+    /// one that runs. (SQLite's own interrupt would miss a call that is between two queries.)
+    ///
+    /// # Errors
+    /// When SQLite refuses, which it does not.
+    pub fn heed(&mut self, call_off: CallOff) -> Result<(), StoreError> {
+        let Some(db) = &mut self.db else { return Ok(()) };
+        Ok(db.progress_handler(STEPS_A_LOOK, Some(move || call_off.is_called_off()))?)
+    }
 }
 
 impl Deref for Snapshot {
@@ -147,9 +176,12 @@ impl Deref for Snapshot {
 
 impl Drop for Snapshot {
     fn drop(&mut self) {
-        let db = self.db.take();
-        let is_sound =
-            db.as_ref().is_some_and(|db| db.is_autocommit() || db.execute_batch("COMMIT").is_ok());
+        let mut db = self.db.take();
+        let is_sound = db.as_mut().is_some_and(|db| {
+            // The next reader must not be stopped by this one's caller.
+            let is_free = db.progress_handler(0, None::<fn() -> bool>).is_ok();
+            is_free && (db.is_autocommit() || db.execute_batch("COMMIT").is_ok())
+        });
         let mut pool = self.readers.lock();
         let is_wanted = pool.idle.len() < IDLE_CONNECTIONS && !pool.is_closed;
         match db {

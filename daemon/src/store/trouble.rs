@@ -44,7 +44,10 @@ impl StoreError {
                 why: format!("{n_readers} readers still use the index"),
                 remedy: "wait for them",
             }),
-            StoreError::Open { .. } | StoreError::Moved | StoreError::Gone => Trouble::Lasting,
+            StoreError::Open { .. }
+            | StoreError::Ledger(_)
+            | StoreError::Moved
+            | StoreError::Gone => Trouble::Lasting,
         }
     }
 }

@@ -12,7 +12,7 @@ use config::Settings;
 use rusqlite::{Connection, OptionalExtension, params};
 use rustc_hash::FxHashMap;
 
-use super::ledger::{IngestRecord, Ledger, Verdict};
+use super::ledger::{Failing, IngestRecord, Ledger, Verdict};
 use super::names::Resolver;
 use super::{StoreError, commit, gazetteer};
 use crate::belt::{Item, Ticket};
@@ -102,6 +102,8 @@ impl IndexWriter {
         let tick = meta_number(&db, "tick")?;
         let version = meta_number(&db, "gazetteer")?;
         let gazetteer = gazetteer::load(&db, version)?;
+        ledger.reconcile(&db)?;
+        ledger.load_breakers(&db)?;
         crate::fail::point("open.after");
         Ok(IndexWriter {
             db,
@@ -158,13 +160,15 @@ impl IndexWriter {
         let identities = self.write_ledger(&fresh, now_ms)?;
         let mut done = Committed { tick: Tick(self.tick.0 + 1), ..Committed::default() };
         done.interactive = items.iter().filter_map(interactive_outcome).collect();
+        let breakers = self.ledger.breakers().clone();
         let tx = self.db.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
         crate::fail::point("commit.begun");
         let mut touched = Vec::new();
         let mut late = commit::Late::default();
 
         for (item, identity) in fresh.iter().zip(&identities) {
-            let names = write_item(&tx, item, identity, (done.tick, &mut late))?;
+            let failing = breakers.after(item, now_ms);
+            let names = write_item(&tx, item, identity, (failing.as_ref(), done.tick, &mut late))?;
             crate::fail::point("commit.document");
             touched.extend(names);
             done.n_documents += 1;
@@ -196,6 +200,7 @@ impl IndexWriter {
         crate::fail::point("commit.after");
         self.tick = done.tick;
         for item in fresh {
+            breakers.note(&item.ticket().path, breakers.after(item, now_ms));
             self.committed.insert(item.ticket().path.clone(), item.ticket().generation);
         }
         Ok(done)
@@ -239,6 +244,10 @@ impl IndexWriter {
                 }
                 Item::Removed(_) => self.ledger.mark_gone(&ticket.path, now_ms)?,
                 Item::Faulted(..) => {}
+            }
+            match self.ledger.breakers().after(item, now_ms) {
+                Some(failing) => self.ledger.count_failure(&ticket.path, &failing)?,
+                None => self.ledger.forget_failures(&ticket.path)?,
             }
             out.push(identity);
         }
@@ -369,9 +378,7 @@ impl IndexWriter {
         // Marked first: should we die before they are resolved, the next start resolves them.
         let names = self.mark_decided(decisions)?;
         crate::fail::point("decide.marked");
-        for (key, verdict) in decisions {
-            self.ledger.decide(key, *verdict, now_ms)?;
-        }
+        self.ledger.decide(decisions, now_ms, Tick(self.tick.0 + 1))?;
         crate::fail::point("decide.ledger");
         self.resolve(&names)?;
         crate::fail::point("decide.after");
@@ -417,9 +424,14 @@ impl IndexWriter {
                 )?
                 .execute([path.as_str()])?;
         }
-        paths.iter().try_for_each(|path| self.ledger.record_ingest(path, record))?;
+        self.ledger.record_ingest(paths, record)?;
         crate::fail::point("record.after");
         Ok(())
+    }
+
+    /// Begins to count failures of these files anew.
+    pub fn close_breakers(&self, paths: &[RelPath]) -> Result<(), StoreError> {
+        self.ledger.close_breakers(&self.db, paths)
     }
 
     /// Notes a new modification time of a file whose content did not change.
@@ -430,9 +442,9 @@ impl IndexWriter {
         Ok(())
     }
 
-    /// Brings the ledger in line with the index, once after the start, when everything is settled: a crash between the
-    /// two, or the loss of an index, may have parted them.
-    pub fn reconcile(&mut self, now_ms: i64) -> Result<(), StoreError> {
+    /// Marks in the ledger which documents are gone, once after the start, when everything is settled: a crash between
+    /// the two, or the loss of an index, may have parted them.
+    pub fn mark_vanished(&mut self, now_ms: i64) -> Result<(), StoreError> {
         if self.is_reconciled {
             return Ok(());
         }
@@ -441,7 +453,7 @@ impl IndexWriter {
                  OR EXISTS (SELECT 1 FROM quarantine WHERE path = ?1)",
         )?;
         let is_indexed = |path: &str| Ok(statement.query_row([path], |row| row.get(0))?);
-        let n_wrong = self.ledger.reconcile(is_indexed, now_ms)?;
+        let n_wrong = self.ledger.mark_vanished(is_indexed, now_ms)?;
         if n_wrong > 0 {
             tracing::info!(n_wrong, "the ledger was brought in line with the index");
         }
@@ -474,7 +486,7 @@ fn write_item(
     tx: &rusqlite::Transaction<'_>,
     item: &Item<EmbeddedDoc>,
     identity: &commit::Identity,
-    (tick, late): (Tick, &mut commit::Late),
+    (failing, tick, late): (Option<&Failing>, Tick, &mut commit::Late),
 ) -> Result<Vec<i64>, StoreError> {
     let path = &item.ticket().path;
     match item {
@@ -489,14 +501,22 @@ fn write_item(
             commit::remove(tx, path, late)
         }
         Item::Faulted(_, fault) => {
-            tx.prepare_cached("INSERT OR REPLACE INTO quarantine VALUES(?1, ?2, ?3, ?4, ?5)")?
-                .execute(params![
-                    path.as_str(),
-                    fault.stage,
-                    fault.reason,
-                    fault.is_transient,
-                    tick.0 as i64
-                ])?;
+            let version = item.ticket().version;
+            tx.prepare_cached(
+                "INSERT OR REPLACE INTO quarantine VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+            )?
+            .execute(params![
+                path.as_str(),
+                fault.stage,
+                fault.reason,
+                fault.is_transient,
+                tick.0 as i64,
+                version.hash.map(|hash| hash.0.to_le_bytes()),
+                version.mtime_ms,
+                version.n_bytes as i64,
+                failing.map_or(1, |it| it.n_failures),
+                failing.map_or(0, |it| it.last_ms),
+            ])?;
             // What was indexed before stays when the trouble may pass; otherwise it would be stale.
             if fault.is_transient { Ok(Vec::new()) } else { commit::remove(tx, path, late) }
         }

@@ -74,6 +74,33 @@ impl ContentHash {
     }
 }
 
+/// What a file was when it was looked at: enough to tell later whether it has changed since.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct FileVersion {
+    /// Hash of its bytes; `None` when they could not be read.
+    pub hash: Option<ContentHash>,
+    /// Permissions and kind, as the system counts them; only compared while the bytes are not known.
+    pub mode: u32,
+    /// Modification time, milliseconds since 1970.
+    pub mtime_ms: i64,
+    /// Size in bytes.
+    pub n_bytes: u64,
+}
+
+impl FileVersion {
+    /// True when `now`, which may be known by its looks only, is this version as far as can be told.
+    pub fn is_still(&self, now: &FileVersion) -> bool {
+        let looks_the_same = (self.mtime_ms, self.n_bytes) == (now.mtime_ms, now.n_bytes);
+        match (self.hash, now.hash) {
+            (Some(hash), Some(now)) => hash == now,
+            (Some(_), None) => looks_the_same,
+            // What could not be read has become readable.
+            (None, Some(_)) => false,
+            (None, None) => looks_the_same && self.mode == now.mode,
+        }
+    }
+}
+
 /// The order in which the watcher settled changes; a parcel older than what is committed is dropped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub struct Generation(pub u64);

@@ -9,7 +9,7 @@ mod similarity;
 mod span;
 
 pub use confidence::Confidence;
-pub use ids::{ContentHash, Generation, Lane, RelPath, Tick};
+pub use ids::{ContentHash, FileVersion, Generation, Lane, RelPath, Tick};
 pub use name::{EntityType, Norm as NormKey, norm_of, tokens_of};
 pub use similarity::{SAME_DOCUMENT, Sketch};
 pub use span::{Norm, Raw, Segment, Span, SpanMap};

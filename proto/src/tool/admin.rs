@@ -1,5 +1,7 @@
 //! Tools for `kgctl` alone; never listed to agents.
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -67,6 +69,235 @@ impl Tool for Wait {
     const EFFECT: Effect = Effect::Reads;
     const SET: ToolSet = ToolSet::Admin;
     type Reply = WaitReply;
+}
+
+/// Parameters of `verify`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Verify {
+    /// True to put the rebuilt index in the place of one that differs; false when left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub repair: Option<bool>,
+    /// Most differences to list, 0 to 1000; 20 when left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<u32>,
+}
+
+/// Reply of `verify`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct VerifyReply {
+    /// True when every row of the index is what its files say.
+    pub same: bool,
+    /// True when the rebuilt index has taken the place of the one that differed.
+    pub repaired: bool,
+    /// Rows that were compared.
+    pub n_rows: u64,
+    /// The parts of the index, in the order in which they are compared.
+    pub parts: Vec<VerifiedPart>,
+    /// The first rows that only one side has.
+    pub differences: Vec<Difference>,
+    /// How long it took.
+    pub seconds: f64,
+    /// How fresh this is.
+    #[serde(flatten)]
+    pub freshness: Freshness,
+}
+
+/// One part of the index, compared.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct VerifiedPart {
+    /// Its name, such as `chunks`.
+    pub part: String,
+    /// Rows of the live index.
+    pub live: u64,
+    /// Rows of the rebuilt one.
+    pub rebuilt: u64,
+    /// Rows that only one of them has.
+    pub differing: u64,
+}
+
+/// One row that only one side has.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Difference {
+    /// The part it belongs to.
+    pub part: String,
+    /// The side that has it: `live` or `rebuilt`.
+    pub side: String,
+    /// The row as canonical text.
+    pub row: String,
+}
+
+impl Tool for Verify {
+    const NAME: &'static str = "verify";
+    const SUMMARY: &'static str =
+        "Rebuild the index from the files beside the live one and compare row by row.";
+    const EFFECT: Effect = Effect::Writes;
+    const SET: ToolSet = ToolSet::Admin;
+    type Reply = VerifyReply;
+}
+
+/// Parameters of `rescan`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Rescan {
+    /// True to read every file and compare its content; false, or left out, to compare sizes and times.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub full: Option<bool>,
+}
+
+/// Reply of `rescan`, once what was found is searchable and linked.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RescanReply {
+    /// Files that should be indexed.
+    pub files: u64,
+    /// Commits that followed; 0 when everything was as the index says.
+    pub commits: u64,
+    /// How long it took.
+    pub seconds: f64,
+    /// How fresh this is.
+    #[serde(flatten)]
+    pub freshness: Freshness,
+}
+
+impl Tool for Rescan {
+    const NAME: &'static str = "rescan";
+    const SUMMARY: &'static str =
+        "Compare every file with the index, index what differs, and wait.";
+    const EFFECT: Effect = Effect::Writes;
+    const SET: ToolSet = ToolSet::Admin;
+    type Reply = RescanReply;
+}
+
+/// Parameters of `retry`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Retry {
+    /// Files that failed, or folders with such files, relative to the project; all that failed when left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub paths: Option<Vec<String>>,
+}
+
+/// Reply of `retry`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RetryReply {
+    /// What became of each file, by path.
+    pub files: Vec<Retried>,
+    /// How fresh this is.
+    #[serde(flatten)]
+    pub freshness: Freshness,
+}
+
+/// What became of one file.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Retried {
+    /// Path relative to the project.
+    pub path: String,
+    /// `indexed`, `failed`, or `gone` when there is nothing to index at this path any more.
+    pub outcome: String,
+    /// The stage that gave up, where it failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stage: Option<String>,
+    /// What was wrong, where it failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
+impl Tool for Retry {
+    const NAME: &'static str = "retry";
+    const SUMMARY: &'static str =
+        "Try files that failed again at once, wait, and tell what became of each.";
+    const EFFECT: Effect = Effect::Writes;
+    const SET: ToolSet = ToolSet::Admin;
+    type Reply = RetryReply;
+}
+
+/// Parameters of `checkup`: none.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Checkup {}
+
+/// Reply of `checkup`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CheckupReply {
+    /// `ok`, or SQLite's first complaint about the index (`PRAGMA quick_check`).
+    pub index: String,
+    /// `ok`, or SQLite's first complaint about the ledger (`PRAGMA integrity_check`).
+    pub ledger: String,
+    /// Version of the ledger's tables.
+    pub ledger_version: u32,
+    /// The newest backup in the project's own folder of backups.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub newest_backup: Option<String>,
+    /// Files that failed last, by path, at most 1,000.
+    pub failed: Vec<FailedFile>,
+    /// How many failed in all.
+    pub n_failed: u64,
+    /// How fresh this is.
+    #[serde(flatten)]
+    pub freshness: Freshness,
+}
+
+/// A file that failed when it was read last.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct FailedFile {
+    /// Path relative to the project.
+    pub path: String,
+    /// The stage that gave up.
+    pub stage: String,
+    /// What was wrong.
+    pub reason: String,
+    /// Failures in a row of this version of the file.
+    pub failures: u32,
+    /// True when it is left alone until it changes or `retry` is called.
+    pub skipped: bool,
+    /// What to do about it.
+    pub hint: String,
+}
+
+impl Tool for Checkup {
+    const NAME: &'static str = "checkup";
+    const SUMMARY: &'static str = "Check both databases for damage and list the files that failed.";
+    const EFFECT: Effect = Effect::Reads;
+    const SET: ToolSet = ToolSet::Admin;
+    type Reply = CheckupReply;
+}
+
+/// Parameters of `backup`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Backup {
+    /// The file to write, absolute; a new one in the project's folder of backups when left out, of which the last 7
+    /// are kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
+    /// True to replace that file if it exists; false when left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub force: Option<bool>,
+}
+
+/// Reply of `backup`: a copy that was read back and found sound.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct BackupReply {
+    /// The file.
+    pub path: String,
+    /// Its size.
+    pub bytes: u64,
+    /// Version of the ledger's tables.
+    pub version: u32,
+    /// Rows a table, the same as in the ledger at that instant.
+    pub rows: BTreeMap<String, u64>,
+    /// How fresh this is.
+    #[serde(flatten)]
+    pub freshness: Freshness,
+}
+
+impl Tool for Backup {
+    const NAME: &'static str = "backup";
+    const SUMMARY: &'static str = "Copy the ledger (uids, ingestion records, review decisions) while the daemon goes on. \
+        The index needs no backup: it is built from the files.";
+    const EFFECT: Effect = Effect::Writes;
+    const SET: ToolSet = ToolSet::Admin;
+    type Reply = BackupReply;
 }
 
 /// Parameters of `shutdown`: none.

@@ -116,6 +116,7 @@ fn commit(writer: &mut IndexWriter, docs: Vec<EmbeddedDoc>, generation: u64) -> 
                 moved_from: None,
                 is_exchange: false,
                 is_forced: false,
+                version: Default::default(),
             };
             Item::Document(ticket, doc)
         })

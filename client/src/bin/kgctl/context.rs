@@ -14,6 +14,7 @@ use proto::tool::core::StatusReply;
 use serde::Serialize;
 
 use super::failure::{Exit, Failure};
+use super::version::mismatch;
 
 /// The flags that all commands share, and how to print.
 pub(crate) struct Context {
@@ -120,11 +121,9 @@ pub(crate) fn warn(text: &str) {
 }
 
 fn warn_of_version(daemon: Option<&str>) {
-    let ours = env!("CARGO_PKG_VERSION");
-    if let Some(daemon) = daemon.filter(|daemon| *daemon != ours) {
-        warn(&format!(
-            "note: the daemon has version {daemon}, this is {ours}; `kgctl restart` runs the installed one\n"
-        ));
+    let found = daemon.and_then(|daemon| mismatch(daemon, env!("CARGO_PKG_VERSION")));
+    if let Some((detail, hint)) = found {
+        warn(&format!("note: {detail}; {hint}\n"));
     }
 }
 

@@ -2,21 +2,21 @@
 //!
 //! In: programs, settings, registry, places, and the daemon if it runs. Out: findings, each with a hint.
 //! Invariants: it changes and starts nothing.
-//! Not here: repairing.
+//! Not here: repairing (`retry.rs`, `verify.rs`, `backup.rs`).
 
 use std::path::{Path, PathBuf};
 
 use ::config::load::load;
 use ::config::{Places, Registry};
-use client::connect::Session;
 use client::launch::{Target, find_kgd};
 use client::render::health::{Finding, Verdict, findings};
 use client::render::{counted, thousands};
-use proto::PROTOCOL_VERSION;
-use proto::tool::core::{Status, StatusReply};
 
 use super::context::Context;
 use super::failure::{Exit, Failure};
+
+mod daemon;
+mod memory;
 
 /// Watches that a large folder needs at least; fewer, and the daemon falls back to looking now and then.
 const FEW_WATCHES: u64 = 65_536;
@@ -34,7 +34,7 @@ pub(crate) async fn run(ctx: &Context) -> Result<Exit, Failure> {
                 Err(error) => failed("settings", error.into()),
             });
             match Target::new(&places, project) {
-                Ok(target) => found.extend(daemon(&target).await),
+                Ok(target) => found.extend(daemon::findings(&target).await),
                 Err(error) => found.push(failed("places", error.into())),
             }
         }
@@ -123,92 +123,6 @@ fn registry(places: &Places) -> Vec<Finding> {
             "registry",
             detail,
             &format!("mount it, or `kgctl remove {}`", it.name),
-        ));
-    }
-    found
-}
-
-async fn daemon(target: &Target) -> Vec<Finding> {
-    let Ok(stream) = target.connect() else {
-        return vec![silent(target)];
-    };
-    let reply = match Session::open(stream).await {
-        Ok(session) => session.call(&Status {}).await.map_err(Failure::from),
-        Err(error) => Err(error.into()),
-    };
-    match reply {
-        Ok(reply) => of_status(&reply),
-        Err(failure) => vec![failed("daemon", failure)],
-    }
-}
-
-fn silent(target: &Target) -> Finding {
-    match target.pid() {
-        Some(pid) => failed(
-            "daemon",
-            Failure::new(
-                Exit::Failed,
-                format!("pid {pid} holds the lock but does not listen\nhint: `kgctl restart`"),
-            ),
-        ),
-        None => good("daemon", "does not run; it is started when it is needed"),
-    }
-}
-
-fn of_status(reply: &StatusReply) -> Vec<Finding> {
-    let mut found = Vec::new();
-    let detail =
-        format!("pid {}, version {}, tick {}", reply.pid, reply.version, reply.freshness.tick);
-    let same = reply.version == env!("CARGO_PKG_VERSION") && reply.protocol == PROTOCOL_VERSION;
-    found.push(if same {
-        good("daemon", detail)
-    } else {
-        warning(
-            "daemon",
-            format!("{detail}; this is {}", env!("CARGO_PKG_VERSION")),
-            "`kgctl restart`",
-        )
-    });
-    let progress =
-        format!("{} of {}", reply.progress.indexed, counted(reply.progress.known, "file"));
-    found.push(good(
-        "index",
-        format!("{progress}, {}", if reply.settled { "settled" } else { "working" }),
-    ));
-    if let Some(stalled) = &reply.stalled {
-        let failure = Failure::new(Exit::Failed, stalled.why.clone()).hint(&stalled.hint);
-        found.push(failed("index", failure));
-    }
-    if reply.orphaned_entities > 0 {
-        let detail = format!("entities without a mention: {}", reply.orphaned_entities);
-        found.push(failed(
-            "index",
-            Failure::new(Exit::Failed, detail).hint("this is a bug: please report it"),
-        ));
-    }
-    found.extend(documents(reply));
-    if let Some(error) = &reply.last_error {
-        found.push(warning("last error", error.clone(), "`kgctl logs` has more"));
-    }
-    found
-}
-
-/// Documents that failed or were odd.
-fn documents(reply: &StatusReply) -> Vec<Finding> {
-    let mut found = Vec::new();
-    for it in &reply.quarantine {
-        let hint = "correct the file; it is read again when it changes";
-        found.push(warning(
-            "document",
-            format!("`{}` failed in {}: {}", it.path, it.stage, it.reason),
-            hint,
-        ));
-    }
-    for it in &reply.warnings {
-        found.push(warning(
-            "document",
-            format!("`{}`: {}", it.path, it.warning),
-            "its text is indexed all the same",
         ));
     }
     found

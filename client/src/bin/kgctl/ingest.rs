@@ -2,13 +2,12 @@
 
 use std::path::Path;
 
-use client::connect::Session;
 use client::render::answer;
-use indicatif::{ProgressBar, ProgressStyle};
 use proto::tool::core::IngestDocs;
 
 use super::context::Context;
 use super::failure::{Exit, Failure};
+use super::progress;
 
 /// Index files now, ahead of any backlog, and wait until they are searchable.
 #[derive(Debug, clap::Args)]
@@ -39,8 +38,10 @@ pub(crate) async fn run(arguments: Arguments, ctx: &Context) -> Result<Exit, Fai
         skip_if_seen: arguments.force.then_some(false),
     };
     let session = ctx.session_with(&target).await?;
-    show_progress(&session);
-    let reply = session.call(&request).await?;
+    let bar = progress::show(&session);
+    let reply = session.call(&request).await;
+    bar.finish_and_clear();
+    let reply = reply?;
     session.close().await;
     ctx.print_reply(&reply, |reply| answer::ingest(reply, ctx.style))?;
     Ok(if reply.errors.is_empty() { Exit::Done } else { Exit::Failed })
@@ -61,21 +62,6 @@ fn within(path: &str, cwd: &Path, root: &Path) -> String {
         (true, false) => format!("{inside}/**/*"),
         (false, _) => inside,
     }
-}
-
-/// A bar on standard error that follows what the tool reports.
-fn show_progress(session: &Session) {
-    let bar = ProgressBar::no_length();
-    if let Ok(style) = ProgressStyle::with_template("{bar:30} {pos}/{len} {msg}") {
-        bar.set_style(style);
-    }
-    session.on_progress(move |progress| {
-        if let Some(total) = progress.total {
-            bar.set_length(total as u64);
-        }
-        bar.set_position(progress.done as u64);
-        bar.set_message(progress.message.unwrap_or_default());
-    });
 }
 
 #[cfg(test)]

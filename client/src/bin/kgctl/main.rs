@@ -11,6 +11,7 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 use client::launch::run_if_launcher;
 
+mod backup;
 mod census;
 mod completions;
 mod config;
@@ -27,14 +28,19 @@ mod list;
 mod logs;
 mod lookup;
 mod mcp_config;
+mod progress;
 mod query;
 mod remove;
+mod rescan;
 mod restart;
+mod retry;
 mod review;
 mod start;
 mod status;
 mod stop;
 mod systemd;
+mod verify;
+mod version;
 mod wait;
 
 use context::Context;
@@ -81,8 +87,12 @@ enum Command {
     Review(review::Arguments),
     /// Print the whole graph as JSON lines, all of one tick.
     Dump,
-    /// Look for what is wrong or about to go wrong.
+    /// Look for what is wrong or about to go wrong: programs, settings, databases, memory, files that failed.
     Doctor,
+    Retry(retry::Arguments),
+    Rescan(rescan::Arguments),
+    Verify(verify::Arguments),
+    Backup(backup::Arguments),
     Config(config::Arguments),
     /// Print what to paste into an agent's MCP configuration.
     McpConfig,
@@ -127,6 +137,10 @@ async fn run(command: Command, ctx: &Context) -> Result<Exit, Failure> {
         Command::Review(arguments) => review::run(arguments, ctx).await,
         Command::Dump => dump::run(ctx).await,
         Command::Doctor => doctor::run(ctx).await,
+        Command::Retry(arguments) => retry::run(&arguments, ctx).await,
+        Command::Rescan(arguments) => rescan::run(&arguments, ctx).await,
+        Command::Verify(arguments) => verify::run(&arguments, ctx).await,
+        Command::Backup(arguments) => backup::run(&arguments, ctx).await,
         Command::Config(arguments) => config::run(&arguments, ctx),
         Command::McpConfig => mcp_config::run(ctx),
         Command::Completions(arguments) => completions::run(&arguments, ctx),

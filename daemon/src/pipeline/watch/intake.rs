@@ -10,6 +10,7 @@
 
 use std::fs;
 use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
@@ -25,7 +26,7 @@ use super::state::{WatchState, lock};
 use super::turns::Turns;
 use crate::belt::{DocFault, Item, Ticket};
 use crate::pipeline::parcel::SourceDoc;
-use crate::terms::{ContentHash, Generation, Lane, RelPath};
+use crate::terms::{ContentHash, FileVersion, Generation, Lane, RelPath};
 use config::settings::Watch;
 
 /// The watcher's name in faults and `status`.
@@ -69,7 +70,7 @@ pub(super) enum Look {
 /// What lies at a path.
 enum Seen {
     Gone(SkipReason),
-    Trouble(DocFault, Stat),
+    Trouble(DocFault, FileVersion),
     SameStat,
     Content(FileRead),
 }
@@ -209,6 +210,10 @@ impl Intake {
         if stat.n_bytes > rules.max_file_bytes() {
             return Seen::Gone(SkipReason::TooLarge);
         }
+        let version = version_of(&metadata);
+        if self.is_given_up(ask, &version) {
+            return Seen::SameStat;
+        }
         if ask.trusts_stat && !ask.is_forced {
             let found = Found { path: ask.path.clone(), stat };
             if !self.differs(&found) {
@@ -223,7 +228,7 @@ impl Intake {
             Ok(file) => Seen::Content(file),
             Err(ReadTrouble::NotAFile) => Seen::Gone(SkipReason::NotAFile),
             Err(ReadTrouble::Io(error)) => {
-                trouble_with(stat, missing_or_trouble(path, &absolute, &error))
+                trouble_with(version, missing_or_trouble(path, &absolute, &error))
             }
         }
     }
@@ -231,9 +236,10 @@ impl Intake {
     fn conclude(&self, ask: &Ask, seen: Seen) -> Look {
         match seen {
             Seen::Gone(reason) => self.conclude_gone(ask, reason),
-            Seen::Trouble(fault, stat) => {
+            Seen::Trouble(fault, version) => {
                 self.state.judged(&ask.path, None);
-                let ticket = self.ticket(ask, None);
+                let ticket = self.ticket(ask, version, None);
+                let stat = Stat { n_bytes: version.n_bytes, mtime_ms: version.mtime_ms };
                 self.sent.put(&ask.path, Was::Faulted(stat), false, &*self.known);
                 Look::Item(Item::Faulted(ticket, fault))
             }
@@ -254,7 +260,7 @@ impl Intake {
         if !is_expected {
             return Look::Skipped(reason);
         }
-        let ticket = self.ticket(ask, None);
+        let ticket = self.ticket(ask, FileVersion::default(), None);
         self.sent.put(&ask.path, Was::Absent, false, &*self.known);
         Look::Item(Item::Removed(ticket))
     }
@@ -264,6 +270,7 @@ impl Intake {
         let hash = ContentHash::of(&file.bytes);
         let n_bytes = file.stat.n_bytes;
         let now = KnownFile { hash, mtime_ms: file.stat.mtime_ms, n_bytes };
+        let version = FileVersion { hash: Some(hash), mode: 0, mtime_ms: now.mtime_ms, n_bytes };
         let is_racy = (self.now_ms)().abs_diff(now.mtime_ms) < RACY_MS;
         let expected = self.sent.expected(&ask.path, &*self.known);
         if let Some(Was::Present(before)) = expected
@@ -276,15 +283,23 @@ impl Intake {
             }
             return Look::Unchanged;
         }
+        if self.is_given_up(ask, &version) {
+            return Look::Unchanged;
+        }
         self.adopt_root();
-        let ticket = self.ticket(ask, self.origin(ask, hash, expected));
+        let ticket = self.ticket(ask, version, self.origin(ask, hash, expected));
         self.sent.put(&ask.path, Was::Present(now), is_racy, &*self.known);
         let bytes: Arc<[u8]> = file.bytes.into();
         let doc = SourceDoc { path: ask.path.clone(), bytes, hash, mtime_ms: now.mtime_ms };
         Look::Item(Item::Document(ticket, doc))
     }
 
-    fn ticket(&self, ask: &Ask, origin: Option<Origin>) -> Ticket {
+    /// True when a crawl leaves a file alone that failed again and again and has not changed since.
+    fn is_given_up(&self, ask: &Ask, version: &FileVersion) -> bool {
+        ask.trusts_stat && !ask.is_forced && self.known.is_given_up(&ask.path, version)
+    }
+
+    fn ticket(&self, ask: &Ask, version: FileVersion, origin: Option<Origin>) -> Ticket {
         let is_exchange = origin.as_ref().is_some_and(|origin| origin.is_exchange);
         Ticket {
             path: ask.path.clone(),
@@ -293,6 +308,7 @@ impl Intake {
             moved_from: origin.map(|origin| origin.from),
             is_exchange,
             is_forced: ask.is_forced,
+            version,
         }
     }
 
@@ -328,12 +344,18 @@ fn missing_or_trouble(path: &str, absolute: &Path, error: &io::Error) -> Seen {
             SkipReason::Missing
         });
     }
-    Seen::Trouble(fault_of(path, error), Stat::default())
+    Seen::Trouble(fault_of(path, error), FileVersion::default())
 }
 
-fn trouble_with(stat: Stat, seen: Seen) -> Seen {
+/// A file by its looks; its content is not known yet.
+fn version_of(metadata: &fs::Metadata) -> FileVersion {
+    let Stat { n_bytes, mtime_ms } = Stat::of(metadata);
+    FileVersion { hash: None, mode: metadata.mode(), mtime_ms, n_bytes }
+}
+
+fn trouble_with(version: FileVersion, seen: Seen) -> Seen {
     match seen {
-        Seen::Trouble(fault, _) => Seen::Trouble(fault, stat),
+        Seen::Trouble(fault, _) => Seen::Trouble(fault, version),
         seen => seen,
     }
 }

@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 use super::crawl::Found;
 use super::read::Stat;
 use super::state::lock;
-use crate::terms::{ContentHash, RelPath};
+use crate::terms::{ContentHash, FileVersion, RelPath};
 
 /// A crawl leaves a path alone for so long after it was put on the belt and did not arrive. A full belt takes
 /// minutes at most; after that the item must have been lost or quarantined, and is sent again.
@@ -58,6 +58,10 @@ pub trait KnownFiles: Send + Sync {
     fn paths_with(&self, hash: ContentHash) -> Vec<RelPath>;
     /// The text that was read out of the file when it was committed.
     fn text_of(&self, path: &RelPath) -> Option<String>;
+    /// True when this version of the file failed so often that crawls leave it alone until it changes.
+    fn is_given_up(&self, _: &RelPath, _: &FileVersion) -> bool {
+        false
+    }
 }
 
 /// What was last sent for a path.

@@ -41,6 +41,8 @@ pub enum Command {
     BeginAgain(String, oneshot::Sender<Result<Tick, String>>),
     /// Remember what a caller said about documents.
     RecordIngest(Vec<RelPath>, IngestRecord, oneshot::Sender<Result<(), String>>),
+    /// Count failures of these files anew, so that they are tried again.
+    CloseBreakers(Vec<RelPath>, oneshot::Sender<Result<(), String>>),
 }
 
 /// Replaces the writer's file while nobody reads it.
@@ -204,7 +206,7 @@ impl WriteState {
             Some(RippleStep::Requeue(paths)) => (self.args.requeue)(paths),
             Some(RippleStep::Settled) if when_quiet => {
                 let now_ms = (self.args.now_ms)();
-                self.insist(move |writer| writer.reconcile(now_ms)).await?;
+                self.insist(move |writer| writer.mark_vanished(now_ms)).await?;
                 self.args.health.set_ripple(false);
                 self.insist(|writer| writer.vacuum()).await?;
             }
@@ -244,6 +246,10 @@ impl WriteState {
             }
             Command::RecordIngest(paths, record, reply) => {
                 let _ = reply.send(self.try_once(move |w| w.record_ingest(&paths, &record)).await?);
+            }
+            Command::CloseBreakers(paths, reply) => {
+                let done = self.with_writer(move |writer| writer.close_breakers(&paths)).await?;
+                let _ = reply.send(done.ok_or_else(|| "the writer has stopped".into()));
             }
         }
         Ok(())

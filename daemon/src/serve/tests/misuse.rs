@@ -204,8 +204,8 @@ async fn a_client_that_does_not_read_is_cut_off() {
     let mut client = Client::new(theirs);
     let (reading, writing) = ours.into_split();
     let writing = TimedWriter::new(writing, Duration::from_millis(50));
-    let wire = Wire::new(Lines::new(reading, 1 << 20), writing);
-    let session = Session::new(project, fake_routes(), &Preamble::default());
+    let wire = Wire::new(Lines::new(reading, 1 << 20), writing, Gone::default());
+    let session = Session::new(project, fake_routes(), &Preamble::default(), wire.in_flight());
     let serving =
         tokio::spawn(
             async move { session.serve(wire).await.expect("a handshake").waiting().await },

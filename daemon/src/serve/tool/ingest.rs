@@ -70,10 +70,11 @@ pub async fn ingest_docs(
     })
 }
 
+/// What became of files.
 #[derive(Default)]
-struct Outcome {
+pub(super) struct Outcome {
     ingested: BTreeSet<RelPath>,
-    failed: BTreeMap<RelPath, (String, String)>,
+    pub(super) failed: BTreeMap<RelPath, (String, String)>,
 }
 
 /// Submits files in small groups, so that progress can be told, and waits for each group's commits.
@@ -119,7 +120,7 @@ async fn run(
 ///
 /// # Errors
 /// When nothing could be written for as long as a request may take; the parcel is committed when that has passed.
-async fn settle(
+pub(super) async fn settle(
     project: &Project,
     path: &RelPath,
     generation: Generation,
@@ -227,7 +228,7 @@ fn missing(path: &str, reason: &str) -> IngestError {
 }
 
 /// A path or glob relative to the root; refuses whatever leads out of it.
-fn inside(project: &Project, text: &str) -> Result<String, ErrorView> {
+pub(super) fn inside(project: &Project, text: &str) -> Result<String, ErrorView> {
     let outside = || ErrorView {
         code: Code::OutsideProject,
         message: format!("`{text}` leads out of the project"),

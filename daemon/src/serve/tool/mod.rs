@@ -3,11 +3,13 @@
 //! Not here: how a question is answered (`ask/`), or how a call arrives (`routes.rs`, `session.rs`).
 
 mod ingest;
+mod maintain;
 mod status;
 
 use std::sync::Arc;
 use std::time::Duration;
 
+use config::limits::MAX_READERS;
 use proto::error::{Code, ErrorView};
 use proto::tool::admin::{Dump, DumpReply, Shutdown, ShutdownReply, Wait, WaitReply};
 use proto::tool::core::{
@@ -15,7 +17,10 @@ use proto::tool::core::{
     ReviewReply,
 };
 
+use tokio::sync::Semaphore;
+
 pub use ingest::{extract_and_link, ingest_docs};
+pub use maintain::{backup, checkup, rescan, retry, verify};
 pub use status::status;
 
 use super::Progress;
@@ -172,10 +177,19 @@ pub async fn shutdown(
     Ok(ShutdownReply { draining, freshness: project.freshness_now().map_err(unreadable)? })
 }
 
+/// Turns of the reads that tools make which write or wait: threads are the belt's, too.
+static TURNS: Semaphore = Semaphore::const_new(MAX_READERS);
+
 /// Runs a read off the async threads.
 async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, ErrorView> + Send + 'static,
 ) -> Result<T, ErrorView> {
+    // Nobody closes it.
+    let turn = TURNS.acquire().await;
+    let work = move || {
+        let _turn = turn;
+        work()
+    };
     tokio::task::spawn_blocking(work).await.unwrap_or_else(|error| {
         Err(ErrorView {
             code: Code::Internal,

@@ -12,6 +12,8 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncWrite, AsyncWriteExt};
 use tokio::sync::mpsc;
 
+use crate::serve::ear::Gone;
+
 /// Longest part of what was wrong with a line that is told back, in bytes.
 const MAX_REASON_BYTES: usize = 300;
 
@@ -28,11 +30,14 @@ pub(crate) fn error_line(code: ErrorCode, id: &Value, why: &str) -> Vec<u8> {
 pub(super) async fn write_lines(
     mut writer: impl AsyncWrite + Unpin,
     mut queue: mpsc::Receiver<Vec<u8>>,
+    gone: Gone,
 ) {
     while let Some(line) = queue.recv().await {
         if let Err(error) = writer.write_all(&line).await {
             tracing::debug!(%error, "a client does not read its replies; it is cut off");
-            // Dropping the queue makes `receive` return nothing, which ends the session.
+            // Dropping the queue makes `receive` return nothing, which ends the session; the sign
+            // ends what is being done for it.
+            gone.say();
             return;
         }
     }

@@ -1,10 +1,17 @@
-//! The ledger: document uids, what callers said at ingestion, and review decisions.
+//! The ledger: document uids, what callers said at ingestion, review decisions, and files that cannot be read.
 //!
 //! Small, durable, never rebuilt. It is written before the index, and every write is idempotent, so that a crash
-//! between the two costs nothing.
+//! between the two costs nothing. What a person or an agent said is on the disk before it is confirmed; uids follow
+//! with the next checkpoint, and what a power failure took of them is written back from the index.
+//! Not here: its tables (`migrate.rs`).
 
+mod backup;
+mod breaker;
+mod error;
 mod identity;
+mod migrate;
 mod reconcile;
+mod vanished;
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -13,7 +20,11 @@ use std::sync::{Arc, PoisonError, RwLock};
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::StoreError;
-use crate::terms::RelPath;
+use crate::terms::{RelPath, Tick};
+
+pub use backup::{Backup, Checkup, Restored, back_up, check as check_backup, check_up, restore};
+pub use breaker::{Breakers, Failing};
+pub use error::LedgerError;
 
 /// A person's decision about a reading.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,27 +44,54 @@ pub struct IngestRecord {
     pub source_url: Option<String>,
 }
 
+/// Versions of one decision that are kept for those who still read an older commit.
+const MAX_VERSIONS: usize = 16;
+
+/// What was decided about one item, oldest first, each with the first tick that shows it.
+type Versions = Vec<(Tick, Option<Verdict>)>;
+
 /// Every review decision, shared with those who answer questions.
 #[derive(Clone, Default)]
-pub struct Decisions(Arc<RwLock<HashMap<String, Verdict>>>);
+pub struct Decisions(Arc<RwLock<HashMap<String, Versions>>>);
+
+/// The decisions that one commit shows.
+#[derive(Clone, Copy)]
+pub struct DecisionsAt<'a> {
+    all: &'a Decisions,
+    tick: Tick,
+}
 
 impl Decisions {
-    /// What a person decided about the item with this key.
+    /// What a person decided last about the item with this key.
     pub fn get(&self, key: &str) -> Option<Verdict> {
-        self.0.read().unwrap_or_else(PoisonError::into_inner).get(key).copied()
+        self.at(Tick(u64::MAX)).get(key)
     }
 
-    /// True when nobody decided anything yet.
-    pub fn is_empty(&self) -> bool {
-        self.0.read().unwrap_or_else(PoisonError::into_inner).is_empty()
+    /// The decisions as of `tick`: a reply must not show one that came after the commit it reads.
+    pub fn at(&self, tick: Tick) -> DecisionsAt<'_> {
+        DecisionsAt { all: self, tick }
     }
 
-    fn set(&self, key: &str, verdict: Option<Verdict>) {
+    fn set(&self, key: &str, verdict: Option<Verdict>, since: Tick) {
         let mut all = self.0.write().unwrap_or_else(PoisonError::into_inner);
-        match verdict {
-            Some(verdict) => all.insert(key.to_string(), verdict),
-            None => all.remove(key),
-        };
+        let versions = all.entry(key.to_string()).or_default();
+        versions.push((since, verdict));
+        let n_old = versions.len().saturating_sub(MAX_VERSIONS);
+        versions.drain(..n_old);
+    }
+}
+
+impl DecisionsAt<'_> {
+    /// What a person had decided about the item with this key.
+    pub fn get(&self, key: &str) -> Option<Verdict> {
+        let all = self.all.0.read().unwrap_or_else(PoisonError::into_inner);
+        let (_, verdict) = all.get(key)?.iter().rev().find(|(since, _)| *since <= self.tick)?;
+        *verdict
+    }
+
+    /// True when nobody has decided anything yet.
+    pub fn is_empty(&self) -> bool {
+        self.all.0.read().unwrap_or_else(PoisonError::into_inner).is_empty()
     }
 }
 
@@ -61,13 +99,20 @@ impl Decisions {
 pub struct Ledger {
     db: Connection,
     decisions: Decisions,
+    breakers: Breakers,
 }
 
 impl Ledger {
-    /// Opens or creates it.
+    /// Opens it, creates it, or brings it to the present version.
+    ///
+    /// # Errors
+    /// [`LedgerError`] when it is damaged or newer than this program; then nothing was written.
     pub fn open(path: &Path) -> Result<Self, StoreError> {
-        let ledger =
-            Ledger { db: crate::store::open::ledger(path)?, decisions: Decisions::default() };
+        let ledger = Ledger {
+            db: migrate::open(path)?,
+            decisions: Decisions::default(),
+            breakers: Breakers::default(),
+        };
         ledger.load_decisions()?;
         Ok(ledger)
     }
@@ -79,7 +124,7 @@ impl Ledger {
         for row in rows {
             let (key, number) = row?;
             let verdict = if number > 0 { Verdict::Accepted } else { Verdict::Rejected };
-            self.decisions.set(&key, Some(verdict));
+            self.decisions.set(&key, Some(verdict), Tick(0));
         }
         Ok(())
     }
@@ -104,15 +149,35 @@ impl Ledger {
         }
     }
 
-    /// Remembers what a caller said about a document.
-    pub fn record_ingest(&self, path: &RelPath, record: &IngestRecord) -> Result<(), StoreError> {
+    /// Runs one transaction that is on the disk when this returns.
+    fn durably(
+        &self,
+        work: impl FnOnce(&Connection) -> rusqlite::Result<()>,
+    ) -> Result<(), StoreError> {
+        self.db.execute_batch("PRAGMA synchronous = FULL")?;
+        let tx = self.db.unchecked_transaction()?;
+        let done = work(&tx).and_then(|()| tx.commit());
+        self.db.execute_batch("PRAGMA synchronous = NORMAL")?;
+        Ok(done?)
+    }
+
+    /// Remembers what a caller said about documents; of paths without a document nothing is kept.
+    pub fn record_ingest(
+        &self,
+        paths: &[RelPath],
+        record: &IngestRecord,
+    ) -> Result<(), StoreError> {
         let tags = serde_json::to_string(&record.tags).unwrap_or_default();
-        self.db.execute(
-            "INSERT INTO ingested SELECT uid, ?2, ?3 FROM documents WHERE path = ?1
-             ON CONFLICT(uid) DO UPDATE SET tags = excluded.tags, source_url = excluded.source_url",
-            params![path.as_str(), tags, record.source_url],
-        )?;
-        Ok(())
+        self.durably(|tx| {
+            let mut statement = tx.prepare_cached(
+                "INSERT INTO ingested SELECT uid, ?2, ?3 FROM documents WHERE path = ?1
+                 ON CONFLICT(uid) DO UPDATE SET tags = excluded.tags, source_url = excluded.source_url",
+            )?;
+            for path in paths {
+                statement.execute(params![path.as_str(), tags, record.source_url])?;
+            }
+            Ok(())
+        })
     }
 
     /// What a caller said about the document with this uid.
@@ -131,27 +196,27 @@ impl Ledger {
         &self.decisions
     }
 
-    /// Writes or takes back a decision.
+    /// Writes or takes back decisions, all or none; the commit `since` will show them.
     pub fn decide(
         &self,
-        key: &str,
-        verdict: Option<Verdict>,
+        decisions: &[(String, Option<Verdict>)],
         now_ms: i64,
+        since: Tick,
     ) -> Result<(), StoreError> {
-        match verdict {
-            None => {
-                self.db.execute("DELETE FROM decisions WHERE key = ?1", [key])?;
+        self.durably(|tx| {
+            for (key, verdict) in decisions {
+                match verdict {
+                    None => tx.execute("DELETE FROM decisions WHERE key = ?1", [key])?,
+                    Some(verdict) => tx.execute(
+                        "INSERT INTO decisions VALUES(?1, ?2, ?3) ON CONFLICT(key)
+                         DO UPDATE SET verdict = excluded.verdict, decided_ms = excluded.decided_ms",
+                        params![key, if *verdict == Verdict::Accepted { 1 } else { -1 }, now_ms],
+                    )?,
+                };
             }
-            Some(verdict) => {
-                let number = if verdict == Verdict::Accepted { 1 } else { -1 };
-                self.db.execute(
-                    "INSERT INTO decisions VALUES(?1, ?2, ?3)
-                     ON CONFLICT(key) DO UPDATE SET verdict = excluded.verdict, decided_ms = excluded.decided_ms",
-                    params![key, number, now_ms],
-                )?;
-            }
-        }
-        self.decisions.set(key, verdict);
+            Ok(())
+        })?;
+        decisions.iter().for_each(|(key, verdict)| self.decisions.set(key, *verdict, since));
         Ok(())
     }
 }
@@ -179,11 +244,25 @@ mod tests {
     #[test]
     fn decisions_last_and_can_be_taken_back() {
         let (folder, ledger) = open();
-        ledger.decide("link:a>b", Some(Verdict::Rejected), 1).expect("written");
+        let key = || "link:a>b".to_string();
+        ledger.decide(&[(key(), Some(Verdict::Rejected))], 1, Tick(1)).expect("written");
         drop(ledger);
         let again = Ledger::open(&folder.path().join("ledger.sqlite")).expect("opens");
         assert_eq!(again.decisions().get("link:a>b"), Some(Verdict::Rejected));
-        again.decide("link:a>b", None, 2).expect("written");
+        again.decide(&[(key(), None)], 2, Tick(2)).expect("written");
         assert_eq!(again.decisions().get("link:a>b"), None);
+    }
+
+    #[test]
+    fn a_commit_shows_the_decisions_that_came_before_it() {
+        let decisions = Decisions::default();
+        for tick in 1..=20 {
+            let verdict = [Some(Verdict::Rejected), None][tick as usize % 2];
+            decisions.set("link:a>b", verdict, Tick(tick * 10));
+        }
+        let at = |tick| decisions.at(Tick(tick)).get("link:a>b");
+        assert_eq!((at(199), at(200), at(300)), (None, Some(Verdict::Rejected), at(u64::MAX)));
+        assert_eq!((at(189), at(190)), (Some(Verdict::Rejected), None));
+        assert_eq!(at(5), None);
     }
 }

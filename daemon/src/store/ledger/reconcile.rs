@@ -1,55 +1,95 @@
-//! Reconcile: the ledger says of every document what the index says, also after a crash between the two.
+//! Reconcile: writes back what the ledger lost of the index's documents.
 //!
-//! In: which documents are indexed, once everything is settled after a start. Out: nothing, or rows marked.
-//! Invariant: no row goes; a document that is marked gone by mistake has its uid again when its file is read.
-//! Not here: reading the files, which comes first.
+//! In: the index as it was opened. Out: a ledger that knows each of its documents, with the same uid.
+//! Invariants: what the ledger has wins: it is written first, so where both know a document the index is the older one;
+//! only a path and a uid that the ledger has neither of are written back (after a power failure, or when it was lost).
+//! Not here: a document's identity (`identity.rs`).
 
-use rusqlite::params;
+use rusqlite::{Connection, OptionalExtension, params};
 
 use super::{Ledger, StoreError};
 
 impl Ledger {
-    /// Marks documents as gone that are not indexed (their files went while no index knew them), and as there that are.
-    /// Returns how many rows were wrong.
-    pub(in crate::store) fn reconcile(
-        &self,
-        mut is_indexed: impl FnMut(&str) -> Result<bool, StoreError>,
-        now_ms: i64,
-    ) -> Result<usize, StoreError> {
-        let mut statement = self.db.prepare("SELECT path, gone_ms IS NOT NULL FROM documents")?;
-        let mut rows = statement.query([])?;
-        let mut wrong: Vec<(String, Option<i64>)> = Vec::new();
-        while let Some(row) = rows.next()? {
-            let (path, is_gone): (String, bool) = (row.get(0)?, row.get(1)?);
-            if is_indexed(&path)? == is_gone {
-                wrong.push((path, (!is_gone).then_some(now_ms)));
+    /// Compares with the documents of `index`; gives how many were written back.
+    pub(in crate::store) fn reconcile(&self, index: &Connection) -> Result<usize, StoreError> {
+        let missing = self.missing(index)?;
+        if missing.is_empty() {
+            return Ok(0);
+        }
+        let mut n_written = 0;
+        self.durably(|tx| {
+            for path in &missing {
+                n_written += write_back(tx, index, path)?;
+            }
+            Ok(())
+        })?;
+        if n_written > 0 {
+            tracing::warn!(
+                n_documents = n_written,
+                "the ledger had lost documents; their uids are written back"
+            );
+        }
+        Ok(n_written)
+    }
+
+    /// Paths that only the index has; both lists are read in order, so that nothing is looked up one by one.
+    fn missing(&self, index: &Connection) -> Result<Vec<String>, StoreError> {
+        let mut ours = self.db.prepare("SELECT path FROM documents ORDER BY path")?;
+        let mut ours = ours.query_map([], |row| row.get::<_, String>(0))?;
+        let mut theirs = index.prepare("SELECT path FROM docs ORDER BY path")?;
+        let theirs = theirs.query_map([], |row| row.get::<_, String>(0))?;
+        let mut at = ours.next().transpose()?;
+        let mut missing = Vec::new();
+        for path in theirs {
+            let path = path?;
+            while at.as_ref().is_some_and(|ours| *ours < path) {
+                at = ours.next().transpose()?;
+            }
+            if at.as_ref() != Some(&path) {
+                missing.push(path);
             }
         }
-        drop(rows);
-        let mut update = self.db.prepare("UPDATE documents SET gone_ms = ?2 WHERE path = ?1")?;
-        for (path, gone_ms) in &wrong {
-            update.execute(params![path, gone_ms])?;
-        }
-        Ok(wrong.len())
+        Ok(missing)
     }
+}
+
+fn write_back(tx: &Connection, index: &Connection, path: &str) -> rusqlite::Result<usize> {
+    let row: Option<(String, Vec<u8>, i64)> = index
+        .prepare_cached("SELECT uid, hash, mtime_ms FROM docs WHERE path = ?1")?
+        .query_row([path], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
+        .optional()?;
+    let Some((uid, hash, mtime_ms)) = row else { return Ok(0) };
+    tx.prepare_cached(
+        "INSERT OR IGNORE INTO documents(path, uid, hash, first_seen_ms) VALUES(?1, ?2, ?3, ?4)",
+    )?
+    .execute(params![path, uid, hash, mtime_ms])
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::terms::{ContentHash, RelPath};
 
     #[test]
-    fn what_a_crash_parted_is_joined() {
+    fn only_what_the_ledger_lost_is_written_back() {
         let folder = tempfile::tempdir().expect("temporary folder");
         let ledger = Ledger::open(&folder.path().join("ledger.sqlite")).expect("opens");
-        for (n, path) in ["here.md", "lost.md", "back.md"].iter().enumerate() {
-            let hash = ContentHash(n as u128);
-            ledger.uid_for(&RelPath::new(*path), hash, None, 10).expect("a uid");
-        }
-        ledger.mark_gone(&RelPath::new("back.md"), 20).expect("marked");
-        let is_indexed = |path: &str| Ok(path != "lost.md");
-        assert_eq!(ledger.reconcile(is_indexed, 30).expect("reconciled"), 2);
-        assert_eq!(ledger.reconcile(is_indexed, 40).expect("reconciled"), 0);
+        let rows = "INSERT INTO documents(path, uid, hash, first_seen_ms) VALUES
+                    ('both.md', 'u-ledger', x'00', 1), ('moved-to.md', 'u-moved', x'00', 1), ('z.md', 'uz', x'00', 1);";
+        ledger.db.execute_batch(rows).expect("written");
+        let index = Connection::open_in_memory().expect("opens");
+        index
+            .execute_batch(
+                "CREATE TABLE docs(path TEXT, uid TEXT, hash BLOB, mtime_ms INTEGER);
+                 INSERT INTO docs VALUES('a.md', 'ua', x'01', 7), ('both.md', 'u-index', x'02', 8),
+                   ('moved-from.md', 'u-moved', x'03', 9);",
+            )
+            .expect("made");
+        assert_eq!(ledger.reconcile(&index).expect("reconciled"), 1);
+        let mut statement =
+            ledger.db.prepare("SELECT path || ' ' || uid FROM documents").expect("sound");
+        let rows = statement.query_map([], |row| row.get::<_, String>(0)).expect("rows");
+        let rows: Vec<String> = rows.map(|row| row.expect("a row")).collect();
+        assert_eq!(rows, ["a.md ua", "both.md u-ledger", "moved-to.md u-moved", "z.md uz"]);
+        assert_eq!(ledger.reconcile(&index).expect("reconciled"), 0, "nothing is left to do");
     }
 }

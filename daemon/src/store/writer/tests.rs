@@ -37,6 +37,7 @@ impl Bench {
             moved_from: None,
             is_exchange: false,
             is_forced: false,
+            version: Default::default(),
         };
         let source = SourceDoc {
             path: ticket.path.clone(),

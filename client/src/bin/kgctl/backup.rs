@@ -1,0 +1,117 @@
+//! `kgctl backup`: copies the ledger while the daemon goes on, or puts a copy back.
+//!
+//! In: a file, or none. Out: what the copy holds.
+//! Invariants: what is put back is checked first, and what it replaces is kept; a daemon that ran runs again afterwards,
+//! whatever came of it.
+//! Not here: copying (the daemon does), or replacing (`kgd --restore`, under the lock).
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use client::launch::{Life, Target, find_kgd};
+use client::render::maintain;
+use proto::tool::admin::Backup;
+use serde_json::Value;
+
+use super::context::Context;
+use super::failure::{Exit, Failure};
+use super::stop;
+
+/// Exit code of a `kgd` that found another one at work.
+const HELD: i32 = 3;
+
+/// Attempts to find the project without a daemon: agents start one whenever they need it.
+const ATTEMPTS: u32 = 3;
+
+/// First bytes of every SQLite database.
+const MAGIC: &[u8] = b"SQLite format 3\0";
+
+/// Copy what your files cannot tell - document ids, ingestion tags and review decisions - or put such a copy back. The
+/// index needs no backup: it is built from your files.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {
+    /// The file to write; left out, a new one in the project's `backups` folder, which keeps the last 7.
+    file: Option<PathBuf>,
+    /// Replace the file if it exists.
+    #[arg(long, requires = "file")]
+    force: bool,
+    /// Put this copy back. Stops the daemon for it, keeps the present ledger beside it, and builds the index anew.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["file", "force"])]
+    restore: Option<PathBuf>,
+}
+
+pub(crate) async fn run(arguments: &Arguments, ctx: &Context) -> Result<Exit, Failure> {
+    if let Some(from) = &arguments.restore {
+        return restore(from, ctx).await;
+    }
+    let path = arguments.file.as_deref().map(std::path::absolute).transpose()?;
+    let session = ctx.session().await?;
+    let request = Backup {
+        path: path.map(|path| path.display().to_string()),
+        force: arguments.force.then_some(true),
+    };
+    let reply = session.call(&request).await?;
+    session.close().await;
+    ctx.print_reply(&reply, maintain::backup)?;
+    Ok(Exit::Done)
+}
+
+async fn restore(from: &Path, ctx: &Context) -> Result<Exit, Failure> {
+    let target = ctx.target()?;
+    let from = std::path::absolute(from)?;
+    // What is no database at all shall not cost anybody the daemon.
+    look_at(&from)?;
+    target.check()?;
+    let was_running = stop::stop(&target).await?;
+    let done = put_back(&target, &from).await;
+    let started = was_running.then(|| target.connect_or_start(Life::Stay));
+    let told: Value = serde_json::from_str(&done?)?;
+    started.transpose()?;
+    ctx.print_reply(&told, |told| maintain::restored(&target.project.name, told, was_running))?;
+    Ok(Exit::Done)
+}
+
+fn look_at(file: &Path) -> Result<(), Failure> {
+    let refused = |why: &str| {
+        let message = format!("`{}` is not a backup: {why}", file.display());
+        Failure::new(Exit::Refused, message).hint("give a file that `kgctl backup` wrote")
+    };
+    let mut head = Vec::new();
+    let opened = std::fs::File::open(file).map_err(|error| refused(&error.to_string()))?;
+    let read = opened.take(MAGIC.len() as u64).read_to_end(&mut head);
+    read.map_err(|error| refused(&error.to_string()))?;
+    if head == MAGIC { Ok(()) } else { Err(refused("it is no SQLite database")) }
+}
+
+/// Has `kgd` put the file back; gives its line of JSON.
+async fn put_back(target: &Target, from: &Path) -> Result<String, Failure> {
+    let mut output = run_kgd(target, from)?;
+    for _ in 1..ATTEMPTS {
+        if output.status.code() != Some(HELD) {
+            break;
+        }
+        stop::stop(target).await?;
+        output = run_kgd(target, from)?;
+    }
+    if output.status.success() {
+        return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
+    }
+    let said = String::from_utf8_lossy(&output.stderr);
+    let said = said.trim().strip_prefix("kgd: ").unwrap_or(said.trim());
+    Err(Failure::new(Exit::Failed, if said.is_empty() { "`kgd --restore` failed" } else { said }))
+}
+
+fn run_kgd(target: &Target, from: &Path) -> Result<Output, Failure> {
+    let kgd = find_kgd(|name| std::env::var_os(name))?;
+    let output = Command::new(kgd)
+        .arg("--project")
+        .arg(&target.project.root)
+        .arg("--restore")
+        .arg(from)
+        .env("KG_STATE_DIR", &target.places.state)
+        .env("KG_RUNTIME_DIR", &target.places.runtime)
+        .env("KG_CONFIG_DIR", &target.places.config)
+        .output()?;
+    Ok(output)
+}

@@ -1,0 +1,229 @@
+//! The daemon and its databases, as it tells of them.
+//!
+//! In: a daemon that runs or not. Out: findings: version, index, watching, memory, damage, files that failed.
+//! Invariants: a daemon of another version is told of, whatever else it answers.
+
+use std::collections::BTreeSet;
+
+use client::connect::Session;
+use client::launch::Target;
+use client::render::counted;
+use client::render::health::Finding;
+use proto::PROTOCOL_VERSION;
+use proto::tool::admin::{Checkup, CheckupReply};
+use proto::tool::core::{Status, StatusReply};
+
+use super::super::failure::{Exit, Failure};
+use super::super::version::mismatch;
+use super::{failed, good, memory, warning};
+
+/// What there is to say about a daemon.
+pub(super) async fn findings(target: &Target) -> Vec<Finding> {
+    let Ok(stream) = target.connect() else {
+        return vec![silent(target)];
+    };
+    let session = match Session::open(stream).await {
+        Ok(session) => session,
+        Err(error) => return vec![failed("daemon", error.into())],
+    };
+    let mut found = Vec::new();
+    let version = session.daemon_version().unwrap_or_default();
+    if let Some((detail, hint)) = mismatch(&version, env!("CARGO_PKG_VERSION")) {
+        found.push(warning("version", detail, &hint));
+    }
+    let status = match session.call(&Status {}).await {
+        Ok(reply) => reply,
+        Err(error) => {
+            found.push(failed("daemon", error.into()));
+            return found;
+        }
+    };
+    found.extend(of_status(&status));
+    found.push(watching(&status.watcher));
+    found.push(memory::finding(status.pid));
+    match session.call(&Checkup {}).await {
+        Ok(reply) => {
+            found.extend(of_checkup(&reply));
+            found.extend(documents(&status, &reply));
+        }
+        // A daemon of an older version has no such tool; its own list is shorter.
+        Err(error) => {
+            let error = error.to_string();
+            let why = error.lines().next().unwrap_or_default();
+            found.push(warning(
+                "databases",
+                format!("not checked: {why}"),
+                "`kgctl restart`, then again",
+            ));
+            found.extend(documents(&status, &CheckupReply::default()));
+        }
+    }
+    if let Some(error) = &status.last_error {
+        found.push(warning("last error", error.clone(), "`kgctl logs` has more"));
+    }
+    found
+}
+
+fn silent(target: &Target) -> Finding {
+    match target.pid() {
+        Some(pid) => failed(
+            "daemon",
+            Failure::new(
+                Exit::Failed,
+                format!("pid {pid} holds the lock but does not listen\nhint: `kgctl restart`"),
+            ),
+        ),
+        None => good("daemon", "does not run; it is started when it is needed"),
+    }
+}
+
+fn of_status(reply: &StatusReply) -> Vec<Finding> {
+    let mut found = Vec::new();
+    let detail =
+        format!("pid {}, version {}, tick {}", reply.pid, reply.version, reply.freshness.tick);
+    found.push(if reply.protocol == PROTOCOL_VERSION {
+        good("daemon", detail)
+    } else {
+        let detail =
+            format!("{detail}; it speaks protocol {}, not {PROTOCOL_VERSION}", reply.protocol);
+        warning("daemon", detail, "install `kgd` and `kgctl` of one version, then `kgctl restart`")
+    });
+    let progress =
+        format!("{} of {}", reply.progress.indexed, counted(reply.progress.known, "file"));
+    found.push(good(
+        "index",
+        format!("{progress}, {}", if reply.settled { "settled" } else { "working" }),
+    ));
+    if let Some(stalled) = &reply.stalled {
+        let failure = Failure::new(Exit::Failed, stalled.why.clone()).hint(&stalled.hint);
+        found.push(failed("index", failure));
+    }
+    if reply.orphaned_entities > 0 {
+        let detail = format!("entities without a mention: {}", reply.orphaned_entities);
+        let hint = "this is a bug: please report it; `kgctl verify --repair` mends the index";
+        found.push(failed("index", Failure::new(Exit::Failed, detail).hint(hint)));
+    }
+    found
+}
+
+/// How changes are noticed.
+fn watching(mode: &str) -> Finding {
+    let subject = "watching";
+    if mode.starts_with("stopped") {
+        let failure = Failure::new(Exit::Failed, "changes are not noticed any more");
+        return failed(subject, failure.hint("`kgctl restart`"));
+    }
+    if mode.contains("because") {
+        let hint = "changes are noticed at each look then, not at once; if the limit of watches is the reason, \
+                    raise `fs.inotify.max_user_watches` and `kgctl restart`";
+        return warning(subject, format!("by {mode}"), hint);
+    }
+    good(subject, format!("by {mode}"))
+}
+
+fn of_checkup(reply: &CheckupReply) -> Vec<Finding> {
+    let index = match reply.index.as_str() {
+        "ok" => good("index", "no damage"),
+        why => failed(
+            "index",
+            Failure::new(Exit::Failed, format!("damaged: {why}"))
+                .hint("`kgctl verify --repair` builds it anew from the files; check the disk"),
+        ),
+    };
+    let version = reply.ledger_version;
+    let ledger = match (reply.ledger.as_str(), reply.newest_backup.as_deref()) {
+        ("ok", Some(newest)) => {
+            good("ledger", format!("no damage, version {version}; newest backup `{newest}`"))
+        }
+        ("ok", None) => {
+            good("ledger", format!("no damage, version {version}; no backup yet (`kgctl backup`)"))
+        }
+        (why, newest) => {
+            let hint = match newest {
+                Some(file) => format!("`kgctl backup --restore {file}`; check the disk"),
+                None => {
+                    "there is no backup; copy the ledger away before anything else; check the disk"
+                        .into()
+                }
+            };
+            failed("ledger", Failure::new(Exit::Failed, format!("damaged: {why}")).hint(hint))
+        }
+    };
+    vec![index, ledger]
+}
+
+/// Documents that failed or were odd.
+fn documents(status: &StatusReply, checkup: &CheckupReply) -> Vec<Finding> {
+    let mut found = Vec::new();
+    for it in &checkup.failed {
+        let skipped = if it.skipped { "; left alone now" } else { "" };
+        let failures = counted(u64::from(it.failures), "failure");
+        let detail =
+            format!("`{}` failed in {}: {} ({failures}{skipped})", it.path, it.stage, it.reason);
+        found.push(warning("document", detail, &it.hint));
+    }
+    let left = checkup.n_failed.saturating_sub(checkup.failed.len() as u64);
+    if left > 0 {
+        let hint = "`kgctl retry --all` tries all of them";
+        found.push(warning("document", format!("{left} more failed"), hint));
+    }
+    let told: BTreeSet<&str> = checkup.failed.iter().map(|it| it.path.as_str()).collect();
+    for it in status.quarantine.iter().filter(|it| !told.contains(it.path.as_str())) {
+        let detail = format!("`{}` failed in {}: {}", it.path, it.stage, it.reason);
+        found.push(warning(
+            "document",
+            detail,
+            "correct the file; it is read again when it changes",
+        ));
+    }
+    for it in &status.warnings {
+        found.push(warning(
+            "document",
+            format!("`{}`: {}", it.path, it.warning),
+            "its text is indexed all the same",
+        ));
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use client::render::health::Verdict;
+
+    use super::*;
+
+    #[test]
+    fn watching_by_other_means_than_wished_is_a_warning() {
+        let rows = [
+            ("events", Verdict::Good),
+            ("events, rescanning", Verdict::Good),
+            ("poll", Verdict::Good),
+            ("poll, because the limit of watches is reached", Verdict::Warning),
+            ("stopped", Verdict::Bad),
+        ];
+        for (mode, expected) in rows {
+            let finding = watching(mode);
+            let has_hint = finding.hint.is_some();
+            assert_eq!(
+                (finding.verdict, has_hint),
+                (expected, expected != Verdict::Good),
+                "{mode}"
+            );
+        }
+    }
+
+    #[test]
+    fn damage_names_the_way_back() {
+        let reply = CheckupReply {
+            index: "*** in database main ***".into(),
+            ledger: "row 1 missing from index".into(),
+            newest_backup: Some("/b/ledger-1.sqlite".into()),
+            ..CheckupReply::default()
+        };
+        let found = of_checkup(&reply);
+        assert!(found.iter().all(|it| it.verdict == Verdict::Bad));
+        let hints: Vec<_> = found.iter().map(|it| it.hint.clone().unwrap_or_default()).collect();
+        assert!(hints[0].contains("verify --repair"), "{hints:?}");
+        assert!(hints[1].contains("--restore /b/ledger-1.sqlite"), "{hints:?}");
+    }
+}

@@ -1,0 +1,28 @@
+//! `kgctl rescan`: compares every file with the index.
+
+use client::render::maintain;
+use proto::tool::admin::Rescan;
+
+use super::context::Context;
+use super::failure::{Exit, Failure};
+use super::progress;
+
+/// Compare every file with the index now, index what differs, and wait. The daemon does so by itself, too: when it
+/// starts, when the system lost events, and now and then.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {
+    /// Read every file and compare its content; otherwise its size and time decide.
+    #[arg(long)]
+    full: bool,
+}
+
+pub(crate) async fn run(arguments: &Arguments, ctx: &Context) -> Result<Exit, Failure> {
+    let session = ctx.session().await?;
+    let bar = progress::show(&session);
+    let reply = session.call(&Rescan { full: arguments.full.then_some(true) }).await;
+    bar.finish_and_clear();
+    let reply = reply?;
+    session.close().await;
+    ctx.print_reply(&reply, maintain::rescan)?;
+    Ok(Exit::Done)
+}

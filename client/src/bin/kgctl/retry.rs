@@ -1,0 +1,77 @@
+//! `kgctl retry`: tries files again that failed.
+
+use std::path::{Component, Path, PathBuf};
+
+use client::render::maintain;
+use proto::tool::admin::Retry;
+
+use super::context::Context;
+use super::failure::{Exit, Failure};
+use super::progress;
+
+/// Try files that failed again at once, and tell what became of each. `kgctl doctor` lists them.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {
+    /// Files that failed, or folders with such files.
+    #[arg(value_name = "PATH", required_unless_present = "all", conflicts_with = "all")]
+    paths: Vec<String>,
+    /// Everything that failed.
+    #[arg(long)]
+    all: bool,
+}
+
+pub(crate) async fn run(arguments: &Arguments, ctx: &Context) -> Result<Exit, Failure> {
+    let target = ctx.target()?;
+    let cwd = std::env::current_dir()?;
+    let named = arguments.paths.iter().map(|path| within(path, &cwd, &target.project.root));
+    let request = Retry { paths: (!arguments.all).then(|| named.collect()) };
+    let session = ctx.session_with(&target).await?;
+    let bar = progress::show(&session);
+    let reply = session.call(&request).await;
+    bar.finish_and_clear();
+    let reply = reply?;
+    session.close().await;
+    ctx.print_reply(&reply, |reply| maintain::retry(reply, ctx.style))?;
+    let is_clear = reply.files.iter().all(|it| it.outcome != "failed");
+    Ok(if is_clear { Exit::Done } else { Exit::Failed })
+}
+
+/// A path relative to the project. What was typed is relative to where the user stands if that is inside the project,
+/// else to the project. The file need not be there any more.
+fn within(path: &str, cwd: &Path, root: &Path) -> String {
+    let mut full = PathBuf::new();
+    for part in cwd.join(path).components() {
+        match part {
+            Component::ParentDir => {
+                full.pop();
+            }
+            Component::CurDir => {}
+            part => full.push(part),
+        }
+    }
+    full.strip_prefix(root).map_or_else(|_| path.to_string(), |inside| inside.display().to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_are_taken_from_where_one_stands() {
+        let table = [
+            ("a.md", "/p", "a.md"),
+            ("a.md", "/p/docs", "docs/a.md"),
+            ("../a.md", "/p/docs", "a.md"),
+            (".", "/p", ""),
+            ("/p/b.md", "/elsewhere", "b.md"),
+            ("b.md", "/elsewhere", "b.md"),
+        ];
+        for (path, cwd, expected) in table {
+            assert_eq!(
+                within(path, Path::new(cwd), Path::new("/p")),
+                expected,
+                "{path} from {cwd}"
+            );
+        }
+    }
+}

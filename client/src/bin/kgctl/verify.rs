@@ -1,0 +1,32 @@
+//! `kgctl verify`: is the index what the files say?
+
+use client::render::maintain;
+use proto::tool::admin::Verify;
+
+use super::context::Context;
+use super::failure::{Exit, Failure};
+use super::progress;
+
+/// Build the index anew from your files, beside the one in use, and compare the two row by row. Exits with 0 when they
+/// are the same (or repaired), with 1 when they differ.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {
+    /// Put the new index in the place of one that differs. Answers go on meanwhile.
+    #[arg(long)]
+    repair: bool,
+    /// Most differences to print, 0 to 1000.
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    limit: u32,
+}
+
+pub(crate) async fn run(arguments: &Arguments, ctx: &Context) -> Result<Exit, Failure> {
+    let session = ctx.session().await?;
+    let request = Verify { repair: arguments.repair.then_some(true), limit: Some(arguments.limit) };
+    let bar = progress::show(&session);
+    let reply = session.call(&request).await;
+    bar.finish_and_clear();
+    let reply = reply?;
+    session.close().await;
+    ctx.print_reply(&reply, |reply| maintain::verify(reply, ctx.style))?;
+    Ok(if reply.same || reply.repaired { Exit::Done } else { Exit::Failed })
+}

@@ -1,0 +1,227 @@
+//! What looks after index and ledger, as text.
+//!
+//! In: replies of `verify`, `rescan`, `retry`, `backup`, and what `kgd --restore` says. Out: text.
+//! Not here: the findings of `doctor` (`health.rs`).
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use proto::tool::admin::{BackupReply, RescanReply, RetryReply, VerifiedPart, VerifyReply};
+use serde_json::Value;
+
+use super::{Style, clean, counted, table, thousands};
+
+/// The parts that were compared, and the first differences.
+pub fn verify(reply: &VerifyReply, style: Style) -> String {
+    let verdict = match (reply.same, reply.repaired) {
+        (true, _) => style.green("same"),
+        (false, true) => style.yellow("differed; the rebuilt index is in use now"),
+        (false, false) => style.red("differs"),
+    };
+    let name = style.bold(&clean(&reply.freshness.project));
+    let (rows, seconds) = (counted(reply.n_rows, "row"), reply.seconds);
+    let mut text = format!("{name}  {verdict}: {rows} compared in {seconds:.1} s\n");
+    if !reply.parts.is_empty() {
+        let row = |it: &VerifiedPart| {
+            let numbers = [it.live, it.rebuilt, it.differing].map(thousands);
+            std::iter::once(clean(&it.part).into_owned()).chain(numbers).collect()
+        };
+        let rows = reply.parts.iter().map(row).collect();
+        let header = ["PART", "LIVE", "REBUILT", "DIFFERING"];
+        let _ = write!(text, "\n{}", table(style, &header, rows));
+    }
+    text += &differences(reply, style);
+    if !reply.same && !reply.repaired {
+        text += "hint: `kgctl verify --repair` puts the rebuilt index in its place\n";
+    }
+    text
+}
+
+fn differences(reply: &VerifyReply, style: Style) -> String {
+    let mut text = String::new();
+    if !reply.differences.is_empty() {
+        text.push('\n');
+    }
+    for it in &reply.differences {
+        let side = match it.side.as_str() {
+            "live" => style.red("- live   "),
+            "rebuilt" => style.green("+ rebuilt"),
+            other => clean(other).into_owned(),
+        };
+        let _ = writeln!(text, "{side} {}: {}", clean(&it.part), clean(&it.row));
+    }
+    let differing: u64 = reply.parts.iter().map(|it| it.differing).sum();
+    let left = differing.saturating_sub(reply.differences.len() as u64);
+    if left > 0 {
+        let _ = writeln!(text, "{} more; `--limit` prints more of them", thousands(left));
+    }
+    text
+}
+
+/// What a comparison of all files brought.
+pub fn rescan(reply: &RescanReply) -> String {
+    let (files, name) = (counted(reply.files, "file"), clean(&reply.freshness.project));
+    let found = match reply.commits {
+        0 => "nothing had changed".to_string(),
+        n => format!("changes were indexed in {}", counted(n, "commit")),
+    };
+    format!("{name}: {files} compared in {:.1} s, {found}\n", reply.seconds)
+}
+
+/// What became of files that had failed.
+pub fn retry(reply: &RetryReply, style: Style) -> String {
+    if reply.files.is_empty() {
+        return "nothing has failed\n".to_string();
+    }
+    let mut text = String::new();
+    for it in &reply.files {
+        let outcome = match it.outcome.as_str() {
+            "failed" => style.red("failed"),
+            "indexed" => style.green("indexed"),
+            other => clean(other).into_owned(),
+        };
+        let stage = it.stage.as_deref().map(|stage| format!(" ({})", clean(stage)));
+        let place = format!("{}{}", clean(&it.path), stage.unwrap_or_default());
+        let reason = it.reason.as_deref().map(|reason| format!(": {}", clean(reason)));
+        let _ = writeln!(text, "{outcome} {}{}", style.cyan(&place), reason.unwrap_or_default());
+    }
+    text
+}
+
+/// What was copied, and how to put it back.
+pub fn backup(reply: &BackupReply) -> String {
+    let (path, bytes, rows) = (clean(&reply.path), thousands(reply.bytes), rows(&reply.rows));
+    format!(
+        "{path}: {bytes} bytes, checked; {rows}\n\
+         `kgctl backup --restore {path}` puts it back; the index needs no backup\n"
+    )
+}
+
+/// What was put back, as `kgd --restore` tells it.
+pub fn restored(project: &str, told: &Value, is_running: bool) -> String {
+    let text = |field: &str| told[field].as_str().map(|text| clean(text).into_owned());
+    let counts: BTreeMap<String, u64> = told["rows"]
+        .as_object()
+        .into_iter()
+        .flatten()
+        .map(|(table, n)| (table.clone(), n.as_u64().unwrap_or(0)))
+        .collect();
+    let kept = text("kept").map(|kept| format!("what it replaces is kept as {kept}\n"));
+    let (name, rows, kept) = (clean(project), rows(&counts), kept.unwrap_or_default());
+    let from = text("restored").unwrap_or_default();
+    let index = if is_running { "is being built anew" } else { "is built anew at the next start" };
+    format!("{name}: {from} is put back; {rows}\n{kept}the index {index} from the files\n")
+}
+
+fn rows(counts: &BTreeMap<String, u64>) -> String {
+    let cells: Vec<_> =
+        counts.iter().map(|(table, n)| format!("{} {}", thousands(*n), clean(table))).collect();
+    cells.join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+    use serde_json::json;
+
+    use super::*;
+
+    fn verified(same: bool, repaired: bool) -> VerifyReply {
+        let differing = u64::from(!same) * 3;
+        let differences = json!([
+            { "part": "mentions", "side": "live", "row": "a.md 3..9\u{1b} \"Ada\"" },
+            { "part": "mentions", "side": "rebuilt", "row": "a.md 3..9 \"Ada L.\"" }
+        ]);
+        serde_json::from_value(json!({
+            "same": same, "repaired": repaired, "n_rows": 8_230, "seconds": 1.26,
+            "parts": [
+                { "part": "documents", "live": 120, "rebuilt": 120, "differing": 0 },
+                { "part": "mentions", "live": 3_002, "rebuilt": 3_001, "differing": differing }
+            ],
+            "differences": if same { json!([]) } else { differences },
+            "project": "notes", "tick": 7
+        }))
+        .expect("a reply")
+    }
+
+    #[test]
+    fn an_index_that_is_what_the_files_say() {
+        expect![[r#"
+            notes  same: 8,230 rows compared in 1.3 s
+
+            PART       LIVE   REBUILT  DIFFERING
+            documents  120    120      0
+            mentions   3,002  3,001    0
+        "#]]
+        .assert_eq(&verify(&verified(true, false), Style::plain()));
+    }
+
+    #[test]
+    fn an_index_that_differs() {
+        expect![[r#"
+            notes  differs: 8,230 rows compared in 1.3 s
+
+            PART       LIVE   REBUILT  DIFFERING
+            documents  120    120      0
+            mentions   3,002  3,001    3
+
+            - live    mentions: a.md 3..9� "Ada"
+            + rebuilt mentions: a.md 3..9 "Ada L."
+            1 more; `--limit` prints more of them
+            hint: `kgctl verify --repair` puts the rebuilt index in its place
+        "#]]
+        .assert_eq(&verify(&verified(false, false), Style::plain()));
+        let repaired = verify(&verified(false, true), Style::plain());
+        let wanted = "notes  differed; the rebuilt index is in use now: ";
+        assert!(repaired.starts_with(wanted) && !repaired.contains("hint: "), "{repaired}");
+    }
+
+    #[test]
+    fn what_became_of_files_that_failed() {
+        let reply: RetryReply = serde_json::from_value(json!({
+            "files": [
+                { "path": "a.md", "outcome": "indexed" },
+                { "path": "b.md", "outcome": "failed", "stage": "normalize", "reason": "too deep" },
+                { "path": "c.md", "outcome": "gone" }
+            ],
+            "project": "notes", "tick": 7
+        }))
+        .expect("a reply");
+        expect![[r#"
+            indexed a.md
+            failed b.md (normalize): too deep
+            gone c.md
+        "#]]
+        .assert_eq(&retry(&reply, Style::plain()));
+        assert_eq!(retry(&RetryReply::default(), Style::plain()), "nothing has failed\n");
+    }
+
+    #[test]
+    fn copies_and_comparisons_say_what_to_do_next() {
+        let reply: BackupReply = serde_json::from_value(json!({
+            "path": "/s/backups/ledger-1.sqlite", "bytes": 40_960, "version": 3,
+            "rows": { "decisions": 2, "documents": 1_204 }, "project": "notes", "tick": 7
+        }))
+        .expect("a reply");
+        expect![[r#"
+            /s/backups/ledger-1.sqlite: 40,960 bytes, checked; 2 decisions, 1,204 documents
+            `kgctl backup --restore /s/backups/ledger-1.sqlite` puts it back; the index needs no backup
+        "#]]
+        .assert_eq(&backup(&reply));
+        let told =
+            json!({ "restored": "/b", "version": 3, "rows": { "documents": 4 }, "kept": "/s/old" });
+        expect![[r#"
+            notes: /b is put back; 4 documents
+            what it replaces is kept as /s/old
+            the index is being built anew from the files
+        "#]]
+        .assert_eq(&restored("notes", &told, true));
+        let reply = |commits| {
+            let reply =
+                RescanReply { files: 9_800, commits, seconds: 0.42, ..RescanReply::default() };
+            rescan(&reply)
+        };
+        assert_eq!(reply(0), ": 9,800 files compared in 0.4 s, nothing had changed\n");
+        assert_eq!(reply(1), ": 9,800 files compared in 0.4 s, changes were indexed in 1 commit\n");
+    }
+}

@@ -1,0 +1,24 @@
+//! Restore: puts a backup in the place of the ledger, under the lock, and ends.
+//!
+//! In: a project that no daemon serves, and a file. Out: one line of JSON that tells what was put back.
+//! Not here: checking and replacing (`store/ledger/backup.rs`), stopping a daemon that runs (`kgctl backup --restore`).
+
+use std::io::Write as _;
+use std::path::Path;
+use std::process::ExitCode;
+
+use serde_json::json;
+
+use super::Prepared;
+use crate::store::restore;
+
+/// Puts `from` back. The lock is held until this returns.
+pub(super) fn run(prepared: &Prepared, from: &Path) -> anyhow::Result<ExitCode> {
+    let done = restore(&prepared.place.state_dir, from)?;
+    let line = json!({
+        "restored": done.backup.path, "version": done.backup.version, "rows": done.backup.rows, "kept": done.kept,
+    });
+    // It is done, also when nobody is left to hear it.
+    let _ = writeln!(std::io::stdout(), "{line}");
+    Ok(ExitCode::SUCCESS)
+}

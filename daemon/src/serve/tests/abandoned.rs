@@ -1,0 +1,134 @@
+//! What nobody waits for any more ends at once, and what one client asks is in nobody's way.
+
+use super::*;
+
+/// Clients that have every reader busy with endless queries.
+async fn besiege(house: &House, q: &str) -> Vec<Client> {
+    let mut clients = Vec::new();
+    for _ in 0..MAX_READERS / MAX_READS_OF_ONE {
+        let mut client = house.guest().await;
+        for id in 1..=MAX_READS_OF_ONE as u64 {
+            client.request(id, "tools/call", asking(q)).await;
+        }
+        clients.push(client);
+    }
+    queries(q, |_, n_running| n_running == MAX_READERS).await;
+    clients
+}
+
+fn asking(q: &str) -> Value {
+    json!({"name": "hybrid_query", "arguments": {"q": q}})
+}
+
+/// The readers are free again: one more client is answered.
+async fn somebody_is_answered(house: &House) {
+    let mut client = house.guest().await;
+    check(
+        &client.call(1, "hybrid_query", json!({"q": "x"})).await,
+        expect![[r#"
+            nothing found
+            (notes, tick 7)
+        "#]],
+    );
+}
+
+#[tokio::test]
+async fn cancelled_queries_end_and_let_others_in() {
+    let house = House::new().await;
+    let mut clients = besiege(&house, "endless, cancelled").await;
+    for client in &mut clients {
+        for id in 1..=MAX_READS_OF_ONE {
+            let params = json!({"requestId": id});
+            let cancel =
+                json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params});
+            client.say(&cancel.to_string()).await;
+        }
+    }
+    queries("endless, cancelled", |_, n_running| n_running == 0).await;
+    somebody_is_answered(&house).await;
+    // Those who cancelled are served on.
+    clients[0].ask(9, "ping", json!({})).await;
+}
+
+#[tokio::test]
+async fn queries_of_clients_that_vanish_end() {
+    let house = House::new().await;
+    drop(besiege(&house, "endless, vanished").await);
+    queries("endless, vanished", |_, n_running| n_running == 0).await;
+    somebody_is_answered(&house).await;
+}
+
+#[tokio::test]
+async fn overdue_queries_end() {
+    // Long enough to have them all under way, whatever else the machine does, or the first are over by then.
+    let house = House::with_deadline(100).await;
+    let q = "endless, overdue";
+    let mut clients = Vec::new();
+    for _ in 0..MAX_READERS {
+        let mut client = house.guest().await;
+        client.request(1, "tools/call", asking(q)).await;
+        clients.push(client);
+    }
+    for client in &mut clients {
+        check(
+            &client.hear().await.expect("an answer"),
+            expect![[r#"
+                ! deadline_exceeded: `hybrid_query` did not finish within 100 ms
+                hint: ask for less, try again, or raise `serve.request_deadline_ms`
+            "#]],
+        );
+    }
+    queries(q, |_, n_running| n_running == 0).await;
+}
+
+#[tokio::test]
+async fn who_asks_many_things_waits_for_himself() {
+    let house = House::new().await;
+    let q = "endless, of one";
+    let mut greedy = house.guest().await;
+    for id in 1..MAX_IN_FLIGHT as u64 {
+        greedy.request(id, "tools/call", asking(q)).await;
+    }
+    queries(q, |_, n_running| n_running == MAX_READS_OF_ONE).await;
+    for _ in 0..10 {
+        somebody_is_answered(&house).await;
+    }
+    assert_eq!(queries(q, |_, _| true).await, (MAX_READS_OF_ONE, MAX_READS_OF_ONE));
+    drop(greedy);
+    queries(q, |_, n_running| n_running == 0).await;
+}
+
+#[tokio::test]
+async fn who_does_not_read_makes_few_answers() {
+    let house = House::new().await;
+    let q = "big 1000000";
+    let mut deaf = house.guest().await;
+    for id in 1..MAX_IN_FLIGHT as u64 {
+        deaf.request(id, "tools/call", asking(q)).await;
+    }
+    let wanted = MAX_QUEUED_LINES + MAX_READS_OF_ONE;
+    queries(q, |n_begun, _| n_begun >= wanted).await;
+    for _ in 0..20 {
+        somebody_is_answered(&house).await;
+    }
+    // One more is being written, and a socket holds less than one.
+    let (n_begun, _) = queries(q, |_, n_running| n_running == 0).await;
+    assert!(n_begun <= wanted + 2, "{n_begun}");
+    // Nothing is lost: who reads at last gets all of it.
+    let mut n_answers = 0;
+    while n_answers < MAX_IN_FLIGHT - 1 {
+        deaf.hear().await.expect("an answer");
+        n_answers += 1;
+    }
+}
+
+#[tokio::test]
+async fn a_long_wait_of_a_client_that_vanishes_ends() {
+    let house = House::new().await;
+    let mut client = house.guest().await;
+    let arguments = json!({"paths": ["… vanished"]});
+    client.request(1, "tools/call", json!({"name": "ingest_docs", "arguments": arguments})).await;
+    queries("… vanished", |_, n_running| n_running == 1).await;
+    drop(client);
+    queries("… vanished", |_, n_running| n_running == 0).await;
+}

@@ -1,0 +1,86 @@
+//! What can be wrong with a ledger or a copy of one, each with what to do about it.
+
+use std::path::{Path, PathBuf};
+
+/// Trouble with the ledger, a backup of it, or putting one back.
+#[derive(Debug, thiserror::Error)]
+pub enum LedgerError {
+    /// SQLite cannot read it, or finds it inconsistent. Nothing was written.
+    #[error("the ledger `{}` is damaged: {why}\nhint: {}", path.display(), way_back(newest.as_deref()))]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// SQLite's words.
+        why: String,
+        /// The newest backup in the project's own folder of backups.
+        newest: Option<PathBuf>,
+    },
+    /// A newer program wrote it. Nothing was written.
+    #[error(
+        "the ledger `{}` has version {found}, this kgd knows versions up to {known}\n\
+         hint: install the newer kgd again; or go back to the copy made before the change, \
+         with `kgctl backup --restore {}`", path.display(), before(path, *known).display()
+    )]
+    Newer {
+        /// The file.
+        path: PathBuf,
+        /// Its version.
+        found: u32,
+        /// The newest version of this program.
+        known: u32,
+    },
+    /// A file that was given as a backup holds no ledger.
+    #[error(
+        "`{}` is not a ledger: {why}\nhint: give a file that `kgctl backup` wrote; \
+         the project's own lie in `backups` beside its ledger", path.display()
+    )]
+    NotALedger {
+        /// The file.
+        path: PathBuf,
+        /// What is missing.
+        why: String,
+    },
+    /// There is a file already, and nobody said that it may be replaced.
+    #[error("`{}` exists already\nhint: give another name, or `--force` to replace it", .0.display())]
+    Exists(PathBuf),
+    /// What was copied is not what is there.
+    #[error("the copy `{}` is not sound: {why}\nhint: try again; is the disk sound and not full?", path.display())]
+    Unsound {
+        /// The copy, which was removed.
+        path: PathBuf,
+        /// What differs.
+        why: String,
+    },
+    /// The system refused.
+    #[error("cannot write `{}`: {source}\nhint: give a file in a folder that exists and can be written", path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+}
+
+impl LedgerError {
+    /// Wraps an error of the system.
+    pub(super) fn io(path: &Path) -> impl FnOnce(std::io::Error) -> Self {
+        move |source| LedgerError::Io { path: path.to_path_buf(), source }
+    }
+}
+
+fn way_back(newest: Option<&Path>) -> String {
+    match newest {
+        Some(file) => {
+            let file = file.display();
+            format!("the newest backup is `{file}`; `kgctl backup --restore {file}` puts it back")
+        }
+        None => "there is no backup of it; move it away to begin a new one: uids, tags and review decisions \
+                 are lost then, documents are not"
+            .to_string(),
+    }
+}
+
+/// Where a migration to something newer than `version` left its copy.
+fn before(path: &Path, version: u32) -> PathBuf {
+    super::migrate::copy_path(path, version)
+}
