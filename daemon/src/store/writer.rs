@@ -462,9 +462,9 @@ impl IndexWriter {
         Ok(())
     }
 
-    /// Brings the ledger in line with the index, once after the start, when everything is settled: a crash between the
-    /// two, or the loss of an index, may have parted them.
-    pub fn reconcile(&mut self, now_ms: i64) -> Result<(), StoreError> {
+    /// Marks in the ledger which documents are gone, once after the start, when everything is settled: a crash between
+    /// the two, or the loss of an index, may have parted them.
+    pub fn mark_vanished(&mut self, now_ms: i64) -> Result<(), StoreError> {
         if self.is_reconciled {
             return Ok(());
         }
@@ -473,7 +473,7 @@ impl IndexWriter {
                  OR EXISTS (SELECT 1 FROM quarantine WHERE path = ?1)",
         )?;
         let is_indexed = |path: &str| Ok(statement.query_row([path], |row| row.get(0))?);
-        let n_wrong = self.ledger.mark_presence(is_indexed, now_ms)?;
+        let n_wrong = self.ledger.mark_vanished(is_indexed, now_ms)?;
         if n_wrong > 0 {
             tracing::info!(n_wrong, "the ledger was brought in line with the index");
         }

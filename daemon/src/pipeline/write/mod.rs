@@ -266,7 +266,7 @@ impl WriteState {
             Some(RippleStep::Requeue(paths)) => (self.args.requeue)(paths),
             Some(RippleStep::Settled) if when_quiet => {
                 let now_ms = (self.args.now_ms)();
-                self.insist(Lane::Bulk, false, move |writer| writer.reconcile(now_ms)).await?;
+                self.insist(Lane::Bulk, false, move |writer| writer.mark_vanished(now_ms)).await?;
                 self.args.health.set_ripple(false);
                 self.insist(Lane::Bulk, false, |writer| writer.vacuum()).await?;
                 self.rest().await?;

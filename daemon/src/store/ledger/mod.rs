@@ -10,8 +10,8 @@ mod breaker;
 mod error;
 mod identity;
 mod migrate;
-mod presence;
 mod reconcile;
+mod vanished;
 
 use std::collections::HashMap;
 use std::path::Path;

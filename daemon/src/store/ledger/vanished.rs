@@ -1,8 +1,8 @@
-//! Presence: the ledger says of every document what the index says, also after a crash between the two.
+//! Vanished: the ledger says of every document whether it is there, as the index does.
 //!
-//! In: which documents are indexed, once everything is settled after a start. Out: nothing, or rows marked.
+//! In: which documents are indexed, once everything is settled after a start. Out: rows marked as gone, or as there.
 //! Invariant: no row goes; a document that is marked gone by mistake has its uid again when its file is read.
-//! Not here: reading the files, which comes first.
+//! Not here: documents that the ledger has lost (`reconcile.rs`).
 
 use rusqlite::params;
 
@@ -11,7 +11,7 @@ use super::{Ledger, StoreError};
 impl Ledger {
     /// Marks documents as gone that are not indexed (their files went while no index knew them), and as there that are.
     /// Returns how many rows were wrong.
-    pub(in crate::store) fn mark_presence(
+    pub(in crate::store) fn mark_vanished(
         &self,
         mut is_indexed: impl FnMut(&str) -> Result<bool, StoreError>,
         now_ms: i64,
@@ -49,7 +49,7 @@ mod tests {
         }
         ledger.mark_gone(&RelPath::new("back.md"), 20).expect("marked");
         let is_indexed = |path: &str| Ok(path != "lost.md");
-        assert_eq!(ledger.mark_presence(is_indexed, 30).expect("marked"), 2);
-        assert_eq!(ledger.mark_presence(is_indexed, 40).expect("marked"), 0);
+        assert_eq!(ledger.mark_vanished(is_indexed, 30).expect("marked"), 2);
+        assert_eq!(ledger.mark_vanished(is_indexed, 40).expect("marked"), 0);
     }
 }
