@@ -110,16 +110,17 @@ pub(super) fn panic_message(panic: &(dyn std::any::Any + Send)) -> &str {
         .unwrap_or("no message")
 }
 
+/// This thread's nice value, as the kernel tells it.
+#[cfg(test)]
+pub(super) fn niceness() -> i32 {
+    let stat = std::fs::read_to_string("/proc/thread-self/stat").expect("Linux");
+    let (_, fields) = stat.rsplit_once(')').expect("a name");
+    fields.split_whitespace().nth(16).and_then(|it| it.parse().ok()).expect("a number")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// This thread's nice value, as the kernel tells it.
-    fn niceness() -> i32 {
-        let stat = std::fs::read_to_string("/proc/thread-self/stat").expect("Linux");
-        let (_, fields) = stat.rsplit_once(')').expect("a name");
-        fields.split_whitespace().nth(16).and_then(|it| it.parse().ok()).expect("a number")
-    }
 
     #[tokio::test]
     async fn the_threads_of_a_crew_are_nicer_than_the_rest() {

@@ -280,4 +280,56 @@ mod tests {
             run(vec![bulk(2), bulk(4), Item::Document(ticket(6, Lane::Interactive), 6)]).await;
         assert_eq!(seen, ["6.md 3", "2.md 1", "4.md 2"]);
     }
+
+    #[tokio::test]
+    async fn an_interactive_item_passes_bulk_that_waits_for_room() {
+        let (into, inlet, gauge) = lanes::<u32>("half", 32, 32);
+        let (outlet, out, full) = lanes::<u32>("end", 32, 1);
+        for n in 1..=20 {
+            let item = Item::Document(ticket(n * 2, Lane::Bulk), n as u32 * 2);
+            into.bulk.send(item).await.expect("the lane is open");
+        }
+        let args = StationArgs { recipe: Arc::new(|| Half), inlet, outlet };
+        let started = Actor::spawn(None, Station::<Half>::default(), args).await;
+        let (actor, handle) = started.expect("starts");
+        while full.depth().bulk == 0 || gauge.depth().in_work == 0 {
+            tokio::task::yield_now().await;
+        }
+        let item = Item::Document(ticket(6, Lane::Interactive), 6);
+        into.interactive.send(item).await.expect("the lane is open");
+        assert_eq!(out.next_interactive().await.ticket().path.as_str(), "6.md");
+        assert_eq!(full.depth().bulk, 1, "nothing was taken from the full lane");
+        actor.stop(None);
+        drop(out);
+        handle.await.expect("the station stops");
+    }
+
+    /// Tells the nice value of the thread that runs it.
+    struct Niceness;
+    impl Stage for Niceness {
+        const NAME: &'static str = "niceness";
+        type In = u32;
+        type Out = i32;
+        fn run(&mut self, _: u32) -> Result<i32, DocFault> {
+            Ok(crew::niceness())
+        }
+    }
+
+    #[tokio::test]
+    async fn bulk_work_runs_on_nicer_threads_and_interactive_work_does_not() {
+        let (into, inlet, _) = lanes::<u32>("niceness", 4, 4);
+        let (outlet, out, _) = lanes::<i32>("end", 4, 4);
+        for lane in [Lane::Interactive, Lane::Bulk] {
+            into.of(lane).send(Item::Document(ticket(1, lane), 1)).await.expect("open");
+        }
+        drop(into);
+        let args = StationArgs { recipe: Arc::new(|| Niceness), inlet, outlet };
+        let started = Actor::spawn(None, Station::<Niceness>::default(), args).await;
+        started.expect("starts").1.await.expect("the station stops by itself");
+        let own = crew::niceness();
+        for nice in [own, (own + crew::NICENESS).min(19)] {
+            let Some(Item::Document(_, found)) = out.next().await else { panic!("a document") };
+            assert_eq!(found, nice);
+        }
+    }
 }

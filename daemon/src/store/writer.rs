@@ -29,8 +29,8 @@ const NAMES_A_STEP: (usize, usize, usize) = (500, 50, 4_000);
 /// page of the name keys that it touches, so many small ones cost several times as much.
 const STEP_TIME: Duration = Duration::from_millis(150);
 
-/// Steps of SQLite's machine between two looks at whether a write should be interrupted: some tens of microseconds.
-const STEPS_A_LOOK: i32 = 1_000;
+/// Steps of one statement between two looks at whether a write should be interrupted: some of its runs.
+const STEPS_A_LOOK: i32 = 100;
 
 /// Documents handed out at once to be read again; the rest waits in its table.
 const REQUEUE_AT_ONCE: i64 = 5_000;
@@ -292,9 +292,14 @@ impl IndexWriter {
             return Ok(RippleStep::Settled);
         }
         let started = Instant::now();
-        self.resolve(&dirty)?;
-        self.pace(dirty.len(), started.elapsed());
-        Ok(RippleStep::Progress)
+        let resolved = self.resolve(&dirty);
+        if resolved.as_ref().is_err_and(StoreError::is_interruption) {
+            // Saves follow each other closely: a smaller step comes to its end between two of them.
+            self.pace(dirty.len(), STEP_TIME * 4);
+        } else {
+            self.pace(dirty.len(), started.elapsed());
+        }
+        resolved.map(|()| RippleStep::Progress)
     }
 
     /// Sets the size of the next step by how long this one took.

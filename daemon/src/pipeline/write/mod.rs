@@ -258,8 +258,10 @@ impl WriteState {
             self.n_ripple_yields += 1;
             return Ok(());
         }
-        self.n_ripple_yields = 0;
         let step = step?;
+        if matches!(step, Some(RippleStep::Progress | RippleStep::Settled)) {
+            self.n_ripple_yields = 0;
+        }
         let tick = self.with_writer(Lane::Bulk, false, |writer| Ok(writer.tick())).await?;
         self.args.health.set_tick(tick.unwrap_or_default());
         match step {

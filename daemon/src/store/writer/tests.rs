@@ -106,3 +106,51 @@ fn a_document_written_and_removed_in_one_batch_leaves_nothing() {
     bench.check(0);
     assert_eq!(bench.count("SELECT count(*) FROM entities"), 0);
 }
+
+#[test]
+fn an_interrupted_batch_leaves_nothing_and_can_be_committed_again() {
+    let mut bench = Bench::new();
+    let batch: Vec<_> = (0..8)
+        .map(|n| bench.item(&format!("{n}.md"), &format!("# Note {n}\n\nIt says {n}.")))
+        .collect();
+    let tick = bench.writer.tick();
+    bench.writer.interruption().store(true, Ordering::SeqCst);
+    let error = bench.writer.commit(&batch, 0, false).expect_err("it is interrupted");
+    assert!(error.is_interruption(), "{error}");
+    assert_eq!(bench.writer.tick(), tick);
+    bench.check(0);
+    bench.writer.interruption().store(false, Ordering::SeqCst);
+    bench.commit(&batch);
+    bench.check(8);
+}
+
+#[test]
+fn a_document_on_its_way_while_a_name_becomes_known_is_read_again() {
+    let mut bench = Bench::new();
+    let first = bench.item("first.md", "# Alpha\n\nThe first note.");
+    bench.commit(&[first]);
+    let step = bench.writer.ripple(true).expect("mined");
+    assert_eq!(step, RippleStep::Requeue(vec![RelPath::new("first.md")]));
+    let again = bench.item("first.md", "# Alpha\n\nThe first note.");
+    let on_its_way = bench.item("late.md", "# Late\n\nAsk the Billing Portal.");
+    let names_it = bench.item("portal.md", "# Billing Portal\n\nIt bills.");
+    bench.commit(&[again, names_it]);
+    bench.writer.ripple(true).expect("the gazetteer learns the title");
+    bench.commit(&[on_its_way]);
+    let RippleStep::Requeue(paths) = bench.writer.ripple(true).expect("a step") else {
+        panic!("nothing is read again")
+    };
+    assert!(paths.contains(&RelPath::new("late.md")), "{paths:?}");
+}
+
+#[test]
+fn documents_that_cannot_be_read_again_are_not_asked_for_without_end() {
+    let mut bench = Bench::new();
+    let note = bench.item("a.md", "# Alpha\n\nThe only note.");
+    bench.commit(&[note]);
+    let steps: Vec<RippleStep> =
+        (0..6).map(|_| bench.writer.ripple(true).expect("a step")).collect();
+    let n_asked = steps.iter().filter(|step| matches!(step, RippleStep::Requeue(_))).count();
+    assert_eq!(n_asked, 2, "once, and once more: {steps:?}");
+    assert_eq!(steps.last(), Some(&RippleStep::Settled));
+}
