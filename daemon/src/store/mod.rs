@@ -15,6 +15,7 @@ mod likeness;
 pub mod lines;
 mod names;
 mod open;
+mod quarantine;
 mod replace;
 mod schema;
 mod snapshot;

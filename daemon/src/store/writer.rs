@@ -15,7 +15,7 @@ use rustc_hash::FxHashMap;
 
 use super::ledger::{Failing, IngestRecord, Ledger, Verdict};
 use super::names::Resolver;
-use super::{StoreError, commit, gazetteer};
+use super::{StoreError, commit, gazetteer, quarantine};
 use crate::belt::{Item, Ticket};
 use crate::embedder::Embedder;
 use crate::pipeline::parcel::EmbeddedDoc;
@@ -520,37 +520,15 @@ fn write_item(
     (failing, tick, late): (Option<&Failing>, Tick, &mut commit::Late),
 ) -> Result<Vec<i64>, StoreError> {
     let path = &item.ticket().path;
+    match failing {
+        Some(failing) => quarantine::put(tx, path, failing, tick)?,
+        None => quarantine::take_out(tx, path)?,
+    }
     match item {
-        Item::Document(_, doc) => {
-            tx.prepare_cached("DELETE FROM quarantine WHERE path = ?1")?
-                .execute([path.as_str()])?;
-            commit::document(tx, doc, identity, late)
-        }
-        Item::Removed(_) => {
-            tx.prepare_cached("DELETE FROM quarantine WHERE path = ?1")?
-                .execute([path.as_str()])?;
-            commit::remove(tx, path, late)
-        }
-        Item::Faulted(_, fault) => {
-            let version = item.ticket().version;
-            tx.prepare_cached(
-                "INSERT OR REPLACE INTO quarantine VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
-            )?
-            .execute(params![
-                path.as_str(),
-                fault.stage,
-                fault.reason,
-                fault.is_transient,
-                tick.0 as i64,
-                version.hash.map(|hash| hash.0.to_le_bytes()),
-                version.mtime_ms,
-                version.n_bytes as i64,
-                failing.map_or(1, |it| it.n_failures),
-                failing.map_or(0, |it| it.last_ms),
-            ])?;
-            // What was indexed before stays when the trouble may pass; otherwise it would be stale.
-            if fault.is_transient { Ok(Vec::new()) } else { commit::remove(tx, path, late) }
-        }
+        Item::Document(_, doc) => commit::document(tx, doc, identity, late),
+        // What was indexed before stays when the trouble may pass; otherwise it would be stale.
+        Item::Faulted(_, fault) if fault.is_transient => Ok(Vec::new()),
+        Item::Removed(_) | Item::Faulted(..) => commit::remove(tx, path, late),
     }
 }
 
