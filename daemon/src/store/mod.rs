@@ -16,6 +16,7 @@ pub mod lines;
 mod names;
 mod open;
 mod replace;
+mod said;
 mod schema;
 mod snapshot;
 mod trouble;
