@@ -27,8 +27,8 @@ pub struct Kills {
 /// What came of it.
 #[derive(Debug, Default)]
 pub struct Figures {
-    /// Kills, of these before the daemon was ready, during a first index, and again during the start after a kill.
-    pub n_kills: [u64; 4],
+    /// Kills, of these during a first index, and again during the start after a kill.
+    pub n_kills: [u64; 3],
     /// Documents missing.
     pub n_missing: usize,
     /// Rows there twice.
@@ -62,13 +62,13 @@ impl Figures {
 
 impl fmt::Display for Figures {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let [n_kills, n_early, n_first, n_again] = self.n_kills;
+        let [n_kills, n_first, n_again] = self.n_kills;
         let at = |share: usize| {
             self.settle_ms.get(self.settle_ms.len() * share / 100).copied().unwrap_or(0)
         };
         writeln!(
             f,
-            "kills {n_kills} (before ready {n_early}, first index {n_first}, again at restart {n_again})"
+            "kills {n_kills} (during a first index {n_first}, again during a restart {n_again})"
         )?;
         writeln!(f, "restarts {}", self.settle_ms.len())?;
         writeln!(
@@ -142,7 +142,7 @@ impl Kills {
         let is_first = dice.throw(3) == 0;
         if is_first {
             project.lose_index();
-            figures.n_kills[2] += 1;
+            figures.n_kills[1] += 1;
         }
         let is_offline = dice.throw(2) == 0;
         if is_offline {
@@ -156,8 +156,6 @@ impl Kills {
         }
         // The instant of the kill is what this is about, so time itself is waited for.
         sleep(Duration::from_millis(half_ms));
-        let is_ready = project.attempt("status", serde_json::json!({})).is_some();
-        figures.n_kills[1] += u64::from(!is_ready);
         project.kill9();
         figures.n_kills[0] += 1;
         if dice.throw(4) == 0 {
@@ -165,7 +163,7 @@ impl Kills {
             sleep(Duration::from_millis(dice.throw(span_ms / 2 + 1)));
             project.kill9();
             figures.n_kills[0] += 1;
-            figures.n_kills[3] += 1;
+            figures.n_kills[2] += 1;
         }
         let begin = Instant::now();
         project.start();

@@ -12,11 +12,17 @@ use rusqlite::{Connection, OpenFlags};
 const UNSOUND: &[(&str, &str)] = &[
     ("chunk without document", "SELECT id FROM chunks WHERE doc_id NOT IN (SELECT id FROM docs)"),
     ("chunk twice", "SELECT doc_id || ' ' || idx FROM chunks GROUP BY doc_id, idx HAVING count(*) > 1"),
-    ("document without chunk", "SELECT path FROM docs WHERE trim(text) <> '' AND id NOT IN (SELECT doc_id FROM chunks)"),
+    (
+        "document without chunk",
+        "SELECT path FROM docs WHERE trim(text) <> '' AND id NOT IN (SELECT doc_id FROM chunks)",
+    ),
     ("text without chunk", "SELECT id FROM chunk_fts_docsize WHERE id NOT IN (SELECT id FROM chunks)"),
     ("chunk without text", "SELECT id FROM chunks WHERE id NOT IN (SELECT id FROM chunk_fts_docsize)"),
     ("window without chunk", "SELECT id FROM chunk_vec_map WHERE chunk_id NOT IN (SELECT id FROM chunks)"),
-    ("window twice", "SELECT chunk_id || ' ' || start FROM chunk_vec_map GROUP BY chunk_id, start, end HAVING count(*) > 1"),
+    (
+        "window twice",
+        "SELECT chunk_id || ' ' || start FROM chunk_vec_map GROUP BY chunk_id, start, end HAVING count(*) > 1",
+    ),
     ("chunk without window", "SELECT id FROM chunks WHERE id NOT IN (SELECT chunk_id FROM chunk_vec_map)"),
     ("window without vector", "SELECT id FROM chunk_vec_map WHERE id NOT IN (SELECT rowid FROM chunk_vec)"),
     ("vector without window", "SELECT rowid FROM chunk_vec WHERE rowid NOT IN (SELECT id FROM chunk_vec_map)"),

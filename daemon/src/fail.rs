@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// Every point, in the order a daemon and then a document meet them. A test takes each of them in turn.
 pub const POINTS: &[&str] = &[
     // Opening.
+    "migrate.step",
     "open.ledger",
     "create.before",
     "create.tables",

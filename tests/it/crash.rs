@@ -145,6 +145,7 @@ impl Life {
 
 /// Points that are passed once in a life, or too seldom to count on a later arrival.
 const RARE: &[&str] = &[
+    "migrate.",
     "open.",
     "create.",
     "replace.",
@@ -160,7 +161,7 @@ const RARE: &[&str] = &[
 ];
 
 /// Points that only a first index, or one of another make, passes.
-const FIRST: &[&str] = &["open.", "create.", "replace."];
+const FIRST: &[&str] = &["migrate.", "open.", "create.", "replace."];
 
 fn is_among(point: &str, beginnings: &[&str]) -> bool {
     beginnings.iter().any(|beginning| point.starts_with(beginning))

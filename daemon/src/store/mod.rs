@@ -17,6 +17,7 @@ mod names;
 mod open;
 mod quarantine;
 mod replace;
+mod said;
 mod schema;
 mod snapshot;
 mod trouble;

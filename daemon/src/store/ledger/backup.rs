@@ -250,9 +250,9 @@ pub fn restore(state_dir: &Path, from: &Path) -> Result<Restored, StoreError> {
     copy_rows(&source, &draft.path)?;
     drop(source);
     look(&draft.path)?;
-    for name in ["index.sqlite", "index.sqlite-wal", "index.sqlite-shm"] {
-        remove_if_there(&state_dir.join(name))?;
-    }
+    // The one that is being built beside it, too: either has the uids of the ledger that goes.
+    open::remove(&state_dir.join(open::NEXT))?;
+    open::remove(&state_dir.join(open::LIVE))?;
     let kept = keep_aside(&ledger)?;
     draft.publish(&ledger, true)?;
     Ok(Restored { backup: checked, kept })
