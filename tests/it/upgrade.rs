@@ -41,6 +41,7 @@ fn the_index_before_answers_while_another_is_built_and_a_kill_costs_only_time() 
     project.stop();
     project.set("chunk.max_tokens=60");
     project.set("chunk.min_tokens=10");
+    project.set("chunk.overlap_tokens=10");
     // Dies while it builds the new one: what there is of that is gone on with.
     project.set_environment("KG_FAIL", "commit.document@60");
     let ended = project.command().output().expect("it runs");

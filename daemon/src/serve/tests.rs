@@ -238,7 +238,9 @@ impl Client {
 /// The tool result's text, marked when it is an error; or the protocol error.
 fn shown(reply: &Value) -> String {
     if let Some(error) = reply.get("error") {
-        return format!("{} {}\n", error["code"], error["message"].as_str().unwrap_or_default());
+        let hint = error["data"]["hint"].as_str().map(|hint| format!("hint: {hint}\n"));
+        let message = error["message"].as_str().unwrap_or_default();
+        return format!("{} {message}\n{}", error["code"], hint.unwrap_or_default());
     }
     let result = &reply["result"];
     let text = result["content"][0]["text"].as_str().unwrap_or_default();

@@ -131,8 +131,8 @@ fn look_inside(path: &Path, made_by: &str) -> rusqlite::Result<Found> {
     })
 }
 
-/// True when nothing in the file is of use: it is damaged, or not one of ours. A full disk, a lock or missing rights say
-/// nothing about what is inside.
+/// True when nothing in the file is of use: it is damaged, or not one of ours. A full disk, a lock or missing rights
+/// say nothing about what is inside.
 fn is_damage(error: &rusqlite::Error) -> bool {
     !matches!(trouble::of_sqlite(error), Trouble::Passing(_))
 }

@@ -144,9 +144,8 @@ async fn a_preamble_chooses_the_tools() {
     check(
         &wrong.hear().await.expect("an error"),
         expect![[r#"
-        -32602 no set of tools is called `all`
-        hint: sets are `core` and `admin`
-    "#]],
+            -32602 no set of tools is called `all`
+        "#]],
     );
     assert_eq!(wrong.hear().await, None);
 }
