@@ -1,8 +1,8 @@
 //! Pair: which of the files that one crawl found new are documents that the same crawl misses.
 //!
 //! In: paths that are new or changed, and known paths whose files are gone. Out: pairs, new path and old.
-//! Equal content first (in order of path on both sides, so that the files of a renamed folder meet their own), then, for
-//! new files alone, texts that are alike by [`SAME_DOCUMENT`] and more: the most alike first, ties by path.
+//! Equal content first (in order of path on both sides, so that the files of a renamed folder meet their own), then,
+//! for new files alone, texts that are alike by [`SAME_DOCUMENT`] and more: the most alike first, ties by path.
 //! Invariants: an old path is in one pair at the most; the answer depends on the files and the index alone, not on the
 //! order of the walk; at most [`MOST_COMPARED`] texts a side are read, in order of path.
 //! Not here: a file that is looked at alone (`origin.rs`).
