@@ -25,7 +25,7 @@ use crate::embedder::{Embedder, StaticModel, WordPiece};
 use crate::health::Health;
 use crate::pipeline::watch::WatcherHandle;
 use crate::pipeline::write::Command;
-use crate::serve::Activity;
+use crate::serve::{Activity, Tallies};
 use crate::store::{Breakers, Readers, Snapshot, StoreError};
 
 /// What a project is opened with.
@@ -59,6 +59,8 @@ pub struct Project {
     /// Somebody met an error in reading; the index is looked over.
     suspicion: Notify,
     activity: Activity,
+    /// What counting the rows gave.
+    pub(crate) tallies: Tallies,
 }
 
 impl Project {
@@ -93,6 +95,7 @@ impl Project {
             upkeep: tokio::sync::Mutex::default(),
             suspicion: Notify::new(),
             activity: Activity::default(),
+            tallies: Tallies::default(),
         });
         upkeep::begin(&project);
         Ok(project)

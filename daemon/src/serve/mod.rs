@@ -28,3 +28,4 @@ mod tests;
 
 pub use activity::Activity;
 pub use progress::Progress;
+pub use tool::Tallies;

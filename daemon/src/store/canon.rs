@@ -234,7 +234,7 @@ fn first_rows(
         let text = line(row, n_columns)?;
         let hash = xxhash_rust::xxh3::xxh3_64(text.as_bytes());
         if balance.get(&hash).is_some_and(|n| n.signum() == sign) {
-            first.insert(text);
+            first.insert(shortened(row, n_columns)?);
             if first.len() > limit {
                 first.pop_last();
             }
@@ -259,6 +259,25 @@ pub fn text(db: &Connection) -> Result<String, StoreError> {
         out.extend(lines);
     }
     Ok(out)
+}
+
+/// Longest text of one column that is shown whole, characters.
+const MAX_SHOWN: usize = 100;
+
+/// A row for a person to read: a long text by its beginning and its hash, which tells it from another.
+fn shortened(row: &Row<'_>, n_columns: usize) -> Result<String, StoreError> {
+    let mut cells = Vec::with_capacity(n_columns);
+    for i in 0..n_columns {
+        let mut text = String::new();
+        cell(row.get_ref(i)?, &mut text);
+        if let Some((cut, _)) = text.char_indices().nth(MAX_SHOWN) {
+            let hash = xxhash_rust::xxh3::xxh3_64(text.as_bytes());
+            text.truncate(cut);
+            text.push_str(&format!("… #{hash:016x}"));
+        }
+        cells.push(text);
+    }
+    Ok(cells.join(" | "))
 }
 
 fn line(row: &Row<'_>, n_columns: usize) -> Result<String, StoreError> {
@@ -309,6 +328,11 @@ mod tests {
         assert_eq!(same(&[(1, "x"), (1, "x")], &[(1, "x")]), (1, "1 | x".into(), String::new()));
         assert_eq!(same(&[(1, "x")], &[(1, "y")]), (2, "1 | x".into(), "1 | y".into()));
         let many = [(3, "c"), (1, "a"), (2, "b\n")];
+        let long = ["x".repeat(101), "x".repeat(100) + "y"];
+        let [one, other] = long.each_ref().map(|text| with(&[(1, text)]));
+        let diff = compare_part("t", SQL, (&one, &other), 2).expect("compared");
+        assert_eq!(diff.only_live[0].len(), "1 | ".len() + 100 + "… #0123456789abcdef".len());
+        assert_ne!(diff.only_live, diff.only_rebuilt, "the hash tells them apart");
         assert_eq!(same(&many, &[]), (3, "1 | a, 2 | b\\n".into(), String::new()));
     }
 }

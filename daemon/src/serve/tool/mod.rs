@@ -21,7 +21,7 @@ use tokio::sync::Semaphore;
 
 pub use ingest::{extract_and_link, ingest_docs};
 pub use maintain::{backup, checkup, rescan, retry, verify};
-pub use status::status;
+pub use status::{Tallies, status};
 
 use super::Progress;
 use crate::ask;

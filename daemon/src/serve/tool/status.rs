@@ -1,6 +1,7 @@
 //! `status`: what the watcher, the belt, the writer and the index say of themselves.
 
 use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use proto::error::ErrorView;
 use proto::tool::core::{
@@ -12,6 +13,7 @@ use super::unreadable;
 use crate::pipeline::watch::{WatchMode, WatchView};
 use crate::project::Project;
 use crate::store::{Breakers, SCHEMA_VERSION, Snapshot};
+use crate::terms::Tick;
 
 /// Rows of each list of trouble.
 const MAX_LISTED: i64 = 50;
@@ -40,8 +42,8 @@ pub fn status(project: &Project, snapshot: &Snapshot, _: Status) -> Result<Statu
     let watch = project.watcher().state().view();
     let health = project.health();
     let trouble = |error: rusqlite::Error| unreadable(error.into());
-    let counts = counts(snapshot).map_err(trouble)?;
-    let documents = counts.get("documents").copied().unwrap_or(0);
+    let tally = project.tallies.at(snapshot).map_err(trouble)?;
+    let documents = tally.counts.get("documents").copied().unwrap_or(0);
     Ok(StatusReply {
         root: project.root.display().to_string(),
         pid: std::process::id(),
@@ -51,8 +53,8 @@ pub fn status(project: &Project, snapshot: &Snapshot, _: Status) -> Result<Statu
         settled: settled.resolved && settled.vectors,
         stages_settled: settled,
         progress: Progress { known: watch.n_known_files.max(documents), indexed: documents },
-        counts,
-        formats: formats(snapshot).map_err(trouble)?,
+        counts: tally.counts.clone(),
+        formats: tally.formats.clone(),
         queues: queues(project),
         bytes_in_flight: project.bytes_in_flight(),
         last_file: health.last_file().map(|path| path.to_string()),
@@ -63,7 +65,7 @@ pub fn status(project: &Project, snapshot: &Snapshot, _: Status) -> Result<Statu
         ingest_rate: health.ingest_rate(),
         n_written: health.n_written(),
         average_transaction_ms: health.average_transaction_ms(),
-        orphaned_entities: count(snapshot, ORPHANS).map_err(trouble)?,
+        orphaned_entities: tally.n_orphans,
         skipped: watch.skipped.iter().map(|(reason, n)| (reason.to_string(), *n)).collect(),
         quarantine: quarantine(snapshot, &watch, project.breakers()).map_err(trouble)?,
         warnings: warnings(snapshot, &watch).map_err(trouble)?,
@@ -71,6 +73,37 @@ pub fn status(project: &Project, snapshot: &Snapshot, _: Status) -> Result<Statu
         clients: project.activity().n_clients(),
         freshness: project.freshness(snapshot),
     })
+}
+
+/// What counting all rows of one commit gave.
+#[derive(Debug, Default)]
+struct Tally {
+    counts: BTreeMap<String, u64>,
+    formats: BTreeMap<String, u64>,
+    n_orphans: u64,
+}
+
+/// The last count, so that many who ask about one commit count it once: it takes a second of work on a large index.
+#[derive(Debug, Default)]
+pub struct Tallies(Mutex<Option<(Tick, Arc<Tally>)>>);
+
+impl Tallies {
+    fn at(&self, snapshot: &Snapshot) -> rusqlite::Result<Arc<Tally>> {
+        // Held while it counts: others who ask want the same.
+        let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((tick, tally)) = &*last
+            && *tick == snapshot.tick()
+        {
+            return Ok(tally.clone());
+        }
+        let tally = Arc::new(Tally {
+            counts: counts(snapshot)?,
+            formats: formats(snapshot)?,
+            n_orphans: count(snapshot, ORPHANS)?,
+        });
+        *last = Some((snapshot.tick(), tally.clone()));
+        Ok(tally)
+    }
 }
 
 fn count(db: &Connection, sql: &str) -> rusqlite::Result<u64> {
