@@ -1,7 +1,8 @@
 //! Crew: the threads that do bulk work, at a raised nice value, so that the system prefers whoever answers a person.
 //!
 //! In: closures. Out: what they return, as a future.
-//! Invariants: a crew's threads live as long as the process and take jobs in order; a job that panics costs itself only.
+//! Invariants: a crew's threads live as long as the process and take jobs in order; a job that panics costs itself
+//! only.
 //! Niceness is a thread's on Linux and cannot be lowered again without privilege, so these threads never do anything
 //! else, and interactive work never comes here.
 //! Rejected: `SCHED_BATCH`, which only changes who is woken first and needs a call that is not safe.
