@@ -33,6 +33,9 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// Between two questions of the other client.
 const THINKING: Duration = Duration::from_millis(50);
 
+/// How long the names of one change may take to resolve, milliseconds.
+const LAST_NAMES_MS: u64 = 300;
+
 /// Headings asked.
 const N_QUESTIONS: usize = 200;
 
