@@ -54,6 +54,12 @@ pub fn reading() -> &'static Crew {
     &CREW
 }
 
+/// The thread that compares two indexes row by row, which takes minutes on a large one.
+pub fn comparing() -> &'static Crew {
+    static CREW: LazyLock<Crew> = LazyLock::new(|| Crew::new("kgd-compare", 1));
+    &CREW
+}
+
 impl Crew {
     fn new(name: &str, n_wanted: usize) -> Self {
         let (jobs, receiver) = channel();

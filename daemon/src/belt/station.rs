@@ -86,10 +86,12 @@ impl<S: Stage> Actor for Station<S> {
             myself.stop(Some("drained".into()));
             return Ok(());
         };
+        crate::fail::station(S::NAME, "in");
         let done = match item.ticket().lane {
             Lane::Interactive => state.serve(item).await,
             Lane::Bulk => state.haul(item).await,
         };
+        crate::fail::station(S::NAME, "out");
         match done {
             Ok(()) => myself.cast(Pull)?,
             Err(Gone) => myself.stop(Some("the next station is gone".into())),
@@ -101,7 +103,6 @@ impl<S: Stage> Actor for Station<S> {
 impl<S: Stage> StationState<S> {
     /// Takes one interactive item through the stage and sends it on.
     async fn serve(&mut self, item: Item<S::In>) -> Result<(), Gone> {
-        crate::fail::station(S::NAME, "in");
         let recipe = self.args.recipe.clone();
         let mut stage = self.interactive.take().unwrap_or_else(|| recipe());
         let out = if S::IS_LIGHT {
@@ -123,7 +124,6 @@ impl<S: Stage> StationState<S> {
             Some(out) => self.args.outlet.interactive.send(out).await.map_err(|_| Gone),
             None => Ok(()),
         };
-        crate::fail::station(S::NAME, "out");
         self.args.inlet.done(1);
         sent
     }
@@ -136,7 +136,6 @@ impl<S: Stage> StationState<S> {
         {
             batch.push(item);
         }
-        crate::fail::station(S::NAME, "in");
         let n_items = batch.len();
         let recipe = self.args.recipe.clone();
         let mut stage = self.bulk.take().unwrap_or_else(|| recipe());
@@ -153,7 +152,6 @@ impl<S: Stage> StationState<S> {
         for item in out {
             let lane = self.args.outlet.bulk.clone();
             let sent = self.meanwhile(async move { lane.send(item).await }).await?;
-            crate::fail::station(S::NAME, "out");
             self.args.inlet.done(1);
             if sent.is_err() {
                 return Err(Gone);

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use super::Project;
+use crate::belt::crew;
 use crate::build::{Build, Recipe};
 use crate::pipeline::write::Command;
 use crate::store::canon::{self, PartDiff};
@@ -175,7 +176,7 @@ impl Project {
             let (live, rebuilt) = (self.build.readers.path(), second.readers.path());
             told(0, 0, "comparing");
             let ledger = self.recipe.state_dir.clone();
-            let compared = tokio::task::spawn_blocking(move || {
+            let compared = crew::comparing().run(move || {
                 let (live, rebuilt) = (open_for_reading(&live)?, open_for_reading(&rebuilt)?);
                 let mut parts = canon::compare(&live, &rebuilt, limit)?;
                 parts.push(canon::compare_with_ledger(&live, &ledger, limit)?);

@@ -40,9 +40,8 @@ pub const PARTS: &[(&str, &str)] = &[
     ),
     (
         "word",
-        "SELECT d.path, c.idx, w.col, group_concat(w.term || '@' || w.offset, ' ' ORDER BY w.term, w.offset)
-         FROM temp.words w LEFT JOIN chunks c ON c.id = w.doc LEFT JOIN docs d ON d.id = c.doc_id
-         GROUP BY w.doc, w.col",
+        "SELECT d.path, c.idx, w.col, w.term, w.offset FROM temp.words w LEFT JOIN chunks c ON c.id = w.doc
+         LEFT JOIN docs d ON d.id = c.doc_id",
     ),
     (
         "entity",
@@ -54,10 +53,14 @@ pub const PARTS: &[(&str, &str)] = &[
            n.type, n.n_docs, n.n_mentions,
            (SELECT group_concat(d.path, ', ' ORDER BY d.path) FROM json_each('[' || n.homes || ']') h
             JOIN docs d ON d.id = h.value),
-           n.home_source, n.is_fuzzy,
-           (SELECT group_concat(k.key, ' ' ORDER BY k.key) FROM name_keys k WHERE k.name_id = n.id)
+           n.home_source, n.is_fuzzy
          FROM names n LEFT JOIN docs sd ON sd.id = n.sense LEFT JOIN entities e ON e.id = n.entity_id
          LEFT JOIN docs h ON h.id = e.doc_id LEFT JOIN names v ON v.id = n.via",
+    ),
+    (
+        "name key",
+        "SELECT k.key, n.norm, sd.path FROM name_keys k LEFT JOIN names n ON n.id = k.name_id
+         LEFT JOIN docs sd ON sd.id = n.sense",
     ),
     (
         "stated",
