@@ -21,7 +21,7 @@ use crate::terms::Tick;
 pub(super) const FOLDER: &str = "verify";
 
 /// How often the comparison is made again when the folder changed under it.
-const MAX_ROUNDS: u32 = 5;
+const MAX_ROUNDS: u32 = 10;
 
 /// Longest time either index may take to settle.
 const PATIENCE: Duration = Duration::from_secs(6 * 3600);
@@ -169,10 +169,17 @@ impl Project {
         (limit, told): (usize, &impl Fn(u64, u64, &str)),
     ) -> Result<(Vec<PartDiff>, Tick), VerifyError> {
         for _ in 0..MAX_ROUNDS {
-            settle_second(second, told).await?;
+            // What changes before the second index has read everything shows there; what changes later moves the live
+            // one's tick, which is compared from before that reading to after the comparison.
             self.settle_live(&|_, _, _| {}).await?;
             let ticks = || (self.build.health.tick(), second.health.tick());
+            let live_before = ticks().0;
+            settle_second(second, told).await?;
+            self.settle_live(&|_, _, _| {}).await?;
             let before = ticks();
+            if before.0 != live_before {
+                continue;
+            }
             let (live, rebuilt) = (self.build.readers.path(), second.readers.path());
             told(0, 0, "comparing");
             let ledger = self.recipe.state_dir.clone();
