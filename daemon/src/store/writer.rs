@@ -73,6 +73,8 @@ pub struct IndexWriter {
     names_a_step: usize,
     requeued: Round,
     interruption: Arc<AtomicBool>,
+    /// True while an interruption must wait.
+    is_shielded: Arc<AtomicBool>,
 }
 
 /// Where the handing out of documents to be read again stands.
@@ -96,8 +98,10 @@ impl IndexWriter {
         let ledger = Ledger::open(&folder.join("ledger.sqlite"))?;
         let mut db = super::open::index(&folder.join("index.sqlite"), fingerprint)?;
         let interruption = Arc::new(AtomicBool::new(false));
-        let asked = interruption.clone();
-        db.progress_handler(STEPS_A_LOOK, Some(move || asked.load(Ordering::Relaxed)))?;
+        let is_shielded = Arc::new(AtomicBool::new(false));
+        let (asked, shield) = (interruption.clone(), is_shielded.clone());
+        let stops = move || asked.load(Ordering::Relaxed) && !shield.load(Ordering::Relaxed);
+        db.progress_handler(STEPS_A_LOOK, Some(stops))?;
         let tick = meta_number(&db, "tick")?;
         let version = meta_number(&db, "gazetteer")?;
         let gazetteer = gazetteer::load(&db, version)?;
@@ -112,6 +116,7 @@ impl IndexWriter {
             names_a_step: NAMES_A_STEP.0,
             requeued: Round::default(),
             interruption,
+            is_shielded,
         })
     }
 
@@ -139,6 +144,22 @@ impl IndexWriter {
     /// Commits a batch. With `resolve_now`, the names it made dirty are resolved in the same transaction, but for those
     /// that take long.
     pub fn commit(
+        &mut self,
+        items: &[Item<EmbeddedDoc>],
+        now_ms: i64,
+        resolve_now: bool,
+    ) -> Result<Committed, StoreError> {
+        let done = self.write_batch(items, now_ms, resolve_now);
+        done.map_err(|error| self.heard(error))
+    }
+
+    /// What an error means, given whether somebody asked to interrupt.
+    fn heard(&self, error: StoreError) -> StoreError {
+        let was_asked = self.interruption.load(Ordering::SeqCst);
+        if was_asked { error.while_interrupted() } else { error }
+    }
+
+    fn write_batch(
         &mut self,
         items: &[Item<EmbeddedDoc>],
         now_ms: i64,
@@ -174,7 +195,11 @@ impl IndexWriter {
             };
             resolver.run_soon(&touched)?;
         }
-        late.run(&tx)?;
+        // Virtual tables are not made for being stopped halfway, and this is the short end of a batch.
+        self.is_shielded.store(true, Ordering::SeqCst);
+        let written = late.run(&tx);
+        self.is_shielded.store(false, Ordering::SeqCst);
+        written?;
         set_meta_number(&tx, "tick", done.tick.0)?;
         tx.commit()?;
         crate::fail::point("commit.after");
@@ -227,6 +252,11 @@ impl IndexWriter {
     /// Does one step of the work that commits left behind: the gazetteer first (only `when_quiet`: while a first
     /// index runs, most of it would change again), then names.
     pub fn ripple(&mut self, when_quiet: bool) -> Result<RippleStep, StoreError> {
+        let step = self.ripple_step(when_quiet);
+        step.map_err(|error| self.heard(error))
+    }
+
+    fn ripple_step(&mut self, when_quiet: bool) -> Result<RippleStep, StoreError> {
         if when_quiet {
             // Nothing is on its way that could be older than what is committed.
             self.committed = FxHashMap::default();
@@ -246,7 +276,7 @@ impl IndexWriter {
         }
         let started = Instant::now();
         let resolved = self.resolve(&dirty);
-        if resolved.as_ref().is_err_and(StoreError::is_interruption) {
+        if resolved.is_err() {
             // Saves follow each other closely: a smaller step comes to its end between two of them.
             self.pace(dirty.len(), STEP_TIME * 4);
         } else {
