@@ -79,7 +79,8 @@ fn main() -> Result<()> {
 
         let asking = Asking::start(scope, project.agent(), &questions);
         times.clear();
-        while times.len() < n_edits || !is_settled(&mut client)? {
+        let mut admin = Client::admin(&project.paths().socket);
+        while times.len() < n_edits || !is_settled(&mut admin)? {
             times.push(next(&mut client)?);
             if started.elapsed() > support::SETTLE_LIMIT {
                 bail!("not settled after {:?}", started.elapsed());
@@ -98,15 +99,16 @@ fn main() -> Result<()> {
 }
 
 fn is_settled(client: &mut Client) -> Result<bool> {
-    let reply =
-        client.call("wait", json!({"timeout_ms": 1})).map_err(|error| anyhow!("{error}"))?;
+    let reply = client
+        .call("wait", json!({"timeout_ms": LAST_NAMES_MS}))
+        .map_err(|error| anyhow!("{error}"))?;
     Ok(reply["reached"] == true)
 }
 
 /// A client that asks one question after the other until it is told to end.
 struct Asking<'s> {
     stop: &'static AtomicBool,
-    thread: std::thread::ScopedJoinHandle<'s, Result<Vec<f64>>>,
+    thread: Option<std::thread::ScopedJoinHandle<'s, Result<Vec<f64>>>>,
 }
 
 impl<'s> Asking<'s> {
@@ -126,12 +128,20 @@ impl<'s> Asking<'s> {
             }
             Ok(times)
         });
-        Asking { stop, thread }
+        Asking { stop, thread: Some(thread) }
     }
 
-    fn end(self) -> Result<Vec<f64>> {
+    fn end(mut self) -> Result<Vec<f64>> {
         self.stop.store(true, Ordering::Relaxed);
-        self.thread.join().map_err(|_| anyhow!("the asking thread panicked"))?
+        let thread = self.thread.take().context("it has ended before")?;
+        thread.join().map_err(|_| anyhow!("the asking thread panicked"))?
+    }
+}
+
+/// The scope would wait for a thread that nobody ends.
+impl Drop for Asking<'_> {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
     }
 }
 

@@ -31,12 +31,23 @@ pub enum StoreError {
     /// A statement failed.
     #[error("index: {0}")]
     Sqlite(#[from] rusqlite::Error),
+    /// The work was stopped on request.
+    #[error("interrupted: {0}")]
+    Interrupted(rusqlite::Error),
 }
 
 impl StoreError {
     /// True when the work was stopped on request; it was rolled back, and nothing is wrong.
     pub fn is_interruption(&self) -> bool {
-        let StoreError::Sqlite(error) = self else { return false };
-        error.sqlite_error_code() == Some(rusqlite::ErrorCode::OperationInterrupted)
+        matches!(self, StoreError::Interrupted(_))
+    }
+
+    /// What an error means while an interruption was asked for. Virtual tables tell it in words of their own
+    /// (sqlite-vec: `out of memory`), so every trouble counts; true trouble comes again when the work is done again.
+    pub(super) fn while_interrupted(self) -> Self {
+        match self {
+            StoreError::Sqlite(error) => StoreError::Interrupted(error),
+            other => other,
+        }
     }
 }

@@ -81,6 +81,8 @@ pub struct IndexWriter {
     names_a_step: usize,
     requeued: Round,
     pub(super) interruption: Arc<AtomicBool>,
+    /// True while an interruption must wait.
+    pub(super) is_shielded: Arc<AtomicBool>,
 }
 
 /// Where the handing out of documents to be read again stands.
@@ -106,7 +108,8 @@ impl IndexWriter {
         let opened = super::open::index(folder, fingerprint)?;
         let mut db = opened.db;
         let interruption = Arc::new(AtomicBool::new(false));
-        heed(&mut db, &interruption)?;
+        let is_shielded = Arc::new(AtomicBool::new(false));
+        heed(&mut db, (&interruption, &is_shielded))?;
         let tick = meta_number(&db, "tick")?;
         let version = meta_number(&db, "gazetteer")?;
         let gazetteer = gazetteer::load(&db, version)?;
@@ -128,6 +131,7 @@ impl IndexWriter {
             names_a_step: NAMES_A_STEP.0,
             requeued: Round::default(),
             interruption,
+            is_shielded,
         })
     }
 
@@ -165,6 +169,22 @@ impl IndexWriter {
     /// Commits a batch. With `resolve_now`, the names it made dirty are resolved in the same transaction, but for those
     /// that take long.
     pub fn commit(
+        &mut self,
+        items: &[Item<EmbeddedDoc>],
+        now_ms: i64,
+        resolve_now: bool,
+    ) -> Result<Committed, StoreError> {
+        let done = self.write_batch(items, now_ms, resolve_now);
+        done.map_err(|error| self.heard(error))
+    }
+
+    /// What an error means, given whether somebody asked to interrupt.
+    fn heard(&self, error: StoreError) -> StoreError {
+        let was_asked = self.interruption.load(Ordering::SeqCst);
+        if was_asked { error.while_interrupted() } else { error }
+    }
+
+    fn write_batch(
         &mut self,
         items: &[Item<EmbeddedDoc>],
         now_ms: i64,
@@ -209,7 +229,11 @@ impl IndexWriter {
         }
         done.look_again = late.take_look_again();
         crate::fail::point("commit.late");
-        late.run(&tx)?;
+        // Virtual tables are not made for being stopped halfway, and this is the short end of a batch.
+        self.is_shielded.store(true, Ordering::SeqCst);
+        let written = late.run(&tx);
+        self.is_shielded.store(false, Ordering::SeqCst);
+        written?;
         set_meta_number(&tx, "tick", done.tick.0)?;
         crate::fail::point("commit.ticked");
         tx.commit()?;
@@ -273,6 +297,11 @@ impl IndexWriter {
     /// Does one step of the work that commits left behind: the gazetteer first (only `when_quiet`: while a first
     /// index runs, most of it would change again), then names.
     pub fn ripple(&mut self, when_quiet: bool) -> Result<RippleStep, StoreError> {
+        let step = self.ripple_step(when_quiet);
+        step.map_err(|error| self.heard(error))
+    }
+
+    fn ripple_step(&mut self, when_quiet: bool) -> Result<RippleStep, StoreError> {
         if when_quiet {
             // Nothing is on its way that could be older than what is committed.
             self.committed = FxHashMap::default();
@@ -293,7 +322,7 @@ impl IndexWriter {
         }
         let started = Instant::now();
         let resolved = self.resolve(&dirty);
-        if resolved.as_ref().is_err_and(StoreError::is_interruption) {
+        if resolved.is_err() {
             // Saves follow each other closely: a smaller step comes to its end between two of them.
             self.pace(dirty.len(), STEP_TIME * 4);
         } else {
@@ -446,10 +475,14 @@ fn write_item(
     }
 }
 
-/// Makes every statement on `db` end soon after `interruption` is set.
-pub(super) fn heed(db: &mut Connection, interruption: &Arc<AtomicBool>) -> Result<(), StoreError> {
-    let asked = interruption.clone();
-    Ok(db.progress_handler(STEPS_A_LOOK, Some(move || asked.load(Ordering::Relaxed)))?)
+/// Makes every statement on `db` end soon after `interruption` is set, unless it is shielded.
+pub(super) fn heed(
+    db: &mut Connection,
+    (interruption, is_shielded): (&Arc<AtomicBool>, &Arc<AtomicBool>),
+) -> Result<(), StoreError> {
+    let (asked, shield) = (interruption.clone(), is_shielded.clone());
+    let stops = move || asked.load(Ordering::Relaxed) && !shield.load(Ordering::Relaxed);
+    Ok(db.progress_handler(STEPS_A_LOOK, Some(stops))?)
 }
 
 pub(super) fn meta_number(db: &Connection, key: &str) -> Result<u64, StoreError> {
