@@ -222,6 +222,43 @@ async fn a_damaged_index_is_built_again_while_the_daemon_runs() {
     assert_eq!(differences(&verify(&project, false).await), "");
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_deleted_index_is_built_again_while_the_daemon_runs() {
+    let place = Place::new();
+    let project = place.settled(Settings::default()).await;
+    let tick = project.health().tick();
+    for suffix in ["", "-wal", "-shm"] {
+        let _ = fs::remove_file(format!("{}{suffix}", place.index().display()));
+    }
+    project.suspect();
+    let is_back = |project: &Project| project.health().tick() > tick && project.is_settled();
+    assert!(project.wait_until(PATIENCE, is_back).await, "it is built again");
+    settle(&project).await;
+    assert_eq!(n_documents(&project), 4);
+    assert!(place.index().exists());
+    assert_eq!(differences(&verify(&project, false).await), "");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_saved_while_the_second_index_is_built_is_no_difference() {
+    let place = Place::new();
+    let project = place.settled(Settings::default()).await;
+    let n_saves = std::sync::atomic::AtomicUsize::new(0);
+    // Each time it tells how far it is, something changes; the last of them while it compares.
+    let told = |_: u64, _: u64, what: &str| {
+        let n = n_saves.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
+        if n < 5 {
+            place.write(
+                "clock.md",
+                &format!("# Tide Clock\n\nVersion {n}, written while `{what}`.\n"),
+            );
+        }
+    };
+    let found = project.verify(false, 5, told).await.expect("verified");
+    assert_eq!(differences(&found), "");
+    assert!(n_saves.load(std::sync::atomic::Ordering::SeqCst) >= 5, "it was disturbed");
+}
+
 #[test]
 fn numbers_are_grouped_by_thousands() {
     let rows = [(0, "0"), (999, "999"), (9800, "9,800"), (1234567, "1,234,567")];

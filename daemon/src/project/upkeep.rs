@@ -77,7 +77,11 @@ impl Project {
     }
 }
 
-/// Looks the index over once everything is settled after the start, and whenever a read has failed.
+/// How often it is made sure that the index is still where it was.
+const LOOK_EVERY: Duration = Duration::from_secs(10);
+
+/// Looks the index over once everything is settled after the start, and whenever a read has failed; now and then,
+/// whether somebody has deleted it.
 async fn look_over(project: Weak<Project>) {
     let mut is_first = true;
     loop {
@@ -93,19 +97,29 @@ async fn look_over(project: Weak<Project>) {
         } else {
             tokio::select! {
                 () = strong.suspicion.notified() => {}
+                () = tokio::time::sleep(LOOK_EVERY), if strong.is_there() => continue,
                 () = activity.stop_requested() => return,
             }
         }
         if activity.is_stopping() {
             return;
         }
-        if let Some(why) = strong.damage().await {
+        let damage = match strong.is_there() {
+            true => strong.damage().await,
+            false => Some("its file is gone".to_string()),
+        };
+        if let Some(why) = damage {
             strong.mend(why).await;
         }
     }
 }
 
 impl Project {
+    /// True unless somebody has deleted the file that answers.
+    fn is_there(&self) -> bool {
+        self.answers.load().path().exists()
+    }
+
     /// What is wrong with the file that answers, if anything is.
     async fn damage(&self) -> Option<String> {
         let path = self.answers.load().path();

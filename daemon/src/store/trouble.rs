@@ -45,6 +45,7 @@ impl StoreError {
                 remedy: "wait for them",
             }),
             StoreError::Open { .. }
+            | StoreError::Interrupted(_)
             | StoreError::Ledger(_)
             | StoreError::Moved
             | StoreError::Gone => Trouble::Lasting,
