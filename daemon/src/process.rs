@@ -125,7 +125,8 @@ pub fn run(options: Options) -> anyhow::Result<ExitCode> {
     drop(lock);
     match end? {
         End::Poisoned(why) => {
-            tracing::error!("the store is unsound: {why}");
+            tracing::error!("the store is unsound");
+            report(&why);
             Ok(ExitCode::FAILURE)
         }
         End::Asked(_) | End::Idle => Ok(ExitCode::SUCCESS),

@@ -131,10 +131,12 @@ impl Project {
     async fn settle_live(&self, told: &impl Fn(u64, u64, &str)) -> Result<(), VerifyError> {
         told(0, self.build.watcher.state().n_known_files(), "waiting for the index to settle");
         let build = &self.build;
-        if !build.watcher.rescan().await
-            || !build.wait_until(PATIENCE, || build.settled().resolved).await
-        {
-            return Err(VerifyError::Unsettled("the index does not settle".into()));
+        let is_done = || build.settled().resolved || build.health.stalled().is_some();
+        let is_compared = build.watcher.rescan().await;
+        if !is_compared || !build.wait_until(PATIENCE, is_done).await || !build.settled().resolved {
+            let why = build.health.stalled().map(|(stall, _)| format!(": {}", stall.why));
+            let why = format!("the index does not settle{}", why.unwrap_or_default());
+            return Err(VerifyError::Unsettled(why));
         }
         Ok(())
     }
@@ -220,7 +222,9 @@ impl Project {
 
 async fn settle_second(second: &Build, told: &impl Fn(u64, u64, &str)) -> Result<(), VerifyError> {
     let failed = || {
-        let why = second.health.poisoned().unwrap_or_else(|| "it does not settle".into());
+        let stall = || second.health.stalled().map(|(stall, _)| stall.why);
+        let why = second.health.poisoned().or_else(stall);
+        let why = why.unwrap_or_else(|| "it does not settle".into());
         VerifyError::Unsettled(format!("the second index: {why}"))
     };
     if !second.watcher.rescan().await {
@@ -236,10 +240,10 @@ async fn settle_second(second: &Build, told: &impl Fn(u64, u64, &str)) -> Result
                 last = indexed;
                 told(indexed, known, "building a second index");
             }
-            second.settled().resolved
+            second.settled().resolved || second.health.stalled().is_some()
         })
         .await;
-    if settled { Ok(()) } else { Err(failed()) }
+    if settled && second.settled().resolved { Ok(()) } else { Err(failed()) }
 }
 
 /// The same folder and settings, in a place of its own. It looks at all files when it is told to, and sets no watches:

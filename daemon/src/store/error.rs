@@ -22,6 +22,12 @@ pub enum StoreError {
     /// The index has changed since it was looked at.
     #[error("the index has changed meanwhile; hint: try again")]
     Moved,
+    /// The index was damaged, built again, and damaged at once.
+    #[error("the index is damaged again and again ({why})\nhint: is the disk sound?")]
+    Hopeless {
+        /// SQLite's words.
+        why: String,
+    },
     /// The writer is gone.
     #[error("the writer has stopped")]
     Gone,

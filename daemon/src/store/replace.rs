@@ -61,6 +61,14 @@ impl IndexWriter {
         meta_number(&self.db, "tick").map(|_| ())
     }
 
+    /// Looks the ledger over. Its errors look like the index's, and it must never be taken for that.
+    ///
+    /// # Errors
+    /// That it is damaged, with the newest backup.
+    pub fn check_ledger(&self) -> Result<(), StoreError> {
+        super::ledger::check_file(&self.path.with_file_name(open::LEDGER_FILE)).map(|_| ())
+    }
+
     fn live(&self) -> PathBuf {
         self.path.with_file_name(open::LIVE)
     }

@@ -46,6 +46,7 @@ impl StoreError {
             }),
             StoreError::Open { .. }
             | StoreError::Interrupted(_)
+            | StoreError::Hopeless { .. }
             | StoreError::Ledger(_)
             | StoreError::Moved
             | StoreError::Gone => Trouble::Lasting,

@@ -41,6 +41,9 @@ const MOST_YIELDS: u32 = 3;
 /// Documents after which free memory is given back to the system once everything is settled.
 const DOCUMENTS_A_REST: usize = 1_000;
 
+/// An index that is damaged again within this time was not damaged by accident: the disk is not sound.
+const SOUND_FOR: Duration = Duration::from_secs(60);
+
 /// What tools ask of the writer.
 pub enum Command {
     /// Write or take back review decisions; answers with the tick that shows them.
@@ -94,6 +97,8 @@ pub struct WriteState {
     commits_since_ripple: u32,
     n_ripple_yields: u32,
     documents_since_rest: usize,
+    /// When the index was last built again because it was damaged.
+    began_again: Option<Instant>,
 }
 
 /// Documents that are committed together, and how often they have given way.
@@ -134,6 +139,7 @@ impl Actor for WriteStation {
             commits_since_ripple,
             n_ripple_yields,
             documents_since_rest,
+            began_again: None,
         })
     }
 
@@ -336,7 +342,15 @@ impl WriteState {
     }
 
     /// The file is damaged; everything in it can be made again from the folder and the ledger.
+    ///
+    /// # Errors
+    /// That it is the ledger that is damaged, or that no index stays sound here.
     async fn begin_again(&mut self, why: String) -> Result<(), StoreError> {
+        self.with_writer(Lane::Interactive, false, |writer| writer.check_ledger()).await?;
+        if self.began_again.is_some_and(|at| at.elapsed() < SOUND_FOR) {
+            return Err(StoreError::Hopeless { why });
+        }
+        self.began_again = Some(Instant::now());
         tracing::error!(why, "the index is damaged; it is built again from the files");
         if self.held.take().is_some() {
             self.args.inlet.done(1);

@@ -109,9 +109,13 @@ pub async fn rescan(
         && project
             .wait_until(LONGEST, |project| {
                 report_building(project, &progress);
-                project.is_settled()
+                project.is_settled() || project.health().stalled().is_some()
             })
             .await;
+    if let Some((stall, _)) = project.health().stalled() {
+        let hint = Some(stall.hint());
+        return Err(ErrorView { code: Code::Unavailable, message: stall.why, hint });
+    }
     if !is_settled {
         let why =
             project.is_poisoned().unwrap_or_else(|| "the index did not settle in time".into());
@@ -268,8 +272,8 @@ pub async fn backup(
     }
     if to.as_deref().is_some_and(|to| is_own(&project.state_dir, to)) {
         return Err(invalid(
-            "a database of the daemon would be replaced".into(),
-            "give another name",
+            "that is the daemon's own folder".into(),
+            "give a file elsewhere, or none: then it goes to `backups` there",
         ));
     }
     blocking(move || {
@@ -286,15 +290,11 @@ pub async fn backup(
     .await
 }
 
-/// True for the files that the daemon itself works with.
+/// True in the daemon's own folder, but for its backups.
 fn is_own(state_dir: &Path, to: &Path) -> bool {
     let folder = to.parent().and_then(|folder| folder.canonicalize().ok());
-    let is_there = folder.is_some() && folder == state_dir.canonicalize().ok();
-    let name = to.file_name().unwrap_or_default().to_string_lossy();
-    is_there
-        && ["index.sqlite", "ledger.sqlite", "lock", "daemon.log"]
-            .iter()
-            .any(|own| name.starts_with(own))
+    let Some((folder, own)) = folder.zip(state_dir.canonicalize().ok()) else { return false };
+    folder.starts_with(&own) && !folder.starts_with(own.join("backups"))
 }
 
 /// A refusal that the caller can do something about, with the hint apart.

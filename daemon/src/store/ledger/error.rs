@@ -18,8 +18,7 @@ pub enum LedgerError {
     /// A newer program wrote it. Nothing was written.
     #[error(
         "the ledger `{}` has version {found}, this kgd knows versions up to {known}\n\
-         hint: install the newer kgd again; or go back to the copy made before the change, \
-         with `kgctl backup --restore {}`", path.display(), before(path, *known).display()
+         hint: install the newer kgd again{}", path.display(), or_before(path, *known)
     )]
     Newer {
         /// The file.
@@ -85,7 +84,14 @@ fn way_back(newest: Option<&Path>) -> String {
     }
 }
 
-/// Where a migration to something newer than `version` left its copy.
-fn before(path: &Path, version: u32) -> PathBuf {
-    super::migrate::copy_path(path, version)
+/// The copy that a migration to something newer than `version` left, if it is there.
+fn or_before(path: &Path, version: u32) -> String {
+    let copy = super::migrate::copy_path(path, version);
+    match copy.exists() {
+        true => format!(
+            "; or go back to the copy made before the change, with `kgctl backup --restore {}`",
+            copy.display()
+        ),
+        false => String::new(),
+    }
 }

@@ -58,7 +58,7 @@ pub(super) fn open(path: &Path) -> Result<Connection, StoreError> {
 }
 
 /// The version of a sound ledger that this program can take on. Writes nothing.
-fn check(path: &Path) -> Result<u32, StoreError> {
+pub(in crate::store) fn check(path: &Path) -> Result<u32, StoreError> {
     let damaged = |why: String| {
         StoreError::from(LedgerError::Damaged {
             path: path.to_path_buf(),

@@ -25,6 +25,7 @@ use crate::terms::{RelPath, Tick};
 pub use backup::{Backup, Checkup, Restored, back_up, check as check_backup, check_up, restore};
 pub use breaker::{Breakers, Failing};
 pub use error::LedgerError;
+pub(super) use migrate::check as check_file;
 
 /// A person's decision about a reading.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -12,7 +12,7 @@ struct Bench {
     tokens: Arc<WordPiece>,
     embedder: Arc<dyn Embedder>,
     generation: u64,
-    _folder: tempfile::TempDir,
+    folder: tempfile::TempDir,
 }
 
 impl Bench {
@@ -23,7 +23,7 @@ impl Bench {
         let writer =
             IndexWriter::open(folder.path(), "test", &Settings::default(), embedder.clone());
         let writer = writer.expect("opens");
-        Bench { writer, tokens, embedder, generation: 0, _folder: folder }
+        Bench { writer, tokens, embedder, generation: 0, folder }
     }
 
     /// Takes one file through all stages.
@@ -153,4 +153,23 @@ fn documents_that_cannot_be_read_again_are_not_asked_for_without_end() {
     let n_asked = steps.iter().filter(|step| matches!(step, RippleStep::Requeue(_))).count();
     assert_eq!(n_asked, 2, "once, and once more: {steps:?}");
     assert_eq!(steps.last(), Some(&RippleStep::Settled));
+}
+
+#[test]
+fn a_damaged_ledger_is_not_taken_for_a_damaged_index() {
+    let mut bench = Bench::new();
+    let items: Vec<_> =
+        (0..40).map(|n| bench.item(&format!("{n}.md"), "# Note\n\nText.\n")).collect();
+    bench.commit(&items);
+    assert!(bench.writer.check_ledger().is_ok());
+    let ledger = bench.folder.path().join("ledger.sqlite");
+    for file in [ledger.clone(), ledger.with_file_name("ledger.sqlite-wal")] {
+        let n_bytes = file.metadata().map_or(0, |it| it.len()) as usize;
+        std::fs::write(&file, vec![0xA5; n_bytes]).expect("damaged");
+    }
+    let error = bench.writer.check_ledger().expect_err("it is damaged");
+    assert!(
+        matches!(error, StoreError::Ledger(_)) && error.trouble() == crate::store::Trouble::Lasting
+    );
+    assert!(error.to_string().contains("the ledger `"), "{error}");
 }

@@ -63,6 +63,16 @@ pub(super) async fn findings(target: &Target) -> Vec<Finding> {
     found
 }
 
+/// Lines of the log in which a daemon's last words are looked for.
+const LOG_LINES: usize = 20;
+
+/// What a daemon said that could not start, or had to end.
+fn last_error(log: &[String]) -> Option<String> {
+    let at = log.iter().rposition(|line| line.starts_with("kgd: "))?;
+    let words = log.get(at..)?.join("\n");
+    Some(words.trim_start_matches("kgd: ").to_string())
+}
+
 fn silent(target: &Target) -> Finding {
     match target.pid() {
         Some(pid) => failed(
@@ -72,7 +82,13 @@ fn silent(target: &Target) -> Finding {
                 format!("pid {pid} holds the lock but does not listen\nhint: `kgctl restart`"),
             ),
         ),
-        None => good("daemon", "does not run; it is started when it is needed"),
+        None => match last_error(&target.log_tail(LOG_LINES)) {
+            Some(error) => failed(
+                "daemon",
+                Failure::new(Exit::Failed, format!("does not run; the last one ended: {error}")),
+            ),
+            None => good("daemon", "does not run; it is started when it is needed"),
+        },
     }
 }
 
@@ -190,6 +206,15 @@ mod tests {
     use client::render::health::Verdict;
 
     use super::*;
+
+    #[test]
+    fn why_the_last_daemon_ended_is_told() {
+        let log = |lines: &[&str]| lines.iter().map(ToString::to_string).collect::<Vec<_>>();
+        assert_eq!(last_error(&log(&["INFO starting", "INFO stopped"])), None);
+        let refused = log(&["INFO starting", "kgd: the ledger is damaged", "hint: restore it"]);
+        let told = "the ledger is damaged\nhint: restore it".to_string();
+        assert_eq!(last_error(&refused), Some(told));
+    }
 
     #[test]
     fn watching_by_other_means_than_wished_is_a_warning() {
