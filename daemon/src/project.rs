@@ -55,7 +55,7 @@ pub struct Project {
     recipe: Recipe,
     build: Build,
     /// Held by whoever replaces the index or builds another: one at a time.
-    upkeep: tokio::sync::Mutex<()>,
+    upkeep: Arc<tokio::sync::Mutex<()>>,
     /// Somebody met an error in reading; the index is looked over.
     suspicion: Notify,
     activity: Activity,
@@ -92,7 +92,7 @@ impl Project {
             answers: ArcSwap::new(answers),
             recipe,
             build,
-            upkeep: tokio::sync::Mutex::default(),
+            upkeep: Arc::default(),
             suspicion: Notify::new(),
             activity: Activity::default(),
             tallies: Tallies::default(),

@@ -393,6 +393,9 @@ fn uids_come_back_with_the_branch() {
     git(&project, &["commit", "-qm", "one"]);
     git(&project, &["checkout", "-qb", "other"]);
     git(&project, &["mv", "lamp.md", "beacon.md"]);
+    // Moved and edited: git deletes the one and writes the other.
+    git(&project, &["mv", "logs/tide.md", "tables.md"]);
+    append(&project, "tables.md", "\nAlmanac.\n");
     git(&project, &["rm", "-q", "plain.txt"]);
     append(&project, "boat.md", "\nIt is painted white.\n");
     project.write("crew.md", "# Crew\n\nfour hands and a cook\n");
@@ -405,7 +408,8 @@ fn uids_come_back_with_the_branch() {
     git(&project, &["checkout", "-q", "other"]);
     project.settle();
     let other = uids(&project);
-    check_paths(&mut project, &["boat.md", "crew.md", "beacon.md", "logs/tide.md"]);
+    check_paths(&mut project, &["boat.md", "crew.md", "beacon.md", "tables.md"]);
+    assert_eq!(other["tables.md"], main["logs/tide.md"], "moved and edited");
     assert_eq!(other["beacon.md"], main["lamp.md"]);
     assert_eq!(other["boat.md"], main["boat.md"]);
     git(&project, &["checkout", "-q", "main"]);

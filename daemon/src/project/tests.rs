@@ -240,6 +240,35 @@ async fn a_deleted_index_is_built_again_while_the_daemon_runs() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_abandoned_verification_leaves_nothing_behind() {
+    let place = Place::new();
+    let project = place.settled(Settings::default()).await;
+    for stage in ["waiting", "building", "comparing"] {
+        let (reached, is_there) = tokio::sync::watch::channel(false);
+        let told = move |_: u64, _: u64, what: &str| {
+            if what.starts_with(stage) {
+                reached.send_replace(true);
+            }
+        };
+        let worker = project.clone();
+        let work = tokio::spawn(async move { worker.verify(false, 5, told).await.map(|_| ()) });
+        let mut is_there = is_there;
+        // An error: it was over before it got there, which is as good.
+        let _ = is_there.wait_for(|is_there| *is_there).await;
+        work.abort();
+        let _ = work.await;
+        // The next one begins when the last one has ended.
+        drop(project.upkeep.lock().await);
+        assert!(!place.state().join("verify").exists(), "abandoned while {stage}");
+    }
+    assert!(verify(&project, false).await.is_same);
+    let open = fs::read_dir("/proc/self/fd").expect("our own").flatten();
+    let left = open.filter_map(|it| fs::read_link(it.path()).ok());
+    let left: Vec<_> = left.filter(|it| it.starts_with(place.state().join("verify"))).collect();
+    assert!(left.is_empty(), "{left:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_is_saved_while_the_second_index_is_built_is_no_difference() {
     let place = Place::new();
     let project = place.settled(Settings::default()).await;

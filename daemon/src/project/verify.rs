@@ -9,6 +9,8 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use tokio::sync::OwnedMutexGuard;
+
 use super::Project;
 use crate::belt::crew;
 use crate::build::{Build, Recipe};
@@ -92,6 +94,46 @@ impl Drop for Scratch {
     }
 }
 
+/// The second index: its build, its files, and the right to be the only one. Whoever verifies may go away at any
+/// moment; what there is of it ends by itself then.
+struct Second(Option<(Build, Scratch, OwnedMutexGuard<()>)>);
+
+impl Second {
+    async fn start(recipe: &Recipe, alone: OwnedMutexGuard<()>) -> Result<Self, VerifyError> {
+        let recipe = recipe.clone();
+        // A task of its own: cut off in the middle of its start, a belt would have nobody to end it.
+        let starting = tokio::spawn(async move {
+            let scratch = Scratch::make(&recipe.state_dir).map_err(anyhow::Error::from)?;
+            copy_ledger(&recipe.state_dir, &scratch.0)?;
+            let build = Build::start(second_recipe(&recipe, &scratch.0)).await?;
+            Ok::<_, VerifyError>(Second(Some((build, scratch, alone))))
+        });
+        starting.await.map_err(anyhow::Error::from)?
+    }
+
+    fn build(&self) -> Result<&Build, VerifyError> {
+        self.0.as_ref().map(|(build, ..)| build).ok_or(VerifyError::Busy)
+    }
+
+    /// Closes the build and leaves its files.
+    async fn end(mut self) -> Result<(Scratch, OwnedMutexGuard<()>), VerifyError> {
+        let (build, scratch, alone) = self.0.take().ok_or(VerifyError::Busy)?;
+        build.drain(CLOSE_WITHIN).await;
+        drop(build);
+        Ok((scratch, alone))
+    }
+}
+
+impl Drop for Second {
+    fn drop(&mut self) {
+        let Some((build, scratch, alone)) = self.0.take() else { return };
+        tokio::spawn(async move {
+            build.drain(CLOSE_WITHIN).await;
+            drop((build, scratch, alone));
+        });
+    }
+}
+
 impl Project {
     /// Builds the index a second time and compares; `told` hears how far it is, in documents. With `repair`, an index
     /// that differs is replaced. At most `limit` rows are kept of each side and part.
@@ -105,19 +147,15 @@ impl Project {
         told: impl Fn(u64, u64, &str),
     ) -> Result<Verification, VerifyError> {
         let started = Instant::now();
-        let _alone = self.upkeep.try_lock().map_err(|_| VerifyError::Busy)?;
+        let alone = self.upkeep.clone().try_lock_owned().map_err(|_| VerifyError::Busy)?;
         if self.is_being_replaced() {
             return Err(VerifyError::Busy);
         }
         self.settle_live(&told).await?;
         self.all_readable()?;
-        let scratch = Scratch::make(&self.recipe.state_dir).map_err(anyhow::Error::from)?;
-        copy_ledger(&self.recipe.state_dir, &scratch.0)?;
-        let second = Build::start(second_recipe(&self.recipe, &scratch.0)).await?;
-        let compared = self.compare_until_still(&second, (limit, &told)).await;
-        second.drain(CLOSE_WITHIN).await;
-        drop(second);
-        let (parts, tick) = compared?;
+        let second = Second::start(&self.recipe, alone).await?;
+        let (parts, tick) = self.compare_until_still(second.build()?, (limit, &told)).await?;
+        let (scratch, _alone) = second.end().await?;
         let mut found = Verification { parts, ..Verification::default() };
         found.is_same = found.parts.iter().all(|part| part.n_differing == 0);
         if repair && !found.is_same {

@@ -32,6 +32,12 @@ use config::settings::Poll;
 /// Changes that one poll may find and still count as what a person saved.
 const MOST_SAVED_AT_ONCE: usize = 200;
 
+/// A folder with more changes than this in one crawl takes part in a flood.
+const MOST_IN_A_QUIET_FOLDER: usize = 5;
+
+/// Changes of quiet folders that one crawl hands to the interactive lane.
+const MOST_QUIET: usize = 50;
+
 /// Shortest time between two polls, milliseconds.
 const LEAST_POLL_MS: u64 = 100;
 
@@ -151,7 +157,7 @@ impl Shared {
         let is_polling = deaf.is_some() || poll.is_some();
         self.set_mode(deaf.map(Some).or(poll));
         if trouble.is_none() {
-            self.compare(&crawl, ("", is_full), is_opening || !is_polling);
+            self.compare(&crawl, ("", is_full), (is_opening || !is_polling, is_opening));
             crate::fail::point("watch.crawled");
         }
         trouble.is_some() || is_polling
@@ -231,7 +237,12 @@ impl Shared {
     }
 
     /// Hands on what differs from what is known below `start`; with `is_full`, reads everything to find out.
-    pub(super) fn compare(&self, crawl: &Crawl, (start, is_full): (&str, bool), is_bulk: bool) {
+    pub(super) fn compare(
+        &self,
+        crawl: &Crawl,
+        (start, is_full): (&str, bool),
+        (is_bulk, is_opening): (bool, bool),
+    ) {
         let changed: Vec<&Found> = crawl
             .found
             .iter()
@@ -243,6 +254,11 @@ impl Shared {
         let mut gone = self.intake.expected_under(start);
         gone.retain(|path| !seen.contains(path) && !crawl.hides(path.as_str()));
         let mut changes = joined(&changed, &gone, &pair(&self.intake, &changed, &gone));
+        if !is_opening {
+            // A flood may have swallowed the event of a save elsewhere: such a change is not of the flood.
+            let quiet = take_quiet(&mut changes);
+            self.send_polled(quiet);
+        }
         changes.retain(|change| !self.inbox.holds(&change.path));
         if is_bulk || changes.len() > MOST_SAVED_AT_ONCE {
             let asks = changes.into_iter().map(crawled);
@@ -251,6 +267,22 @@ impl Shared {
             self.send_polled(changes);
         }
     }
+}
+
+/// Takes out the changes in folders where little else has changed, some of them: what people save is there.
+fn take_quiet(changes: &mut Vec<SettledChange>) -> Vec<SettledChange> {
+    let mut n_changes: FxHashMap<String, usize> = FxHashMap::default();
+    for change in changes.iter() {
+        *n_changes.entry(change.path.folder().to_string()).or_default() += 1;
+    }
+    let is_quiet = |change: &SettledChange| {
+        n_changes.get(change.path.folder()).is_none_or(|n| *n <= MOST_IN_A_QUIET_FOLDER)
+    };
+    let (mut quiet, mut rest): (Vec<_>, Vec<_>) =
+        std::mem::take(changes).into_iter().partition(is_quiet);
+    rest.extend(quiet.split_off(quiet.len().min(MOST_QUIET)));
+    *changes = rest;
+    quiet
 }
 
 /// Changes in the order in which they are to be looked at: a moved document brings its old name with it.
@@ -271,4 +303,21 @@ fn joined(
     changes.extend(gone.map(|path| SettledChange { path: path.clone(), moved_from: None }));
     changes.sort_by_key(|change| change.moved_from.is_none());
     changes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_save_beside_a_flood_is_not_of_the_flood() {
+        let change = |path: String| SettledChange { path: RelPath::new(path), moved_from: None };
+        let mut changes: Vec<_> = (0..300).map(|n| change(format!("flood/{n}.md"))).collect();
+        changes.insert(100, change("notes/saved.md".into()));
+        changes.extend((0..60).map(|n| change(format!("quiet-{n}/a.md"))));
+        let quiet = take_quiet(&mut changes);
+        assert_eq!((quiet.len(), changes.len()), (MOST_QUIET, 300 + 61 - MOST_QUIET));
+        assert_eq!(quiet[0].path.as_str(), "notes/saved.md");
+        assert!(quiet.iter().all(|change| !change.path.as_str().starts_with("flood/")));
+    }
 }

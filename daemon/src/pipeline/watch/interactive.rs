@@ -20,11 +20,15 @@ use super::crawl::Crawl;
 use super::digest::{Halves, Hint, digest, expand, walk};
 use super::events::RawEvent;
 use super::intake::{Ask, Look};
+use super::pair::join_settled;
 use super::settle::{SettledChange, Settler};
 use super::state::stopped;
 use crate::belt::Item;
 use crate::pipeline::parcel::SourceDoc;
 use crate::terms::{Lane, RelPath};
+
+/// The part of the quiet time by which a change may settle early, with another.
+const TOGETHER: u64 = 10;
 
 /// Raw events digested at once.
 const MAX_BATCH: usize = 512;
@@ -205,11 +209,14 @@ impl EventSide {
     }
 
     async fn take_due(&mut self) {
-        let changes = self.settler.due(Instant::now());
+        // What was changed together settles together: a tool that moves a file by writing it anew needs moments for it.
+        let together = Duration::from_millis(self.shared.intake.settings.debounce_ms / TOGETHER);
+        let changes = self.settler.due(Instant::now() + together);
         let shared = self.shared.clone();
         let work = spawn_blocking(move || {
             let listener = shared.listener();
-            expand(changes, &shared.intake, &shared.state, listener.as_deref())
+            let changes = expand(changes, &shared.intake, &shared.state, listener.as_deref());
+            join_settled(changes, &shared.intake)
         });
         match work.await {
             Ok(changes) => self.take_settled(changes),

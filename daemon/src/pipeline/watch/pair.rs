@@ -1,4 +1,4 @@
-//! Pair: which of the files that one crawl found new are documents that the same crawl misses.
+//! Pair: which of the files that one crawl found new, or that appeared together, are documents that went with it.
 //!
 //! In: paths that are new or changed, and known paths whose files are gone. Out: pairs, new path and old.
 //! Equal content first (in order of path on both sides, so that the files of a renamed folder meet their own), then,
@@ -11,8 +11,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::crawl::Found;
 use super::intake::Intake;
-use super::read::{Stat, read_regular};
+use super::read::{Stat, is_missing, read_regular};
 use super::sent::Was;
+use super::settle::SettledChange;
 use crate::belt::Stage as _;
 use crate::pipeline::normalize::Normalizer;
 use crate::pipeline::parcel::SourceDoc;
@@ -44,6 +45,39 @@ pub(super) fn pair(
     let alike = pair_alike(intake, &new, &vanished);
     pairs.extend(alike);
     pairs
+}
+
+/// Joins what has settled together, each with whether it is known: a tool that deletes a file and writes it anew elsewhere, as
+/// a checkout does, reports no rename.
+pub(super) fn join_settled(
+    changes: Vec<(SettledChange, bool)>,
+    intake: &Intake,
+) -> Vec<(SettledChange, bool)> {
+    let (mut new, mut gone) = (Vec::new(), Vec::new());
+    for (change, _) in changes.iter().filter(|(change, _)| change.moved_from.is_none()) {
+        let metadata = intake.ground.absolute(change.path.as_str()).metadata();
+        match (metadata, intake.expects(&change.path)) {
+            (Ok(metadata), false) if metadata.is_file() => {
+                new.push(Found { path: change.path.clone(), stat: Stat::of(&metadata) });
+            }
+            (Err(error), true) if is_missing(&error) => gone.push(change.path.clone()),
+            _ => {}
+        }
+    }
+    let new: Vec<&Found> = new.iter().collect();
+    let pairs = pair(intake, &new, &gone);
+    if pairs.is_empty() {
+        return changes;
+    }
+    let old_of: BTreeMap<&RelPath, &RelPath> = pairs.iter().map(|(old, new)| (new, old)).collect();
+    // The old path is looked at right after the new one.
+    let kept = changes.into_iter().filter(|(change, _)| !pairs.contains_key(&change.path));
+    kept.map(|(change, is_known)| {
+        let old = old_of.get(&change.path).map(|old| (*old).clone());
+        let is_known = is_known || old.is_some();
+        (SettledChange { moved_from: old.or(change.moved_from), path: change.path }, is_known)
+    })
+    .collect()
 }
 
 struct Vanished {

@@ -88,7 +88,7 @@ impl Shared {
             let rules = self.intake.renew_rules();
             let crawl = self.walk_part(&rules, &top);
             self.state.add_unreadable(&top, &crawl.unreadable);
-            self.compare(&crawl, (&top, false), false);
+            self.compare(&crawl, (&top, false), (false, false));
         }
         self.set_mode(None);
     }

@@ -337,7 +337,7 @@ async fn a_changed_ignore_file_is_obeyed_at_once() {
     let mut project = Project::start(&[("a.md", "a"), ("drafts/d.md", "d"), ("drafts/e.md", "e")]);
     project.open().await;
     project.put(".gitignore", "drafts/\n");
-    assert_eq!(project.take(2).await, ["bulk gone drafts/d.md", "bulk gone drafts/e.md"]);
+    assert_eq!(project.take(2).await, ["first gone drafts/d.md", "first gone drafts/e.md"]);
     project.put("drafts/d.md", "unseen");
     project.put("drafts/.kgignore", "nothing\n");
     assert_eq!(project.drain().await, Vec::<String>::new());

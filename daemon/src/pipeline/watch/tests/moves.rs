@@ -148,7 +148,7 @@ async fn of_two_copies_the_first_is_the_vanished_document() {
     fs::write(project.path("c.md"), &text).expect("write");
     fs::remove_file(project.path("a.md")).expect("remove");
     let expected =
-        ["first doc b.md `alpha` from a.md", "first doc c.md `alpha`", "first gone a.md"];
+        ["first doc b.md `alpha` from a.md", "first gone a.md", "first doc c.md `alpha`"];
     assert_eq!(project.take(3).await, expected);
 }
 
