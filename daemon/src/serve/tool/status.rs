@@ -89,19 +89,20 @@ pub struct Tallies(Mutex<Option<(Tick, Arc<Tally>)>>);
 
 impl Tallies {
     fn at(&self, snapshot: &Snapshot) -> rusqlite::Result<Arc<Tally>> {
-        // Held while it counts: others who ask want the same.
-        let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((tick, tally)) = &*last
-            && *tick == snapshot.tick()
+        let last = self.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        if let Some((tick, tally)) = last
+            && tick == snapshot.tick()
         {
-            return Ok(tally.clone());
+            return Ok(tally);
         }
+        // Not under the lock: whoever waited for it would hold a reader's turn meanwhile.
         let tally = Arc::new(Tally {
             counts: counts(snapshot)?,
             formats: formats(snapshot)?,
             n_orphans: count(snapshot, ORPHANS)?,
         });
-        *last = Some((snapshot.tick(), tally.clone()));
+        let counted = Some((snapshot.tick(), tally.clone()));
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = counted;
         Ok(tally)
     }
 }
