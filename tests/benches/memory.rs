@@ -1,4 +1,4 @@
-//! Memory: what a daemon holds while it indexes many generated files, and after.
+//! Memory: what a daemon holds while it indexes many generated files, and after; and how long `verify` takes on them.
 //!
 //! `cargo bench -p tests --bench memory -- [--files N] [--live]`
 //! The files (100,000 when left out) lie there when the daemon starts; with `--live` they are written while it
@@ -76,6 +76,20 @@ fn main() -> Result<()> {
     for (kind, mib) in by_mapping(project.pid())? {
         println!("  {mib:7.1} MiB {kind}");
     }
+    prove(&mut project, took)
+}
+
+/// How long it takes to prove the index, beside how long it took to make it.
+fn prove(project: &mut TestProject, made_in: Duration) -> Result<()> {
+    let reply = project.call("verify", json!({"limit": 5}));
+    let seconds = reply["seconds"].as_f64().context("a time")?;
+    println!(
+        "verify: {} rows, same: {}, {seconds:.1} s ({:.2} times the first index); peak with it {:.1} MiB",
+        reply["n_rows"],
+        reply["same"],
+        seconds / made_in.as_secs_f64(),
+        support::memory_mib(project.pid(), "VmHWM")?
+    );
     Ok(())
 }
 
