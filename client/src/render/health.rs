@@ -69,7 +69,12 @@ fn headline(reply: &StatusReply, style: Style) -> String {
             (parts.vectors, "vectors"),
         ];
         let missing: Vec<_> = parts.iter().filter(|part| !part.0).map(|part| part.1).collect();
-        style.yellow(&format!("working, {progress}; not yet: {}", missing.join(", ")))
+        // An index that is built beside the one that answers has a progress of its own.
+        let beside = reply.freshness.building.as_deref().filter(|it| it.starts_with("rebuilding"));
+        match beside {
+            Some(building) => style.yellow(&clean(building)),
+            None => style.yellow(&format!("working, {progress}; not yet: {}", missing.join(", "))),
+        }
     };
     format!("{name}  {state}")
 }
@@ -203,6 +208,15 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn an_index_that_is_built_beside_another_tells_its_own_progress() {
+        let mut reply = reply(false);
+        let building = "rebuilding, 120 of 9,800; this answer is from the index before";
+        reply.freshness.building = Some(building.to_string());
+        let text = status(&reply, Style::plain());
+        assert!(text.starts_with(&format!("notes  {building}\n")), "{text}");
+    }
 
     fn reply(settled: bool) -> StatusReply {
         serde_json::from_value(json!({

@@ -147,6 +147,12 @@ impl Project {
         told: impl Fn(u64, u64, &str),
     ) -> Result<Verification, VerifyError> {
         let started = Instant::now();
+        // After an upgrade the index that answers is on its way out: the new one is meant.
+        let is_new = || !self.is_being_replaced() || self.build.health.stalled().is_some();
+        if self.is_being_replaced() {
+            told(0, 0, "waiting for the new index");
+            self.build.wait_until(PATIENCE, is_new).await;
+        }
         let alone = self.upkeep.clone().try_lock_owned().map_err(|_| VerifyError::Busy)?;
         if self.is_being_replaced() {
             return Err(VerifyError::Busy);

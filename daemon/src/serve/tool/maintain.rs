@@ -63,6 +63,10 @@ async fn compare_with_rebuilt(
         rebuilt: it.n_rebuilt,
         differing: it.n_differing,
     };
+    // Some of each part and side that differs, so that the first one does not hide the others.
+    let n_sides = found.parts.iter().flat_map(|it| [&it.only_live, &it.only_rebuilt]);
+    let n_sides = n_sides.filter(|rows| !rows.is_empty()).count();
+    let share = (limit as usize).div_ceil(n_sides.max(1));
     let differences = found.parts.iter().flat_map(|it| {
         let row = |side: &'static str| {
             let part = it.part;
@@ -72,7 +76,8 @@ async fn compare_with_rebuilt(
                 row: row.clone(),
             }
         };
-        it.only_live.iter().map(row("live")).chain(it.only_rebuilt.iter().map(row("rebuilt")))
+        let live = it.only_live.iter().take(share).map(row("live"));
+        live.chain(it.only_rebuilt.iter().take(share).map(row("rebuilt")))
     });
     Ok(VerifyReply {
         same: found.is_same,
