@@ -254,7 +254,7 @@ impl Shared {
         let mut gone = self.intake.expected_under(start);
         gone.retain(|path| !seen.contains(path) && !crawl.hides(path.as_str()));
         let mut changes = joined(&changed, &gone, &pair(&self.intake, &changed, &gone));
-        if !is_opening {
+        if !is_opening && changes.len() > MOST_SAVED_AT_ONCE {
             // A flood may have swallowed the event of a save elsewhere: such a change is not of the flood.
             let quiet = take_quiet(&mut changes);
             self.send_polled(quiet);

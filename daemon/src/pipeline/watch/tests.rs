@@ -337,17 +337,17 @@ async fn a_changed_ignore_file_is_obeyed_at_once() {
     let mut project = Project::start(&[("a.md", "a"), ("drafts/d.md", "d"), ("drafts/e.md", "e")]);
     project.open().await;
     project.put(".gitignore", "drafts/\n");
-    assert_eq!(project.take(2).await, ["first gone drafts/d.md", "first gone drafts/e.md"]);
+    assert_eq!(project.take(2).await, ["bulk gone drafts/d.md", "bulk gone drafts/e.md"]);
     project.put("drafts/d.md", "unseen");
     project.put("drafts/.kgignore", "nothing\n");
     assert_eq!(project.drain().await, Vec::<String>::new());
     project.put(".kgignore", "!drafts/\ne.md\n");
-    assert_eq!(project.next().await, "first doc drafts/d.md `unseen`");
+    assert_eq!(project.next().await, "bulk doc drafts/d.md `unseen`");
     fs::remove_file(project.path(".kgignore")).expect("remove");
-    assert_eq!(project.next().await, "first gone drafts/d.md");
+    assert_eq!(project.next().await, "bulk gone drafts/d.md");
     fs::remove_file(project.path(".gitignore")).expect("remove");
     let both = project.take(2).await;
-    assert_eq!(both, ["first doc drafts/d.md `unseen`", "first doc drafts/e.md `e`"]);
+    assert_eq!(both, ["bulk doc drafts/d.md `unseen`", "bulk doc drafts/e.md `e`"]);
 }
 
 #[tokio::test]

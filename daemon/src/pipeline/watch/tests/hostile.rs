@@ -209,5 +209,5 @@ async fn a_root_that_is_empty_at_the_start_purges_nothing() {
     project.put("b.md", "b");
     assert_eq!(project.next().await, "first doc b.md `b`");
     assert!(project.handle.rescan().await);
-    assert_eq!(project.next().await, "first gone a.md");
+    assert_eq!(project.next().await, "bulk gone a.md");
 }
