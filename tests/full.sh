@@ -8,7 +8,7 @@ data=${1:?which data? hint: tests/full.sh DATA}
 
 # Random changes of all kinds, restarts and kills, each sequence verified against a rebuild.
 KG_SEEDS=0..100 cargo test -p tests --test it -- determinism::random --nocapture
-# Renames of 5,000 files, 12,000 files in a second, and deaths at every point at several arrivals.
+# Renames of 5,000 files, 12,000 files in a second; deaths at every point and trouble of the disk as in every run.
 KG_FULL=1 cargo test -p tests --test it -- identity events crash trouble --nocapture
 
 cargo bench -p tests --bench crash -- --kills 200

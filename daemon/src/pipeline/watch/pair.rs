@@ -47,8 +47,8 @@ pub(super) fn pair(
     pairs
 }
 
-/// Joins what has settled together, each with whether it is known: a tool that deletes a file and writes it anew elsewhere, as
-/// a checkout does, reports no rename.
+/// Joins what has settled together, each with whether it is known: a tool that deletes a file and writes it anew
+/// elsewhere, as a checkout does, reports no rename.
 pub(super) fn join_settled(
     changes: Vec<(SettledChange, bool)>,
     intake: &Intake,
