@@ -31,6 +31,9 @@ const PATIENCE: Duration = Duration::from_secs(6 * 3600);
 /// How long the second belt may take to close.
 const CLOSE_WITHIN: Duration = Duration::from_secs(10);
 
+/// How often the removal of the second index is tried.
+const MAX_REMOVALS: u32 = 10;
+
 /// Unreadable paths named in an error.
 const MAX_NAMED: i64 = 5;
 
@@ -90,7 +93,13 @@ impl Scratch {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
+        // A comparison that nobody waits for any more may still open a file while they go.
+        for _ in 0..MAX_REMOVALS {
+            match std::fs::remove_dir_all(&self.0) {
+                Err(error) if error.kind() == std::io::ErrorKind::DirectoryNotEmpty => {}
+                _ => return,
+            }
+        }
     }
 }
 
@@ -116,11 +125,12 @@ impl Second {
     }
 
     /// Closes the build and leaves its files.
-    async fn end(mut self) -> Result<(Scratch, OwnedMutexGuard<()>), VerifyError> {
+    async fn end(mut self) -> Result<(OwnedMutexGuard<()>, Scratch), VerifyError> {
         let (build, scratch, alone) = self.0.take().ok_or(VerifyError::Busy)?;
         build.drain(CLOSE_WITHIN).await;
         drop(build);
-        Ok((scratch, alone))
+        // In this order: the files go before anybody else may begin.
+        Ok((alone, scratch))
     }
 }
 
@@ -161,7 +171,7 @@ impl Project {
         self.all_readable()?;
         let second = Second::start(&self.recipe, alone).await?;
         let (parts, tick) = self.compare_until_still(second.build()?, (limit, &told)).await?;
-        let (scratch, _alone) = second.end().await?;
+        let (_alone, scratch) = second.end().await?;
         let mut found = Verification { parts, ..Verification::default() };
         found.is_same = found.parts.iter().all(|part| part.n_differing == 0);
         if repair && !found.is_same {
