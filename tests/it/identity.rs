@@ -345,29 +345,29 @@ fn a_rename_over_another_document_carries_the_uid_unless_it_is_a_save() {
     assert_eq!(uid(&project, "boat.md"), before["boat.md"]);
     check_paths(&mut project, &["boat.md", "lamp.md", "logs/tide.md", "plain.txt"]);
     // One that has been there for long is a document of its own; one with much the same text is not.
-    project.stop();
-    let ledger = Connection::open(&project.paths().ledger).expect("it opens");
-    ledger.execute("UPDATE documents SET first_seen_ms = 1000", []).expect("older");
-    drop(ledger);
-    project.start();
-    project.settle();
+    make_old(&mut project);
     project.rename("lamp.md", "boat.md");
     project.settle();
     assert_eq!(uid(&project, "boat.md"), before["lamp.md"]);
     let text = fs::read_to_string(project.at("boat.md")).expect("it is there");
     project.write("copy.md", format!("{text}\nOne line more.\n"));
     project.settle();
+    make_old(&mut project);
+    project.rename("copy.md", "boat.md");
+    project.settle();
+    assert_eq!(uid(&project, "boat.md"), before["lamp.md"]);
+    check_paths(&mut project, &["boat.md", "logs/tide.md", "plain.txt"]);
+    check_rebuild(&mut project, "renamed over");
+}
+
+/// All documents have been there for long.
+fn make_old(project: &mut TestProject) {
     project.stop();
     let ledger = Connection::open(&project.paths().ledger).expect("it opens");
     ledger.execute("UPDATE documents SET first_seen_ms = 1000", []).expect("older");
     drop(ledger);
     project.start();
     project.settle();
-    project.rename("copy.md", "boat.md");
-    project.settle();
-    assert_eq!(uid(&project, "boat.md"), before["lamp.md"]);
-    check_paths(&mut project, &["boat.md", "logs/tide.md", "plain.txt"]);
-    check_rebuild(&mut project, "renamed over");
 }
 
 fn git(project: &TestProject, arguments: &[&str]) -> bool {

@@ -422,14 +422,6 @@ impl IndexWriter {
         Ok(())
     }
 
-    /// Notes a new modification time of a file whose content did not change.
-    pub fn touch(&self, path: &RelPath, mtime_ms: i64) -> Result<(), StoreError> {
-        self.db
-            .prepare_cached("UPDATE docs SET mtime_ms = ?2 WHERE path = ?1")?
-            .execute(params![path.as_str(), mtime_ms])?;
-        Ok(())
-    }
-
     /// Empties the page caches; they fill again as needed.
     pub fn release_memory(&self) -> Result<(), StoreError> {
         self.db.release_memory()?;
