@@ -53,10 +53,13 @@ pub struct NormalDoc {
     /// The normalized text: blocks separated by `\n\n`, list items and table rows of one block by `\n`, no
     /// markup, no frontmatter, no boilerplate.
     pub text: String,
-    /// From `text` back to the bytes of the file.
+    /// From `text` back to the bytes of the file; of a format whose bytes are not text (PDF, DOCX), to the text
+    /// that was extracted, before redaction.
     pub map: SpanMap,
-    /// Byte offset in the file at which each line starts; the first is 0.
+    /// Byte offset at which each line starts in what `map` leads to; the first is 0.
     pub line_starts: Vec<u32>,
+    /// Where each page begins in `text`, first page first; empty where the format has no pages.
+    pub pages: Vec<u32>,
     /// The outline, in order of place. Blocks do not overlap; together they cover `text` but for separators.
     pub blocks: Vec<Block>,
     /// Inline marks inside blocks, in order of place.
@@ -80,6 +83,11 @@ pub struct DocMeta {
     pub tags: Vec<String>,
     /// Frontmatter `type`, as written.
     pub doc_type: Option<String>,
+    /// Who wrote it, as the document says: frontmatter `author`, a document property, `<meta name=author>`.
+    pub author: Option<String>,
+    /// Its language as the document states it, a BCP 47 tag such as `en-GB`; what was detected is
+    /// [`NormalDoc::language`].
+    pub language: Option<String>,
     /// Frontmatter `date` (or `created`), as written.
     pub date: Option<String>,
     /// Frontmatter `source_url`, or `<link rel=canonical>`.

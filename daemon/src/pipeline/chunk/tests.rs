@@ -79,6 +79,7 @@ fn normal(text: String, blocks: Vec<Block>) -> NormalDoc {
         map: SpanMap::identity(text.len(), 0),
         text,
         line_starts: vec![0],
+        pages: Vec::new(),
         blocks,
         inlines: vec![],
         links: vec![],

@@ -152,6 +152,7 @@ mod tests {
             map: SpanMap::identity(text.len(), 0),
             text,
             line_starts: vec![0],
+            pages: Vec::new(),
             blocks: vec![],
             inlines: vec![],
             links: vec![],

@@ -1,8 +1,9 @@
 //! Formats: what a file type must offer, and the table of those that are read.
 //!
-//! In: the decoded text of a file, line ends already `\n`, secrets already replaced by marks. Out: a
-//! [`Parsed`] whose map leads back to that text.
-//! Invariant: a format is a pure function of its text and limits; hostile text costs linear time and never
+//! In: for formats that are text, the decoded text of a file, line ends already `\n`, secrets already replaced
+//! by marks; for the others, the file's bytes. Out: a [`Parsed`] whose map leads back to the text that was
+//! read, or to the text that was extracted.
+//! Invariant: a format is a pure function of its source and limits; hostile text costs linear time and never
 //! panics. To add a file type, write `impl Format` in a file of its own and add one line to [`READERS`].
 //! Not here: bytes and encodings (`decode.rs`), secrets (`redact.rs`), titles by file name (`mod.rs`).
 
@@ -12,8 +13,8 @@ use super::plain::Plain;
 use crate::pipeline::parcel::{Block, DocMeta, Inline, Link};
 use crate::terms::SpanMap;
 
-/// Reads one file type.
-pub(crate) trait Format: Sync {
+/// Reads one file type, from its text (`Format<str>`) or from its bytes (`Format<[u8]>`).
+pub(crate) trait Format<Source: ?Sized>: Sync {
     /// The extensions it reads, lowercase, without dot.
     fn extensions(&self) -> &'static [&'static str];
 
@@ -22,9 +23,9 @@ pub(crate) trait Format: Sync {
         false
     }
 
-    /// Reads a text. The error is the reason for a lasting fault of this document; whatever can be read
+    /// Reads a document. The error is the reason for a lasting fault of this document; whatever can be read
     /// around is a warning instead.
-    fn read(&self, text: &str, limits: &FormatLimits) -> Result<Parsed, String>;
+    fn read(&self, source: &Source, limits: &FormatLimits) -> Result<Parsed, String>;
 }
 
 /// How far a format may go.
@@ -46,7 +47,8 @@ pub(crate) struct Parsed {
     pub(crate) meta: DocMeta,
     /// The normalized text; see [`crate::pipeline::parcel::NormalDoc::text`].
     pub(crate) text: String,
-    /// From the normalized text to the text that was read.
+    /// From the normalized text to the text that was read; for a format over bytes, to the text that it
+    /// extracted (as a rule the same: the identity).
     pub(crate) map: SpanMap,
     /// The outline, in order of place, without overlap.
     pub(crate) blocks: Vec<Block>,
@@ -55,15 +57,38 @@ pub(crate) struct Parsed {
     /// Links, in order of place. A target that begins with `./`, `../` or `/` is a path still to be
     /// resolved against the document's folder; [`super::target::Target::of_address`] writes them so.
     pub(crate) links: Vec<Link>,
+    /// Where each page begins in the normalized text, first page first, rising; empty where the format has no
+    /// pages. A page without text begins where the next one does.
+    pub(crate) pages: Vec<u32>,
     /// Trouble that did not stop the document.
     pub(crate) warnings: Vec<String>,
 }
 
-/// What kind of content a format takes. Formats over bytes (PDF, DOCX) join here as a variant of their own.
+/// What kind of content a format takes.
 #[derive(Clone, Copy)]
 pub(crate) enum Reader {
     /// Takes decoded, redacted text.
-    Text(&'static dyn Format),
+    Text(&'static dyn Format<str>),
+    /// Takes the file's bytes; what it extracts is redacted afterwards.
+    Bytes(&'static dyn Format<[u8]>),
+}
+
+impl Reader {
+    /// The extensions it reads, lowercase, without dot.
+    pub(crate) fn extensions(self) -> &'static [&'static str] {
+        match self {
+            Reader::Text(format) => format.extensions(),
+            Reader::Bytes(format) => format.extensions(),
+        }
+    }
+
+    /// True when the first heading of level 1 names a document that states no title.
+    pub(crate) fn takes_title_from_heading(self) -> bool {
+        match self {
+            Reader::Text(format) => format.takes_title_from_heading(),
+            Reader::Bytes(format) => format.takes_title_from_heading(),
+        }
+    }
 }
 
 /// Every file type that is read, one line each.
@@ -73,22 +98,18 @@ pub(crate) static READERS: &[Reader] =
 /// The reader for an extension (lowercase, without dot). An extension that no format claims is read as
 /// plain text: it is only read at all because a user listed it.
 pub(crate) fn reader_for(extension: &str) -> Reader {
-    let claims = |reader: &&Reader| match reader {
-        Reader::Text(format) => format.extensions().contains(&extension),
-    };
+    let claims = |reader: &&Reader| reader.extensions().contains(&extension);
     READERS.iter().find(claims).copied().unwrap_or(Reader::Text(&Plain))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{READERS, Reader, reader_for};
+    use super::{READERS, reader_for};
 
     #[test]
     fn no_extension_is_claimed_twice() {
-        let mut all: Vec<&str> = READERS
-            .iter()
-            .flat_map(|Reader::Text(format)| format.extensions().iter().copied())
-            .collect();
+        let mut all: Vec<&str> =
+            READERS.iter().flat_map(|reader| reader.extensions().iter().copied()).collect();
         let n_all = all.len();
         all.sort_unstable();
         all.dedup();
@@ -102,8 +123,7 @@ mod tests {
     fn each_extension_finds_its_format() {
         let rows = [("md", "md"), ("htm", "html"), ("txt", "txt"), ("rst", "txt")];
         for (extension, one_of_its_own) in rows {
-            let Reader::Text(format) = reader_for(extension);
-            assert!(format.extensions().contains(&one_of_its_own), "{extension}");
+            assert!(reader_for(extension).extensions().contains(&one_of_its_own), "{extension}");
         }
     }
 }

@@ -31,7 +31,7 @@ use super::format::{Format, FormatLimits, Parsed};
 /// Reads HTML.
 pub(crate) struct Html;
 
-impl Format for Html {
+impl Format<str> for Html {
     fn extensions(&self) -> &'static [&'static str] {
         &["html", "htm", "xhtml"]
     }

@@ -27,7 +27,7 @@ use raw_html::RawHtml;
 /// The Markdown format.
 pub(crate) struct Markdown;
 
-impl Format for Markdown {
+impl Format<str> for Markdown {
     fn extensions(&self) -> &'static [&'static str] {
         &["md", "markdown"]
     }

@@ -17,11 +17,13 @@ mod plain;
 mod redact;
 mod target;
 
+use std::collections::BTreeMap;
+
 use crate::belt::{DocFault, Stage};
 use crate::pipeline::parcel::{BlockKind, DocHead, LinkKind, NormalDoc, SourceDoc};
 use crate::terms::{RelPath, Segment, SpanMap, norm_of};
 use decode::Decoded;
-use format::{FormatLimits, Parsed, Reader};
+use format::{Format, FormatLimits, Parsed, Reader};
 use redact::Redacted;
 
 /// Deepest nesting of lists, quotations and elements that is followed; a line of Markdown costs time by its
@@ -52,21 +54,14 @@ impl Stage for Normalizer {
     type Out = NormalDoc;
 
     fn run(&mut self, source: SourceDoc) -> Result<NormalDoc, DocFault> {
-        let Decoded { text, map: to_file, line_starts, mut warnings } =
-            decode::decode(&source.bytes)?;
-        let Redacted { text, map: to_decoded, counts: redactions } = redact::redact(text);
-        let Reader::Text(format) = format::reader_for(&source.path.extension());
-        let mut parsed = format
-            .read(&text, &self.limits)
-            .map_err(|reason| DocFault::lasting(Self::NAME, reason))?;
-        let title = title_of(&mut parsed, &source.path, format.takes_title_from_heading());
+        let reader = format::reader_for(&source.path.extension());
+        let Read { mut parsed, line_starts, redactions } = match reader {
+            Reader::Text(format) => self.read_text(format, &source.bytes)?,
+            Reader::Bytes(format) => self.read_bytes(format, &source.bytes)?,
+        };
+        let title = title_of(&mut parsed, &source.path, reader.takes_title_from_heading());
         add_heading_alias(&mut parsed, &title);
         resolve_links(&mut parsed, source.path.folder());
-        warnings.append(&mut parsed.warnings);
-        let to_redacted = match &to_decoded {
-            Some(map) => parsed.map.then(map),
-            None => parsed.map,
-        };
         Ok(NormalDoc {
             head: DocHead {
                 path: source.path,
@@ -77,15 +72,50 @@ impl Stage for Normalizer {
             title,
             meta: parsed.meta,
             language: language::language_of(&parsed.text, &parsed.blocks).to_string(),
-            map: if is_identity(&to_file) { to_redacted } else { to_redacted.then(&to_file) },
+            map: parsed.map,
             text: parsed.text,
             line_starts,
+            pages: parsed.pages,
             blocks: parsed.blocks,
             inlines: parsed.inlines,
             links: parsed.links,
             redactions,
-            warnings,
+            warnings: parsed.warnings,
         })
+    }
+}
+
+/// A document as its format left it; its map leads to the bytes of the file, or to the extracted text.
+struct Read {
+    parsed: Parsed,
+    line_starts: Vec<u32>,
+    redactions: BTreeMap<&'static str, u32>,
+}
+
+impl Normalizer {
+    fn read_text(&self, format: &dyn Format<str>, bytes: &[u8]) -> Result<Read, DocFault> {
+        let Decoded { text, map: to_file, line_starts, mut warnings } = decode::decode(bytes)?;
+        let Redacted { text, map: to_decoded, counts: redactions } = redact::redact(text);
+        let mut parsed = format
+            .read(&text, &self.limits)
+            .map_err(|reason| DocFault::lasting(Self::NAME, reason))?;
+        warnings.append(&mut parsed.warnings);
+        let to_redacted = match &to_decoded {
+            Some(map) => parsed.map.then(map),
+            None => parsed.map,
+        };
+        parsed.map = if is_identity(&to_file) { to_redacted } else { to_redacted.then(&to_file) };
+        parsed.warnings = warnings;
+        Ok(Read { parsed, line_starts, redactions })
+    }
+
+    fn read_bytes(&self, format: &dyn Format<[u8]>, bytes: &[u8]) -> Result<Read, DocFault> {
+        let mut parsed = format
+            .read(bytes, &self.limits)
+            .map_err(|reason| DocFault::lasting(Self::NAME, reason))?;
+        let line_starts = decode::line_starts(parsed.text.as_bytes());
+        let redactions = redact::redact_parsed(&mut parsed);
+        Ok(Read { parsed, line_starts, redactions })
     }
 }
 

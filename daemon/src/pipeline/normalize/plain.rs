@@ -22,7 +22,7 @@ const TAB_COLUMNS: usize = 4;
 /// The plain text format.
 pub(crate) struct Plain;
 
-impl Format for Plain {
+impl Format<str> for Plain {
     fn extensions(&self) -> &'static [&'static str] {
         &["txt", "text"]
     }

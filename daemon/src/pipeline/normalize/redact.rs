@@ -18,7 +18,8 @@ use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 use memchr::{memchr, memmem, memrchr};
 
 use super::builder::push_replaced;
-use crate::terms::SpanMap;
+use super::format::Parsed;
+use crate::terms::{Norm, Segment, Span, SpanMap};
 use shape::SHAPES;
 
 /// A line that contains this is left alone.
@@ -68,6 +69,83 @@ pub(super) fn redact(text: String) -> Redacted {
     map.push(out.len(), rest.len(), last, rest.len());
     out.push_str(rest);
     Redacted { text: out, map: Some(map), counts }
+}
+
+/// Replaces every secret in what a format extracted, and moves blocks, marks, links and pages along. The map
+/// goes on leading to the text as it was extracted.
+pub(super) fn redact_parsed(parsed: &mut Parsed) -> BTreeMap<&'static str, u32> {
+    let mut counts = BTreeMap::new();
+    let mut clean = |text: &mut String| {
+        let redacted = redact(std::mem::take(text));
+        *text = redacted.text;
+        for (kind, n) in redacted.counts {
+            *counts.entry(kind).or_insert(0) += n;
+        }
+        redacted.map
+    };
+    let meta = &mut parsed.meta;
+    let stated = [&mut meta.doc_type, &mut meta.author, &mut meta.date, &mut meta.source_url];
+    for text in stated.into_iter().chain([&mut parsed.title]).flatten() {
+        clean(text);
+    }
+    for text in meta.aliases.iter_mut().chain(&mut meta.tags) {
+        clean(text);
+    }
+    for link in &mut parsed.links {
+        clean(&mut link.target);
+        link.fragment.as_mut().map(&mut clean);
+    }
+    let Some(to_extracted) = clean(&mut parsed.text) else { return counts };
+    let places = Moved::new(&to_extracted);
+    parsed.map = to_extracted.then(&parsed.map);
+    for block in &mut parsed.blocks {
+        block.span = places.span(block.span);
+    }
+    for inline in &mut parsed.inlines {
+        inline.span = places.span(inline.span);
+    }
+    for link in &mut parsed.links {
+        link.span = places.span(link.span);
+    }
+    for page in &mut parsed.pages {
+        *page = u32::try_from(places.place(*page as usize, false)).unwrap_or(u32::MAX);
+    }
+    counts
+}
+
+/// Leads from places in a text to places in the text that was made from it by a map.
+struct Moved<'a> {
+    segments: &'a [Segment],
+}
+
+impl<'a> Moved<'a> {
+    fn new(map: &'a SpanMap) -> Self {
+        Moved { segments: map.segments() }
+    }
+
+    fn span(&self, span: Span<Norm>) -> Span<Norm> {
+        let start = self.place(span.start(), false);
+        let end = if span.is_empty() { start } else { self.place(span.end(), true) };
+        Span::new(start, end.max(start))
+    }
+
+    /// What lies inside a mark goes to its beginning, or to its `end`.
+    fn place(&self, place: usize, end: bool) -> usize {
+        let reaches = |segment: &Segment| {
+            let stop = (segment.from + segment.from_len) as usize;
+            if end { stop < place } else { stop <= place }
+        };
+        let first = self.segments.partition_point(reaches);
+        let Some(segment) = self.segments.get(first) else {
+            return self.segments.last().map_or(place, |last| (last.to + last.to_len) as usize);
+        };
+        let (to, from) = (segment.to as usize, segment.from as usize);
+        match segment.to_len == segment.from_len {
+            true => to + place.saturating_sub(from),
+            false if end && place > from => to + segment.to_len as usize,
+            false => to,
+        }
+    }
 }
 
 /// Places and kinds of the secrets, in order, without overlap.

@@ -72,6 +72,7 @@ impl Builder {
             text: String::new(),
             map: SpanMap::default(),
             line_starts: vec![0],
+            pages: Vec::new(),
             blocks: Vec::new(),
             inlines: Vec::new(),
             links: Vec::new(),
