@@ -122,7 +122,8 @@ impl Project {
     /// How fresh an answer from this snapshot is.
     pub fn freshness(&self, snapshot: &Snapshot) -> Freshness {
         // What is in work between two queues counts, too: only `settled` sees all of it.
-        let is_building = !self.settled().searchable;
+        // And a snapshot taken just before the last of it was committed does not show it yet.
+        let is_building = !self.settled().searchable || snapshot.tick() < self.build.health.tick();
         Freshness {
             project: self.name.clone(),
             tick: snapshot.tick().0,

@@ -158,6 +158,19 @@ fn n_documents(project: &Project) -> i64 {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_answer_from_before_the_last_commit_says_what_it_lacks() {
+    let place = Place::new();
+    let project = place.settled(Settings::default()).await;
+    let before = project.snapshot().expect("readable");
+    assert_eq!(project.freshness(&before).building, None);
+    place.write("new.md", "# New\n\nThe quince orchard.\n");
+    assert!(project.wait_until(PATIENCE, |it| n_documents(it) == 5 && it.is_settled()).await);
+    let building = project.freshness(&before).building;
+    assert_eq!(building.as_deref(), Some("indexed 4 of 5"));
+    assert_eq!(project.freshness_now().expect("readable").building, None);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn one_verification_at_a_time() {
     let place = Place::new();
     let project = place.settled(Settings::default()).await;
