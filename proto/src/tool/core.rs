@@ -74,8 +74,12 @@ pub struct HitView {
     pub doc_id: Id,
     /// Path relative to the project.
     pub path: String,
-    /// First and last line of the snippet, from 1.
+    /// First and last line of the snippet, from 1. Left out where a format has no lines (PDF, DOCX).
+    #[serde(default, skip_serializing_if = "are_none")]
     pub lines: [u32; 2],
+    /// First and last page of the snippet, from 1, where a format has pages.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pages: Option<[u32; 2]>,
     /// The last two headings above it.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub section: String,
@@ -85,6 +89,18 @@ pub struct HitView {
     pub score: f32,
     /// What the score is made of, each already weighted.
     pub components: BTreeMap<String, f32>,
+}
+
+fn are_none(lines: &[u32; 2]) -> bool {
+    lines[0] == 0
+}
+
+impl HitView {
+    /// The place as people cite it: `note.md:12-18`, `report.pdf p. 3`, `letter.docx`.
+    pub fn place(&self) -> String {
+        let pages = self.pages.map_or([None; 2], |[first, last]| [Some(first), Some(last)]);
+        crate::shape::place(&self.path, self.lines, pages)
+    }
 }
 
 /// A relation between two entities of the answer.

@@ -113,9 +113,9 @@ impl Normalizer {
         let mut parsed = format
             .read(bytes, &self.limits)
             .map_err(|reason| DocFault::lasting(Self::NAME, reason))?;
-        let line_starts = decode::line_starts(parsed.text.as_bytes());
         let redactions = redact::redact_parsed(&mut parsed);
-        Ok(Read { parsed, line_starts, redactions })
+        // Lines of what was extracted lead nobody anywhere: places are pages and headings.
+        Ok(Read { parsed, line_starts: Vec::new(), redactions })
     }
 }
 
