@@ -176,6 +176,7 @@ fn upsert_doc(
     let is_note = format == "md";
     let meta = serde_json::json!({
         "aliases": normal.meta.aliases, "tags": all_tags(normal, identity),
+        "author": normal.meta.author, "language": normal.meta.language, "pages": normal.pages.len(),
         "date": normal.meta.date, "security": normal.meta.security, "extra": normal.meta.extra,
         "indexed_as": indexed_as(normal, identity),
     });
