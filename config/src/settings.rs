@@ -14,6 +14,8 @@ pub struct Settings {
     pub watch: Watch,
     /// How much is on its way at once. User only.
     pub belt: Belt,
+    /// The processes that parse documents. User only.
+    pub worker: Worker,
     /// How documents are cut for retrieval.
     pub chunk: Chunk,
     /// How names are found.
@@ -128,6 +130,35 @@ pub struct Belt {
 impl Default for Belt {
     fn default() -> Self {
         Belt { max_bytes_in_flight: 8_000_000 }
+    }
+}
+
+/// The sandboxed processes that parse PDF, DOCX and HTML, one document at a time each. A document that needs more than
+/// it may is listed in `status` and left out. User only.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Worker {
+    /// Processes for everything but what was just saved, which has one of its own; 0: one a core, at most 8.
+    pub processes: u64,
+    /// Longest time on one document, seconds.
+    pub max_seconds: u64,
+    /// Longest time of the processor on one document, seconds.
+    pub max_cpu_seconds: u64,
+    /// Most memory that parsing may take, bytes.
+    pub max_memory_bytes: u64,
+    /// A process without work ends after so many seconds.
+    pub idle_seconds: u64,
+}
+
+impl Default for Worker {
+    fn default() -> Self {
+        Worker {
+            processes: 0,
+            max_seconds: 60,
+            max_cpu_seconds: 20,
+            max_memory_bytes: 512_000_000,
+            idle_seconds: 20,
+        }
     }
 }
 

@@ -56,6 +56,7 @@ impl Place {
             name: "notes".into(),
             state_dir: self.state(),
             settings,
+            parsing: Default::default(),
         };
         Project::open(place).await.expect("opens")
     }

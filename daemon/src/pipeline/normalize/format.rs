@@ -23,6 +23,12 @@ pub(crate) trait Format<Source: ?Sized>: Sync {
         false
     }
 
+    /// True when it is read in a worker process, which can do nothing else: what takes intricate code, or code of others,
+    /// to read. A format over bytes is always confined.
+    fn is_confined(&self) -> bool {
+        false
+    }
+
     /// Reads a document. The error is the reason for a lasting fault of this document; whatever can be read
     /// around is a warning instead.
     fn read(&self, source: &Source, limits: &FormatLimits) -> Result<Parsed, String>;
@@ -79,6 +85,25 @@ impl Reader {
         match self {
             Reader::Text(format) => format.extensions(),
             Reader::Bytes(format) => format.extensions(),
+        }
+    }
+
+    /// Reads a document: decoded text as its bytes, or the bytes of the file.
+    pub(crate) fn read(self, source: &[u8], limits: &FormatLimits) -> Result<Parsed, String> {
+        match self {
+            Reader::Text(format) => {
+                let text = std::str::from_utf8(source).map_err(|error| error.to_string())?;
+                format.read(text, limits)
+            }
+            Reader::Bytes(format) => format.read(source, limits),
+        }
+    }
+
+    /// True when documents are read in a worker process.
+    pub(crate) fn is_confined(self) -> bool {
+        match self {
+            Reader::Text(format) => format.is_confined(),
+            Reader::Bytes(_) => true,
         }
     }
 

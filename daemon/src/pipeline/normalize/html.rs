@@ -36,6 +36,10 @@ impl Format<str> for Html {
         &["html", "htm", "xhtml"]
     }
 
+    fn is_confined(&self) -> bool {
+        true
+    }
+
     fn takes_title_from_heading(&self) -> bool {
         true
     }

@@ -25,6 +25,7 @@ use super::sent::{KnownFile, KnownFiles, Sent, Was};
 use super::state::{WatchState, lock};
 use super::turns::Turns;
 use crate::belt::{Budget, DocFault, Item, Ticket};
+use crate::pipeline::normalize::Parsing;
 use crate::pipeline::parcel::SourceDoc;
 use crate::terms::{ContentHash, FileVersion, Generation, Lane, RelPath};
 use config::settings::Watch;
@@ -83,6 +84,8 @@ pub(super) struct Intake {
     pub settings: Watch,
     /// The bytes that may be on the belt; whoever looks waits for room before.
     pub budget: Arc<Budget>,
+    /// Where documents are parsed.
+    pub parsing: Parsing,
     rules: RwLock<Arc<Rules>>,
     pub(super) known: Arc<dyn KnownFiles>,
     pub(super) sent: Sent,
@@ -107,6 +110,7 @@ impl Intake {
             ground,
             settings,
             budget: Budget::new(u64::MAX),
+            parsing: Parsing::InProcess,
             rules: RwLock::new(rules),
             known,
             sent: Sent::default(),
@@ -123,6 +127,12 @@ impl Intake {
     pub(super) fn starting_at(mut self, first: Generation, now_ms: fn() -> i64) -> Self {
         self.generation = AtomicU64::new(first.0);
         self.now_ms = now_ms;
+        self
+    }
+
+    /// Sets where documents are parsed; without it, here.
+    pub(super) fn parsing_in(mut self, parsing: Parsing) -> Self {
+        self.parsing = parsing;
         self
     }
 
