@@ -7,6 +7,7 @@
 //! panics. To add a file type, write `impl Format` in a file of its own and add one line to [`READERS`].
 //! Not here: bytes and encodings (`decode.rs`), secrets (`redact.rs`), titles by file name (`mod.rs`).
 
+use super::docx::Docx;
 use super::html::Html;
 use super::markdown::Markdown;
 use super::plain::Plain;
@@ -118,7 +119,7 @@ impl Reader {
 
 /// Every file type that is read, one line each.
 pub(crate) static READERS: &[Reader] =
-    &[Reader::Text(&Markdown), Reader::Text(&Plain), Reader::Text(&Html)];
+    &[Reader::Text(&Markdown), Reader::Text(&Plain), Reader::Text(&Html), Reader::Bytes(&Docx)];
 
 /// The reader for an extension (lowercase, without dot). An extension that no format claims is read as
 /// plain text: it is only read at all because a user listed it.

@@ -10,6 +10,7 @@
 
 mod builder;
 mod decode;
+mod docx;
 mod format;
 mod frontmatter;
 mod html;

@@ -1,0 +1,293 @@
+//! Styles: what the named styles of a document say about structure.
+//!
+//! In: `styles.xml`. Out: for each style, what it makes of a paragraph or a run, what it is based on included.
+//! Invariants: a chain of styles is followed a bounded number of steps, so that a loop ends; the names that Word
+//! gives to its own styles are the same in every language (`heading 1`), their ids are not (`berschrift1`).
+//! Not here: what a paragraph says for itself (`body.rs`).
+
+use std::collections::HashMap;
+
+use super::model::ParagraphKind;
+use super::xml::{Space, Tag, Token, Xml};
+
+/// Longest chain of styles that are based on each other.
+const MAX_CHAIN: usize = 20;
+/// Most styles that are kept.
+const MAX_STYLES: usize = 10_000;
+/// What other programs call the styles that Word calls `heading N`.
+const HEADING_NAMES: &[&str] = &[
+    "heading",
+    "überschrift",
+    "titre",
+    "título",
+    "titolo",
+    "kop",
+    "rubrik",
+    "overskrift",
+    "otsikko",
+    "nagłówek",
+    "nadpis",
+    "заголовок",
+    "标题",
+    "標題",
+    "見出し",
+    "제목",
+    "başlık",
+    "cabeçalho",
+];
+/// Styles of code, without spaces and dashes.
+const CODE_NAMES: &[&str] = &[
+    "code",
+    "codeblock",
+    "sourcecode",
+    "programcode",
+    "codesnippet",
+    "htmlpreformatted",
+    "preformattedtext",
+    "preformatted",
+    "preformattext",
+    "macro",
+    "macrotext",
+    "verbatim",
+    "listing",
+    "consoletext",
+    "terminal",
+];
+/// Styles of code inside a line, without spaces and dashes.
+const CODE_SPAN_NAMES: &[&str] = &[
+    "verbatimchar",
+    "htmlcode",
+    "sourcetext",
+    "inlinecode",
+    "codechar",
+    "htmltypewriter",
+    "htmlkeyboard",
+    "htmlsample",
+    "sourcecodechar",
+    "codeinline",
+];
+/// Fonts whose name does not say that they are monospaced.
+const MONOSPACED: &[&str] = &[
+    "courier",
+    "consolas",
+    "menlo",
+    "monaco",
+    "inconsolata",
+    "cascadia",
+    "fira code",
+    "source code",
+    "lucida console",
+    "letter gothic",
+    "fixedsys",
+];
+
+/// What a style says, or what a paragraph or run says for itself.
+#[derive(Clone, Default, Debug)]
+pub(super) struct Style {
+    name: String,
+    based_on: Option<String>,
+    /// True for the style of paragraphs that name none: its font is that of all text.
+    pub(super) is_default: bool,
+    /// 0 to 8; 9 is body text.
+    pub(super) outline_level: Option<u8>,
+    /// Which list; 0 is none.
+    pub(super) list: Option<u32>,
+    pub(super) list_level: Option<u8>,
+    pub(super) is_bold: Option<bool>,
+    pub(super) is_hidden: Option<bool>,
+    pub(super) is_monospaced: Option<bool>,
+    /// What the names of the chain make of a paragraph.
+    pub(super) kind: Option<ParagraphKind>,
+    /// An entry of a table of contents.
+    pub(super) is_contents: bool,
+    /// A style of code inside a line.
+    pub(super) is_code_span: bool,
+}
+
+/// All styles by id, each with what it is based on.
+#[derive(Default)]
+pub(super) struct Styles {
+    by_id: HashMap<String, Style>,
+}
+
+impl Styles {
+    /// Reads `styles.xml`.
+    pub(super) fn read(text: &str) -> Self {
+        let declared = declared(text);
+        let by_id = declared.keys().map(|id| (id.clone(), resolved(id, &declared))).collect();
+        Styles { by_id }
+    }
+
+    /// What a style says; a style that is not declared says nothing.
+    pub(super) fn get(&self, id: &str) -> Option<&Style> {
+        self.by_id.get(id)
+    }
+}
+
+/// The styles as they are written.
+fn declared(text: &str) -> HashMap<String, Style> {
+    let mut found = HashMap::new();
+    let mut xml = Xml::new(text);
+    let mut open: Option<(String, Style)> = None;
+    let (mut depth, mut at) = (0_usize, 0);
+    while let Some(token) = xml.next() {
+        match token {
+            Token::Open(tag) => {
+                depth += 1;
+                if tag.space != Space::Word {
+                    continue;
+                }
+                match (tag.local(), &mut open) {
+                    ("style", None) if found.len() < MAX_STYLES => {
+                        let id = tag.attr("styleId").unwrap_or_default().into_owned();
+                        let is_default = tag.attr("default").is_some_and(|on| &*on == "1");
+                        open = Some((id, Style { is_default, ..Style::default() }));
+                        at = depth;
+                    }
+                    ("name", Some((_, style))) => {
+                        style.name = tag.attr("val").unwrap_or_default().to_lowercase();
+                    }
+                    ("basedOn", Some((_, style))) => {
+                        style.based_on = tag.attr("val").map(|id| id.into_owned());
+                    }
+                    (_, Some((_, style))) => style.take(&tag),
+                    _ => {}
+                }
+            }
+            Token::Close => {
+                if depth == at
+                    && let Some((id, style)) = open.take()
+                {
+                    found.insert(id, style);
+                }
+                depth = depth.saturating_sub(1);
+            }
+            Token::Text(_) => {}
+        }
+    }
+    found
+}
+
+impl Style {
+    /// Takes what an element inside `w:pPr` or `w:rPr` says.
+    pub(super) fn take(&mut self, tag: &Tag<'_>) {
+        let level = || tag.number("val").map(|level| level.min(9) as u8);
+        match tag.local() {
+            "outlineLvl" => self.outline_level = level(),
+            "numId" => self.list = tag.number("val"),
+            "ilvl" => self.list_level = level(),
+            "b" => self.is_bold = Some(tag.is_on()),
+            "vanish" => self.is_hidden = Some(tag.is_on()),
+            "rFonts" => {
+                let font = tag.attr("ascii").or_else(|| tag.attr("hAnsi"));
+                self.is_monospaced = font.map(|font| is_monospaced(&font)).or(self.is_monospaced);
+            }
+            _ => {}
+        }
+    }
+
+    /// Fills what this style leaves open from the one it is based on.
+    fn inherit(&mut self, base: &Style) {
+        self.outline_level = self.outline_level.or(base.outline_level);
+        self.list = self.list.or(base.list);
+        self.list_level = self.list_level.or(base.list_level);
+        self.is_bold = self.is_bold.or(base.is_bold);
+        self.is_hidden = self.is_hidden.or(base.is_hidden);
+        if !base.is_default {
+            self.is_monospaced = self.is_monospaced.or(base.is_monospaced);
+        }
+    }
+}
+
+/// A style with everything that it is based on.
+fn resolved(id: &str, declared: &HashMap<String, Style>) -> Style {
+    let Some(mut style) = declared.get(id).cloned() else { return Style::default() };
+    if style.is_default {
+        style.is_monospaced = None;
+    }
+    let mut next = Some(id.to_string());
+    for step in 0..MAX_CHAIN {
+        let Some(base) = next.as_deref().and_then(|id| declared.get(id)) else { break };
+        if step > 0 {
+            style.inherit(base);
+        }
+        let name = compact(&base.name);
+        style.kind = style.kind.or_else(|| kind_of(&base.name, &name));
+        style.is_contents |= is_contents(&name);
+        style.is_code_span |= CODE_SPAN_NAMES.contains(&name.as_str());
+        next.clone_from(&base.based_on);
+    }
+    style
+}
+
+/// What a style's name makes of a paragraph.
+fn kind_of(name: &str, compact: &str) -> Option<ParagraphKind> {
+    if let Some(level) = heading_level(name) {
+        return Some(ParagraphKind::Heading(level));
+    }
+    match compact {
+        "title" => Some(ParagraphKind::Title),
+        "quote" | "intensequote" | "blocktext" | "quotations" => Some(ParagraphKind::Quote),
+        _ if CODE_NAMES.contains(&compact) => Some(ParagraphKind::Code),
+        _ if compact.starts_with("listcontinue") || compact == "listparagraph" => {
+            Some(ParagraphKind::ItemText)
+        }
+        _ => None,
+    }
+}
+
+/// The level of a heading style: `heading 1` to `heading 9`, in the words of several programs.
+fn heading_level(name: &str) -> Option<u8> {
+    let digit = name.trim_end().chars().last()?.to_digit(10).filter(|level| *level > 0)?;
+    let words = name.trim_end().get(..name.trim_end().len() - 1)?.trim();
+    HEADING_NAMES.contains(&words).then_some(digit as u8)
+}
+
+/// A name without what programs write in different ways.
+fn compact(name: &str) -> String {
+    name.chars().filter(|c| c.is_alphanumeric()).collect()
+}
+
+fn is_contents(compact: &str) -> bool {
+    let rest = compact.strip_prefix("toc").or_else(|| compact.strip_prefix("contents"));
+    compact == "tableoffigures"
+        || rest.is_some_and(|rest| {
+            rest == "heading" || (rest.len() == 1 && rest.bytes().all(|b| b.is_ascii_digit()))
+        })
+}
+
+/// True for a font that code is set in.
+fn is_monospaced(font: &str) -> bool {
+    let font = font.to_lowercase();
+    MONOSPACED.iter().any(|known| font.starts_with(known))
+        || font.split([' ', '-']).any(|word| word == "mono")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{heading_level, is_contents, is_monospaced};
+
+    #[test]
+    fn names_of_headings_are_known_in_several_languages() {
+        let rows = [
+            ("heading 1", Some(1)),
+            ("überschrift 3", Some(3)),
+            ("标题 2", Some(2)),
+            ("heading", None),
+            ("heading 10", None),
+            ("subheading 1", None),
+            ("", None),
+        ];
+        for (name, level) in rows {
+            assert_eq!(heading_level(name), level, "{name}");
+        }
+    }
+
+    #[test]
+    fn tables_of_contents_and_fonts_are_told_by_name() {
+        assert!(is_contents("toc1") && is_contents("tocheading") && is_contents("tableoffigures"));
+        assert!(!is_contents("tocsin") && !is_contents("toc") && !is_contents("tableofdata"));
+        assert!(is_monospaced("Courier New") && is_monospaced("DejaVu Sans Mono"));
+        assert!(!is_monospaced("Monotype Corsiva") && !is_monospaced("Arial"));
+    }
+}

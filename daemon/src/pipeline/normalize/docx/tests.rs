@@ -1,0 +1,1 @@
+//! Documents made here, read back.
