@@ -24,6 +24,7 @@ fn table(settings: &Settings) -> Vec<Range> {
         // A pass over 100,000 files takes a second or two; more often would never rest.
         ("watch.reconcile_seconds",          reconcile(watch.reconcile_seconds),    5.0,   ANY),
         ("watch.max_file_bytes",             watch.max_file_bytes as f64,           1.0,   1_000_000_000.0),
+        ("watch.max_document_bytes",         watch.max_document_bytes as f64,       1.0,   1_000_000_000.0),
         ("belt.max_bytes_in_flight",         belt.max_bytes_in_flight as f64,       1.0,   1_000_000_000_000.0),
         ("worker.processes",                 worker.processes as f64,               0.0,   8.0),
         ("worker.max_seconds",               worker.max_seconds as f64,             1.0,   3_600.0),

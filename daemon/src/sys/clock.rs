@@ -4,9 +4,14 @@
 
 use std::time::Duration;
 
+/// Largest process id of Linux; the kernel packs them into clock ids, where larger numbers would be other clocks.
+const MAX_PID: i32 = 1 << 22;
+
 /// Time that all threads of a process have computed; zero when there is no such process.
 pub fn process_cpu_time(pid: u32) -> Duration {
-    let Ok(pid) = i32::try_from(pid) else { return Duration::ZERO };
+    let Some(pid) = i32::try_from(pid).ok().filter(|pid| *pid <= MAX_PID) else {
+        return Duration::ZERO;
+    };
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     let mut clock: libc::clockid_t = 0;
     // SAFETY: both calls only write to the place they are given, which lives until they return, and refuse an id of no
@@ -33,6 +38,8 @@ mod tests {
         while process_cpu_time(std::process::id()) <= before {
             n = std::hint::black_box(n + 1);
         }
-        assert_eq!(process_cpu_time(0x3fff_ffff), Duration::ZERO);
+        for nobody in [1 << 22, 0x3fff_ffff, u32::MAX] {
+            assert_eq!(process_cpu_time(nobody), Duration::ZERO);
+        }
     }
 }

@@ -29,7 +29,7 @@ pub fn run() -> ExitCode {
     crate::sys::spare_memory();
     std::panic::set_hook(Box::new(|info| {
         if let (Some(place), Ok(mut last)) = (info.location(), PANICKED_AT.lock()) {
-            *last = format!("{}:{}", place.file(), place.line());
+            *last = format!("{}:{}", short(place.file()), place.line());
         }
     }));
     match serve(is_alone) {
@@ -60,6 +60,14 @@ fn serve(is_alone: bool) -> io::Result<()> {
         }
     }
     Ok(())
+}
+
+/// A source file without the folder in which its crate lay when this program was built.
+fn short(file: &str) -> &str {
+    match file.split_once("/registry/src/") {
+        Some((_, rest)) => rest.split_once('/').map_or(rest, |(_, in_crate)| in_crate),
+        None => file,
+    }
 }
 
 /// The next message and the descriptor that came with it; `None` when the daemon is gone.

@@ -16,8 +16,12 @@ mod misdeed;
 mod pool;
 mod process;
 mod sandbox;
+#[cfg(test)]
+mod tests;
 
 pub use child::run;
 pub(crate) use pool::Request;
 pub use pool::{Workers, WorkersNow};
 pub use sandbox::Sandbox;
+#[cfg(test)]
+pub(crate) use tests::assert_passes;

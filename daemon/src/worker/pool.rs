@@ -117,7 +117,7 @@ struct Start {
 }
 
 impl Workers {
-    /// A pool without processes: they are started when there is work.
+    /// A pool with one process; the others are started when there is work.
     ///
     /// # Errors
     /// When the system gives no thread.
@@ -185,6 +185,10 @@ impl Workers {
                     turn.end(false);
                     return Err(DocFault::lasting(request.stage, reason));
                 }
+                Err(Failure::Slow(reason)) => {
+                    turn.end(false);
+                    return Err(DocFault::transient(request.stage, reason));
+                }
                 Err(Failure::Outside(why)) => {
                     turn.end(false);
                     last = why;
@@ -215,9 +219,6 @@ impl Workers {
         let process = answer.recv().map_err(|_| ended())??;
         let mut state = self.shared.lock();
         state.n_started += 1;
-        if state.sandbox.is_none() {
-            tracing::info!(sandbox = %process.sandbox, "documents are parsed in workers");
-        }
         state.sandbox = Some(process.sandbox.clone());
         Ok(process)
     }
@@ -314,8 +315,27 @@ impl Shared {
         Turn { shared: self, lane, process: team.idle.pop(), is_reusable: false }
     }
 
+    /// Starts the worker that waits for the first save, so that `status` tells from the beginning what holds in it.
+    fn start_first(&self) {
+        match Process::start(&self.opening(0)) {
+            Ok(process) => {
+                tracing::info!(sandbox = %process.sandbox, "documents are parsed in workers");
+                let mut state = self.lock();
+                state.n_started += 1;
+                state.sandbox = Some(process.sandbox.clone());
+                state.interactive.idle.push(process);
+            }
+            Err(error) => tracing::warn!(%error, "no worker can be started; it is tried again"),
+        }
+    }
+
+    fn opening(&self, niceness: i32) -> Opening {
+        Opening { max_memory_bytes: self.settings.max_memory_bytes, niceness }
+    }
+
     /// What the starting thread does all its life.
     fn keep(&self, orders: &Receiver<Start>) {
+        self.start_first();
         let max_idle = Duration::from_secs(self.settings.idle_seconds);
         loop {
             let has_any = self.lock().has_any();
@@ -325,9 +345,7 @@ impl Shared {
             };
             match order {
                 Ok(Start { niceness, reply }) => {
-                    let max_memory_bytes = self.settings.max_memory_bytes;
-                    let started = Process::start(&Opening { max_memory_bytes, niceness });
-                    let _ = reply.send(started);
+                    let _ = reply.send(Process::start(&self.opening(niceness)));
                 }
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return,

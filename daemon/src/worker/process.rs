@@ -57,6 +57,8 @@ pub(super) struct Budget {
 pub(super) enum Failure {
     /// The document did that, and will do it again.
     Document(String),
+    /// The time on the wall is over and the processor's is not: rather a loaded machine than the document.
+    Slow(String),
     /// Something else ended the worker, or kept it from starting.
     Outside(String),
 }
@@ -107,7 +109,7 @@ impl Process {
         let budget = Budget { cpu: START_WITHIN, wall: START_WITHIN };
         let reply = self.receive(MAX_SMALL_BYTES, budget).map_err(|silence| {
             io::Error::other(match self.verdict(silence, (MAX_SMALL_BYTES, budget), 0) {
-                Failure::Document(why) | Failure::Outside(why) => why,
+                Failure::Document(why) | Failure::Slow(why) | Failure::Outside(why) => why,
             })
         })?;
         match decode(&reply) {
@@ -229,7 +231,11 @@ impl Process {
                     None => document("the parser closed its socket".into()),
                 };
             }
-            Silence::Wall => format!("parsing took longer than {} s", seconds(budget.wall)),
+            Silence::Wall => {
+                let why = format!("parsing took longer than {} s", seconds(budget.wall));
+                self.end();
+                return Failure::Slow(why);
+            }
             Silence::Cpu => {
                 format!("parsing took more than {} s of the processor", seconds(budget.cpu))
             }

@@ -46,7 +46,7 @@ pub(crate) struct FormatLimits {
 }
 
 /// What a format makes of a text.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Parsed {
     /// The title the document states (frontmatter, `<title>`), if any.
     pub(crate) title: Option<String>,
@@ -143,6 +143,17 @@ mod tests {
         assert!(
             all.iter().all(|e| e.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit()))
         );
+    }
+
+    #[test]
+    fn formats_over_bytes_and_no_others_have_the_size_limit_of_documents() {
+        for reader in READERS {
+            let is_bytes = matches!(reader, super::Reader::Bytes(_));
+            for extension in reader.extensions() {
+                let is_document = config::limits::DOCUMENT_EXTENSIONS.contains(extension);
+                assert_eq!(is_document, is_bytes, "{extension}");
+            }
+        }
     }
 
     #[test]

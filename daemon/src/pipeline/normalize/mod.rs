@@ -23,6 +23,8 @@ mod target;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use config::limits::MAX_DOCUMENT_TEXT_BYTES;
+
 use crate::belt::{DocFault, Stage};
 use crate::pipeline::parcel::{BlockKind, DocHead, LinkKind, NormalDoc, SourceDoc};
 use crate::terms::{Lane, RelPath, Segment, SpanMap, norm_of};
@@ -148,12 +150,22 @@ impl Normalizer {
         Ok(Read { parsed, line_starts: Vec::new(), redactions })
     }
 
+    /// A file whose bytes are not text may be far larger than its text.
+    fn limits_of(&self, reader: Reader) -> FormatLimits {
+        let max_output_bytes = match reader {
+            Reader::Text(_) => self.limits.max_output_bytes,
+            Reader::Bytes(_) => self.limits.max_output_bytes.max(MAX_DOCUMENT_TEXT_BYTES),
+        };
+        FormatLimits { max_output_bytes, ..self.limits }
+    }
+
     /// Lets the format read, in this process or in a worker.
     fn parse(
         &self,
         (reader, extension): (Reader, &str),
         source: &[u8],
     ) -> Result<Parsed, DocFault> {
+        let limits = self.limits_of(reader);
         match &self.parsing {
             Parsing::InWorkers(workers) if reader.is_confined() => workers.read(&Request {
                 stage: Self::NAME,
@@ -161,10 +173,10 @@ impl Normalizer {
                 extension,
                 source,
                 is_text: matches!(reader, Reader::Text(_)),
-                limits: self.limits,
+                limits,
             }),
             _ => {
-                let parsed = reader.read(source, &self.limits);
+                let parsed = reader.read(source, &limits);
                 parsed.map_err(|reason| DocFault::lasting(Self::NAME, reason))
             }
         }

@@ -185,7 +185,8 @@ impl Intake {
     /// True when a file's bytes are not those that were sent or are known last. Reads it.
     pub(super) fn differs_in_content(&self, found: &Found) -> bool {
         let absolute = self.ground.absolute(found.path.as_str());
-        let Ok(file) = read_regular(&absolute, self.settings.max_file_bytes) else { return false };
+        let limit = self.settings.max_bytes_of(&found.path.extension());
+        let Ok(file) = read_regular(&absolute, limit) else { return false };
         match self.sent.expected(&found.path, &*self.known) {
             Some(Was::Present(before)) => before.hash != ContentHash::of(&file.bytes),
             _ => false,
@@ -236,7 +237,7 @@ impl Intake {
             return Seen::Gone(SkipReason::NotAFile);
         }
         let stat = Stat::of(&metadata);
-        if stat.n_bytes > rules.max_file_bytes() {
+        if stat.n_bytes > rules.max_bytes_of(path) {
             return Seen::Gone(SkipReason::TooLarge);
         }
         let version = version_of(&metadata);
@@ -250,7 +251,7 @@ impl Intake {
             }
         }
         crate::fail::point("watch.read");
-        let read = read_regular(&absolute, rules.max_file_bytes());
+        let read = read_regular(&absolute, rules.max_bytes_of(path));
         crate::fail::point("watch.have");
         match read {
             Ok(file) if file.is_cut => Seen::Gone(SkipReason::TooLarge),

@@ -171,5 +171,6 @@ fn sketch(intake: &Intake, normalizer: &mut Normalizer, found: &Found) -> Option
 
 fn read(intake: &Intake, found: &Found) -> Option<Vec<u8>> {
     let absolute = intake.ground.absolute(found.path.as_str());
-    read_regular(&absolute, intake.settings.max_file_bytes).ok().map(|file| file.bytes)
+    let limit = intake.settings.max_bytes_of(&found.path.extension());
+    read_regular(&absolute, limit).ok().map(|file| file.bytes)
 }
