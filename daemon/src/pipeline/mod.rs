@@ -128,7 +128,7 @@ impl Stations {
         let (t1, t2, t3, t4) = (tools.clone(), tools.clone(), tools.clone(), tools.clone());
         Stations {
             normalize: station(&queues.source, &queues.normal, move || {
-                normalize::Normalizer::new(&t1.settings.watch)
+                normalize::Normalizer::new(&t1.settings.watch, &t1.settings.privacy)
             }),
             chunk: station(&queues.normal, &queues.chunked, move || {
                 chunk::Chunker::new(&t2.settings.chunk, &t2.settings.embed, t2.tokens.clone())

@@ -1,7 +1,7 @@
 //! Normalize: from the bytes of a file to text, structure and the way back.
 //!
-//! In: [`SourceDoc`]. Out: [`NormalDoc`]. Steps, each in its file: decode, redact, read by format, join the
-//! maps, then title, aliases, link paths and language, which every format shares.
+//! In: [`SourceDoc`]. Out: [`NormalDoc`]. Steps, each in its file: decode, redact, read by format, redact again, join
+//! the maps, then title, aliases, link paths and language, which every format shares.
 //! Invariants: secrets are gone before any format sees the text; every piece of normalized text that came
 //! from the file leads back to it; a document without text is a document.
 //! Not here: chunks, sentences, names. A new file type is a file here and a line in `format.rs`.
@@ -14,17 +14,15 @@ mod html;
 mod language;
 mod markdown;
 mod plain;
-mod redact;
+pub mod redact;
 mod target;
 
-use std::collections::BTreeMap;
-
 use crate::belt::{DocFault, Stage};
-use crate::pipeline::parcel::{BlockKind, DocHead, LinkKind, NormalDoc, SourceDoc};
+use crate::pipeline::parcel::{BlockKind, DocHead, Findings, LinkKind, NormalDoc, SourceDoc};
 use crate::terms::{RelPath, Segment, SpanMap, norm_of};
 use decode::Decoded;
 use format::{Format, FormatLimits, Parsed, Reader};
-use redact::Redacted;
+use redact::{Redacted, Redactor};
 
 /// Deepest nesting of lists, quotations and elements that is followed; a line of Markdown costs time by its
 /// depth.
@@ -36,15 +34,19 @@ const MAX_TITLE_CHARS: usize = 200;
 #[derive(Debug)]
 pub struct Normalizer {
     limits: FormatLimits,
+    redactor: Redactor,
 }
 
 impl Normalizer {
-    /// A stage for files up to the size that the settings allow.
-    pub fn new(settings: &config::settings::Watch) -> Self {
+    /// A stage for files up to the size that the settings allow, that removes what they say.
+    pub fn new(settings: &config::settings::Watch, privacy: &config::settings::Privacy) -> Self {
         let max_file_bytes = usize::try_from(settings.max_file_bytes).unwrap_or(usize::MAX);
         // Separators of cells and blocks can make a text longer than its file, but never by this much.
         let max_output_bytes = max_file_bytes.saturating_mul(2).min(u32::MAX as usize);
-        Normalizer { limits: FormatLimits { max_output_bytes, max_nesting: MAX_NESTING } }
+        Normalizer {
+            limits: FormatLimits { max_output_bytes, max_nesting: MAX_NESTING },
+            redactor: Redactor::new(privacy),
+        }
     }
 }
 
@@ -55,10 +57,16 @@ impl Stage for Normalizer {
 
     fn run(&mut self, source: SourceDoc) -> Result<NormalDoc, DocFault> {
         let reader = format::reader_for(&source.path.extension());
-        let Read { mut parsed, line_starts, redactions } = match reader {
-            Reader::Text(format) => self.read_text(format, &source.bytes)?,
-            Reader::Bytes(format) => self.read_bytes(format, &source.bytes)?,
+        let redactor = self.redactor.for_path(source.path.as_str());
+        let read = match reader {
+            Reader::Text(format) => self.read_text(format, &source.bytes, redactor),
+            Reader::Bytes(format) => self.read_bytes(format, &source.bytes, redactor),
         };
+        let Read { mut parsed, line_starts, findings } = read.map_err(|mut fault| {
+            // A reason may quote the file.
+            fault.reason = redact::clean(&fault.reason).into_owned();
+            fault
+        })?;
         let title = title_of(&mut parsed, &source.path, reader.takes_title_from_heading());
         add_heading_alias(&mut parsed, &title);
         resolve_links(&mut parsed, source.path.folder());
@@ -79,7 +87,7 @@ impl Stage for Normalizer {
             blocks: parsed.blocks,
             inlines: parsed.inlines,
             links: parsed.links,
-            redactions,
+            findings,
             warnings: parsed.warnings,
         })
     }
@@ -89,33 +97,51 @@ impl Stage for Normalizer {
 struct Read {
     parsed: Parsed,
     line_starts: Vec<u32>,
-    redactions: BTreeMap<&'static str, u32>,
+    findings: Findings,
 }
 
 impl Normalizer {
-    fn read_text(&self, format: &dyn Format<str>, bytes: &[u8]) -> Result<Read, DocFault> {
+    fn read_text(
+        &self,
+        format: &dyn Format<str>,
+        bytes: &[u8],
+        redactor: Option<&Redactor>,
+    ) -> Result<Read, DocFault> {
         let Decoded { text, map: to_file, line_starts, mut warnings } = decode::decode(bytes)?;
-        let Redacted { text, map: to_decoded, counts: redactions } = redact::redact(text);
+        let unchanged =
+            |text| Redacted { text, map: None, findings: Findings::default(), allowed: Vec::new() };
+        let Redacted { text, map: to_decoded, mut findings, allowed } = match redactor {
+            Some(redactor) => redactor.redact(text),
+            None => unchanged(text),
+        };
         let mut parsed = format
             .read(&text, &self.limits)
             .map_err(|reason| DocFault::lasting(Self::NAME, reason))?;
         warnings.append(&mut parsed.warnings);
+        parsed.warnings = warnings;
+        if let Some(redactor) = redactor {
+            findings.add(&redactor.redact_parsed(&mut parsed, &allowed));
+        }
         let to_redacted = match &to_decoded {
             Some(map) => parsed.map.then(map),
             None => parsed.map,
         };
         parsed.map = if is_identity(&to_file) { to_redacted } else { to_redacted.then(&to_file) };
-        parsed.warnings = warnings;
-        Ok(Read { parsed, line_starts, redactions })
+        Ok(Read { parsed, line_starts, findings })
     }
 
-    fn read_bytes(&self, format: &dyn Format<[u8]>, bytes: &[u8]) -> Result<Read, DocFault> {
+    fn read_bytes(
+        &self,
+        format: &dyn Format<[u8]>,
+        bytes: &[u8],
+        redactor: Option<&Redactor>,
+    ) -> Result<Read, DocFault> {
         let mut parsed = format
             .read(bytes, &self.limits)
             .map_err(|reason| DocFault::lasting(Self::NAME, reason))?;
         let line_starts = decode::line_starts(parsed.text.as_bytes());
-        let redactions = redact::redact_parsed(&mut parsed);
-        Ok(Read { parsed, line_starts, redactions })
+        let findings = redactor.map(|redactor| redactor.redact_parsed(&mut parsed, &[]));
+        Ok(Read { parsed, line_starts, findings: findings.unwrap_or_default() })
     }
 }
 

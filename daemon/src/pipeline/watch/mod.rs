@@ -21,6 +21,7 @@ mod bulk;
 mod burst;
 mod crawl;
 mod crawler;
+mod deny;
 mod digest;
 mod events;
 mod filesystem;
@@ -59,7 +60,7 @@ pub use self::state::{WatchMode, WatchState, WatchView};
 use crate::belt::{Budget, DocFault, Item, Lanes};
 use crate::pipeline::parcel::SourceDoc;
 use crate::terms::{Generation, Lane, RelPath};
-use config::settings::Watch;
+use config::settings::{Privacy, Watch};
 
 /// What the watcher is started with.
 #[derive(Debug, Clone)]
@@ -68,6 +69,8 @@ pub struct WatchOptions {
     pub root: PathBuf,
     /// Which files are read, and when.
     pub settings: Watch,
+    /// Which of them are read although their names are on the deny list.
+    pub privacy: Privacy,
     /// The first generation to give; above every one that was ever committed.
     pub first_generation: Generation,
     /// True to follow symlinks that lead out of the root.
@@ -99,7 +102,8 @@ impl Watcher {
         let ground = Ground { root, follows_outside: options.follows_outside };
         let intake = Intake::new(ground, options.settings, known, state.clone())
             .starting_at(options.first_generation, options.now_ms)
-            .within(options.budget);
+            .within(options.budget)
+            .allowing(options.privacy);
         let shared = Arc::new(Shared {
             intake,
             inbox: Inbox::new(state.clone()),

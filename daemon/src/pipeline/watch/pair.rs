@@ -133,7 +133,7 @@ fn pair_alike(
         .take(MOST_COMPARED)
         .filter_map(|old| Some((&old.path, Sketch::of(&intake.known.text_of(&old.path)?))))
         .collect();
-    let mut normalizer = Normalizer::new(&intake.settings);
+    let mut normalizer = Normalizer::new(&intake.settings, &intake.privacy);
     let new: Vec<(&RelPath, Sketch)> = new
         .iter()
         .filter(|new| vanished.iter().any(|old| could_be(&new.stat, old.n_bytes)))
