@@ -139,7 +139,8 @@ impl Stations {
                 crew: crew::parsing(),
                 n_at_once: t1.parsing.n_at_once(),
                 recipe: Arc::new(move |lane| {
-                    normalize::Normalizer::with(&t1.settings.watch, t1.parsing.clone(), lane)
+                    let settings = (&t1.settings.watch, &t1.settings.privacy);
+                    normalize::Normalizer::with(settings, t1.parsing.clone(), lane)
                 }),
                 inlet: queues.source.inlet.clone(),
                 outlet: queues.normal.lanes.clone(),

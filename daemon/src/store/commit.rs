@@ -180,8 +180,10 @@ fn upsert_doc(
         "date": normal.meta.date, "security": normal.meta.security, "extra": normal.meta.extra,
         "indexed_as": indexed_as(normal, identity),
     });
-    let redactions = (!normal.redactions.is_empty())
-        .then(|| serde_json::to_string(&normal.redactions).unwrap_or_default());
+    let found = &normal.findings;
+    let redactions = (!found.is_empty()).then(|| {
+        serde_json::json!({"redacted": found.redacted, "flagged": found.flagged}).to_string()
+    });
     let warnings = (!normal.warnings.is_empty()).then(|| normal.warnings.join("; "));
     let source_url = identity.ingest.source_url.as_ref().or(normal.meta.source_url.as_ref());
     let values = params![

@@ -100,7 +100,6 @@ fn embedded_texts(doc: &MentionedDoc, chunks: &[&Chunk]) -> (String, Vec<Range<u
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
     use std::sync::Mutex;
 
     use expect_test::expect;
@@ -156,7 +155,7 @@ mod tests {
             blocks: vec![],
             inlines: vec![],
             links: vec![],
-            redactions: BTreeMap::new(),
+            findings: Default::default(),
             warnings: vec![],
         };
         let (sentences, stated, mentions, terms) = (vec![], vec![], vec![], vec![]);

@@ -46,7 +46,9 @@ impl Bench {
             hash: ContentHash::of(text.as_bytes()),
             mtime_ms: 0,
         };
-        let doc = normalize::Normalizer::new(&settings.watch).run(source).expect("normal");
+        let doc = normalize::Normalizer::new(&settings.watch, &settings.privacy)
+            .run(source)
+            .expect("normal");
         let doc = chunk::Chunker::new(&settings.chunk, &settings.embed, self.tokens.clone())
             .run(doc)
             .expect("chunked");
