@@ -92,9 +92,29 @@ pub(super) fn died(
     if let Some(next) = next {
         tx.prepare_cached("DELETE FROM alike WHERE text = ?1")?.execute([next])?;
         mark_text(tx, next)?;
+        mark_followers(tx, next, &stored_keys(tx, next)?.unwrap_or_default())?;
         late.promote(next);
     }
     Ok(())
+}
+
+/// What a text is told by has changed: those that follow it look at that.
+fn mark_followers(tx: &Transaction<'_>, text: i64, keys: &[i64]) -> Result<(), StoreError> {
+    for key in keys {
+        if leader(tx, *key)? == Some(text) {
+            mark_key(tx, *key)?;
+        }
+    }
+    Ok(())
+}
+
+/// The keys of a text; `None` when it stands nowhere.
+fn stored_keys(tx: &Transaction<'_>, text: i64) -> Result<Option<Vec<i64>>, StoreError> {
+    let keys: Option<Option<Vec<u8>>> = tx
+        .prepare_cached("SELECT keys FROM prints WHERE text = ?1 LIMIT 1")?
+        .query_row([text], |row| row.get(0))
+        .optional()?;
+    Ok(keys.map(|keys| keys_of(keys.as_deref())))
 }
 
 fn leader(tx: &Transaction<'_>, key: i64) -> Result<Option<i64>, StoreError> {
@@ -191,12 +211,7 @@ pub(super) fn settle(tx: &Transaction<'_>, similarity: f64) -> Result<bool, Stor
 
 fn settle_one(rows: &Rows<'_>, text: i64) -> Result<(), StoreError> {
     let tx = rows.tx;
-    let keys: Option<Option<Vec<u8>>> = tx
-        .prepare_cached("SELECT keys FROM prints WHERE text = ?1 LIMIT 1")?
-        .query_row([text], |row| row.get(0))
-        .optional()?;
-    let Some(keys) = keys else { return Ok(()) };
-    let keys = keys_of(keys.as_deref());
+    let Some(keys) = stored_keys(tx, text)? else { return Ok(()) };
     let (old, new) = (root_of(tx, text)?, decide(rows, text, &keys)?);
     if old == new {
         return Ok(());
@@ -210,13 +225,7 @@ fn settle_one(rows: &Rows<'_>, text: i64) -> Result<(), StoreError> {
     if let Some((doc, _)) = places(tx, text)?.home() {
         mark(tx, doc)?;
     }
-    // Those that follow it look at what it is told by.
-    for key in keys {
-        if leader(tx, key)? == Some(text) {
-            mark_key(tx, key)?;
-        }
-    }
-    Ok(())
+    mark_followers(tx, text, &keys)
 }
 
 #[cfg(test)]

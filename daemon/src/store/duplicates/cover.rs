@@ -343,8 +343,8 @@ mod tests {
     fn ranges_are_cut_out_and_cut_to_size() {
         let ranges = [2..4, 4..6, 9..12];
         assert_eq!(without(&(0..10), &ranges), [0..2, 6..9]);
-        assert_eq!(without(&(2..6), &ranges), []);
+        assert!(without(&(2..6), &ranges).is_empty());
         assert_eq!(overlaps(&ranges, &(3..10)), [3..4, 4..6, 9..10]);
-        assert_eq!(overlaps(&ranges, &(6..9)), []);
+        assert!(overlaps(&ranges, &(6..9)).is_empty());
     }
 }
