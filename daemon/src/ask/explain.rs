@@ -10,7 +10,7 @@ use super::expand::Expanded;
 use super::graph::name_of;
 use super::plan::Plan;
 use super::rank::Ranked;
-use super::{AskError, Desk, snippet};
+use super::{AskError, Desk, copies, snippet};
 use crate::store::lines::LineMap;
 use crate::terms::EntityType;
 
@@ -94,6 +94,7 @@ fn hit_view(
     let range = snippet::choose(body, &plan.question.words, 0, snippet_chars);
     let lines = LineMap::decode(&lines);
     let first = lines.line_at(start + range.start);
+    let also_in = copies::also_in(desk, plan, (doc_id, (start as i64, end as i64)))?;
     let last = lines.line_at((start + range.end).saturating_sub(1).max(start + range.start));
     Ok(Some(HitView {
         id: candidate.chunk,
@@ -108,6 +109,7 @@ fn hit_view(
             .iter()
             .map(|(name, value)| (name.to_string(), rounded(*value)))
             .collect::<BTreeMap<_, _>>(),
+        also_in,
     }))
 }
 

@@ -85,6 +85,27 @@ pub struct HitView {
     pub score: f32,
     /// What the score is made of, each already weighted.
     pub components: BTreeMap<String, f32>,
+    /// Other documents where text of this chunk stands, equal or nearly so; they are not hits of their own for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub also_in: Option<AlsoIn>,
+}
+
+/// Further sources of a text that is indexed once.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct AlsoIn {
+    /// Some of them.
+    pub places: Vec<PlaceView>,
+    /// How many documents there are, beside the hit's own.
+    pub n: u64,
+}
+
+/// A line of a document.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PlaceView {
+    /// Path relative to the project.
+    pub path: String,
+    /// From 1.
+    pub line: u32,
 }
 
 /// A relation between two entities of the answer.
