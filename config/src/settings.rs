@@ -27,6 +27,8 @@ pub struct Settings {
     pub link: Link,
     /// How text becomes vectors.
     pub embed: Embed,
+    /// What stands in several places and is indexed once.
+    pub dedup: Dedup,
     /// How questions are answered.
     pub retrieval: Retrieval,
     /// The daemon's socket. User only.
@@ -451,6 +453,25 @@ pub struct Embed {
 impl Default for Embed {
     fn default() -> Self {
         Embed { window_tokens: 200 }
+    }
+}
+
+/// What stands in several places and is indexed once. Its other places are told as further sources.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Dedup {
+    /// Index equal and nearly equal paragraphs once.
+    pub enabled: bool,
+    /// Shorter paragraphs are indexed wherever they stand, words, 4 to 1000.
+    pub min_words: u32,
+    /// Share of pairs of neighboring words from which two paragraphs count as nearly equal, .5 to 1; with 1 only equal
+    /// ones do. Words that only one of them has stay searchable in it.
+    pub similarity: f32,
+}
+
+impl Default for Dedup {
+    fn default() -> Self {
+        Dedup { enabled: true, min_words: 10, similarity: 0.8 }
     }
 }
 

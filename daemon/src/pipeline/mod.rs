@@ -7,6 +7,7 @@ pub mod embed;
 pub mod link;
 pub mod normalize;
 pub mod parcel;
+pub mod print;
 pub mod recognize;
 pub mod relate;
 pub mod watch;
@@ -154,7 +155,7 @@ impl Stations {
             link: station(&queues.mentioned, &queues.linked, || link::LinkStage),
             relate: station(&queues.linked, &queues.related, || relate::RelateStage),
             embed: station(&queues.related, &queues.embedded, move || {
-                embed::EmbedStage::new(t4.embedder.clone())
+                embed::EmbedStage::new(t4.embedder.clone()).with_dedup(t4.settings.dedup.clone())
             }),
         }
     }

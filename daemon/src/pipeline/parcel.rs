@@ -8,6 +8,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::print::Print;
 use crate::terms::{
     Confidence, ContentHash, EntityType, Norm, NormKey, Raw, RelPath, Span, SpanMap,
 };
@@ -407,6 +408,8 @@ pub struct EmbeddedDoc {
     pub doc: RelatedDoc,
     /// For each chunk, one vector for each of its windows.
     pub vectors: Vec<Vec<UnitVector>>,
+    /// What its paragraphs and chunks are compared by.
+    pub prints: Vec<Print>,
 }
 
 /// A vector of length 1, quantized to int8: component × 127, rounded.
