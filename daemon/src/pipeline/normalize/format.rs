@@ -9,6 +9,7 @@
 
 use super::html::Html;
 use super::markdown::Markdown;
+use super::pdf::Pdf;
 use super::plain::Plain;
 use crate::pipeline::parcel::{Block, DocMeta, Inline, Link};
 use crate::terms::SpanMap;
@@ -93,7 +94,7 @@ impl Reader {
 
 /// Every file type that is read, one line each.
 pub(crate) static READERS: &[Reader] =
-    &[Reader::Text(&Markdown), Reader::Text(&Plain), Reader::Text(&Html)];
+    &[Reader::Text(&Markdown), Reader::Text(&Plain), Reader::Text(&Html), Reader::Bytes(&Pdf)];
 
 /// The reader for an extension (lowercase, without dot). An extension that no format claims is read as
 /// plain text: it is only read at all because a user listed it.

@@ -13,6 +13,7 @@ mod frontmatter;
 mod html;
 mod language;
 mod markdown;
+mod pdf;
 mod plain;
 mod redact;
 mod target;
