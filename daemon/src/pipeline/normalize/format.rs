@@ -10,6 +10,7 @@
 use super::docx::Docx;
 use super::html::Html;
 use super::markdown::Markdown;
+use super::pdf::Pdf;
 use super::plain::Plain;
 use crate::pipeline::parcel::{Block, DocMeta, Inline, Link};
 use crate::terms::SpanMap;
@@ -118,8 +119,13 @@ impl Reader {
 }
 
 /// Every file type that is read, one line each.
-pub(crate) static READERS: &[Reader] =
-    &[Reader::Text(&Markdown), Reader::Text(&Plain), Reader::Text(&Html), Reader::Bytes(&Docx)];
+pub(crate) static READERS: &[Reader] = &[
+    Reader::Text(&Markdown),
+    Reader::Text(&Plain),
+    Reader::Text(&Html),
+    Reader::Bytes(&Docx),
+    Reader::Bytes(&Pdf),
+];
 
 /// The reader for an extension (lowercase, without dot). An extension that no format claims is read as
 /// plain text: it is only read at all because a user listed it.

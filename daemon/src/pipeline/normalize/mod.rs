@@ -16,6 +16,7 @@ mod frontmatter;
 mod html;
 mod language;
 mod markdown;
+mod pdf;
 mod plain;
 pub mod redact;
 mod target;

@@ -1,0 +1,119 @@
+//! Bounds: how much may come out of what is packed in a file.
+//!
+//! In: streams as they lie in the file. Out: their content, or nothing where it would be more than allowed.
+//! Invariant: no more than [`MAX_STREAM_BYTES`] come out of one stream that passes.
+//! Not here: limits on work (`interpret.rs`), the limits of the process that runs this.
+
+use std::borrow::Cow;
+use std::io::Read;
+
+use flate2::read::ZlibDecoder;
+use hayro_syntax::Filter;
+use hayro_syntax::object::dict::keys;
+use hayro_syntax::object::{Array, Dict, Stream};
+use memchr::memmem;
+
+/// Most bytes that one stream may hold when unpacked. A page of text has some 10,000; maps and drawings
+/// have millions.
+pub(super) const MAX_STREAM_BYTES: usize = 64 << 20;
+/// Most that a byte of a packed stream can become.
+const MAX_FLATE_RATIO: usize = 1_032;
+const MAX_LZW_RATIO: usize = 2_800;
+const MAX_RUN_RATIO: usize = 64;
+/// Keys under which a font keeps its program.
+const FONT_FILES: [&[u8]; 3] = [keys::FONT_FILE, keys::FONT_FILE2, keys::FONT_FILE3];
+
+/// The content of a stream; none if it is damaged or too much.
+pub(super) fn content<'a>(stream: &Stream<'a>) -> Option<Cow<'a, [u8]>> {
+    if let [Filter::FlateDecode] = stream.filters().as_slice()
+        && stream.dict().get::<Dict<'_>>(keys::DECODE_PARMS).is_none()
+    {
+        let raw = stream.raw_data();
+        let (out, is_whole) = inflate(&raw);
+        if !out.is_empty() || is_whole {
+            return Some(Cow::Owned(out));
+        }
+    }
+    is_bounded(stream).then(|| stream.decoded_data().ok()).flatten()
+}
+
+/// Unpacks as far as it goes; false if there was an error or too much.
+fn inflate(raw: &[u8]) -> (Vec<u8>, bool) {
+    let mut out = Vec::with_capacity(raw.len().saturating_mul(4).min(MAX_STREAM_BYTES));
+    let mut decoder = ZlibDecoder::new(raw).take(MAX_STREAM_BYTES as u64);
+    let is_whole = decoder.read_to_end(&mut out).is_ok();
+    (out, is_whole)
+}
+
+/// True if a stream cannot become longer than allowed.
+fn is_bounded(stream: &Stream<'_>) -> bool {
+    let n_raw = stream.raw_data().len();
+    let filters = stream.filters();
+    let worst = filters.iter().fold(n_raw, |n, filter| {
+        n.saturating_mul(match filter {
+            Filter::FlateDecode => MAX_FLATE_RATIO,
+            Filter::LzwDecode => MAX_LZW_RATIO,
+            Filter::RunLengthDecode => MAX_RUN_RATIO,
+            _ => 4,
+        })
+    });
+    worst <= MAX_STREAM_BYTES
+        || filters.as_slice() == [Filter::FlateDecode] && fits(&stream.raw_data(), MAX_STREAM_BYTES)
+}
+
+/// True if what is packed in `raw` is no longer than `max_bytes`; unpacks it without keeping it.
+fn fits(raw: &[u8], max_bytes: usize) -> bool {
+    unpacked_bytes(raw, max_bytes) < max_bytes
+}
+
+fn unpacked_bytes(raw: &[u8], max_bytes: usize) -> usize {
+    let mut decoder = ZlibDecoder::new(raw).take(max_bytes as u64);
+    // An error ends it: what came out until then is what a reader would get.
+    let _ = std::io::copy(&mut decoder, &mut std::io::sink());
+    max_bytes - usize::try_from(decoder.limit()).unwrap_or(0).min(max_bytes)
+}
+
+/// None if a font's program or its table of characters is too much.
+pub(super) fn check_font(dict: &Dict<'_>, descriptor: Option<&Dict<'_>>) -> Option<()> {
+    let inner =
+        dict.get::<Array<'_>>(keys::DESCENDANT_FONTS).and_then(|a| a.iter::<Dict<'_>>().next());
+    let streams = FONT_FILES.iter().filter_map(|key| descriptor?.get::<Stream<'_>>(*key));
+    let tables = [dict.get::<Stream<'_>>(keys::TO_UNICODE), dict.get::<Stream<'_>>(keys::ENCODING)];
+    let map = inner.and_then(|inner| inner.get::<Stream<'_>>(keys::CID_TO_GID_MAP));
+    streams
+        .chain(tables.into_iter().flatten())
+        .chain(map)
+        .all(|stream| is_bounded(&stream))
+        .then_some(())
+}
+
+/// False if the tables of objects that a file keeps packed would be too much. They are unpacked when the file
+/// is opened, so that this has to be known before.
+pub(super) fn tables_fit(bytes: &[u8]) -> bool {
+    let mut n_left = 4 * MAX_STREAM_BYTES;
+    for kind in ["ObjStm", "XRef"] {
+        let mut done = 0;
+        for at in memmem::find_iter(bytes, kind.as_bytes()) {
+            if at < done {
+                continue;
+            }
+            let rest = bytes.get(at..).unwrap_or(&[]);
+            let Some(start) = memmem::find(rest.get(..4_096).unwrap_or(rest), b"stream") else {
+                continue;
+            };
+            let packed = rest.get(start + "stream".len()..).unwrap_or(&[]);
+            let packed = packed.trim_ascii_start();
+            let n_packed = memmem::find(packed, b"endstream").unwrap_or(packed.len());
+            let packed = packed.get(..n_packed).unwrap_or(packed);
+            done = at + start + n_packed;
+            if packed.len().saturating_mul(MAX_FLATE_RATIO) > MAX_STREAM_BYTES / 16 {
+                let n_unpacked = unpacked_bytes(packed, n_left);
+                if n_unpacked >= n_left {
+                    return false;
+                }
+                n_left -= n_unpacked;
+            }
+        }
+    }
+    true
+}

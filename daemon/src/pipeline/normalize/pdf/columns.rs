@@ -1,0 +1,240 @@
+//! Columns: the order in which the parts of a page are read.
+//!
+//! In: stretches of words. Out: regions in reading order, each a list of lines from top to bottom.
+//! A page is cut where a gutter runs between two blocks of text that were drawn, or are filled, like columns; what
+//! reaches across the gutter (titles, wide tables) cuts the columns into bands. Rows of a table have gaps too,
+//! but are drawn row by row, and their cells are short.
+//! Invariants: every stretch lands in exactly one line; depth and time of cutting are bounded.
+//! Not here: headings, paragraphs, tables (`blocks.rs`).
+
+use super::rows::{Stretch, Word};
+
+/// Deepest cutting of columns within columns.
+const MAX_DEPTH: usize = 6;
+/// Narrow strips that a page is divided into to look for gutters.
+const N_STRIPS: usize = 512;
+/// Stretches on each side from which there can be columns.
+const MIN_STRETCHES: usize = 3;
+
+/// One line of a region.
+#[derive(Debug, Clone)]
+pub(super) struct Line {
+    /// In reading order.
+    pub(super) words: Vec<Word>,
+    /// Index of the first word of each cell: there is a wide gap before it.
+    pub(super) cells: Vec<usize>,
+    pub(super) x0: f32,
+    pub(super) x1: f32,
+    pub(super) y: f32,
+    pub(super) size: f32,
+    /// Lines with the same number form a column.
+    pub(super) region: usize,
+    pub(super) reads_leftwards: bool,
+}
+
+/// The lines of a page in reading order. Regions are numbered from `first_region` on.
+pub(super) fn lines(stretches: Vec<Stretch>, first_region: usize) -> Vec<Line> {
+    let n_leftwards = stretches.iter().filter(|stretch| stretch.reads_leftwards).count();
+    let mut cut = Cut { regions: Vec::new(), starts_right: n_leftwards * 2 > stretches.len() };
+    cut.cut(stretches, 0);
+    let mut out = Vec::new();
+    for (i, region) in cut.regions.into_iter().enumerate() {
+        lines_of(region, first_region + i, &mut out);
+    }
+    out
+}
+
+struct Cut {
+    regions: Vec<Vec<Stretch>>,
+    /// Columns are read from the right one to the left one.
+    starts_right: bool,
+}
+
+impl Cut {
+    fn cut(&mut self, mut stretches: Vec<Stretch>, depth: usize) {
+        let gutter = (depth < MAX_DEPTH).then(|| gutter(&stretches)).flatten();
+        let Some(gutter) = gutter else { return self.regions.push(stretches) };
+        stretches.sort_by(|a, b| a.y.total_cmp(&b.y));
+        let mut bands: Vec<Band> = Vec::new();
+        for stretch in stretches {
+            let slack = 0.3 * stretch.size;
+            let is_across = stretch.x0 < gutter - slack && stretch.x1 > gutter + slack;
+            match bands.last_mut().filter(|band| band.is_across == is_across) {
+                Some(band) => band.stretches.push(stretch),
+                None => bands.push(Band { is_across, stretches: vec![stretch] }),
+            }
+        }
+        let mut plain: Vec<Stretch> = Vec::new();
+        for band in bands {
+            if band.is_across || !are_columns(&band.stretches, gutter) {
+                plain.extend(band.stretches);
+                continue;
+            }
+            if !plain.is_empty() {
+                self.regions.push(std::mem::take(&mut plain));
+            }
+            let (left, right): (Vec<_>, Vec<_>) =
+                band.stretches.into_iter().partition(|stretch| middle(stretch) < gutter);
+            let (first, second) = if self.starts_right { (right, left) } else { (left, right) };
+            self.cut(first, depth + 1);
+            self.cut(second, depth + 1);
+        }
+        if !plain.is_empty() {
+            self.regions.push(plain);
+        }
+    }
+}
+
+struct Band {
+    is_across: bool,
+    stretches: Vec<Stretch>,
+}
+
+fn middle(stretch: &Stretch) -> f32 {
+    (stretch.x0 + stretch.x1) / 2.0
+}
+
+/// The middle of the widest strip that least text crosses, if much less crosses it than stands beside it.
+fn gutter(stretches: &[Stretch]) -> Option<f32> {
+    if stretches.len() < 2 * MIN_STRETCHES {
+        return None;
+    }
+    let left = stretches.iter().fold(f32::MAX, |x, stretch| x.min(stretch.x0));
+    let right = stretches.iter().fold(f32::MIN, |x, stretch| x.max(stretch.x1));
+    let strip = ((right - left) / N_STRIPS as f32).max(0.01);
+    let index = |x: f32| (((x - left) / strip) as usize).min(N_STRIPS);
+    let mut change = vec![0.0_f32; N_STRIPS + 2];
+    for stretch in stretches {
+        // White space of a hair on both sides is not a gutter.
+        change[index(stretch.x0)] += stretch.size;
+        change[index(stretch.x1) + 1] -= stretch.size;
+    }
+    let covered: Vec<f32> = change
+        .iter()
+        .take(N_STRIPS + 1)
+        .scan(0.0, |sum, change| {
+            *sum += change;
+            Some(*sum)
+        })
+        .collect();
+    let size = stretches.iter().map(|stretch| stretch.size).sum::<f32>() / stretches.len() as f32;
+    best_strip(&covered, 0.6 * size / strip).map(|at| left + at * strip)
+}
+
+/// The middle of the best gap in what is covered, at least `min_width` wide; in strips.
+fn best_strip(covered: &[f32], min_width: f32) -> Option<f32> {
+    let n = covered.len();
+    // The most that is covered on each side of every strip.
+    let mut before = vec![0.0_f32; n];
+    let mut after = vec![0.0_f32; n];
+    for i in 1..n {
+        before[i] = before[i - 1].max(covered[i - 1]);
+        after[n - 1 - i] = after[n - i].max(covered[n - i]);
+    }
+    let is_low = |i: usize| covered[i] < 0.55 * before[i].min(after[i]);
+    let mut best: Option<(f32, f32)> = None;
+    let mut i = 0;
+    while i < n {
+        if !is_low(i) {
+            i += 1;
+            continue;
+        }
+        let start = i;
+        while i < n && is_low(i) {
+            i += 1;
+        }
+        let Some(low) = covered.get(start..i) else { break };
+        let least = low.iter().copied().fold(f32::MAX, f32::min);
+        let peak = before[start].max(after[i - 1]);
+        let is_floor = |c: &f32| *c <= least + 0.03 * peak;
+        let (Some(first), Some(last)) =
+            (low.iter().position(is_floor), low.iter().rposition(is_floor))
+        else {
+            continue;
+        };
+        let width = (last - first + 1) as f32;
+        // Little crossed and wide is good; a wide one at the edge of a page is only a margin.
+        let score = (1.0 - least / peak.max(0.01)) * width.min(4.0 * min_width);
+        if width >= min_width && best.is_none_or(|(known, _)| score > known) {
+            best = Some((score, (start + first + start + last + 1) as f32 / 2.0));
+        }
+    }
+    best.map(|(_, at)| at)
+}
+
+/// True if what stands on both sides of a gutter is to be read one side after the other.
+fn are_columns(stretches: &[Stretch], gutter: f32) -> bool {
+    let (left, right): (Vec<&Stretch>, Vec<&Stretch>) =
+        stretches.iter().partition(|stretch| middle(stretch) < gutter);
+    let n_pairs = left.len().min(right.len());
+    if n_pairs < MIN_STRETCHES && (n_pairs == 0 || left.len() + right.len() < 4 * MIN_STRETCHES) {
+        return false;
+    }
+    let mut drawn: Vec<(usize, bool)> =
+        stretches.iter().map(|stretch| (stretch.order, middle(stretch) < gutter)).collect();
+    drawn.sort_unstable();
+    let n_turns = drawn.windows(2).filter(|pair| pair[0].1 != pair[1].1).count();
+    let is_drawn_apart = n_turns <= 2 + n_pairs / 4;
+    let mean_chars = |side: &[&Stretch]| {
+        side.iter().map(|stretch| stretch.n_chars).sum::<usize>() / side.len().max(1)
+    };
+    let (n_left, n_right) = (mean_chars(&left), mean_chars(&right));
+    let are_filled = is_filled(&left) && is_filled(&right);
+    match is_drawn_apart {
+        true => n_left.min(n_right) >= 12 || are_filled && n_left.min(n_right) >= 6,
+        false => are_filled && n_left.min(n_right) >= 25,
+    }
+}
+
+/// True if most lines of a column reach from edge to edge.
+fn is_filled(side: &[&Stretch]) -> bool {
+    let left = side.iter().fold(f32::MAX, |x, stretch| x.min(stretch.x0));
+    let right = side.iter().fold(f32::MIN, |x, stretch| x.max(stretch.x1));
+    let width = (right - left).max(1.0);
+    let covered: f32 = side.iter().map(|stretch| stretch.x1 - stretch.x0).sum();
+    covered / side.len().max(1) as f32 >= 0.6 * width
+}
+
+/// Joins stretches at one height to lines.
+fn lines_of(mut stretches: Vec<Stretch>, region: usize, out: &mut Vec<Line>) {
+    stretches.sort_by(|a, b| a.y.total_cmp(&b.y));
+    let mut row: Vec<Stretch> = Vec::new();
+    for stretch in stretches {
+        let is_same = row.first().is_some_and(|first| {
+            let is_level = stretch.y - first.y < 0.5 * first.size.max(stretch.size);
+            let is_beside = row
+                .iter()
+                .rev()
+                .take(8)
+                .all(|other| stretch.x0 >= other.x1 || stretch.x1 <= other.x0);
+            is_level && is_beside
+        });
+        if !is_same && !row.is_empty() {
+            out.push(line_of(std::mem::take(&mut row), region));
+        }
+        row.push(stretch);
+    }
+    if !row.is_empty() {
+        out.push(line_of(row, region));
+    }
+}
+
+fn line_of(mut row: Vec<Stretch>, region: usize) -> Line {
+    let n_leftwards = row.iter().filter(|stretch| stretch.reads_leftwards).count();
+    let reads_leftwards = n_leftwards * 2 > row.len();
+    row.sort_by(|a, b| a.x0.total_cmp(&b.x0));
+    if reads_leftwards {
+        row.reverse();
+    }
+    let main = row.iter().max_by_key(|stretch| stretch.n_chars);
+    let (y, size) = main.map_or((0.0, 0.0), |main| (main.y, main.size));
+    let x0 = row.iter().fold(f32::MAX, |x, stretch| x.min(stretch.x0));
+    let x1 = row.iter().fold(f32::MIN, |x, stretch| x.max(stretch.x1));
+    let mut line =
+        Line { words: Vec::new(), cells: Vec::new(), x0, x1, y, size, region, reads_leftwards };
+    for stretch in row {
+        line.cells.push(line.words.len());
+        line.words.extend(stretch.words);
+    }
+    line
+}

@@ -1,0 +1,194 @@
+//! Fonts: from the bytes of a string to characters, widths and style.
+//!
+//! In: font dictionaries. Out: for each code of a string its text and how far it moves the pen.
+//! Invariants: each code of a font is looked up once; a font that cannot be read shows nothing but moves on.
+//! Not here: where glyphs stand (`interpret.rs`).
+
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use hayro_font::hayro_cmap::{self, BfString};
+use hayro_font::{CMapResolverFn, Font, FontCache, FontGlyph, FontQuery, FontResolverFn};
+use hayro_syntax::object::dict::keys;
+use hayro_syntax::object::{Array, Dict, Name, ObjectIdentifier, Rect};
+use rustc_hash::FxHashMap;
+use unicode_normalization::UnicodeNormalization;
+
+use super::bound;
+use super::glyph::Style;
+
+/// Units of a font's widths in one size of the font.
+const UNITS_PER_EM: f32 = 1000.0;
+/// Words in the name of a heavy font.
+const HEAVY: &[&str] = &["bold", "black", "heavy", "semibold", "demi", "cmbx", "sfbx"];
+/// Words in the name of a font with characters of one width.
+const FIXED: &[&str] =
+    &["mono", "courier", "consol", "cmtt", "sftt", "typewriter", "menlo", "inconsolata"];
+
+/// What one code of a font shows.
+#[derive(Debug, Clone)]
+pub(super) struct Code {
+    /// Empty if nobody says what the glyph is.
+    pub(super) text: Rc<str>,
+    /// How far the pen moves on, in sizes of the font: to the right, and up.
+    pub(super) advance: (f32, f32),
+    /// Where the glyph's origin lies from the pen, in the same units.
+    pub(super) origin: (f32, f32),
+}
+
+/// A font of the document.
+pub(super) struct PdfFont<'a> {
+    font: Font<'a>,
+    codes: RefCell<FxHashMap<u32, Code>>,
+    pub(super) style: Style,
+    /// What the stated size is to be multiplied with; other than 1 only where glyphs are drawings.
+    pub(super) scale: f32,
+}
+
+impl PdfFont<'_> {
+    /// The code at the start of `bytes`, the code's number, and how many bytes it takes; none at the end.
+    pub(super) fn next_code(&self, bytes: &[u8]) -> Option<(Code, u32, usize)> {
+        if bytes.is_empty() {
+            return None;
+        }
+        let (number, n_bytes) = self.font.read_code(bytes, 0);
+        let known = self.codes.borrow().get(&number).cloned();
+        let code = known.unwrap_or_else(|| {
+            let code = self.look_up(number);
+            self.codes.borrow_mut().insert(number, code.clone());
+            code
+        });
+        Some((code, number, n_bytes.clamp(1, bytes.len())))
+    }
+
+    fn look_up(&self, number: u32) -> Code {
+        let text = match self.font.glyph(self.font.map_code(number), number) {
+            FontGlyph::Outline(glyph) => glyph.as_unicode(),
+            FontGlyph::Type3(glyph) => glyph.as_unicode(),
+        };
+        let text = match text {
+            Some(BfString::Char(char)) => char.to_string(),
+            Some(BfString::String(text)) => text,
+            None => String::new(),
+        };
+        let in_sizes = |length: f64| length as f32 / UNITS_PER_EM;
+        let advance = self.font.code_advance(number);
+        let origin = self.font.origin_displacement(number);
+        Code {
+            text: plain_characters(&text).into(),
+            advance: (in_sizes(advance.x), in_sizes(advance.y)),
+            origin: (in_sizes(origin.x), in_sizes(origin.y)),
+        }
+    }
+}
+
+/// Ligatures and forms that only say how a letter is drawn become letters; what is no character goes.
+fn plain_characters(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for char in text.chars() {
+        match char {
+            '\u{fb00}'..='\u{fdff}' | '\u{fe70}'..='\u{fefc}' => {
+                out.extend(std::iter::once(char).nfkc())
+            }
+            '\u{00a0}' | '\u{2000}'..='\u{200a}' | '\u{202f}' | '\u{3000}' | '\t' | '\n' | '\r' => {
+                out.push(' ');
+            }
+            '\u{200b}'..='\u{200f}'
+            | '\u{202a}'..='\u{202e}'
+            | '\u{2060}'
+            | '\u{feff}'
+            | '\u{fffd}' => {}
+            // Where nothing better is known, private characters are pictures of bullets and boxes.
+            '\u{e000}'..='\u{f8ff}' => out.push('•'),
+            _ if char.is_control() => {}
+            _ => out.push(char),
+        }
+    }
+    out
+}
+
+/// The fonts of one document.
+pub(super) struct Fonts<'a> {
+    cache: FontCache<'a>,
+    by_id: FxHashMap<ObjectIdentifier, Option<Rc<PdfFont<'a>>>>,
+    resolver: FontResolverFn,
+    cmaps: CMapResolverFn,
+}
+
+impl<'a> Fonts<'a> {
+    pub(super) fn new() -> Self {
+        Fonts {
+            cache: FontCache::new(),
+            by_id: FxHashMap::default(),
+            resolver: Arc::new(|query| {
+                let font = match query {
+                    FontQuery::Standard(font) => *font,
+                    FontQuery::Fallback(query) => query.pick_standard_font(),
+                };
+                Some(font.get_font_data())
+            }),
+            cmaps: Arc::new(hayro_cmap::load_embedded),
+        }
+    }
+
+    /// The font of a dictionary; none if it cannot be read.
+    pub(super) fn font(&mut self, dict: &Dict<'a>) -> Option<Rc<PdfFont<'a>>> {
+        let Some(id) = dict.obj_id() else { return self.read(dict) };
+        if let Some(known) = self.by_id.get(&id) {
+            return known.clone();
+        }
+        let font = self.read(dict);
+        self.by_id.insert(id, font.clone());
+        font
+    }
+
+    fn read(&self, dict: &Dict<'a>) -> Option<Rc<PdfFont<'a>>> {
+        let inner =
+            dict.get::<Array<'_>>(keys::DESCENDANT_FONTS).and_then(|a| a.iter::<Dict<'_>>().next());
+        let descriptor = [Some(dict), inner.as_ref()]
+            .into_iter()
+            .flatten()
+            .find_map(|dict| dict.get::<Dict<'_>>(keys::FONT_DESC));
+        bound::check_font(dict, descriptor.as_ref())?;
+        let font = self.cache.font(dict, &self.resolver, &self.cmaps)?;
+        let style = style_of(dict, descriptor.as_ref());
+        Some(Rc::new(PdfFont { font, codes: RefCell::default(), style, scale: scale_of(dict) }))
+    }
+}
+
+fn style_of(dict: &Dict<'_>, descriptor: Option<&Dict<'_>>) -> Style {
+    let name = dict.get::<Name<'_>>(keys::BASE_FONT).map(|name| name.as_str().to_ascii_lowercase());
+    let name = name.unwrap_or_default();
+    let number = |key: &[u8]| descriptor.and_then(|d| d.get::<f32>(key)).unwrap_or(0.0);
+    let flags = number(keys::FLAGS) as u32;
+    let says = |words: &[&str]| words.iter().any(|word| name.contains(word));
+    Style::default()
+        .and(
+            Style::BOLD,
+            says(HEAVY) || number(keys::FONT_WEIGHT) >= 600.0 || flags & (1 << 18) != 0,
+        )
+        .and(Style::ITALIC, says(&["italic", "oblique"]) || flags & (1 << 6) != 0)
+        .and(Style::MONO, says(FIXED) || flags & 1 != 0 && has_one_width(dict))
+}
+
+/// True if all widths that are stated are the same: the flag alone is often wrong.
+fn has_one_width(dict: &Dict<'_>) -> bool {
+    let Some(widths) = dict.get::<Array<'_>>(keys::WIDTHS) else { return true };
+    let mut widths = widths.iter::<f32>().filter(|width| *width > 0.0).take(256);
+    let first = widths.next();
+    widths.all(|width| Some(width) == first)
+}
+
+/// Glyphs that are drawings have units of their own: their size is that of the box around them.
+fn scale_of(dict: &Dict<'_>) -> f32 {
+    if dict.get::<Name<'_>>(keys::SUBTYPE).is_none_or(|name| name.as_str() != "Type3") {
+        return 1.0;
+    }
+    let matrix =
+        dict.get::<[f32; 6]>(keys::FONT_MATRIX).unwrap_or([0.001, 0.0, 0.0, 0.001, 0.0, 0.0]);
+    let unit = matrix[3].abs();
+    let height = dict.get::<Rect>(keys::FONT_BBOX).map_or(0.0, |area| area.height() as f32);
+    let scale = if height > 0.0 { unit * height } else { unit * UNITS_PER_EM };
+    if scale.is_finite() && scale > 0.0 { scale.clamp(0.001, 1000.0) } else { 1.0 }
+}

@@ -1,0 +1,309 @@
+//! Interpret: runs what draws a page, as far as it concerns text.
+//!
+//! In: a page. Out: its glyphs in the order of drawing, [`Shown`].
+//! Invariants: nothing is drawn; work is bounded for the whole document ([`Budget`]); an operator that makes no
+//! sense is skipped.
+//! Not here: the state that operators change (`state.rs`), fonts (`font.rs`).
+
+use std::rc::Rc;
+
+use hayro_font::kurbo::{Affine, Point, Vec2};
+use hayro_syntax::content::{Instruction, UntypedIter};
+use hayro_syntax::object::dict::keys;
+use hayro_syntax::object::{Array, Dict, Name, Object, Stream, String as PdfString};
+use hayro_syntax::page::{Page, Resources};
+
+use super::bound;
+use super::font::{Code, Fonts, PdfFont};
+use super::glyph::{Glyph, Shown, Style};
+use super::marked::Marked;
+use super::state::{State, number};
+
+/// Deepest nesting of forms within forms.
+const MAX_DEPTH: usize = 16;
+/// Most glyphs of one page; a page of a newspaper has some 50,000.
+const MAX_PAGE_GLYPHS: usize = 500_000;
+/// Most states that are saved at once.
+const MAX_SAVED: usize = 512;
+/// Most bytes of one string of text that are looked at.
+const MAX_STRING_BYTES: usize = 1 << 16;
+
+/// How much work is left for a document.
+#[derive(Debug)]
+pub(super) struct Budget {
+    /// Operators.
+    pub(super) n_operators: usize,
+    /// Bytes of unpacked drawing.
+    pub(super) n_bytes: usize,
+}
+
+impl Budget {
+    /// True once there is nothing left.
+    pub(super) fn is_spent(&self) -> bool {
+        self.n_operators == 0 || self.n_bytes == 0
+    }
+}
+
+/// Runs the pages of one document.
+pub(super) struct Interpreter<'a> {
+    fonts: Fonts<'a>,
+    pub(super) budget: Budget,
+}
+
+impl<'a> Interpreter<'a> {
+    pub(super) fn new(budget: Budget) -> Self {
+        Interpreter { fonts: Fonts::new(), budget }
+    }
+
+    /// What a page shows.
+    pub(super) fn page(&mut self, page: &Page<'a>) -> Shown {
+        let start = Affine::new(page.initial_transform(true).as_coeffs());
+        let mut run = Run {
+            document: self,
+            shown: Shown::default(),
+            state: State::new(start),
+            saved: Vec::new(),
+            marked: Marked::default(),
+            depth: 0,
+        };
+        if let Some(drawing) = drawing_of(page) {
+            run.content(&drawing, page.resources());
+        }
+        run.marked.end_all(&mut run.shown.glyphs);
+        run.shown
+    }
+}
+
+/// The page's drawing, unpacked; several streams are one.
+fn drawing_of(page: &Page<'_>) -> Option<Vec<u8>> {
+    let raw = page.raw();
+    if let Some(stream) = raw.get::<Stream<'_>>(keys::CONTENTS) {
+        return bound::content(&stream).map(|content| content.into_owned());
+    }
+    let mut all = Vec::new();
+    for stream in raw.get::<Array<'_>>(keys::CONTENTS)?.iter::<Stream<'_>>() {
+        let Some(content) = bound::content(&stream) else { continue };
+        if all.len() + content.len() > bound::MAX_STREAM_BYTES {
+            break;
+        }
+        all.extend_from_slice(&content);
+        all.push(b' ');
+    }
+    Some(all)
+}
+
+fn name_of<'a>(operand: Option<&Object<'a>>) -> Option<Name<'a>> {
+    match operand {
+        Some(Object::Name(name)) => Some(name.clone()),
+        _ => None,
+    }
+}
+
+/// One page as it is drawn.
+struct Run<'a, 'd> {
+    document: &'d mut Interpreter<'a>,
+    shown: Shown,
+    state: State<'a>,
+    saved: Vec<State<'a>>,
+    marked: Marked,
+    depth: usize,
+}
+
+impl<'a> Run<'a, '_> {
+    fn content(&mut self, content: &[u8], resources: &Resources<'a>) {
+        let budget = &mut self.document.budget;
+        budget.n_bytes = budget.n_bytes.saturating_sub(content.len());
+        let n_saved = self.saved.len();
+        let mut instructions = UntypedIter::new(content);
+        while let Some(instruction) = instructions.next() {
+            if self.document.budget.is_spent() || self.shown.glyphs.len() > MAX_PAGE_GLYPHS {
+                break;
+            }
+            self.document.budget.n_operators -= 1;
+            self.run(&instruction, resources, n_saved);
+        }
+        self.saved.truncate(n_saved.max(1));
+    }
+
+    /// `n_outer` states were saved outside and are not for this content to take.
+    fn run(
+        &mut self,
+        instruction: &Instruction<'_, '_>,
+        resources: &Resources<'a>,
+        n_outer: usize,
+    ) {
+        let operator: &[u8] = instruction.operator;
+        let mut operands = instruction.operands();
+        match operator {
+            b"q" if self.saved.len() < MAX_SAVED => self.saved.push(self.state.clone()),
+            b"Q" if self.saved.len() > n_outer => {
+                self.state = self.saved.pop().unwrap_or_else(|| self.state.clone());
+            }
+            b"cm" => self.state.transform(operands),
+            b"Tj" => self.show_operand(operands.next()),
+            b"TJ" => self.show_pieces(operands.next()),
+            b"'" => {
+                self.state.next_line();
+                self.show_operand(operands.next());
+            }
+            b"\"" => {
+                self.state.word_spacing = number(operands.next()).unwrap_or(0.0);
+                self.state.char_spacing = number(operands.next()).unwrap_or(0.0);
+                self.state.next_line();
+                self.show_operand(operands.next());
+            }
+            b"Tf" => {
+                let dict = name_of(operands.next()).and_then(|name| resources.get_font(&name));
+                self.state.size = number(operands.next()).unwrap_or(0.0);
+                self.set_font(dict.as_ref());
+            }
+            b"gs" => self.set_state(
+                name_of(operands.next()).and_then(|name| resources.get_ext_g_state(&name)),
+            ),
+            b"Do" => {
+                let object =
+                    name_of(operands.next()).and_then(|name| resources.get_x_object(&name));
+                if let Some(object) = object {
+                    self.object(&object, resources);
+                }
+            }
+            b"BI" => self.shown.n_images += 1,
+            b"BMC" | b"BDC" => {
+                let tag = name_of(operands.next());
+                match operands.next() {
+                    Some(Object::Dict(dict)) => {
+                        self.marked.begin(tag, Some(dict), self.shown.glyphs.len())
+                    }
+                    Some(Object::Name(name)) => {
+                        let dict = resources.properties.get::<Dict<'_>>(name.as_ref());
+                        self.marked.begin(tag, dict.as_ref(), self.shown.glyphs.len())
+                    }
+                    _ => self.marked.begin(tag, None, self.shown.glyphs.len()),
+                }
+            }
+            b"EMC" => self.marked.end(&mut self.shown.glyphs),
+            _ => self.state.run(operator, operands),
+        }
+    }
+
+    fn set_font(&mut self, dict: Option<&Dict<'a>>) {
+        self.state.font = dict.and_then(|dict| self.document.fonts.font(dict));
+    }
+
+    /// A state may be set by name, its font with it.
+    fn set_state(&mut self, dict: Option<Dict<'a>>) {
+        let Some(font) = dict.and_then(|dict| dict.get::<Array<'_>>(keys::FONT)) else { return };
+        let mut items = font.flex_iter();
+        let dict = items.next::<Dict<'_>>();
+        self.state.size = items.next::<f32>().map_or(self.state.size, f64::from);
+        self.set_font(dict.as_ref());
+    }
+
+    /// Draws a form; counts a picture.
+    fn object(&mut self, object: &Stream<'a>, outer: &Resources<'a>) {
+        let dict = object.dict();
+        let is_form =
+            dict.get::<Name<'_>>(keys::SUBTYPE).is_some_and(|name| name.as_str() == "Form");
+        if !is_form {
+            self.shown.n_images += 1;
+            return;
+        }
+        if self.depth >= MAX_DEPTH {
+            return;
+        }
+        let Some(content) = bound::content(object) else { return };
+        let before = self.state.clone();
+        if let Some(matrix) = dict.get::<[f64; 6]>(keys::MATRIX) {
+            self.state.to_page = self.state.to_page * Affine::new(matrix);
+        }
+        let own = dict.get::<Dict<'_>>(keys::RESOURCES).map(Resources::new);
+        self.depth += 1;
+        self.content(&content, own.as_ref().unwrap_or(outer));
+        self.depth -= 1;
+        self.state = before;
+    }
+
+    fn show_operand(&mut self, operand: Option<&Object<'_>>) {
+        if let Some(Object::String(text)) = operand {
+            self.show(text);
+        }
+    }
+
+    fn show_pieces(&mut self, operand: Option<&Object<'_>>) {
+        let Some(Object::Array(pieces)) = operand else { return };
+        for piece in pieces.raw_iter() {
+            match piece {
+                hayro_syntax::object::MaybeRef::NotRef(Object::String(text)) => self.show(&text),
+                hayro_syntax::object::MaybeRef::NotRef(Object::Number(by)) => {
+                    self.state.adjust(by.as_f64())
+                }
+                _ => {}
+            }
+            if self.shown.glyphs.len() > MAX_PAGE_GLYPHS {
+                break;
+            }
+        }
+    }
+
+    fn show(&mut self, text: &PdfString<'_>) {
+        let Some(font) = self.state.font.clone() else { return };
+        let mut bytes = text.as_bytes();
+        bytes = bytes.get(..MAX_STRING_BYTES).unwrap_or(bytes);
+        while let Some((code, number, n_bytes)) = font.next_code(bytes) {
+            self.show_code(&font, &code);
+            self.state.advance(&code, n_bytes == 1 && number == u32::from(b' '));
+            bytes = bytes.get(n_bytes..).unwrap_or(&[]);
+        }
+    }
+
+    /// Writes down what a code shows at the pen's place.
+    fn show_code(&mut self, font: &Rc<PdfFont<'a>>, code: &Code) {
+        if code.text.is_empty() {
+            self.shown.n_unknown += 1;
+            return;
+        }
+        let placed = self.state.placed(font, code);
+        let Some(placed) = placed else { return };
+        let style = self.marked.style() | font.style;
+        let n_chars = code.text.chars().count().max(1);
+        let step = (placed.x1 - placed.x0) / n_chars as f32;
+        let is_reversed = code.text.chars().next().is_some_and(super::bidi::is_right_to_left);
+        for (i, char) in code.text.chars().enumerate() {
+            let at = if is_reversed { n_chars - 1 - i } else { i };
+            let x0 = placed.x0 + step * at as f32;
+            self.shown.glyphs.push(Glyph { char, x0, x1: x0 + step, style, ..placed });
+        }
+    }
+}
+
+impl State<'_> {
+    /// The place of a code at the pen: a glyph without its character.
+    fn placed(&self, font: &PdfFont<'_>, code: &Code) -> Option<Glyph> {
+        let to_page = self.to_page * self.text * Affine::translate(Vec2::new(0.0, self.rise));
+        let [a, b, c, d, ..] = to_page.as_coeffs();
+        let (origin_x, origin_y) = (f64::from(code.origin.0), f64::from(code.origin.1));
+        let width = f64::from(code.advance.0) * self.size + self.char_spacing.max(0.0);
+        let is_vertical = code.advance.1 != 0.0;
+        let width = if is_vertical { self.size } else { width } * self.stretch;
+        let start = to_page * Point::new(origin_x * self.size * self.stretch, origin_y * self.size);
+        let along = Vec2::new(a, b) * width;
+        let size = self.size.abs() * c.hypot(d) * f64::from(font.scale);
+        // Fonts may be set upside down and mirrored by their size; the pen then moves to the left.
+        let direction = if self.size < 0.0 { -Vec2::new(a, b) } else { Vec2::new(a, b) };
+        let turn = direction.y.atan2(direction.x).to_degrees().round().rem_euclid(360.0);
+        let (sin, cos) = turn.to_radians().sin_cos();
+        let x = start.x * cos + start.y * sin;
+        let y = start.y * cos - start.x * sin;
+        let end = x + along.x * cos + along.y * sin;
+        let is_sane = [x, y, end, size].iter().all(|n| n.is_finite() && n.abs() < 1e6);
+        (is_sane && size > 0.01).then_some(Glyph {
+            char: ' ',
+            x0: x.min(end) as f32,
+            x1: x.max(end) as f32,
+            y: y as f32,
+            size: size as f32,
+            turn: turn as u16 % 360,
+            style: Style::default(),
+        })
+    }
+}

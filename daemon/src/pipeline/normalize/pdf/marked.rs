@@ -1,0 +1,104 @@
+//! Marked content: what the document says about pieces of its own drawing.
+//!
+//! In: the tags around pieces. Out: running headers and footers told apart; text that stands for glyphs which do
+//! not say what they are (`ActualText`).
+//! Invariant: every beginning has one end, at the latest with the page.
+//! Not here: the order that tags can give to a document; few documents have it right.
+
+use hayro_syntax::object::{Dict, Name, String as PdfString};
+
+use super::glyph::{Glyph, Style};
+use super::meta::text_of;
+
+/// Deepest nesting that is followed.
+const MAX_DEPTH: usize = 64;
+/// Longest text that stands for a piece, bytes.
+const MAX_TEXT_BYTES: usize = 4_096;
+
+/// The pieces that are open.
+#[derive(Default)]
+pub(super) struct Marked {
+    open: Vec<Piece>,
+    /// Pieces that are open but nested too deep to be followed.
+    n_skipped: usize,
+}
+
+struct Piece {
+    /// How many glyphs there were before it.
+    start: usize,
+    text: Option<String>,
+    is_furniture: bool,
+}
+
+impl Marked {
+    /// The style that the open pieces give.
+    pub(super) fn style(&self) -> Style {
+        Style::default().and(Style::FURNITURE, self.open.iter().any(|piece| piece.is_furniture))
+    }
+
+    pub(super) fn begin(
+        &mut self,
+        tag: Option<Name<'_>>,
+        properties: Option<&Dict<'_>>,
+        n_glyphs: usize,
+    ) {
+        if self.open.len() >= MAX_DEPTH {
+            self.n_skipped += 1;
+            return;
+        }
+        let text = properties.and_then(|dict| dict.get::<PdfString<'_>>("ActualText"));
+        let text = text.filter(|text| text.as_bytes().len() <= MAX_TEXT_BYTES);
+        let says = |key: &str, wanted: &[&str]| {
+            let name = properties.and_then(|dict| dict.get::<Name<'_>>(key));
+            name.is_some_and(|name| wanted.contains(&name.as_str()))
+        };
+        let is_artifact = tag.is_some_and(|tag| tag.as_str() == "Artifact");
+        let is_furniture = is_artifact
+            && (says("Type", &["Pagination"])
+                || says("Subtype", &["Header", "Footer", "PageNum", "Watermark"]));
+        self.open.push(Piece {
+            start: n_glyphs,
+            text: text.map(|text| text_of(text.as_bytes())),
+            is_furniture,
+        });
+    }
+
+    pub(super) fn end(&mut self, glyphs: &mut Vec<Glyph>) {
+        if self.n_skipped > 0 {
+            self.n_skipped -= 1;
+            return;
+        }
+        let Some(Piece { start, text: Some(text), .. }) = self.open.pop() else { return };
+        replace(glyphs, start, &text);
+    }
+
+    pub(super) fn end_all(&mut self, glyphs: &mut Vec<Glyph>) {
+        self.n_skipped = 0;
+        while !self.open.is_empty() {
+            self.end(glyphs);
+        }
+    }
+}
+
+/// Puts the characters of `text` in the place of the glyphs from `start` on, if these are on one line.
+fn replace(glyphs: &mut Vec<Glyph>, start: usize, text: &str) {
+    let replaced = glyphs.get(start..).unwrap_or(&[]);
+    let Some(first) = replaced.first().copied() else { return };
+    let is_one_line =
+        replaced.iter().all(|g| (g.y - first.y).abs() < 0.5 * first.size && g.turn == first.turn);
+    let shown: String = replaced.iter().map(|glyph| glyph.char).collect();
+    if !is_one_line || shown.trim() == text.trim() {
+        return;
+    }
+    let x0 = replaced.iter().fold(f32::MAX, |x, glyph| x.min(glyph.x0));
+    let x1 = replaced.iter().fold(f32::MIN, |x, glyph| x.max(glyph.x1));
+    let text: Vec<char> = text.chars().filter(|c| !c.is_control()).collect();
+    let is_reversed = text.first().copied().is_some_and(super::bidi::is_right_to_left);
+    let step = (x1 - x0) / text.len().max(1) as f32;
+    glyphs.truncate(start);
+    for (i, char) in text.iter().copied().enumerate() {
+        let at = if is_reversed { text.len() - 1 - i } else { i };
+        let x0 = x0 + step * at as f32;
+        glyphs.push(Glyph { char, x0, x1: x0 + step, ..first });
+    }
+}

@@ -1,0 +1,330 @@
+//! Rows: from glyphs to words, and to stretches of words that stand close together on one line.
+//!
+//! In: glyphs of one direction, as drawn. Out: [`Stretch`]es; the order of drawing is kept with each.
+//! ```text
+//! glyphs ► runs (drawn one after another) ► rows (same height) ► stretches (no wide gap) ► words
+//! ```
+//! Invariants: time is that of sorting; every glyph that is not white space lands in exactly one word, but for
+//! copies of a glyph at its own place, which fake heavy print.
+//! Not here: which stretch is read after which (`columns.rs`).
+
+use unicode_normalization::char::compose;
+
+use super::bidi;
+use super::glyph::{Glyph, Style};
+
+/// Distance of baselines up to which glyphs stand on one line, in sizes: raised and lowered ones do.
+const SAME_ROW: f32 = 0.45;
+/// Gap that parts stretches, in sizes.
+const WIDE_GAP: f32 = 1.0;
+/// Gap that parts words where the document draws no spaces, and where it does; in sizes.
+const WORD_GAP: f32 = 0.15;
+const WORD_GAP_BESIDE_SPACES: f32 = 0.22;
+/// Runs of a row that a new one is compared with.
+const MAX_COMPARED: usize = 48;
+
+/// A word at its place.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Word {
+    pub(super) text: Box<str>,
+    pub(super) x0: f32,
+    pub(super) x1: f32,
+    pub(super) y: f32,
+    pub(super) size: f32,
+    pub(super) style: Style,
+    /// Which link of the page it belongs to, counted from 1; 0 for none.
+    pub(super) link: u16,
+}
+
+/// Words that stand close together on one line, in reading order.
+#[derive(Debug, Clone)]
+pub(super) struct Stretch {
+    pub(super) words: Vec<Word>,
+    pub(super) x0: f32,
+    pub(super) x1: f32,
+    pub(super) y: f32,
+    pub(super) size: f32,
+    /// How many glyphs were drawn before it.
+    pub(super) order: usize,
+    pub(super) n_chars: usize,
+    pub(super) reads_leftwards: bool,
+}
+
+/// Glyphs drawn one after another on one line.
+struct Run {
+    start: usize,
+    end: usize,
+    x0: f32,
+    x1: f32,
+    y: f32,
+    size: f32,
+}
+
+/// The stretches of all rows, top to bottom, in each from left to right.
+pub(super) fn stretches(glyphs: &[Glyph]) -> Vec<Stretch> {
+    let runs = runs(glyphs);
+    let mut out = Vec::new();
+    for row in rows(runs) {
+        stretches_of(glyphs, &row, &mut out);
+    }
+    out
+}
+
+fn runs(glyphs: &[Glyph]) -> Vec<Run> {
+    let mut runs: Vec<Run> = Vec::new();
+    let mut last: Option<&Glyph> = None;
+    for (at, glyph) in glyphs.iter().enumerate() {
+        if glyph.char == ' ' {
+            continue;
+        }
+        let goes_on = last.is_some_and(|last| {
+            let em = glyph.size.max(last.size);
+            let is_level = (glyph.y - last.y).abs() < 0.1 * em;
+            let is_right = (-0.6..WIDE_GAP).contains(&((glyph.x0 - last.x1) / em));
+            let is_left = (-0.6..WIDE_GAP).contains(&((last.x0 - glyph.x1) / em));
+            is_level && (is_right || is_left) && (glyph.size - last.size).abs() < 0.3 * em
+        });
+        match runs.last_mut().filter(|_| goes_on) {
+            Some(run) => {
+                run.end = at + 1;
+                run.x0 = run.x0.min(glyph.x0);
+                run.x1 = run.x1.max(glyph.x1);
+                run.size = run.size.max(glyph.size);
+            }
+            None => {
+                let Glyph { x0, x1, y, size, .. } = *glyph;
+                runs.push(Run { start: at, end: at + 1, x0, x1, y, size });
+            }
+        }
+        last = Some(glyph);
+    }
+    runs
+}
+
+/// Groups of runs at one height. What stands above or below other runs of a group begins another one.
+fn rows(mut runs: Vec<Run>) -> Vec<Vec<Run>> {
+    runs.sort_by(|a, b| a.y.total_cmp(&b.y).then(a.start.cmp(&b.start)));
+    let mut rows: Vec<Vec<Run>> = Vec::new();
+    for run in runs {
+        let fits = |row: &Vec<Run>| {
+            let Some(top) = row.first() else { return false };
+            let size =
+                row.iter().rev().take(MAX_COMPARED).fold(run.size, |size, run| size.max(run.size));
+            let is_level = |other: &Run| (run.y - other.y).abs() < 0.15 * run.size.min(other.size);
+            let overlaps = |other: &Run| {
+                let shared = run.x1.min(other.x1) - run.x0.max(other.x0);
+                shared > 0.3 * (run.x1 - run.x0).min(other.x1 - other.x0) && !is_level(other)
+            };
+            run.y - top.y < SAME_ROW * size && !row.iter().rev().take(MAX_COMPARED).any(overlaps)
+        };
+        // A run that does not fit the last row for standing below one of its runs may fit the one before.
+        match rows.iter_mut().rev().take(3).find(|row| fits(row)) {
+            Some(row) => row.push(run),
+            None => rows.push(vec![run]),
+        }
+    }
+    rows
+}
+
+/// A glyph of a row, and whether white space is drawn before it.
+#[derive(Clone, Copy)]
+struct Item {
+    glyph: Glyph,
+    order: usize,
+    is_after_space: bool,
+}
+
+fn stretches_of(glyphs: &[Glyph], row: &[Run], out: &mut Vec<Stretch>) {
+    let items = items_of(glyphs, row);
+    let word_gap = word_gap(&items);
+    let mut open: Vec<(Item, bool)> = Vec::new();
+    let mut end = f32::MIN;
+    for item in items {
+        let em =
+            open.last().map_or(item.glyph.size, |(last, _)| last.glyph.size.max(item.glyph.size));
+        let gap = item.glyph.x0 - end;
+        if !open.is_empty() && gap > WIDE_GAP * em {
+            out.extend(stretch(std::mem::take(&mut open)));
+        }
+        let begins_word = item.is_after_space || gap > word_gap * em;
+        open.push((item, begins_word));
+        end = end.max(item.glyph.x1);
+        if open.len() == 1 {
+            end = item.glyph.x1;
+        }
+    }
+    out.extend(stretch(open));
+}
+
+/// The glyphs of a row from left to right, without copies at the same place.
+fn items_of(glyphs: &[Glyph], row: &[Run]) -> Vec<Item> {
+    let mut items: Vec<Item> = Vec::new();
+    for run in row {
+        // A space says that the next glyph begins a word if it is drawn to the right of it; where text is
+        // drawn from right to left it says so for the one before.
+        let mut space: Option<Glyph> = None;
+        for (order, glyph) in glyphs.iter().enumerate().take(run.end).skip(run.start) {
+            if glyph.char == ' ' {
+                space = Some(*glyph);
+                continue;
+            }
+            let mut is_after_space = false;
+            if let Some(space) = space.take() {
+                match items.last_mut() {
+                    Some(last) if glyph.x0 < space.x0 => last.is_after_space = true,
+                    _ => is_after_space = true,
+                }
+            }
+            items.push(Item { glyph: *glyph, order, is_after_space });
+        }
+    }
+    items.sort_by(|a, b| a.glyph.x0.total_cmp(&b.glyph.x0));
+    items.dedup_by(|next, kept| {
+        let width = kept.glyph.x1 - kept.glyph.x0;
+        next.glyph.char == kept.glyph.char
+            && next.glyph.x0 - kept.glyph.x0 < 0.3 * width
+            && (next.glyph.y - kept.glyph.y).abs() < 0.3 * kept.glyph.size
+    });
+    items
+}
+
+/// The gap that parts words in a row, in sizes. Where all characters stand apart, only what is wider than
+/// most gaps parts words.
+fn word_gap(items: &[Item]) -> f32 {
+    let mut gaps: Vec<f32> = items
+        .windows(2)
+        .filter_map(|pair| match pair {
+            [a, b] => Some((b.glyph.x0 - a.glyph.x1) / a.glyph.size.max(b.glyph.size)),
+            _ => None,
+        })
+        .filter(|gap| *gap < WIDE_GAP)
+        .collect();
+    let has_spaces = items.iter().skip(1).any(|item| item.is_after_space);
+    let usual = if has_spaces { WORD_GAP_BESIDE_SPACES } else { WORD_GAP };
+    let n_wide = gaps.iter().filter(|gap| **gap > usual).count();
+    if gaps.len() < 5 || n_wide * 10 < gaps.len() * 6 {
+        return usual;
+    }
+    gaps.sort_by(f32::total_cmp);
+    let middle = gaps.get(gaps.len() / 2).copied().unwrap_or(usual);
+    (1.7 * middle).max(usual)
+}
+
+fn stretch(mut items: Vec<(Item, bool)>) -> Option<Stretch> {
+    let order = items.iter().map(|(item, _)| item.order).min()?;
+    let reads_leftwards = bidi::reads_leftwards(items.iter().map(|(item, _)| item.glyph.char));
+    // For reading order, white space between words has to be an item of its own.
+    if items.iter().any(|(item, _)| bidi::is_right_to_left(item.glyph.char)) {
+        items = turned(items, reads_leftwards);
+    }
+    let words = words_of(&items);
+    let (mut x0, mut x1, mut n_chars) = (f32::MAX, f32::MIN, 0);
+    for word in &words {
+        (x0, x1) = (x0.min(word.x0), x1.max(word.x1));
+        n_chars += word.text.chars().count() + 1;
+    }
+    let main = words.iter().max_by_key(|word| word.text.len())?;
+    let (y, size) = (main.y, main.size);
+    Some(Stretch { words, x0, x1, y, size, order, n_chars, reads_leftwards })
+}
+
+/// Puts a stretch with right-to-left letters into reading order.
+fn turned(items: Vec<(Item, bool)>, reads_leftwards: bool) -> Vec<(Item, bool)> {
+    let mut spaced: Vec<Option<Item>> = Vec::with_capacity(items.len() * 2);
+    for (at, (mut item, begins_word)) in items.into_iter().enumerate() {
+        if begins_word && at > 0 {
+            spaced.push(None);
+        }
+        if reads_leftwards {
+            item.glyph.char = bidi::mirrored(item.glyph.char);
+        }
+        spaced.push(Some(item));
+    }
+    bidi::into_reading_order(&mut spaced, |item| item.map_or(' ', |item| item.glyph.char));
+    let mut out = Vec::with_capacity(spaced.len());
+    let mut begins_word = true;
+    for item in spaced {
+        match item {
+            Some(item) => {
+                out.push((item, begins_word));
+                begins_word = false;
+            }
+            None => begins_word = true,
+        }
+    }
+    out
+}
+
+fn words_of(items: &[(Item, bool)]) -> Vec<Word> {
+    let mut words: Vec<Word> = Vec::new();
+    let mut text = String::new();
+    let mut last: Option<Glyph> = None;
+    for (at, (item, begins_word)) in items.iter().enumerate() {
+        let glyph = item.glyph;
+        let joined = last.filter(|_| at > 0).and_then(|last| accented(last, glyph));
+        if let (Some(joined), Some(word)) = (joined, words.last_mut()) {
+            text.pop();
+            text.push(joined);
+            word.x1 = word.x1.max(glyph.x1);
+            last = Some(Glyph { char: joined, ..glyph });
+            continue;
+        }
+        if *begins_word || words.is_empty() {
+            if let Some(word) = words.last_mut() {
+                word.text = std::mem::take(&mut text).into();
+            }
+            let Glyph { x0, x1, y, size, style, .. } = glyph;
+            words.push(Word { text: "".into(), x0, x1, y, size, style, link: 0 });
+        }
+        text.push(glyph.char);
+        if let Some(word) = words.last_mut() {
+            word.x0 = word.x0.min(glyph.x0);
+            word.x1 = word.x1.max(glyph.x1);
+            if glyph.size > word.size {
+                (word.size, word.y, word.style) = (glyph.size, glyph.y, glyph.style);
+            }
+        }
+        last = Some(glyph);
+    }
+    if let Some(word) = words.last_mut() {
+        word.text = text.into();
+    }
+    words
+}
+
+/// A letter and an accent drawn over it, as one character.
+fn accented(a: Glyph, b: Glyph) -> Option<char> {
+    let (letter, accent) = match (mark_of(a.char), mark_of(b.char)) {
+        (Some(mark), None) => (b.char, mark),
+        (None, Some(mark)) => (a.char, mark),
+        _ => return None,
+    };
+    let shared = a.x1.min(b.x1) - a.x0.max(b.x0);
+    let is_over = shared > 0.5 * (a.x1 - a.x0).min(b.x1 - b.x0);
+    let letter = match letter {
+        'ı' => 'i',
+        'ȷ' => 'j',
+        other => other,
+    };
+    compose(letter, accent).filter(|_| is_over)
+}
+
+/// The combining form of an accent that is a character of its own.
+fn mark_of(char: char) -> Option<char> {
+    Some(match char {
+        '`' => '\u{300}',
+        '´' => '\u{301}',
+        'ˆ' | '^' => '\u{302}',
+        '˜' | '~' => '\u{303}',
+        '¯' => '\u{304}',
+        '˘' => '\u{306}',
+        '˙' => '\u{307}',
+        '¨' => '\u{308}',
+        '˚' => '\u{30a}',
+        '˝' => '\u{30b}',
+        'ˇ' => '\u{30c}',
+        '¸' => '\u{327}',
+        '˛' => '\u{328}',
+        _ => return None,
+    })
+}

@@ -1,0 +1,132 @@
+//! State: what operators of text and graphics change.
+//!
+//! In: operators and operands. Out: where the pen stands, with which font and spacing.
+//! Invariant: all numbers stay finite enough to compute with; what is not is refused where glyphs are placed.
+//! Not here: operators that need the document's resources (`interpret.rs`).
+
+use std::rc::Rc;
+
+use hayro_font::kurbo::{Affine, Vec2};
+use hayro_syntax::content::OperandIterator;
+use hayro_syntax::object::Object;
+
+use super::font::{Code, PdfFont};
+
+/// What is set when a glyph is drawn.
+#[derive(Clone)]
+pub(super) struct State<'a> {
+    /// From the current coordinates to those of the page, which grow downwards.
+    pub(super) to_page: Affine,
+    /// From the text's coordinates to the current ones: where the pen is.
+    pub(super) text: Affine,
+    /// The same at the start of the line.
+    line: Affine,
+    pub(super) font: Option<Rc<PdfFont<'a>>>,
+    pub(super) size: f64,
+    pub(super) char_spacing: f64,
+    pub(super) word_spacing: f64,
+    /// Horizontal scale, 1 for none.
+    pub(super) stretch: f64,
+    leading: f64,
+    pub(super) rise: f64,
+}
+
+/// A number among operands.
+pub(super) fn number(operand: Option<&Object<'_>>) -> Option<f64> {
+    match operand {
+        Some(Object::Number(number)) => Some(number.as_f64()),
+        _ => None,
+    }
+}
+
+impl State<'_> {
+    pub(super) fn new(to_page: Affine) -> Self {
+        State {
+            to_page,
+            text: Affine::IDENTITY,
+            line: Affine::IDENTITY,
+            font: None,
+            size: 0.0,
+            char_spacing: 0.0,
+            word_spacing: 0.0,
+            stretch: 1.0,
+            leading: 0.0,
+            rise: 0.0,
+        }
+    }
+
+    /// Operators that need nothing but their operands.
+    pub(super) fn run(&mut self, operator: &[u8], mut operands: OperandIterator<'_, '_>) {
+        let mut next = || number(operands.next());
+        match operator {
+            b"BT" => (self.text, self.line) = (Affine::IDENTITY, Affine::IDENTITY),
+            b"Td" | b"TD" => {
+                if let (Some(x), Some(y)) = (next(), next()) {
+                    if operator == b"TD" {
+                        self.leading = -y;
+                    }
+                    self.move_line(x, y);
+                }
+            }
+            b"T*" => self.next_line(),
+            b"Tm" => {
+                if let Some(matrix) = matrix(operands) {
+                    (self.text, self.line) = (matrix, matrix);
+                }
+            }
+            b"Tc" => self.char_spacing = next().unwrap_or(0.0),
+            b"Tw" => self.word_spacing = next().unwrap_or(0.0),
+            b"Tz" => self.stretch = next().map_or(1.0, |percent| percent / 100.0),
+            b"TL" => self.leading = next().unwrap_or(0.0),
+            b"Ts" => self.rise = next().unwrap_or(0.0),
+            _ => {}
+        }
+    }
+
+    /// `cm`.
+    pub(super) fn transform(&mut self, operands: OperandIterator<'_, '_>) {
+        if let Some(matrix) = matrix(operands) {
+            self.to_page = self.to_page * matrix;
+        }
+    }
+
+    pub(super) fn next_line(&mut self) {
+        self.move_line(0.0, -self.leading);
+    }
+
+    fn move_line(&mut self, x: f64, y: f64) {
+        self.line = self.line * Affine::translate(Vec2::new(x, y));
+        self.text = self.line;
+    }
+
+    /// Moves the pen by a number among pieces of text: thousandths of the size, back.
+    pub(super) fn adjust(&mut self, by: f64) {
+        let by = -by / 1000.0 * self.size;
+        let is_vertical = false;
+        self.move_pen(if is_vertical { (0.0, by) } else { (by * self.stretch, 0.0) });
+    }
+
+    /// Moves the pen past a code.
+    pub(super) fn advance(&mut self, code: &Code, is_space: bool) {
+        let spacing = self.char_spacing + if is_space { self.word_spacing } else { 0.0 };
+        let (x, y) = (f64::from(code.advance.0) * self.size, f64::from(code.advance.1) * self.size);
+        self.move_pen(match code.advance.1 == 0.0 {
+            true => ((x + spacing) * self.stretch, 0.0),
+            false => (0.0, y + spacing),
+        });
+    }
+
+    fn move_pen(&mut self, (x, y): (f64, f64)) {
+        self.text = self.text * Affine::translate(Vec2::new(x, y));
+    }
+}
+
+fn matrix(operands: OperandIterator<'_, '_>) -> Option<Affine> {
+    let mut matrix = [0.0; 6];
+    let mut n = 0;
+    for (slot, operand) in matrix.iter_mut().zip(operands) {
+        *slot = number(Some(operand))?;
+        n += 1;
+    }
+    (n == 6).then(|| Affine::new(matrix))
+}

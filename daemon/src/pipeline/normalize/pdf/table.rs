@@ -1,0 +1,109 @@
+//! Tables: rows of cells that stand below each other.
+//!
+//! In: lines whose words stand in cells. Out: which lines are a table, and the column of each cell.
+//! Invariants: no two cells of a row share a column; a table has at least two rows and two columns.
+//! Not here: lines drawn around cells; tables are known by their gaps alone.
+
+use super::columns::Line;
+use super::script::{Script, Step};
+
+/// Most characters that cells have on average; longer ones are text in columns.
+const MAX_CELL_CHARS: usize = 60;
+/// Most rows of one table.
+const MAX_ROWS: usize = 5_000;
+
+/// A table among lines.
+#[derive(Debug)]
+pub(super) struct Table {
+    start: usize,
+    /// The line after the last row.
+    pub(super) end: usize,
+    /// Left ends of the columns' areas, first to last.
+    columns: Vec<(f32, f32)>,
+}
+
+/// The table that begins at a line.
+pub(super) fn table_at(lines: &[Line], at: usize) -> Option<Table> {
+    let is_row = |line: &&Line| line.cells.len() >= 2;
+    lines.get(at).filter(is_row)?;
+    let n_rows = lines.iter().skip(at).take(MAX_ROWS).take_while(is_row).count();
+    let rows = lines.get(at..at + n_rows)?;
+    if n_rows < 2 {
+        return None;
+    }
+    let columns = columns_of(rows)?;
+    let n_cells: usize = rows.iter().map(|row| row.cells.len()).sum();
+    let n_chars: usize =
+        rows.iter().flat_map(|row| &row.words).map(|word| word.text.len() + 1).sum();
+    let is_full = n_cells * 2 >= n_rows * columns.len();
+    let enough = n_rows >= 3 || columns.len() >= 3;
+    (is_full && enough && n_chars <= n_cells * MAX_CELL_CHARS).then_some(Table {
+        start: at,
+        end: at + n_rows,
+        columns,
+    })
+}
+
+/// Areas that the cells of all rows fall into, each row's into different ones.
+fn columns_of(rows: &[Line]) -> Option<Vec<(f32, f32)>> {
+    let mut areas: Vec<(f32, f32)> =
+        rows.iter().flat_map(cells_of).map(|(x0, x1, _)| (x0, x1)).collect();
+    areas.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let mut columns: Vec<(f32, f32)> = Vec::new();
+    for (x0, x1) in areas {
+        match columns.last_mut().filter(|last| x0 < last.1) {
+            Some(last) => last.1 = last.1.max(x1),
+            None => columns.push((x0, x1)),
+        }
+    }
+    let fits = |row: &Line| {
+        let mut places: Vec<usize> = cells_of(row).map(|(x0, ..)| place_of(&columns, x0)).collect();
+        let n = places.len();
+        places.dedup();
+        places.len() == n
+    };
+    let n_fitting = rows.iter().filter(|row| fits(row)).count();
+    (columns.len() >= 2 && n_fitting * 10 >= rows.len() * 9).then_some(columns)
+}
+
+/// Left and right end, and words, of the cells of a row.
+fn cells_of(row: &Line) -> impl Iterator<Item = (f32, f32, std::ops::Range<usize>)> + '_ {
+    row.cells.iter().enumerate().map(|(i, start)| {
+        let end = row.cells.get(i + 1).copied().unwrap_or(row.words.len());
+        let words = row.words.get(*start..end).unwrap_or(&[]);
+        let x0 = words.iter().fold(f32::MAX, |x, word| x.min(word.x0));
+        let x1 = words.iter().fold(f32::MIN, |x, word| x.max(word.x1));
+        (x0, x1, *start..end)
+    })
+}
+
+fn place_of(columns: &[(f32, f32)], x0: f32) -> usize {
+    columns.partition_point(|column| column.0 <= x0).saturating_sub(1)
+}
+
+impl Table {
+    /// Writes the rows.
+    pub(super) fn write(self, script: &mut Script, lines: &[Line]) {
+        script.step(Step::BeginTable);
+        let rows = lines.get(self.start..self.end).unwrap_or(&[]);
+        let has_header = matches!(rows, [first, second, ..] if super::blocks::is_bold(first)
+            && !super::blocks::is_bold(second));
+        for (i, row) in rows.iter().enumerate() {
+            script.step(Step::BeginRow { is_header: has_header && i == 0 });
+            let mut cells: Vec<(usize, std::ops::Range<usize>)> =
+                cells_of(row).map(|(x0, _, words)| (place_of(&self.columns, x0), words)).collect();
+            cells.sort_by_key(|(place, _)| *place);
+            let mut cells = cells.into_iter().peekable();
+            for place in 0..self.columns.len() {
+                script.step(Step::BeginCell);
+                while let Some((_, words)) = cells.next_if(|(at, _)| *at <= place) {
+                    for word in row.words.get(words).unwrap_or(&[]) {
+                        script.flow(&word.text, false);
+                    }
+                }
+            }
+            script.step(Step::EndRow);
+        }
+        script.step(Step::EndTable);
+    }
+}
