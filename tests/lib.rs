@@ -14,6 +14,7 @@ mod index;
 mod kills;
 mod marked;
 mod project;
+pub mod score;
 mod small_disk;
 mod sound;
 

@@ -14,7 +14,7 @@ use crate::settings::Settings;
 /// Fingerprint of the layer of rows: sections `chunk`, `recognize`, `link` and `embed`, with `extra` for
 /// versions that settings do not know. 32 hexadecimal digits.
 ///
-/// Sections `watch`, `belt`, `retrieval` and `serve` do not count: which files are read shows in the
+/// Sections `watch`, `belt`, `worker`, `retrieval` and `serve` do not count: which files are read shows in the
 /// files' own rows, and ranking happens when a question is asked.
 pub fn rows(settings: &Settings, extra: &str) -> String {
     let sections: [(&str, Value); 4] = [

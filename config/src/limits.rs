@@ -42,6 +42,12 @@ pub const DRAIN_SECONDS: u64 = 10;
 /// the patience of `kgctl stop`, exceed the sum of both.
 pub const FAREWELL_SECONDS: u64 = 3;
 
+/// Extensions of files whose bytes are not text, lowercase: `watch.max_document_bytes` holds for them.
+pub const DOCUMENT_EXTENSIONS: &[&str] = &["docx", "pdf"];
+
+/// Longest text kept of such a file, in bytes: some 3,000 pages. What lies beyond is cut with a warning.
+pub const MAX_DOCUMENT_TEXT_BYTES: usize = 10_000_000;
+
 /// Longest surface kept as a name, in bytes. Longer ones are sentences.
 pub const MAX_SURFACE_BYTES: usize = 120;
 

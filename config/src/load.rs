@@ -28,7 +28,8 @@ pub const PROJECT_FILE: &str = "kg.yaml";
 const MAX_FILE_BYTES: u64 = 1 << 20;
 
 /// Sections and keys that count only from the user's own configuration, environment and flags.
-const USER_ONLY: &[&str] = &["serve", "belt", "watch.max_file_bytes"];
+const USER_ONLY: &[&str] =
+    &["serve", "belt", "worker", "watch.max_file_bytes", "watch.max_document_bytes"];
 
 /// Whether a section or key may not be set by a folder.
 pub(crate) fn is_user_only(key: &str) -> bool {

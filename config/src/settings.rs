@@ -3,6 +3,7 @@
 //! Keys marked *user only* count from the user's own configuration, environment and flags; in a folder's
 //! `kg.yaml` they are an error, because a folder may come from a stranger.
 
+use crate::limits::DOCUMENT_EXTENSIONS;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -14,6 +15,8 @@ pub struct Settings {
     pub watch: Watch,
     /// How much is on its way at once. User only.
     pub belt: Belt,
+    /// The processes that parse documents. User only.
+    pub worker: Worker,
     /// How documents are cut for retrieval.
     pub chunk: Chunk,
     /// How names are found.
@@ -43,6 +46,8 @@ pub struct Watch {
     pub reconcile_seconds: u64,
     /// Larger files are skipped and listed in `status`, bytes. User only.
     pub max_file_bytes: u64,
+    /// The same for files whose bytes are not text (PDF, DOCX): much of them is pictures and fonts. User only.
+    pub max_document_bytes: u64,
     /// Also read files and folders whose name starts with a dot.
     pub hidden: bool,
     /// Glob patterns to leave out, beside `.gitignore` and `.kgignore`.
@@ -59,9 +64,20 @@ impl Default for Watch {
             poll_interval_ms: 2_000,
             reconcile_seconds: 600,
             max_file_bytes: 2_000_000,
+            max_document_bytes: 50_000_000,
             hidden: false,
             ignore: Vec::new(),
             extensions: ["md", "markdown", "txt", "html", "htm"].map(String::from).to_vec(),
+        }
+    }
+}
+
+impl Watch {
+    /// Largest file of an extension (lowercase, without dot) that is read, bytes.
+    pub fn max_bytes_of(&self, extension: &str) -> u64 {
+        match DOCUMENT_EXTENSIONS.contains(&extension) {
+            true => self.max_document_bytes,
+            false => self.max_file_bytes,
         }
     }
 }
@@ -128,6 +144,35 @@ pub struct Belt {
 impl Default for Belt {
     fn default() -> Self {
         Belt { max_bytes_in_flight: 8_000_000 }
+    }
+}
+
+/// The sandboxed processes that parse PDF, DOCX and HTML, one document at a time each. A document that needs more than
+/// it may is listed in `status` and left out. User only.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Worker {
+    /// Processes for everything but what was just saved, which has one of its own; 0: one a core, at most 8.
+    pub processes: u64,
+    /// Longest time on one document, seconds; a document that takes longer is tried again later.
+    pub max_seconds: u64,
+    /// Longest time of the processor on one document, seconds.
+    pub max_cpu_seconds: u64,
+    /// Most memory that parsing may take, bytes.
+    pub max_memory_bytes: u64,
+    /// A process without work ends after so many seconds.
+    pub idle_seconds: u64,
+}
+
+impl Default for Worker {
+    fn default() -> Self {
+        Worker {
+            processes: 0,
+            max_seconds: 60,
+            max_cpu_seconds: 20,
+            max_memory_bytes: 512_000_000,
+            idle_seconds: 20,
+        }
     }
 }
 

@@ -19,6 +19,7 @@ use tokio::task::JoinHandle;
 use crate::belt::{Budget, Depth, Gauge, Plan, Supervisor};
 use crate::embedder::{Embedder, WordPiece};
 use crate::health::Health;
+use crate::pipeline::normalize::Parsing;
 use crate::pipeline::watch::{
     KnownFile, KnownFiles, MOST_EQUAL, WatchOptions, WatchState, Watcher, WatcherHandle,
 };
@@ -46,6 +47,8 @@ pub(crate) struct Recipe {
     pub(crate) tokens: Arc<WordPiece>,
     /// The model.
     pub(crate) embedder: Arc<dyn Embedder>,
+    /// Where documents are parsed.
+    pub(crate) parsing: Parsing,
 }
 
 /// One index that is kept equal to the folder.
@@ -76,7 +79,7 @@ impl Build {
     /// # Errors
     /// When a database cannot be opened or an actor cannot be started.
     pub(crate) async fn start(recipe: Recipe) -> anyhow::Result<Build> {
-        let Recipe { root, state_dir, settings, tokens, embedder } = recipe;
+        let Recipe { root, state_dir, settings, tokens, embedder, parsing } = recipe;
         let fingerprint = config::fingerprint::rows(&settings, embedder.space());
         let writer = IndexWriter::open(&state_dir, &fingerprint, &settings, embedder.clone())?;
         let readers = Readers::new(writer.path().to_path_buf());
@@ -87,8 +90,13 @@ impl Build {
         let unread = writer.requeued()?;
 
         let queues = Queues::new();
-        let tools =
-            Tools { settings: settings.clone(), tokens, embedder, gazetteer: writer.gazetteer() };
+        let tools = Tools {
+            settings: settings.clone(),
+            tokens,
+            embedder,
+            parsing: parsing.clone(),
+            gazetteer: writer.gazetteer(),
+        };
         let stations = Stations::new(&queues, &tools);
         let Queues { source, normal, chunked, mentioned, linked, related, embedded } = queues;
         let gauges = Arc::new(vec![
@@ -141,6 +149,7 @@ impl Build {
             follows_outside: false,
             now_ms,
             budget: budget.clone(),
+            parsing,
         };
         let known = Arc::new(KnownInIndex { readers: readers.clone(), breakers: breakers.clone() });
         let watcher = Watcher::spawn(options, known, source.lanes, state);

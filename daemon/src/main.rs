@@ -31,10 +31,16 @@ struct Flags {
     /// first and starts it afterwards.
     #[arg(long, value_name = "FILE")]
     restore: Option<PathBuf>,
+    /// Parse documents for the daemon that started this process; nothing else can.
+    #[arg(long, hide = true)]
+    worker: bool,
 }
 
 fn main() -> ExitCode {
     let flags = Flags::parse();
+    if flags.worker {
+        return daemon::worker::run();
+    }
     let options = daemon::Options {
         project: flags.project,
         idle_exit: Some(Duration::from_secs(flags.idle_exit.saturating_mul(60))),

@@ -22,10 +22,12 @@ use config::{Places, ProjectPaths};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::fail;
+use crate::pipeline::normalize::Parsing;
 use crate::project::{OpenProject, Project};
 use crate::serve::accept::{Sessions, serve};
 use crate::serve::listen::{Door, from_systemd, link_to};
 use crate::serve::routes::routes;
+use crate::worker::Workers;
 
 mod lock;
 mod manager;
@@ -173,6 +175,7 @@ fn prepare(options: &Options) -> anyhow::Result<Prepared> {
         root: project.root,
         name: project.name,
         state_dir: paths.dir.clone(),
+        parsing: Parsing::InWorkers(Workers::new(&settings.worker)?),
         settings,
     };
     Ok(Prepared { place, paths, lock })

@@ -23,10 +23,12 @@ use crate::belt::Gauge;
 use crate::build::{Build, Recipe};
 use crate::embedder::{Embedder, StaticModel, WordPiece};
 use crate::health::Health;
+use crate::pipeline::normalize::Parsing;
 use crate::pipeline::watch::WatcherHandle;
 use crate::pipeline::write::Command;
 use crate::serve::{Activity, Tallies};
 use crate::store::{Breakers, Readers, Snapshot, StoreError};
+use crate::worker::Workers;
 
 /// What a project is opened with.
 pub struct OpenProject {
@@ -38,6 +40,8 @@ pub struct OpenProject {
     pub state_dir: PathBuf,
     /// Its settings.
     pub settings: Settings,
+    /// Where documents are parsed.
+    pub parsing: Parsing,
 }
 
 /// An open project.
@@ -69,7 +73,7 @@ impl Project {
     /// # Errors
     /// When a database cannot be opened or an actor cannot be started.
     pub async fn open(place: OpenProject) -> anyhow::Result<Arc<Project>> {
-        let OpenProject { root, name, state_dir, settings } = place;
+        let OpenProject { root, name, state_dir, settings, parsing } = place;
         let tokens = WordPiece::builtin();
         let embedder: Arc<dyn Embedder> = Arc::new(StaticModel::builtin(tokens.clone()));
         let recipe = Recipe {
@@ -78,6 +82,7 @@ impl Project {
             settings: settings.clone(),
             tokens,
             embedder,
+            parsing,
         };
         let build = Build::start(recipe.clone()).await?;
         let answers = match &build.answers {
@@ -122,7 +127,8 @@ impl Project {
     /// How fresh an answer from this snapshot is.
     pub fn freshness(&self, snapshot: &Snapshot) -> Freshness {
         // What is in work between two queues counts, too: only `settled` sees all of it.
-        let is_building = !self.settled().searchable;
+        // And a snapshot taken just before the last of it was committed does not show it yet.
+        let is_building = !self.settled().searchable || snapshot.tick() < self.build.health.tick();
         Freshness {
             project: self.name.clone(),
             tick: snapshot.tick().0,
@@ -169,6 +175,14 @@ impl Project {
     /// Files that failed last.
     pub fn breakers(&self) -> &Breakers {
         &self.build.breakers
+    }
+
+    /// The processes that parse, if this is a daemon's project.
+    pub fn workers(&self) -> Option<&Workers> {
+        match &self.recipe.parsing {
+            Parsing::InProcess => None,
+            Parsing::InWorkers(workers) => Some(workers),
+        }
     }
 
     /// Commands to the watcher.

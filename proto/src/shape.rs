@@ -38,14 +38,50 @@ pub struct EntityView {
 }
 
 /// A place in a document that a person can open.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SourceView {
     /// Path relative to the project.
     pub path: String,
-    /// First line, from 1.
+    /// First line, from 1. Left out where a format has no lines (PDF, DOCX).
+    #[serde(default, skip_serializing_if = "is_zero")]
     pub line: u32,
+    /// Page, from 1, where a format has pages.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub page: Option<u32>,
+    /// The last two headings above it, where lines alone do not lead a reader there (PDF, DOCX, HTML).
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub section: String,
     /// The words that stand there.
     pub text: String,
+}
+
+fn is_zero(line: &u32) -> bool {
+    *line == 0
+}
+
+impl SourceView {
+    /// The place as people cite it: `note.md:12`, `report.pdf p. 3`, `letter.docx § Terms › Payment`.
+    pub fn place(&self) -> String {
+        let place = place(&self.path, [self.line, self.line], [self.page, self.page]);
+        let is_exact = self.line > 0 || self.page.is_some();
+        if is_exact || self.section.is_empty() {
+            place
+        } else {
+            format!("{place} § {}", self.section)
+        }
+    }
+}
+
+/// A path with its lines, or the pages of a document that has them: `note.md:12-18`, `report.pdf p. 3-4`. Lines
+/// that are 0 are none.
+pub fn place(path: &str, lines: [u32; 2], pages: [Option<u32>; 2]) -> String {
+    let range =
+        |first, last| if first == last { format!("{first}") } else { format!("{first}-{last}") };
+    match (pages, lines) {
+        ([Some(first), Some(last)], _) => format!("{path} p. {}", range(first, last)),
+        (_, [0, _]) => path.to_string(),
+        (_, [first, last]) => format!("{path}:{}", range(first, last)),
+    }
 }
 
 /// One statement of a relation.
@@ -54,7 +90,7 @@ pub struct EvidenceView {
     /// Where it is stated.
     #[serde(flatten)]
     pub source: SourceView,
-    /// Byte span in the file.
+    /// Byte span in the file; where the file's bytes are no text (PDF, DOCX), in the text extracted from it.
     pub span: [u64; 2],
     /// Which pattern found it.
     pub pattern: String,

@@ -61,6 +61,7 @@ async fn measure(root: &Path, n: usize, known: Arc<Known>) -> Result<()> {
         settings: Watch { reconcile_seconds: 0, ..Watch::default() },
         first_generation: Generation(1),
         follows_outside: false,
+        parsing: Default::default(),
         now_ms: || i64::MAX / 2,
     };
     let watcher = Watcher::spawn(options, known, queues.source.lanes.clone(), Arc::default());

@@ -15,3 +15,4 @@ mod trouble;
 mod upgrade;
 mod versions;
 mod wire;
+mod workers;

@@ -38,7 +38,7 @@ pub fn query(reply: &HybridReply, style: Style) -> String {
 }
 
 fn write_hit(text: &mut String, hit: &HitView, why: &str, style: Style) {
-    let place = place(&hit.path, hit.lines[0], style);
+    let place = style.cyan(&clean(&first_place(hit)));
     let section =
         if hit.section.is_empty() { String::new() } else { format!("  {}", clean(&hit.section)) };
     let _ = writeln!(
@@ -212,12 +212,14 @@ fn joined(names: &[String]) -> String {
     clean(&names.join(", ")).into_owned()
 }
 
-fn place(path: &str, line: u32, style: Style) -> String {
-    style.cyan(&format!("{}:{line}", clean(path)))
+/// Where a hit begins: what an editor or a viewer can be told to open.
+fn first_place(hit: &HitView) -> String {
+    let page = hit.pages.map(|[first, _]| first);
+    proto::shape::place(&hit.path, [hit.lines[0]; 2], [page; 2])
 }
 
 fn source_place(source: &SourceView, style: Style) -> String {
-    place(&source.path, source.line, style)
+    style.cyan(&clean(&source.place()))
 }
 
 fn shortened(text: &str) -> String {

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use config::Loaded;
-use proto::tool::core::{QueueView, StatusReply};
+use proto::tool::core::{QueueView, StatusReply, WorkersView};
 
 use super::{Style, clean, counted, table, thousands};
 
@@ -79,6 +79,16 @@ fn headline(reply: &StatusReply, style: Style) -> String {
     format!("{name}  {state}")
 }
 
+/// The processes that parse.
+fn parsing(workers: &WorkersView) -> String {
+    let n_failed = counted(workers.failed, "document");
+    let sandbox = workers.sandbox.as_deref().map_or("not started yet".into(), clean);
+    format!(
+        "{} of {} workers run, {} busy, {n_failed} failed in them; sandbox: {sandbox}",
+        workers.running, workers.most, workers.busy
+    )
+}
+
 fn facts(reply: &StatusReply, style: Style) -> String {
     let counts = |map: &BTreeMap<String, u64>| {
         let cells: Vec<_> = map
@@ -108,6 +118,9 @@ fn facts(reply: &StatusReply, style: Style) -> String {
         ("speed", speed),
         ("daemon", daemon),
     ];
+    if let Some(workers) = &reply.workers {
+        rows.push(("parsing", parsing(workers)));
+    }
     if reply.orphaned_entities > 0 {
         rows.push((
             "orphans",

@@ -16,7 +16,7 @@ const ANY: f64 = f64::INFINITY;
 
 #[rustfmt::skip]
 fn table(settings: &Settings) -> Vec<Range> {
-    let Settings { watch, belt, chunk, recognize, link, embed, retrieval, serve } = settings;
+    let Settings { watch, belt, worker, chunk, recognize, link, embed, retrieval, serve } = settings;
     let weights = &retrieval.weights;
     vec![
         ("watch.debounce_ms",                watch.debounce_ms as f64,              20.0,  5_000.0),
@@ -24,7 +24,14 @@ fn table(settings: &Settings) -> Vec<Range> {
         // A pass over 100,000 files takes a second or two; more often would never rest.
         ("watch.reconcile_seconds",          reconcile(watch.reconcile_seconds),    5.0,   ANY),
         ("watch.max_file_bytes",             watch.max_file_bytes as f64,           1.0,   1_000_000_000.0),
+        ("watch.max_document_bytes",         watch.max_document_bytes as f64,       1.0,   1_000_000_000.0),
         ("belt.max_bytes_in_flight",         belt.max_bytes_in_flight as f64,       1.0,   1_000_000_000_000.0),
+        ("worker.processes",                 worker.processes as f64,               0.0,   8.0),
+        ("worker.max_seconds",               worker.max_seconds as f64,             1.0,   3_600.0),
+        ("worker.max_cpu_seconds",           worker.max_cpu_seconds as f64,         1.0,   3_600.0),
+        // Below, hardly a page can be parsed.
+        ("worker.max_memory_bytes",          worker.max_memory_bytes as f64,        32_000_000.0, 64_000_000_000.0),
+        ("worker.idle_seconds",              worker.idle_seconds as f64,            1.0,   86_400.0),
         ("chunk.max_tokens",                 f64::from(chunk.max_tokens),           50.0,  4_000.0),
         ("chunk.min_tokens",                 f64::from(chunk.min_tokens),           0.0,   4_000.0),
         ("chunk.overlap_tokens",             f64::from(chunk.overlap_tokens),       0.0,   2_000.0),

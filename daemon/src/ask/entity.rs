@@ -12,9 +12,9 @@ use super::error::invalid;
 use super::explain::entity_view;
 use super::graph::{Statement, name_of, statements_about};
 use super::lookup::{find_one, not_found};
+use super::source::Source;
 use super::why::link_views;
 use super::{AskError, Desk};
-use crate::store::lines::LineMap;
 
 /// Other names told of one entity.
 const MAX_ALIASES: usize = 12;
@@ -96,18 +96,18 @@ fn definition(desk: &Desk<'_>, entity: i64) -> Result<Option<SourceView>, AskErr
         .into_iter()
         .find(|statement| statement.object == entity);
     if let Some(statement) = defining {
-        return quote(desk, statement.doc, statement.span, statement.line);
+        return quote(desk, statement.doc, statement.span);
     }
-    let first: Option<(i64, i64, i64, u32)> = desk
+    let first: Option<(i64, i64, i64)> = desk
         .snapshot
         .prepare_cached(
-            "SELECT d.id, c.start, c.end, c.line_start FROM entities e JOIN docs d ON d.id = e.doc_id
+            "SELECT d.id, c.start, c.end FROM entities e JOIN docs d ON d.id = e.doc_id
              JOIN chunks c ON c.doc_id = d.id AND c.idx = 0 WHERE e.id = ?1",
         )?
-        .query_row([entity], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)))
+        .query_row([entity], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
         .optional()?;
     match first {
-        Some((doc, start, end, _)) => first_sentence(desk, doc, (start as usize, end as usize)),
+        Some((doc, start, end)) => first_sentence(desk, doc, (start as usize, end as usize)),
         None => Ok(None),
     }
 }
@@ -121,45 +121,33 @@ fn first_sentence(
     doc: i64,
     (start, end): (usize, usize),
 ) -> Result<Option<SourceView>, AskError> {
-    let row: Option<(String, String, Vec<u8>)> = desk
-        .snapshot
-        .prepare_cached("SELECT path, text, lines FROM docs WHERE id = ?1")?
-        .query_row([doc], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
-        .optional()?;
-    let Some((path, text, lines)) = row else { return Ok(None) };
+    let Some(source) = Source::load(desk, doc)? else { return Ok(None) };
     let mut at = start;
-    for paragraph in text.get(start..end).unwrap_or("").split("\n\n") {
+    for paragraph in source.text.get(start..end).unwrap_or("").split("\n\n") {
         let is_running = paragraph.split_whitespace().count() >= MIN_PARAGRAPH_WORDS
             && paragraph.contains(['.', ':', '?', '!']);
         let sentence = crate::pipeline::chunk::sentences(paragraph).next();
         if let (true, Some(sentence)) = (is_running, sentence) {
-            let line = LineMap::decode(&lines).line_at(at + sentence.start);
+            let at = at + sentence.start;
             let words = paragraph.get(sentence).unwrap_or("");
             let range = super::snippet::choose(words, &[], 0, MAX_QUOTE_BYTES);
-            return Ok(Some(SourceView { path, line, text: super::snippet::render(words, range) }));
+            return source.view(desk, at, super::snippet::render(words, range)).map(Some);
         }
         at += paragraph.len() + 2;
     }
     Ok(None)
 }
 
-/// The words at a span of a document, on one line, with their path.
+/// The words at a span of a document, on one line, with their place.
 fn quote(
     desk: &Desk<'_>,
     doc: i64,
     (start, end): (usize, usize),
-    line: u32,
 ) -> Result<Option<SourceView>, AskError> {
-    let row: Option<(String, String)> = desk
-        .snapshot
-        .prepare_cached("SELECT path, text FROM docs WHERE id = ?1")?
-        .query_row([doc], |row| Ok((row.get(0)?, row.get(1)?)))
-        .optional()?;
-    Ok(row.map(|(path, text)| {
-        let words = text.get(start..end).unwrap_or("");
-        let range = super::snippet::choose(words, &[], 0, MAX_QUOTE_BYTES);
-        SourceView { path, line, text: super::snippet::render(words, range) }
-    }))
+    let Some(source) = Source::load(desk, doc)? else { return Ok(None) };
+    let words = source.text.get(start..end).unwrap_or("");
+    let range = super::snippet::choose(words, &[], 0, MAX_QUOTE_BYTES);
+    source.view(desk, start, super::snippet::render(words, range)).map(Some)
 }
 
 /// Relations within `hops`, each with its best evidence, surest first within a hop.
@@ -256,7 +244,7 @@ pub(super) fn evidence_view(
     desk: &Desk<'_>,
     statement: &Statement,
 ) -> Result<Option<EvidenceView>, AskError> {
-    Ok(quote(desk, statement.doc, statement.span, statement.line)?.map(|source| EvidenceView {
+    Ok(quote(desk, statement.doc, statement.span)?.map(|source| EvidenceView {
         source,
         span: [statement.raw.0, statement.raw.1],
         pattern: statement.pattern.clone(),
@@ -280,17 +268,10 @@ fn sources(desk: &Desk<'_>, entity: i64) -> Result<Vec<MentioningSource>, AskErr
     let rows: Vec<_> = rows.collect::<Result<_, _>>()?;
     let mut out = Vec::new();
     for (doc, n, at, confidence) in rows {
-        let place: (u32, String, String) = desk
-            .snapshot
-            .prepare_cached(
-                "SELECT m.line, d.path, d.text FROM mentions m JOIN docs d ON d.id = m.doc_id
-                 WHERE m.doc_id = ?1 AND m.at = ?2",
-            )?
-            .query_row(params![doc, at], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
-        let (line, path, text) = place;
-        let text = line_around(&text, at as usize);
+        let Some(source) = Source::load(desk, doc)? else { continue };
+        let text = line_around(&source.text, at as usize);
         out.push(MentioningSource {
-            source: SourceView { path, line, text },
+            source: source.view(desk, at as usize, text)?,
             n_mentions: n as u64,
             confidence,
         });
@@ -322,7 +303,6 @@ mod tests {
             doc: 1,
             span: (0, 1),
             raw: (0, 1),
-            line: 1,
             pattern: pattern.into(),
         };
         let twice = [statement("sentence:uses", 0.6), statement("sentence:needs", 0.6)];

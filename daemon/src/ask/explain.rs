@@ -11,7 +11,7 @@ use super::graph::name_of;
 use super::plan::Plan;
 use super::rank::Ranked;
 use super::{AskError, Desk, snippet};
-use crate::store::lines::LineMap;
+use crate::store::lines::{LineMap, PageMap};
 use crate::terms::EntityType;
 
 /// Characters of a hit beside its snippet, in the text form: number, path, lines, section, score.
@@ -69,11 +69,11 @@ fn hit_view(
     candidate: &Ranked,
     snippet_chars: usize,
 ) -> Result<Option<HitView>, AskError> {
-    type Row = (i64, String, String, String, Vec<u8>, usize, usize);
+    type Row = (i64, String, String, String, (Vec<u8>, Option<Vec<u8>>), usize, usize);
     let row: Option<Row> = desk
         .snapshot
         .prepare_cached(
-            "SELECT d.id, d.path, c.section, d.text, d.lines, c.start, c.end
+            "SELECT d.id, d.path, c.section, d.text, d.lines, c.start, c.end, d.pages
              FROM chunks c JOIN docs d ON d.id = c.doc_id WHERE c.id = ?1",
         )?
         .query_row([candidate.chunk], |row| {
@@ -83,23 +83,28 @@ fn hit_view(
                 row.get(1)?,
                 row.get(2)?,
                 row.get(3)?,
-                row.get(4)?,
+                (row.get(4)?, row.get(7)?),
                 number(5)?,
                 number(6)?,
             ))
         })
         .optional()?;
-    let Some((doc_id, path, section, text, lines, start, end)) = row else { return Ok(None) };
+    let Some((doc_id, path, section, text, (lines, pages), start, end)) = row else {
+        return Ok(None);
+    };
     let body = text.get(start..end).unwrap_or("");
     let range = snippet::choose(body, &plan.question.words, 0, snippet_chars);
     let lines = LineMap::decode(&lines);
-    let first = lines.line_at(start + range.start);
-    let last = lines.line_at((start + range.end).saturating_sub(1).max(start + range.start));
+    let pages = PageMap::decode(pages.as_deref());
+    let (start, end) = (start + range.start, (start + range.end).saturating_sub(1));
+    let (first, last) = (lines.line_at(start), lines.line_at(end.max(start)));
+    let pages = pages.page_at(start).zip(pages.page_at(end.max(start)));
     Ok(Some(HitView {
         id: candidate.chunk,
         doc_id,
         path,
         lines: [first, last.max(first)],
+        pages: pages.map(|(first, last)| [first, last]),
         section: shorten(&section, 60),
         snippet: snippet::render(body, range),
         score: rounded(candidate.score),

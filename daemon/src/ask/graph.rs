@@ -21,7 +21,6 @@ pub(super) struct Statement {
     pub span: (usize, usize),
     /// Span in the file.
     pub raw: (u64, u64),
-    pub line: u32,
     pub pattern: String,
 }
 
@@ -75,7 +74,7 @@ fn read_side(
     let other_column = if own_column == "subject" { "object" } else { "subject" };
     let mut statement = desk.snapshot.prepare_cached(&format!(
         "SELECT coalesce(n.entity_id, d.entity_id), coalesce(n.link, 1.0), e.predicate, e.confidence, e.doc_id,
-                e.start, e.end, e.raw_start, e.raw_end, e.line, e.pattern
+                e.start, e.end, e.raw_start, e.raw_end, e.pattern
          FROM evidence e LEFT JOIN names n ON n.id = e.{other_column} LEFT JOIN docs d ON d.id = -e.{other_column}
          WHERE e.{own_column} = ?1 ORDER BY e.confidence DESC, e.doc_id, e.seq LIMIT ?2"
     ))?;
@@ -98,8 +97,7 @@ fn read_side(
                 doc: number(4)?,
                 span: (number(5)? as usize, number(6)? as usize),
                 raw: (number(7)? as u64, number(8)? as u64),
-                line: row.get(9)?,
-                pattern: row.get(10)?,
+                pattern: row.get(9)?,
             }))
         })
     };

@@ -14,6 +14,7 @@ mod rank;
 mod recall;
 mod review;
 mod snippet;
+mod source;
 mod why;
 
 use proto::error::ErrorView;

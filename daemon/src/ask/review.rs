@@ -60,7 +60,7 @@ fn doubtful_relations(
     let mut statement = desk.snapshot.prepare_cached(
         "SELECT coalesce(sn.entity_id, sd.entity_id) AS src, coalesce(bn.entity_id, bd.entity_id) AS dst,
                 e.predicate, max(e.confidence * coalesce(sn.link, 1.0) * coalesce(bn.link, 1.0)) AS confidence,
-                e.doc_id, e.start, e.end, e.raw_start, e.raw_end, e.line, e.pattern
+                e.doc_id, e.start, e.end, e.raw_start, e.raw_end, e.pattern
          FROM evidence e LEFT JOIN names sn ON sn.id = e.subject LEFT JOIN docs sd ON sd.id = -e.subject
                          LEFT JOIN names bn ON bn.id = e.object LEFT JOIN docs bd ON bd.id = -e.object
          GROUP BY 1, 2, 3 HAVING src IS NOT NULL AND dst IS NOT NULL AND src <> dst AND confidence < ?1
@@ -76,8 +76,7 @@ fn doubtful_relations(
             doc: number(4)?,
             span: (number(5)? as usize, number(6)? as usize),
             raw: (number(7)? as u64, number(8)? as u64),
-            line: row.get(9)?,
-            pattern: row.get(10)?,
+            pattern: row.get(9)?,
         })
     })?;
     let statements: Vec<Statement> = rows.collect::<Result<_, _>>()?;

@@ -19,6 +19,9 @@ pub const NICENESS: i32 = 10;
 /// Threads for the bulk work of all stages, at most: the work of a stage is short, and each thread keeps memory.
 const MOST_STAGE_THREADS: usize = 4;
 
+/// Threads that wait for parsing workers: as many as there may be workers, whatever the number of cores.
+const N_PARSE_THREADS: usize = 8;
+
 type Job = Box<dyn FnOnce() + Send>;
 
 /// A fixed number of threads, nicer than the rest of the process.
@@ -38,6 +41,13 @@ pub fn stages() -> &'static Crew {
         let n_cores = std::thread::available_parallelism().map_or(1, usize::from);
         Crew::new("kgd-bulk", n_cores.clamp(2, MOST_STAGE_THREADS))
     });
+    &CREW
+}
+
+/// Threads that wait for the workers that parse the documents of the bulk lane; of their own, since a document may keep
+/// one of them for a minute. They cost nothing while they wait.
+pub fn parsing() -> &'static Crew {
+    static CREW: LazyLock<Crew> = LazyLock::new(|| Crew::new("kgd-bulk-parse", N_PARSE_THREADS));
     &CREW
 }
 

@@ -5,14 +5,15 @@
 //! anew from its recipe. An interactive item never waits for bulk, neither for its work nor for room behind it: each
 //! lane has a stage of its own, and bulk work runs on the nicer threads of the crew.
 
+use std::collections::VecDeque;
 use std::future::Future;
 use std::marker::PhantomData;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use ractor::{Actor, ActorProcessingErr, ActorRef};
 
-use super::crew::{self, panic_message};
+use super::crew::{Crew, panic_message};
 use super::{DocFault, Inlet, Item, Lanes, Stage};
 use crate::terms::Lane;
 
@@ -30,8 +31,12 @@ impl<S> Default for Station<S> {
 
 /// What a station is started with; the supervisor keeps a copy to start it again.
 pub struct StationArgs<S: Stage> {
-    /// Makes the stage: at the start, and again after a panic.
-    pub recipe: Arc<dyn Fn() -> S + Send + Sync>,
+    /// Makes the stage for a lane: at the start, and again after a panic.
+    pub recipe: Arc<dyn Fn(Lane) -> S + Send + Sync>,
+    /// Who does the bulk work.
+    pub crew: &'static Crew,
+    /// Bulk documents that are worked on at once, at least 1.
+    pub n_at_once: usize,
     /// Where items come from.
     pub inlet: Arc<Inlet<S::In>>,
     /// Where they go.
@@ -42,6 +47,8 @@ impl<S: Stage> Clone for StationArgs<S> {
     fn clone(&self) -> Self {
         StationArgs {
             recipe: self.recipe.clone(),
+            crew: self.crew,
+            n_at_once: self.n_at_once,
             inlet: self.inlet.clone(),
             outlet: self.outlet.clone(),
         }
@@ -53,7 +60,7 @@ pub struct StationState<S: Stage> {
     args: StationArgs<S>,
     /// The stages of the two lanes; away while they work, and made anew if they do not come back.
     interactive: Option<S>,
-    bulk: Option<S>,
+    bulk: Vec<S>,
 }
 
 /// Tells a station to take its next item; it sends this to itself after each.
@@ -73,7 +80,7 @@ impl<S: Stage> Actor for Station<S> {
         args: StationArgs<S>,
     ) -> Result<StationState<S>, ActorProcessingErr> {
         myself.cast(Pull)?;
-        Ok(StationState { args, interactive: None, bulk: None })
+        Ok(StationState { args, interactive: None, bulk: Vec::new() })
     }
 
     async fn handle(
@@ -104,14 +111,15 @@ impl<S: Stage> StationState<S> {
     /// Takes one interactive item through the stage and sends it on.
     async fn serve(&mut self, item: Item<S::In>) -> Result<(), Gone> {
         let recipe = self.args.recipe.clone();
-        let mut stage = self.interactive.take().unwrap_or_else(|| recipe());
+        let recipe = move || recipe(Lane::Interactive);
+        let mut stage = self.interactive.take().unwrap_or_else(&recipe);
         let out = if S::IS_LIGHT {
-            let out = run_one(&mut stage, &*recipe, item);
+            let out = run_one(&mut stage, &recipe, item);
             self.interactive = Some(stage);
             Some(out)
         } else {
             let work = move || {
-                let out = run_one(&mut stage, &*recipe, item);
+                let out = run_one(&mut stage, &recipe, item);
                 (stage, out)
             };
             // Fails only when the runtime is going down: panics of the stage are caught where they happen.
@@ -137,18 +145,9 @@ impl<S: Stage> StationState<S> {
             batch.push(item);
         }
         let n_items = batch.len();
-        let recipe = self.args.recipe.clone();
-        let mut stage = self.bulk.take().unwrap_or_else(|| recipe());
-        let work = crew::stages().run(move || {
-            let run = |item| run_one(&mut stage, &*recipe, item);
-            let out: Vec<Item<S::Out>> = batch.into_iter().map(run).collect();
-            (stage, out)
-        });
-        let Ok((stage, out)) = self.meanwhile(work).await? else {
-            self.args.inlet.done(n_items);
-            return Ok(());
-        };
-        self.bulk = Some(stage);
+        let out = self.run_all(batch).await?;
+        // Fewer come back only when the runtime is going down.
+        self.args.inlet.done(n_items - out.len());
         for item in out {
             let lane = self.args.outlet.bulk.clone();
             let sent = self.meanwhile(async move { lane.send(item).await }).await?;
@@ -158,6 +157,36 @@ impl<S: Stage> StationState<S> {
             }
         }
         Ok(())
+    }
+
+    /// Takes bulk items through the stage, several at once, and gives them in the order they came.
+    async fn run_all(&mut self, batch: Vec<Item<S::In>>) -> Result<Vec<Item<S::Out>>, Gone> {
+        let n_at_once = self.args.n_at_once.clamp(1, batch.len().max(1));
+        let waiting: Arc<Mutex<VecDeque<_>>> =
+            Arc::new(Mutex::new(batch.into_iter().enumerate().collect()));
+        let mut works = Vec::with_capacity(n_at_once);
+        for _ in 0..n_at_once {
+            let (recipe, waiting) = (self.args.recipe.clone(), waiting.clone());
+            let recipe = move || recipe(Lane::Bulk);
+            let mut stage = self.bulk.pop().unwrap_or_else(&recipe);
+            works.push(self.args.crew.run(move || {
+                let next = || waiting.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
+                let mut done = Vec::new();
+                while let Some((place, item)) = next() {
+                    done.push((place, run_one(&mut stage, &recipe, item)));
+                }
+                (stage, done)
+            }));
+        }
+        let mut out = Vec::new();
+        for work in works {
+            if let Ok((stage, done)) = self.meanwhile(work).await? {
+                self.bulk.push(stage);
+                out.extend(done);
+            }
+        }
+        out.sort_unstable_by_key(|(place, _)| *place);
+        Ok(out.into_iter().map(|(_, item)| item).collect())
     }
 
     /// Waits for bulk `work`, and serves interactive items until it is done.
@@ -175,11 +204,7 @@ impl<S: Stage> StationState<S> {
 }
 
 /// Runs the stage on one item. A panic becomes the document's fault, and the stage is made anew.
-fn run_one<S: Stage>(
-    stage: &mut S,
-    recipe: &(dyn Fn() -> S + Send + Sync),
-    item: Item<S::In>,
-) -> Item<S::Out> {
+fn run_one<S: Stage>(stage: &mut S, recipe: &dyn Fn() -> S, item: Item<S::In>) -> Item<S::Out> {
     let (ticket, document) = match item {
         Item::Document(ticket, document) => (ticket, document),
         Item::Removed(ticket) => return Item::Removed(ticket),
@@ -201,7 +226,7 @@ fn run_one<S: Stage>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::belt::{Ticket, lanes};
+    use crate::belt::{Ticket, crew, lanes};
     use crate::terms::{Generation, RelPath};
 
     struct Half;
@@ -216,6 +241,15 @@ mod tests {
                 n => Ok(n / 2),
             }
         }
+    }
+
+    fn args<S: Stage>(
+        recipe: impl Fn() -> S + Send + Sync + 'static,
+        inlet: Arc<Inlet<S::In>>,
+        outlet: Lanes<S::Out>,
+    ) -> StationArgs<S> {
+        let recipe = Arc::new(move |_| recipe());
+        StationArgs { recipe, crew: crew::stages(), n_at_once: 1, inlet, outlet }
     }
 
     fn ticket(n: u64, lane: Lane) -> Ticket {
@@ -239,7 +273,7 @@ mod tests {
             into.of(item.ticket().lane).send(item).await.expect("the lane is open");
         }
         drop(into);
-        let args = StationArgs { recipe: Arc::new(|| Half), inlet, outlet };
+        let args = args(|| Half, inlet, outlet);
         let (_, handle) =
             Actor::spawn(None, Station::<Half>::default(), args).await.expect("starts");
         let mut seen = Vec::new();
@@ -287,7 +321,7 @@ mod tests {
             let item = Item::Document(ticket(n * 2, Lane::Bulk), n as u32 * 2);
             into.bulk.send(item).await.expect("the lane is open");
         }
-        let args = StationArgs { recipe: Arc::new(|| Half), inlet, outlet };
+        let args = args(|| Half, inlet, outlet);
         let started = Actor::spawn(None, Station::<Half>::default(), args).await;
         let (actor, handle) = started.expect("starts");
         while full.depth().bulk == 0 || gauge.depth().in_work == 0 {
@@ -321,7 +355,7 @@ mod tests {
             into.of(lane).send(Item::Document(ticket(1, lane), 1)).await.expect("open");
         }
         drop(into);
-        let args = StationArgs { recipe: Arc::new(|| Niceness), inlet, outlet };
+        let args = args(|| Niceness, inlet, outlet);
         let started = Actor::spawn(None, Station::<Niceness>::default(), args).await;
         started.expect("starts").1.await.expect("the station stops by itself");
         let own = crew::niceness();

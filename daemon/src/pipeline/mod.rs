@@ -17,7 +17,7 @@ use std::sync::Arc;
 use arc_swap::ArcSwap;
 use config::Settings;
 
-use crate::belt::{Gauge, Inlet, Lanes, Stage, StationArgs, lanes};
+use crate::belt::{Gauge, Inlet, Lanes, Stage, StationArgs, crew, lanes};
 use crate::embedder::{Embedder, WordPiece};
 use parcel::{ChunkedDoc, EmbeddedDoc, LinkedDoc, MentionedDoc, NormalDoc, RelatedDoc, SourceDoc};
 use recognize::Gazetteer;
@@ -94,6 +94,8 @@ pub struct Tools {
     pub tokens: Arc<WordPiece>,
     /// The model that embeds.
     pub embedder: Arc<dyn Embedder>,
+    /// Where documents are parsed.
+    pub parsing: normalize::Parsing,
     /// The names known now.
     pub gazetteer: Arc<ArcSwap<Gazetteer>>,
 }
@@ -119,7 +121,13 @@ fn station<S: Stage>(
     to: &Queue<S::Out>,
     recipe: impl Fn() -> S + Send + Sync + 'static,
 ) -> StationArgs<S> {
-    StationArgs { recipe: Arc::new(recipe), inlet: from.inlet.clone(), outlet: to.lanes.clone() }
+    StationArgs {
+        recipe: Arc::new(move |_| recipe()),
+        crew: crew::stages(),
+        n_at_once: 1,
+        inlet: from.inlet.clone(),
+        outlet: to.lanes.clone(),
+    }
 }
 
 impl Stations {
@@ -127,9 +135,15 @@ impl Stations {
     pub fn new(queues: &Queues, tools: &Tools) -> Self {
         let (t1, t2, t3, t4) = (tools.clone(), tools.clone(), tools.clone(), tools.clone());
         Stations {
-            normalize: station(&queues.source, &queues.normal, move || {
-                normalize::Normalizer::new(&t1.settings.watch)
-            }),
+            normalize: StationArgs {
+                crew: crew::parsing(),
+                n_at_once: t1.parsing.n_at_once(),
+                recipe: Arc::new(move |lane| {
+                    normalize::Normalizer::with(&t1.settings.watch, t1.parsing.clone(), lane)
+                }),
+                inlet: queues.source.inlet.clone(),
+                outlet: queues.normal.lanes.clone(),
+            },
             chunk: station(&queues.normal, &queues.chunked, move || {
                 chunk::Chunker::new(&t2.settings.chunk, &t2.settings.embed, t2.tokens.clone())
             }),

@@ -56,7 +56,7 @@ pub struct NormalDoc {
     /// From `text` back to the bytes of the file; of a format whose bytes are not text (PDF, DOCX), to the text
     /// that was extracted, before redaction.
     pub map: SpanMap,
-    /// Byte offset at which each line starts in what `map` leads to; the first is 0.
+    /// Byte offset in the file at which each line starts; the first is 0. Empty where a format has no lines.
     pub line_starts: Vec<u32>,
     /// Where each page begins in `text`, first page first; empty where the format has no pages.
     pub pages: Vec<u32>,

@@ -56,6 +56,7 @@ impl Place {
             name: "notes".into(),
             state_dir: self.state(),
             settings,
+            parsing: Default::default(),
         };
         Project::open(place).await.expect("opens")
     }
@@ -155,6 +156,19 @@ async fn the_repaired_index_follows_the_folder() {
 fn n_documents(project: &Project) -> i64 {
     let snapshot = project.snapshot().expect("a snapshot");
     snapshot.query_row("SELECT count(*) FROM docs", [], |row| row.get(0)).expect("a number")
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_answer_from_before_the_last_commit_says_what_it_lacks() {
+    let place = Place::new();
+    let project = place.settled(Settings::default()).await;
+    let before = project.snapshot().expect("readable");
+    assert_eq!(project.freshness(&before).building, None);
+    place.write("new.md", "# New\n\nThe quince orchard.\n");
+    assert!(project.wait_until(PATIENCE, |it| n_documents(it) == 5 && it.is_settled()).await);
+    let building = project.freshness(&before).building;
+    assert_eq!(building.as_deref(), Some("indexed 4 of 5"));
+    assert_eq!(project.freshness_now().expect("readable").building, None);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

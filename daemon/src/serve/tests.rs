@@ -136,7 +136,13 @@ async fn open(dir: &tempfile::TempDir, request_deadline_ms: u64) -> Arc<Project>
     std::fs::create_dir_all(&state_dir).expect("made");
     let mut settings = config::Settings::default();
     settings.serve.request_deadline_ms = request_deadline_ms;
-    let place = OpenProject { root, name: "notes".into(), state_dir, settings };
+    let place = OpenProject {
+        root,
+        name: "notes".into(),
+        state_dir,
+        settings,
+        parsing: Default::default(),
+    };
     Project::open(place).await.expect("an empty project")
 }
 

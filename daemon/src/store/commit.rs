@@ -176,6 +176,7 @@ fn upsert_doc(
     let is_note = format == "md";
     let meta = serde_json::json!({
         "aliases": normal.meta.aliases, "tags": all_tags(normal, identity),
+        "author": normal.meta.author, "language": normal.meta.language, "pages": normal.pages.len(),
         "date": normal.meta.date, "security": normal.meta.security, "extra": normal.meta.extra,
         "indexed_as": indexed_as(normal, identity),
     });
@@ -204,20 +205,24 @@ fn upsert_doc(
         mentions_hash,
         linked.doc.gazetteer_version as i64,
         warnings,
-        redactions
+        redactions,
+        lines::encode_pages(&normal.pages)
     ];
     let id = tx
         .prepare_cached(
             "INSERT INTO docs(id, uid, path, title, is_note, format, doc_type, language, day, hash, mtime_ms,
-               n_bytes, source_url, meta, text, lines, terms, mentions_hash, gazetteer_version, warnings, redactions)
-             VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21)
+               n_bytes, source_url, meta, text, lines, terms, mentions_hash, gazetteer_version, warnings, redactions,
+               pages)
+             VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21,
+               ?22)
              ON CONFLICT(id) DO UPDATE SET uid = excluded.uid, path = excluded.path, title = excluded.title,
                is_note = excluded.is_note, format = excluded.format, doc_type = excluded.doc_type,
                language = excluded.language, day = excluded.day, hash = excluded.hash,
                mtime_ms = excluded.mtime_ms, n_bytes = excluded.n_bytes, source_url = excluded.source_url,
                meta = excluded.meta, text = excluded.text, lines = excluded.lines, terms = excluded.terms,
                mentions_hash = excluded.mentions_hash, gazetteer_version = excluded.gazetteer_version,
-               warnings = excluded.warnings, redactions = excluded.redactions
+               warnings = excluded.warnings, redactions = excluded.redactions,
+               pages = excluded.pages
              RETURNING id",
         )?
         .query_row(values, |row| row.get(0))?;

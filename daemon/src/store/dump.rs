@@ -5,6 +5,7 @@ use rusqlite::{Connection, Row, params};
 use serde_json::{Value, json};
 
 use super::StoreError;
+use super::lines::PageMap;
 use crate::pipeline::parcel::RecognizerKind;
 use crate::terms::EntityType;
 
@@ -67,31 +68,59 @@ fn rows_of(
 
 const DOCUMENTS: &str =
     "SELECT id, path, title, coalesce(doc_type, ''), json_extract(meta, '$.tags'), hash, n_bytes,
-    language, day, format, source_url FROM docs ORDER BY path LIMIT ?1 OFFSET ?2";
+    language, day, format, source_url, json_extract(meta, '$.author'), json_extract(meta, '$.language'),
+    json_extract(meta, '$.pages'), json_extract(meta, '$.security') FROM docs ORDER BY path LIMIT ?1 OFFSET ?2";
 
 fn document(row: &Row<'_>) -> rusqlite::Result<Value> {
     let hash: Vec<u8> = row.get(5)?;
     let hash: String = hash.iter().rev().map(|byte| format!("{byte:02x}")).collect();
     let tags: Option<String> = row.get(4)?;
     let tags: Value = tags.and_then(|t| serde_json::from_str(&t).ok()).unwrap_or(Value::Null);
-    Ok(json!({
+    let mut document = json!({
         "kind": "document", "id": row.get::<_, i64>(0)?, "path": row.get::<_, String>(1)?,
         "title": row.get::<_, String>(2)?, "type": row.get::<_, String>(3)?, "tags": tags, "hash": hash,
         "bytes": row.get::<_, i64>(6)?, "language": row.get::<_, String>(7)?, "day": row.get::<_, String>(8)?,
         "format": row.get::<_, String>(9)?, "source_url": row.get::<_, Option<String>>(10)?,
-    }))
+    });
+    // What only some documents say of themselves.
+    let stated: [(&str, Value); 4] = [
+        ("author", row.get::<_, Option<String>>(11)?.into()),
+        ("stated_language", row.get::<_, Option<String>>(12)?.into()),
+        ("pages", row.get::<_, Option<i64>>(13)?.filter(|n| *n > 0).into()),
+        ("security", row.get::<_, Option<String>>(14)?.into()),
+    ];
+    for (key, value) in stated.into_iter().filter(|(_, value)| !value.is_null()) {
+        document[key] = value;
+    }
+    Ok(document)
+}
+
+/// Adds a place to a row as its format has it: `line` or `lines`, else `page` or `pages`.
+fn add_place(row: &mut Value, key: &str, lines: [i64; 2], pages: [Option<u32>; 2]) {
+    let numbers = match (pages, lines) {
+        ([Some(first), Some(last)], _) => [first.into(), last.into()],
+        (_, [0, _]) => return,
+        (_, lines) => lines,
+    };
+    let name = if pages[0].is_some() { key.replace("line", "page") } else { key.to_string() };
+    row[name] = if key.ends_with('s') { json!(numbers) } else { json!(numbers[0]) };
 }
 
 const CHUNKS: &str = "SELECT c.id, c.doc_id, d.path, c.line_start, c.line_end, c.raw_start, c.raw_end, c.n_tokens,
-    c.section FROM chunks c JOIN docs d ON d.id = c.doc_id ORDER BY d.path, c.idx LIMIT ?1 OFFSET ?2";
+    c.section, d.pages, c.start, c.end
+    FROM chunks c JOIN docs d ON d.id = c.doc_id ORDER BY d.path, c.idx LIMIT ?1 OFFSET ?2";
 
 fn chunk(row: &Row<'_>) -> rusqlite::Result<Value> {
     let number = |i: usize| row.get::<_, i64>(i);
-    Ok(json!({
+    let mut chunk = json!({
         "kind": "chunk", "id": number(0)?, "doc": number(1)?, "path": row.get::<_, String>(2)?,
-        "lines": [number(3)?, number(4)?], "span": [number(5)?, number(6)?], "tokens": number(7)?,
-        "section": row.get::<_, String>(8)?,
-    }))
+        "span": [number(5)?, number(6)?], "tokens": number(7)?, "section": row.get::<_, String>(8)?,
+    });
+    let pages = PageMap::decode(row.get::<_, Option<Vec<u8>>>(9)?.as_deref());
+    let ends = [number(10)?, (number(11)? - 1).max(number(10)?)];
+    let pages = ends.map(|at| pages.page_at(at as usize));
+    add_place(&mut chunk, "lines", [number(3)?, number(4)?], pages);
+    Ok(chunk)
 }
 
 const ENTITIES: &str = "SELECT e.id, e.name, e.type, d.path,
@@ -114,19 +143,23 @@ fn entity(row: &Row<'_>) -> rusqlite::Result<Value> {
 // A mention whose own type says little (Concept 8, Document 14) is told with its entity's.
 const MENTIONS: &str = "SELECT m.doc_id, d.path, m.start, m.end, m.surface,
     CASE WHEN m.type IN (8, 14) AND e.type NOT IN (8, 14) THEN e.type ELSE m.type END, n.entity_id, e.name,
-    m.recognizer, m.score, n.link, m.line FROM mentions m JOIN docs d ON d.id = m.doc_id
+    m.recognizer, m.score, n.link, m.line, d.pages, m.at FROM mentions m JOIN docs d ON d.id = m.doc_id
     JOIN names n ON n.id = m.name_id LEFT JOIN entities e ON e.id = n.entity_id
     ORDER BY d.path, m.at LIMIT ?1 OFFSET ?2";
 
 fn mention(row: &Row<'_>) -> rusqlite::Result<Value> {
     let number = |i: usize| row.get::<_, i64>(i);
-    Ok(json!({
+    let mut mention = json!({
         "kind": "mention", "doc": number(0)?, "path": row.get::<_, String>(1)?,
         "span": [number(2)?, number(3)?], "surface": row.get::<_, String>(4)?,
         "type": EntityType::from_code(number(5)?).as_str(), "entity": row.get::<_, Option<i64>>(6)?,
         "name": row.get::<_, Option<String>>(7)?, "recognizer": recognizer_name(number(8)?),
-        "score": rounded(row.get::<_, f64>(9)? * row.get::<_, f64>(10)?), "line": number(11)?,
-    }))
+        "score": rounded(row.get::<_, f64>(9)? * row.get::<_, f64>(10)?),
+    });
+    let pages = PageMap::decode(row.get::<_, Option<Vec<u8>>>(12)?.as_deref());
+    let page = pages.page_at(number(13)? as usize);
+    add_place(&mut mention, "line", [number(11)?; 2], [page; 2]);
+    Ok(mention)
 }
 
 /// Four digits: what an f32 of confidence holds for sure.
@@ -149,7 +182,7 @@ const RELATIONS: &str = "SELECT r.src_id, s.name, r.rel, r.dst_id, o.name, r.con
     ORDER BY s.norm, sd.path, r.rel, o.norm, od.path LIMIT ?1 OFFSET ?2";
 
 const EVIDENCE: &str = "SELECT d.path, e.raw_start, e.raw_end, e.line, e.pattern,
-      e.confidence * coalesce(sn.link, 1.0) * coalesce(bn.link, 1.0)
+      e.confidence * coalesce(sn.link, 1.0) * coalesce(bn.link, 1.0), d.pages, e.start
     FROM evidence e JOIN docs d ON d.id = e.doc_id
       LEFT JOIN names sn ON sn.id = e.subject LEFT JOIN names bn ON bn.id = e.object
     WHERE e.predicate = ?2
@@ -165,13 +198,7 @@ fn relations(db: &Connection, offset: usize, limit: usize) -> Result<Vec<Value>,
     while let Some(row) = rows.next()? {
         let (subject, predicate, object): (i64, String, i64) =
             (row.get(0)?, row.get(2)?, row.get(3)?);
-        let places = evidence.query_map(params![subject, predicate, object], |row| {
-            Ok(json!({
-                "path": row.get::<_, String>(0)?, "span": [row.get::<_, i64>(1)?, row.get::<_, i64>(2)?],
-                "line": row.get::<_, i64>(3)?, "pattern": row.get::<_, String>(4)?,
-                "confidence": rounded(row.get(5)?),
-            }))
-        })?;
+        let places = evidence.query_map(params![subject, predicate, object], place)?;
         out.push(json!({
             "kind": "relation", "subject": row.get::<_, String>(1)?, "predicate": predicate,
             "object": row.get::<_, String>(4)?, "subject_id": subject, "object_id": object,
@@ -179,6 +206,17 @@ fn relations(db: &Connection, offset: usize, limit: usize) -> Result<Vec<Value>,
         }));
     }
     Ok(out)
+}
+
+fn place(row: &Row<'_>) -> rusqlite::Result<Value> {
+    let mut place = json!({
+        "path": row.get::<_, String>(0)?, "span": [row.get::<_, i64>(1)?, row.get::<_, i64>(2)?],
+        "pattern": row.get::<_, String>(4)?, "confidence": rounded(row.get(5)?),
+    });
+    let pages = PageMap::decode(row.get::<_, Option<Vec<u8>>>(6)?.as_deref());
+    let page = pages.page_at(row.get::<_, i64>(7)? as usize);
+    add_place(&mut place, "line", [row.get::<_, i64>(3)?; 2], [page; 2]);
+    Ok(place)
 }
 
 #[cfg(test)]

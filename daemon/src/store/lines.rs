@@ -1,18 +1,25 @@
 //! From places of the normalized text to lines of the file, in a few bytes a line.
 //!
 //! The normalized text has other line breaks than the file, so a hit's line cannot be counted; this map is stored
-//! beside the text. It is a list of (place in the text, line in the file) where the line changes, delta-coded.
+//! beside the text. It is a list of (place in the text, line in the file) where the line changes, delta-coded. A format
+//! whose bytes are no text (PDF, DOCX) has no lines: the map is empty. Pages are kept the same way: where each begins.
 
 use crate::terms::SpanMap;
 
-/// The line, from 1, of a byte of the file.
+/// The line, from 1, of a byte of the file; 0 when it has no lines.
 pub fn line_of(line_starts: &[u32], raw_offset: usize) -> u32 {
+    if line_starts.is_empty() {
+        return 0;
+    }
     line_starts.partition_point(|start| *start as usize <= raw_offset).max(1) as u32
 }
 
 /// Encodes the map of one document.
 pub fn encode(map: &SpanMap, line_starts: &[u32]) -> Vec<u8> {
     let mut out = Vec::new();
+    if line_starts.is_empty() {
+        return out;
+    }
     let mut last = (0u32, 0u32);
     let mut push = |place: u32, line: u32| {
         if line != last.1 {
@@ -52,10 +59,42 @@ impl LineMap {
         LineMap(pairs)
     }
 
-    /// The line, from 1, on which a place of the normalized text stands in the file.
+    /// The line, from 1, on which a place of the normalized text stands in the file; 0 when it has no lines.
     pub fn line_at(&self, place: usize) -> u32 {
         let after = self.0.partition_point(|(start, _)| *start as usize <= place);
-        after.checked_sub(1).and_then(|i| self.0.get(i)).map_or(1, |(_, line)| *line)
+        let line = after.checked_sub(1).and_then(|i| self.0.get(i)).map(|(_, line)| *line);
+        line.unwrap_or(u32::from(!self.0.is_empty()))
+    }
+}
+
+/// Encodes where pages begin; nothing when there are none.
+pub fn encode_pages(starts: &[u32]) -> Option<Vec<u8>> {
+    let (mut out, mut last) = (Vec::new(), 0);
+    for start in starts {
+        varint(&mut out, start.saturating_sub(last));
+        last = last.max(*start);
+    }
+    (!starts.is_empty()).then_some(out)
+}
+
+/// Where pages begin.
+pub struct PageMap(Vec<u32>);
+
+impl PageMap {
+    /// Reads what [`encode_pages`] wrote; stops at the first malformed byte.
+    pub fn decode(bytes: Option<&[u8]>) -> Self {
+        let (bytes, mut starts, mut at, mut last) = (bytes.unwrap_or(&[]), Vec::new(), 0, 0u32);
+        while let Some(further) = read_varint(bytes, &mut at) {
+            last = last.saturating_add(further);
+            starts.push(last);
+        }
+        PageMap(starts)
+    }
+
+    /// The page, from 1, on which a place of the normalized text stands; none when there are no pages.
+    pub fn page_at(&self, place: usize) -> Option<u32> {
+        let page = self.0.partition_point(|start| *start as usize <= place).max(1);
+        (!self.0.is_empty()).then_some(u32::try_from(page).unwrap_or(u32::MAX))
     }
 }
 
@@ -111,10 +150,26 @@ mod tests {
         assert_eq!([0, 3, 4, 8, 11].map(|at| lines.line_at(at)), [2, 2, 3, 4, 4]);
     }
 
+    #[test]
+    fn a_format_without_lines_has_none() {
+        let lines = LineMap::decode(&encode(&SpanMap::identity(12, 0), &[]));
+        assert_eq!((lines.line_at(5), line_of(&[], 5)), (0, 0));
+    }
+
+    #[test]
+    fn places_lead_to_pages() {
+        // The second page has no text.
+        let pages = PageMap::decode(encode_pages(&[0, 300, 300, 900]).as_deref());
+        let at = [0, 299, 300, 899, 900, 5_000].map(|place| pages.page_at(place));
+        assert_eq!(at, [1, 1, 3, 3, 4, 4].map(Some));
+        assert_eq!(PageMap::decode(encode_pages(&[]).as_deref()).page_at(7), None);
+    }
+
     proptest! {
         #[test]
         fn any_bytes_decode(bytes in proptest::collection::vec(any::<u8>(), 0..64)) {
             LineMap::decode(&bytes).line_at(5);
+            PageMap::decode(Some(&bytes)).page_at(5);
         }
 
         #[test]

@@ -3,7 +3,7 @@
 //! The index is derived: a new [`SCHEMA_VERSION`] rebuilds it from the files, nothing is migrated.
 
 /// Raised with every change below or in what the rows mean.
-pub const SCHEMA_VERSION: u32 = 2;
+pub const SCHEMA_VERSION: u32 = 3;
 
 /// Creates everything; runs once on an empty database.
 pub(super) const INDEX: &str = r"
@@ -11,12 +11,12 @@ CREATE TABLE meta(key TEXT PRIMARY KEY, value) WITHOUT ROWID;
 
 -- One row a file. Ids are never used again: evidence names documents by id. `text` is the normalized, redacted text:
 -- chunks are spans of it, so nothing is stored twice.
--- `lines` maps places of `text` to lines of the file (see `store/lines.rs`).
+-- `lines` maps places of `text` to lines of the file, `pages` holds where pages begin (see `store/lines.rs`).
 CREATE TABLE docs(
   id INTEGER PRIMARY KEY AUTOINCREMENT, uid TEXT NOT NULL UNIQUE, path TEXT NOT NULL UNIQUE, title TEXT NOT NULL,
   is_note INTEGER NOT NULL, format TEXT NOT NULL, doc_type TEXT, language TEXT NOT NULL, day TEXT NOT NULL,
   hash BLOB NOT NULL, mtime_ms INTEGER NOT NULL, n_bytes INTEGER NOT NULL, source_url TEXT, meta TEXT NOT NULL,
-  text TEXT NOT NULL, lines BLOB NOT NULL, terms TEXT NOT NULL, mentions_hash INTEGER NOT NULL,
+  text TEXT NOT NULL, lines BLOB NOT NULL, pages BLOB, terms TEXT NOT NULL, mentions_hash INTEGER NOT NULL,
   gazetteer_version INTEGER NOT NULL, warnings TEXT, redactions TEXT, entity_id INTEGER);
 CREATE INDEX docs_entity ON docs(entity_id);
 CREATE INDEX docs_hash ON docs(hash);

@@ -2,8 +2,12 @@
 
 #![allow(unsafe_code)]
 
+mod clock;
+mod files;
 mod memory;
 
+pub use clock::process_cpu_time;
+pub use files::close_inherited_files;
 pub use memory::{release_free_memory, spare_memory};
 
 /// Makes the statically linked sqlite-vec available to every connection opened from now on.

@@ -74,8 +74,12 @@ pub struct HitView {
     pub doc_id: Id,
     /// Path relative to the project.
     pub path: String,
-    /// First and last line of the snippet, from 1.
+    /// First and last line of the snippet, from 1. Left out where a format has no lines (PDF, DOCX).
+    #[serde(default, skip_serializing_if = "are_none")]
     pub lines: [u32; 2],
+    /// First and last page of the snippet, from 1, where a format has pages.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pages: Option<[u32; 2]>,
     /// The last two headings above it.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub section: String,
@@ -85,6 +89,18 @@ pub struct HitView {
     pub score: f32,
     /// What the score is made of, each already weighted.
     pub components: BTreeMap<String, f32>,
+}
+
+fn are_none(lines: &[u32; 2]) -> bool {
+    lines[0] == 0
+}
+
+impl HitView {
+    /// The place as people cite it: `note.md:12-18`, `report.pdf p. 3`, `letter.docx`.
+    pub fn place(&self) -> String {
+        let pages = self.pages.map_or([None; 2], |[first, last]| [Some(first), Some(last)]);
+        crate::shape::place(&self.path, self.lines, pages)
+    }
 }
 
 /// A relation between two entities of the answer.
@@ -423,11 +439,34 @@ pub struct StatusReply {
     /// How changes are noticed: `events`, `poll`, or in parts (`events in 3 folders, poll in 5, because …`), and what
     /// goes on (`events, rescanning`).
     pub watcher: String,
+    /// The processes that parse PDF, DOCX and HTML.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workers: Option<WorkersView>,
     /// Clients connected now.
     pub clients: u64,
     /// How fresh this is.
     #[serde(flatten)]
     pub freshness: Freshness,
+}
+
+/// The processes that parse documents: each can read the document it was given, compute and answer, and nothing else.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct WorkersView {
+    /// Processes that run; they end when there is nothing to parse.
+    pub running: u64,
+    /// Those that have a document.
+    pub busy: u64,
+    /// Most that run at once; one of them is for what was just saved.
+    pub most: u64,
+    /// Started since the daemon was.
+    pub started: u64,
+    /// Documents that cost a process: a crash, or more time, memory or output than allowed.
+    pub failed: u64,
+    /// Memory of those without a document, bytes.
+    pub idle_bytes: u64,
+    /// What confines them, and what this system does not offer; once one has been started.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sandbox: Option<String>,
 }
 
 /// Why nothing can be written for now. It goes on by itself when the trouble has passed.

@@ -192,6 +192,7 @@ pub(crate) async fn open_settled(
         name: "bench".into(),
         state_dir: state.to_path_buf(),
         settings,
+        parsing: Default::default(),
     };
     let project = Project::open(place).await?;
     if !project.wait_until(SETTLE_LIMIT, Project::is_settled).await {

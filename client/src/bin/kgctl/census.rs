@@ -83,9 +83,10 @@ impl Census {
             .rsplit_once('.')
             .map(|(_, extension)| extension.to_lowercase())
             .unwrap_or_default();
+        let limit = settings.watch.max_bytes_of(&extension);
         if !settings.watch.extensions.contains(&extension) {
             self.skip("other type");
-        } else if entry.metadata().is_ok_and(|found| found.len() > settings.watch.max_file_bytes) {
+        } else if entry.metadata().is_ok_and(|found| found.len() > limit) {
             self.skip("too large");
         } else {
             *self.formats.entry(extension).or_default() += 1;

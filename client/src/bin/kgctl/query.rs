@@ -68,7 +68,10 @@ struct QueryView<'a> {
 #[derive(Serialize)]
 struct HitRow<'a> {
     path: &'a str,
-    lines: [u32; 2],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    lines: Option<[u32; 2]>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pages: Option<[u32; 2]>,
     score: f32,
     components: &'a std::collections::BTreeMap<String, f32>,
     snippet: &'a str,
@@ -126,10 +129,11 @@ fn view(reply: &HybridReply) -> QueryView<'_> {
 }
 
 fn row(hit: &HitView) -> HitRow<'_> {
-    let HitView { id, doc_id, path, lines, section, snippet, score, components } = hit;
+    let HitView { id, doc_id, path, lines, pages, section, snippet, score, components } = hit;
     HitRow {
         path,
-        lines: *lines,
+        lines: (lines[0] > 0).then_some(*lines),
+        pages: *pages,
         score: *score,
         components,
         snippet,
@@ -152,6 +156,7 @@ mod tests {
             doc_id: 1,
             path: "a.md".into(),
             lines: [1, 4],
+            pages: None,
             section: "A".into(),
             snippet: "words".into(),
             score: 0.5,

@@ -80,7 +80,7 @@ fn check_controls(text: &str) -> Result<(), DocFault> {
 }
 
 /// Where lines start in bytes of which every `\n`, `\r\n` or lone `\r` ends one.
-pub(super) fn line_starts(bytes: &[u8]) -> Vec<u32> {
+fn line_starts(bytes: &[u8]) -> Vec<u32> {
     let mut starts = vec![0];
     for at in memchr::memchr2_iter(b'\n', b'\r', bytes) {
         let is_first_half = bytes.get(at) == Some(&b'\r') && bytes.get(at + 1) == Some(&b'\n');

@@ -24,6 +24,12 @@ pub(crate) trait Format<Source: ?Sized>: Sync {
         false
     }
 
+    /// True when it is read in a worker process, which can do nothing else: what takes intricate code, or code of others,
+    /// to read. A format over bytes is always confined.
+    fn is_confined(&self) -> bool {
+        false
+    }
+
     /// Reads a document. The error is the reason for a lasting fault of this document; whatever can be read
     /// around is a warning instead.
     fn read(&self, source: &Source, limits: &FormatLimits) -> Result<Parsed, String>;
@@ -40,7 +46,7 @@ pub(crate) struct FormatLimits {
 }
 
 /// What a format makes of a text.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Parsed {
     /// The title the document states (frontmatter, `<title>`), if any.
     pub(crate) title: Option<String>,
@@ -83,6 +89,25 @@ impl Reader {
         }
     }
 
+    /// Reads a document: decoded text as its bytes, or the bytes of the file.
+    pub(crate) fn read(self, source: &[u8], limits: &FormatLimits) -> Result<Parsed, String> {
+        match self {
+            Reader::Text(format) => {
+                let text = std::str::from_utf8(source).map_err(|error| error.to_string())?;
+                format.read(text, limits)
+            }
+            Reader::Bytes(format) => format.read(source, limits),
+        }
+    }
+
+    /// True when documents are read in a worker process.
+    pub(crate) fn is_confined(self) -> bool {
+        match self {
+            Reader::Text(format) => format.is_confined(),
+            Reader::Bytes(_) => true,
+        }
+    }
+
     /// True when the first heading of level 1 names a document that states no title.
     pub(crate) fn takes_title_from_heading(self) -> bool {
         match self {
@@ -118,6 +143,17 @@ mod tests {
         assert!(
             all.iter().all(|e| e.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit()))
         );
+    }
+
+    #[test]
+    fn formats_over_bytes_and_no_others_have_the_size_limit_of_documents() {
+        for reader in READERS {
+            let is_bytes = matches!(reader, super::Reader::Bytes(_));
+            for extension in reader.extensions() {
+                let is_document = config::limits::DOCUMENT_EXTENSIONS.contains(extension);
+                assert_eq!(is_document, is_bytes, "{extension}");
+            }
+        }
     }
 
     #[test]

@@ -131,6 +131,18 @@ fn take(found: &mut Frontmatter, key: String, value: Value) {
             tags.iter().for_each(|tag| add_tag(&mut meta.tags, tag));
         }
         ("type", Some(doc_type)) if meta.doc_type.is_none() => meta.doc_type = Some(doc_type),
+        ("author" | "authors", _) if meta.author.is_none() => {
+            let mut authors = Vec::new();
+            names(&value, |_| false, &mut authors);
+            meta.author = (!authors.is_empty()).then(|| authors.join(", "));
+            // Lists of mappings and the like are kept as they are.
+            if meta.author.is_none() {
+                meta.extra.insert(key, value);
+            }
+        }
+        ("lang" | "language", Some(language)) if meta.language.is_none() => {
+            meta.language = Some(language)
+        }
         ("date", Some(date)) => meta.date = Some(date),
         ("created", Some(date)) if meta.date.is_none() => meta.date = Some(date),
         ("source_url", Some(url)) => meta.source_url = Some(url),
@@ -202,6 +214,8 @@ mod tests {
         line("aliases", &meta.aliases, !meta.aliases.is_empty());
         line("tags", &meta.tags, !meta.tags.is_empty());
         line("type", &meta.doc_type, meta.doc_type.is_some());
+        line("author", &meta.author, meta.author.is_some());
+        line("language", &meta.language, meta.language.is_some());
         line("date", &meta.date, meta.date.is_some());
         line("source_url", &meta.source_url, meta.source_url.is_some());
         line("security", &meta.security, meta.security.is_some());

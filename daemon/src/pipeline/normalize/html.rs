@@ -11,14 +11,22 @@
 
 mod article;
 mod bound;
+mod byline;
+mod data;
+mod edge;
 mod flat;
 mod hints;
 mod kind;
+mod label;
 mod meta;
+mod naming;
 mod page;
 mod parse;
 mod place;
+mod press;
 mod render;
+mod run;
+mod surround;
 mod table;
 mod tree;
 mod words;
@@ -36,6 +44,10 @@ impl Format<str> for Html {
         &["html", "htm", "xhtml"]
     }
 
+    fn is_confined(&self) -> bool {
+        true
+    }
+
     fn takes_title_from_heading(&self) -> bool {
         true
     }
@@ -45,7 +57,9 @@ impl Format<str> for Html {
         let selection = article::select(&tree, text);
         let rendered = render::render(&tree, text, &selection, limits);
         let mut parsed = rendered.parsed;
-        meta::read_head(&tree, text, rendered.time, &mut parsed);
+        let author =
+            selection.author.and_then(|id| byline::author_of(&tree.text_of(id, text, 200)));
+        meta::read_head(&tree, text, meta::Shown { time: rendered.time, author }, &mut parsed);
         if is_flat {
             parsed
                 .warnings

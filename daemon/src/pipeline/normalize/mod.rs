@@ -4,6 +4,8 @@
 //! maps, then title, aliases, link paths and language, which every format shares.
 //! Invariants: secrets are gone before any format sees the text; every piece of normalized text that came
 //! from the file leads back to it; a document without text is a document.
+//! Formats that are confined are read in a worker process ([`Parsing`]); all else happens here, redaction before it
+//! for text, after it for bytes. The document is the same wherever it was parsed.
 //! Not here: chunks, sentences, names. A new file type is a file here and a line in `format.rs`.
 
 mod builder;
@@ -19,12 +21,16 @@ mod redact;
 mod target;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use config::limits::MAX_DOCUMENT_TEXT_BYTES;
 
 use crate::belt::{DocFault, Stage};
 use crate::pipeline::parcel::{BlockKind, DocHead, LinkKind, NormalDoc, SourceDoc};
-use crate::terms::{RelPath, Segment, SpanMap, norm_of};
+use crate::terms::{Lane, RelPath, Segment, SpanMap, norm_of};
+use crate::worker::{Request, Workers};
 use decode::Decoded;
-use format::{Format, FormatLimits, Parsed, Reader};
+pub(crate) use format::{FormatLimits, Parsed, Reader, reader_for};
 use redact::Redacted;
 
 /// Deepest nesting of lists, quotations and elements that is followed; a line of Markdown costs time by its
@@ -37,15 +43,43 @@ const MAX_TITLE_CHARS: usize = 200;
 #[derive(Debug)]
 pub struct Normalizer {
     limits: FormatLimits,
+    parsing: Parsing,
+    lane: Lane,
+}
+
+/// Where formats that are confined are read.
+#[derive(Debug, Clone, Default)]
+pub enum Parsing {
+    /// In this process: for tests, fuzzing and measurements, where whoever runs it can bear a crash.
+    #[default]
+    InProcess,
+    /// In worker processes.
+    InWorkers(Arc<Workers>),
+}
+
+impl Parsing {
+    /// Bulk documents that are worth reading at once.
+    pub fn n_at_once(&self) -> usize {
+        match self {
+            Parsing::InProcess => 1,
+            Parsing::InWorkers(workers) => workers.n_bulk(),
+        }
+    }
 }
 
 impl Normalizer {
-    /// A stage for files up to the size that the settings allow.
+    /// A stage for files up to the size that the settings allow, which parses in this process.
     pub fn new(settings: &config::settings::Watch) -> Self {
+        Normalizer::with(settings, Parsing::InProcess, Lane::Bulk)
+    }
+
+    /// The same for one lane, with the place to parse in.
+    pub fn with(settings: &config::settings::Watch, parsing: Parsing, lane: Lane) -> Self {
         let max_file_bytes = usize::try_from(settings.max_file_bytes).unwrap_or(usize::MAX);
         // Separators of cells and blocks can make a text longer than its file, but never by this much.
         let max_output_bytes = max_file_bytes.saturating_mul(2).min(u32::MAX as usize);
-        Normalizer { limits: FormatLimits { max_output_bytes, max_nesting: MAX_NESTING } }
+        let limits = FormatLimits { max_output_bytes, max_nesting: MAX_NESTING };
+        Normalizer { limits, parsing, lane }
     }
 }
 
@@ -55,10 +89,11 @@ impl Stage for Normalizer {
     type Out = NormalDoc;
 
     fn run(&mut self, source: SourceDoc) -> Result<NormalDoc, DocFault> {
-        let reader = format::reader_for(&source.path.extension());
+        let extension = source.path.extension();
+        let reader = reader_for(&extension);
         let Read { mut parsed, line_starts, redactions } = match reader {
-            Reader::Text(format) => self.read_text(format, &source.bytes)?,
-            Reader::Bytes(format) => self.read_bytes(format, &source.bytes)?,
+            Reader::Text(_) => self.read_text((reader, &extension), &source.bytes)?,
+            Reader::Bytes(_) => self.read_bytes((reader, &extension), &source.bytes)?,
         };
         let title = title_of(&mut parsed, &source.path, reader.takes_title_from_heading());
         add_heading_alias(&mut parsed, &title);
@@ -94,12 +129,10 @@ struct Read {
 }
 
 impl Normalizer {
-    fn read_text(&self, format: &dyn Format<str>, bytes: &[u8]) -> Result<Read, DocFault> {
+    fn read_text(&self, by: (Reader, &str), bytes: &[u8]) -> Result<Read, DocFault> {
         let Decoded { text, map: to_file, line_starts, mut warnings } = decode::decode(bytes)?;
         let Redacted { text, map: to_decoded, counts: redactions } = redact::redact(text);
-        let mut parsed = format
-            .read(&text, &self.limits)
-            .map_err(|reason| DocFault::lasting(Self::NAME, reason))?;
+        let mut parsed = self.parse(by, text.as_bytes())?;
         warnings.append(&mut parsed.warnings);
         let to_redacted = match &to_decoded {
             Some(map) => parsed.map.then(map),
@@ -110,13 +143,43 @@ impl Normalizer {
         Ok(Read { parsed, line_starts, redactions })
     }
 
-    fn read_bytes(&self, format: &dyn Format<[u8]>, bytes: &[u8]) -> Result<Read, DocFault> {
-        let mut parsed = format
-            .read(bytes, &self.limits)
-            .map_err(|reason| DocFault::lasting(Self::NAME, reason))?;
-        let line_starts = decode::line_starts(parsed.text.as_bytes());
+    fn read_bytes(&self, by: (Reader, &str), bytes: &[u8]) -> Result<Read, DocFault> {
+        let mut parsed = self.parse(by, bytes)?;
         let redactions = redact::redact_parsed(&mut parsed);
-        Ok(Read { parsed, line_starts, redactions })
+        // Lines of what was extracted lead nobody anywhere: places are pages and headings.
+        Ok(Read { parsed, line_starts: Vec::new(), redactions })
+    }
+
+    /// A file whose bytes are not text may be far larger than its text.
+    fn limits_of(&self, reader: Reader) -> FormatLimits {
+        let max_output_bytes = match reader {
+            Reader::Text(_) => self.limits.max_output_bytes,
+            Reader::Bytes(_) => self.limits.max_output_bytes.max(MAX_DOCUMENT_TEXT_BYTES),
+        };
+        FormatLimits { max_output_bytes, ..self.limits }
+    }
+
+    /// Lets the format read, in this process or in a worker.
+    fn parse(
+        &self,
+        (reader, extension): (Reader, &str),
+        source: &[u8],
+    ) -> Result<Parsed, DocFault> {
+        let limits = self.limits_of(reader);
+        match &self.parsing {
+            Parsing::InWorkers(workers) if reader.is_confined() => workers.read(&Request {
+                stage: Self::NAME,
+                lane: self.lane,
+                extension,
+                source,
+                is_text: matches!(reader, Reader::Text(_)),
+                limits,
+            }),
+            _ => {
+                let parsed = reader.read(source, &limits);
+                parsed.map_err(|reason| DocFault::lasting(Self::NAME, reason))
+            }
+        }
     }
 }
 

@@ -87,6 +87,7 @@ pub(super) fn check_invariants(source: &str, parsed: &Parsed) {
     assert!(parsed.inlines.is_sorted_by_key(|inline| inline.span.start()));
     assert!(parsed.links.is_sorted_by_key(|link| link.span.start()));
     check_map(source, text, &parsed.map);
+    crate::worker::assert_passes(parsed, Some(source.len()));
 }
 
 fn check_map(source: &str, text: &str, map: &SpanMap) {

@@ -199,7 +199,7 @@ impl Walk<'_> {
                 return Ok(None);
             }
         };
-        if metadata.len() > self.rules.max_file_bytes() {
+        if metadata.len() > self.rules.max_bytes_of(path) {
             return Err(SkipReason::TooLarge);
         }
         let found = Found { path: RelPath::new(path), stat: Stat::of(&metadata) };

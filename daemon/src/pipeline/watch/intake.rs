@@ -25,6 +25,7 @@ use super::sent::{KnownFile, KnownFiles, Sent, Was};
 use super::state::{WatchState, lock};
 use super::turns::Turns;
 use crate::belt::{Budget, DocFault, Item, Ticket};
+use crate::pipeline::normalize::Parsing;
 use crate::pipeline::parcel::SourceDoc;
 use crate::terms::{ContentHash, FileVersion, Generation, Lane, RelPath};
 use config::settings::Watch;
@@ -83,6 +84,8 @@ pub(super) struct Intake {
     pub settings: Watch,
     /// The bytes that may be on the belt; whoever looks waits for room before.
     pub budget: Arc<Budget>,
+    /// Where documents are parsed.
+    pub parsing: Parsing,
     rules: RwLock<Arc<Rules>>,
     pub(super) known: Arc<dyn KnownFiles>,
     pub(super) sent: Sent,
@@ -107,6 +110,7 @@ impl Intake {
             ground,
             settings,
             budget: Budget::new(u64::MAX),
+            parsing: Parsing::InProcess,
             rules: RwLock::new(rules),
             known,
             sent: Sent::default(),
@@ -123,6 +127,12 @@ impl Intake {
     pub(super) fn starting_at(mut self, first: Generation, now_ms: fn() -> i64) -> Self {
         self.generation = AtomicU64::new(first.0);
         self.now_ms = now_ms;
+        self
+    }
+
+    /// Sets where documents are parsed; without it, here.
+    pub(super) fn parsing_in(mut self, parsing: Parsing) -> Self {
+        self.parsing = parsing;
         self
     }
 
@@ -175,7 +185,8 @@ impl Intake {
     /// True when a file's bytes are not those that were sent or are known last. Reads it.
     pub(super) fn differs_in_content(&self, found: &Found) -> bool {
         let absolute = self.ground.absolute(found.path.as_str());
-        let Ok(file) = read_regular(&absolute, self.settings.max_file_bytes) else { return false };
+        let limit = self.settings.max_bytes_of(&found.path.extension());
+        let Ok(file) = read_regular(&absolute, limit) else { return false };
         match self.sent.expected(&found.path, &*self.known) {
             Some(Was::Present(before)) => before.hash != ContentHash::of(&file.bytes),
             _ => false,
@@ -226,7 +237,7 @@ impl Intake {
             return Seen::Gone(SkipReason::NotAFile);
         }
         let stat = Stat::of(&metadata);
-        if stat.n_bytes > rules.max_file_bytes() {
+        if stat.n_bytes > rules.max_bytes_of(path) {
             return Seen::Gone(SkipReason::TooLarge);
         }
         let version = version_of(&metadata);
@@ -240,7 +251,7 @@ impl Intake {
             }
         }
         crate::fail::point("watch.read");
-        let read = read_regular(&absolute, rules.max_file_bytes());
+        let read = read_regular(&absolute, rules.max_bytes_of(path));
         crate::fail::point("watch.have");
         match read {
             Ok(file) if file.is_cut => Seen::Gone(SkipReason::TooLarge),

@@ -57,6 +57,7 @@ use self::settle::SettledChange;
 use self::state::lock;
 pub use self::state::{WatchMode, WatchState, WatchView};
 use crate::belt::{Budget, DocFault, Item, Lanes};
+use crate::pipeline::normalize::Parsing;
 use crate::pipeline::parcel::SourceDoc;
 use crate::terms::{Generation, Lane, RelPath};
 use config::settings::Watch;
@@ -76,6 +77,8 @@ pub struct WatchOptions {
     pub now_ms: fn() -> i64,
     /// The bytes that may be on the belt.
     pub budget: Arc<Budget>,
+    /// Where documents are parsed that may be ones which moved.
+    pub parsing: Parsing,
 }
 
 /// Starts watching; all else is done through the [`WatcherHandle`].
@@ -99,7 +102,8 @@ impl Watcher {
         let ground = Ground { root, follows_outside: options.follows_outside };
         let intake = Intake::new(ground, options.settings, known, state.clone())
             .starting_at(options.first_generation, options.now_ms)
-            .within(options.budget);
+            .within(options.budget)
+            .parsing_in(options.parsing);
         let shared = Arc::new(Shared {
             intake,
             inbox: Inbox::new(state.clone()),

@@ -17,7 +17,7 @@ use super::settle::SettledChange;
 use crate::belt::Stage as _;
 use crate::pipeline::normalize::Normalizer;
 use crate::pipeline::parcel::SourceDoc;
-use crate::terms::{ContentHash, RelPath, SAME_DOCUMENT, Sketch};
+use crate::terms::{ContentHash, Lane, RelPath, SAME_DOCUMENT, Sketch};
 
 /// Texts of each side that are compared with each other. More at once is another folder, not edited files.
 const MOST_COMPARED: usize = 1_000;
@@ -133,7 +133,7 @@ fn pair_alike(
         .take(MOST_COMPARED)
         .filter_map(|old| Some((&old.path, Sketch::of(&intake.known.text_of(&old.path)?))))
         .collect();
-    let mut normalizer = Normalizer::new(&intake.settings);
+    let mut normalizer = Normalizer::with(&intake.settings, intake.parsing.clone(), Lane::Bulk);
     let new: Vec<(&RelPath, Sketch)> = new
         .iter()
         .filter(|new| vanished.iter().any(|old| could_be(&new.stat, old.n_bytes)))
@@ -171,5 +171,6 @@ fn sketch(intake: &Intake, normalizer: &mut Normalizer, found: &Found) -> Option
 
 fn read(intake: &Intake, found: &Found) -> Option<Vec<u8>> {
     let absolute = intake.ground.absolute(found.path.as_str());
-    read_regular(&absolute, intake.settings.max_file_bytes).ok().map(|file| file.bytes)
+    let limit = intake.settings.max_bytes_of(&found.path.extension());
+    read_regular(&absolute, limit).ok().map(|file| file.bytes)
 }

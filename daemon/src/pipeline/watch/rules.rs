@@ -18,6 +18,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::read::read_regular;
 use super::state::lock;
+use crate::terms::RelPath;
 use config::settings::Watch;
 
 /// Folders that never hold documents of the project; `.kgignore` may bring back all but `.git`.
@@ -46,7 +47,7 @@ pub enum SkipReason {
     Extension,
     /// A backup, lock or half-written file of an editor or download.
     Temporary,
-    /// Larger than `watch.max_file_bytes`.
+    /// Larger than `watch.max_file_bytes`, or `watch.max_document_bytes`.
     TooLarge,
     /// The name cannot be written as text.
     NotUtf8,
@@ -126,7 +127,7 @@ pub enum Verdict {
 pub struct Rules {
     root: PathBuf,
     extensions: FxHashSet<String>,
-    max_file_bytes: u64,
+    limits: Watch,
     reads_hidden: bool,
     configured: Gitignore,
     folders: Mutex<FxHashMap<String, Option<Arc<FolderRules>>>>,
@@ -149,7 +150,7 @@ impl Rules {
         Rules {
             root: root.to_path_buf(),
             extensions: settings.extensions.iter().map(lowercase).collect(),
-            max_file_bytes: settings.max_file_bytes,
+            limits: settings.clone(),
             reads_hidden: settings.hidden,
             configured,
             folders: Mutex::default(),
@@ -201,9 +202,9 @@ impl Rules {
         }
     }
 
-    /// Size of the largest file that is read, bytes.
-    pub fn max_file_bytes(&self) -> u64 {
-        self.max_file_bytes
+    /// Size of the largest file that is read under this path, bytes.
+    pub fn max_bytes_of(&self, path: &str) -> u64 {
+        self.limits.max_bytes_of(&RelPath::new(path).extension())
     }
 
     /// What was wrong with patterns and ignore files so far.

@@ -143,6 +143,7 @@ impl Project {
             follows_outside: true,
             now_ms,
             budget: crate::belt::Budget::new(u64::MAX),
+            parsing: Default::default(),
         };
         let belt = Lanes { interactive: interactive_sender, bulk: bulk_sender };
         let handle = Watcher::spawn(options, known.clone(), belt, Arc::default());

@@ -27,9 +27,7 @@ pub(super) fn hybrid(reply: &HybridReply, sheet: &mut Sheet) {
 /// `1. path:12-18 § Deploy › Rollback (score .83: text .41 vector .39 graph .03)` and the snippet
 /// under it.
 fn hit(rank: usize, hit: &HitView) -> String {
-    let [first, last] = hit.lines;
-    let lines = if first == last { first.to_string() } else { format!("{first}-{last}") };
-    let mut text = format!("{rank}. {}:{lines}", one_line(&hit.path));
+    let mut text = format!("{rank}. {}", one_line(&hit.place()));
     if !hit.section.is_empty() {
         text += &format!(" § {}", one_line(&hit.section));
     }
@@ -69,12 +67,7 @@ pub(super) fn entities(reply: &EntityReply, sheet: &mut Sheet) {
 pub(super) fn explain(reply: &ExplainReply, sheet: &mut Sheet) {
     sheet.line(&entity(&reply.entity));
     if let Some(found) = &reply.definition {
-        sheet.cut(&format!(
-            "  “{}” ({}:{})",
-            one_line(&found.text),
-            one_line(&found.path),
-            found.line
-        ));
+        sheet.cut(&format!("  “{}” ({})", one_line(&found.text), one_line(&found.place())));
     }
     if let Some(home) = &reply.home {
         sheet.line(&format!("  home: {}", one_line(home)));
@@ -87,9 +80,9 @@ pub(super) fn explain(reply: &ExplainReply, sheet: &mut Sheet) {
         let documents = count(reply.n_documents, "document");
         sheet.line(&format!("sources ({} in {documents}):", count(reply.n_mentions, "mention")));
         sheet.items(reply.sources.iter().map(|it| {
-            let (path, line) = (one_line(&it.source.path), it.source.line);
-            let words = one_line(&it.source.text);
-            format!("  {path}:{line}  {words}  ({} × {})", it.n_mentions, score(it.confidence))
+            let place = it.source.place();
+            let (place, words) = (one_line(&place), one_line(&it.source.text));
+            format!("  {place}  {words}  ({} × {})", it.n_mentions, score(it.confidence))
         }));
     }
     if !reply.why.is_empty() {
@@ -117,6 +110,6 @@ fn relation(relation: &RelationView, name: &str) -> String {
         format!("{subject} → {predicate} {object}")
     };
     let place = relation.evidence.first().map(|it| &it.source);
-    let place = place.map(|it| format!(", {}:{}", one_line(&it.path), it.line)).unwrap_or_default();
+    let place = place.map(|it| format!(", {}", one_line(&it.place()))).unwrap_or_default();
     format!("  {stated}  ({}{place})", score(relation.confidence))
 }

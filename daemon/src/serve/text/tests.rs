@@ -29,6 +29,7 @@ fn hit(n: u32, snippet: &str) -> HitView {
         doc_id: n.into(),
         path: format!("runbooks/deploy-{n}.md"),
         lines: [n, n + 6],
+        pages: None,
         section: "Deploy › Rollback".into(),
         snippet: snippet.into(),
         score: 0.83,
@@ -49,6 +50,34 @@ fn named(id: i64, name: &str) -> EntityView {
 fn hybrid(chunks: Vec<HitView>) -> HybridReply {
     let entities = vec![named(3, "Key Store"), named(4, "Auth API")];
     HybridReply { chunks, entities, freshness: fresh(), ..HybridReply::default() }
+}
+
+#[test]
+fn places_are_lines_pages_or_headings() {
+    let paged =
+        HitView { path: "report.pdf".into(), lines: [0, 0], pages: Some([3, 4]), ..hit(1, "…") };
+    let bare = HitView { path: "letter.docx".into(), lines: [0, 0], ..hit(2, "…") };
+    let mut reply = hybrid(vec![paged, bare]);
+    reply.entities.clear();
+    check::<HybridQuery>(
+        &reply,
+        2000,
+        expect![[r#"
+        1. report.pdf p. 3-4 § Deploy › Rollback (score .83: text .41 vector .39 graph .03)
+           …
+        2. letter.docx § Deploy › Rollback (score .83: text .41 vector .39 graph .03)
+           …
+        (notes, tick 41)
+    "#]],
+    );
+    let place = |path: &str, line, page, section: &str| {
+        let (path, section) = (path.to_string(), section.to_string());
+        SourceView { path, line, page, section, text: String::new() }.place()
+    };
+    assert_eq!(place("a.md", 7, None, ""), "a.md:7");
+    assert_eq!(place("a.html", 7, None, "Terms"), "a.html:7");
+    assert_eq!(place("a.pdf", 0, Some(2), "Terms"), "a.pdf p. 2");
+    assert_eq!(place("a.docx", 0, None, "Terms › Payment"), "a.docx § Terms › Payment");
 }
 
 #[test]
@@ -133,7 +162,12 @@ fn entities_one_a_line() {
 }
 
 fn relation(subject: &str, predicate: &str, object: &str) -> RelationView {
-    let source = SourceView { path: "runbooks/x.md".into(), line: 12, text: "…".into() };
+    let source = SourceView {
+        path: "runbooks/x.md".into(),
+        line: 12,
+        text: "…".into(),
+        ..SourceView::default()
+    };
     let evidence =
         vec![EvidenceView { source, span: [0, 9], pattern: "stated".into(), confidence: 0.81 }];
     let (subject, predicate, object) = (subject.into(), predicate.into(), object.into());
@@ -142,7 +176,12 @@ fn relation(subject: &str, predicate: &str, object: &str) -> RelationView {
 
 #[test]
 fn an_explanation() {
-    let place = |line, text: &str| SourceView { path: "store.md".into(), line, text: text.into() };
+    let place = |line, text: &str| SourceView {
+        path: "store.md".into(),
+        line,
+        text: text.into(),
+        ..SourceView::default()
+    };
     let why = LinkView {
         surface: "keystore".into(),
         decision: "alias".into(),

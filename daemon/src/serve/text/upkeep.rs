@@ -32,8 +32,7 @@ pub(super) fn review(reply: &ReviewReply, sheet: &mut Sheet) {
     }
     sheet.items(reply.items.iter().map(|it| {
         let place = it.evidence.as_ref().map(|it| &it.source);
-        let place =
-            place.map(|at| format!(" ({}:{})", one_line(&at.path), at.line)).unwrap_or_default();
+        let place = place.map(|at| format!(" ({})", one_line(&at.place()))).unwrap_or_default();
         let (key, kind, claim) = (one_line(&it.key), one_line(&it.kind), one_line(&it.claim));
         format!("{key}  {kind} {}  {claim}{place}", score(it.confidence))
     }));

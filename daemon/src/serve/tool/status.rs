@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use proto::error::ErrorView;
 use proto::tool::core::{
-    Progress, QuarantineView, QueueView, StallView, Status, StatusReply, WarningView,
+    Progress, QuarantineView, QueueView, StallView, Status, StatusReply, WarningView, WorkersView,
 };
 use rusqlite::Connection;
 
@@ -70,6 +70,7 @@ pub fn status(project: &Project, snapshot: &Snapshot, _: Status) -> Result<Statu
         quarantine: quarantine(snapshot, &watch, project.breakers()).map_err(trouble)?,
         warnings: warnings(snapshot, &watch).map_err(trouble)?,
         watcher: watcher(&watch),
+        workers: workers(project),
         clients: project.activity().n_clients(),
         freshness: project.freshness(snapshot),
     })
@@ -191,6 +192,19 @@ fn warnings(db: &Connection, watch: &WatchView) -> rusqlite::Result<Vec<WarningV
     }
     out.truncate(MAX_LISTED as usize);
     Ok(out)
+}
+
+fn workers(project: &Project) -> Option<WorkersView> {
+    let now = project.workers()?.now();
+    Some(WorkersView {
+        running: now.n_running,
+        busy: now.n_busy,
+        most: now.n_most,
+        started: now.n_started,
+        failed: now.n_failed,
+        idle_bytes: now.idle_bytes,
+        sandbox: now.sandbox.map(|sandbox| sandbox.to_string()),
+    })
 }
 
 fn watcher(watch: &WatchView) -> String {

@@ -40,6 +40,7 @@ pub(super) async fn findings(target: &Target) -> Vec<Finding> {
     found.extend(of_status(&status));
     found.push(watching(&status.watcher));
     found.push(memory::finding(status.pid));
+    found.extend(status.workers.as_ref().and_then(|it| sandbox(it.sandbox.as_deref()?)));
     match session.call(&Checkup {}).await {
         Ok(reply) => {
             found.extend(of_checkup(&reply));
@@ -134,6 +135,18 @@ fn watching(mode: &str) -> Finding {
         return warning(subject, format!("by {mode}"), hint);
     }
     good(subject, format!("by {mode}"))
+}
+
+/// What confines the processes that parse documents; `None` is never bad news.
+fn sandbox(active: &str) -> Option<Finding> {
+    let subject = "sandbox";
+    Some(if active.contains("missing:") {
+        let hint = "documents are parsed in processes of their own with limits all the same; a kernel from 5.13 on with \
+                    landlock and seccomp enabled gives the rest";
+        warning(subject, active.to_string(), hint)
+    } else {
+        good(subject, active.to_string())
+    })
 }
 
 fn of_checkup(reply: &CheckupReply) -> Vec<Finding> {
@@ -234,6 +247,14 @@ mod tests {
                 "{mode}"
             );
         }
+    }
+
+    #[test]
+    fn a_sandbox_with_parts_missing_is_a_warning() {
+        let verdict = |active| sandbox(active).map(|finding| finding.verdict);
+        assert_eq!(verdict("rlimits, landlock abi 4, seccomp"), Some(Verdict::Good));
+        let partly = "rlimits, seccomp; missing: landlock (not in this kernel)";
+        assert_eq!(verdict(partly), Some(Verdict::Warning));
     }
 
     #[test]

@@ -6,14 +6,20 @@
 //! what is wrongly dropped is lost.
 //! Invariant: a page that shows text has a selection that shows text.
 
+use super::edge;
 use super::hints::Hint;
 use super::kind::Kind;
 use super::page::{Page, Part};
+use super::press;
+use super::surround::{Care, MAX_BYLINES, Nature, surround};
 use super::tree::{NodeId, Tree};
 
 /// With less text outside links than this, in bytes, a page is not judged by its links: it may be a list of
 /// them under a heading.
 const MIN_OWN_BYTES: usize = 100;
+
+/// Prose of an article, in bytes, that is enough however much stands around it.
+const MIN_ARTICLE_BYTES: usize = 800;
 
 /// What to read of a page.
 #[derive(Debug)]
@@ -22,6 +28,10 @@ pub(super) struct Selection {
     pub(super) root: NodeId,
     /// The page's heading, where it stands before the root and none stands in it.
     pub(super) lead: Option<NodeId>,
+    /// The first line that says who wrote it.
+    pub(super) author: Option<NodeId>,
+    /// An article of the press, in which pictures go with their captions.
+    pub(super) is_press: bool,
     /// Indexed by node: what to leave out, with all that is inside.
     pub(super) is_dropped: Vec<bool>,
 }
@@ -29,21 +39,35 @@ pub(super) struct Selection {
 /// Chooses what to read.
 pub(super) fn select(tree: &Tree, source: &str) -> Selection {
     let mut page = Page::measure(tree, source);
-    let boilerplate = boilerplate(&page);
-    page.set_dropped(boilerplate);
-    let (root, is_stated) = choose_root(&page);
-    if !is_stated {
-        prune_beside_path(&mut page, root);
+    let is_press = press::is_press(tree, source);
+    for care in [Care::Names, Care::Stated] {
+        let nature = Nature::of(&page, is_press, care);
+        let around = surround(&page, &nature);
+        page.set_dropped(around);
+        let (root, is_stated) = choose_root(&page);
+        if !is_stated {
+            prune_beside_path(&mut page, root);
+        }
+        if nature.is_press {
+            edge::trim(&mut page, root);
+        }
+        if is_enough(&page, root) {
+            let lead = lead_heading(&page, root);
+            return Selection { is_press: nature.is_press, ..selection(tree, &page, root, lead) };
+        }
     }
-    let all = page.parts[0].amount.text;
-    let kept = page.kept(root).text;
-    let is_too_little = kept * 4 < all && n_clear_bytes(&page) * 4 < all;
-    if kept == 0 || is_too_little {
-        page.set_dropped([]);
-        return selection(tree, &page, 0, None);
-    }
-    let lead = lead_heading(&page, root);
-    selection(tree, &page, root, lead)
+    page.set_dropped([]);
+    selection(tree, &page, 0, None)
+}
+
+/// True when what is kept is a fair share of what might be content: less than that means that a sign was misread.
+fn is_enough(page: &Page, root: usize) -> bool {
+    let all = page.parts[0].amount;
+    let kept = page.kept(root);
+    let is_fair = kept.text * 4 >= all.text || n_clear_bytes(page) * 4 >= all.text;
+    // An article is enough, however much stands around it.
+    let is_article = kept.prose >= MIN_ARTICLE_BYTES && kept.prose * 8 >= all.prose;
+    kept.text > 0 && (is_fair || is_article)
 }
 
 fn selection(tree: &Tree, page: &Page, root: usize, lead: Option<usize>) -> Selection {
@@ -55,8 +79,18 @@ fn selection(tree: &Tree, page: &Page, root: usize, lead: Option<usize>) -> Sele
     Selection {
         root: page.parts[root].node,
         lead: lead.map(|index| page.parts[index].node),
+        author: byline(page),
+        is_press: false,
         is_dropped,
     }
+}
+
+/// The one line that says who wrote the page: of several, the first says nothing about the whole.
+fn byline(page: &Page) -> Option<NodeId> {
+    let is_byline = |part: &&Part| part.hint == Hint::Byline && part.amount.text > 0;
+    let mut bylines = page.parts.iter().filter(is_byline);
+    let first = bylines.next().map(|part| part.node);
+    first.filter(|_| bylines.count() < MAX_BYLINES)
 }
 
 /// Text that the author marked as not being content, in bytes.
@@ -68,63 +102,6 @@ fn n_clear_bytes(page: &Page) -> usize {
         .filter(|part| is_clear(part))
         .map(|part| part.amount.text)
         .sum()
-}
-
-/// The elements that are not content, outermost ones only, by rising index.
-fn boilerplate(page: &Page) -> Vec<usize> {
-    let all = page.parts[0].amount;
-    let is_major = |part: &Part| {
-        part.is_main && part.amount.text > 0
-            || part.kind == Kind::Article && part.amount.own() * 4 > all.own()
-    };
-    let majors: Vec<usize> =
-        (0..page.parts.len()).filter(|index| is_major(&page.parts[*index])).collect();
-    let drops_comments = n_comment_bytes(page) * 2 < all.own();
-    let mut out = Vec::new();
-    let mut index = 1;
-    let mut content_end = 0;
-    while let Some(part) = page.parts.get(index) {
-        if matches!(part.kind, Kind::Main | Kind::Article) {
-            content_end = content_end.max(part.end);
-        }
-        let major = majors.partition_point(|major| *major <= index);
-        let holds_content = part.amount.own() * 2 > all.own()
-            || majors.get(major).is_some_and(|major| *major < part.end);
-        if !holds_content && is_boilerplate(part, index < content_end, drops_comments) {
-            out.push(index);
-            index = part.end;
-        } else {
-            index += 1;
-        }
-    }
-    out
-}
-
-fn is_boilerplate(part: &Part, in_content: bool, drops_comments: bool) -> bool {
-    let Part { kind, hint, amount, .. } = *part;
-    match (kind, hint) {
-        (Kind::Nav | Kind::Form, _) => true,
-        (Kind::Aside, Hint::Callout) => false,
-        (Kind::Aside, _) => !in_content || hint != Hint::None || amount.is_linked(30),
-        (Kind::Header, _) => !in_content,
-        (Kind::Footer, _) => !in_content || amount.is_linked(40),
-        (_, Hint::Boilerplate) => true,
-        (_, Hint::Comments) => drops_comments,
-        (_, Hint::Suspect) => amount.n_links > 1 && amount.is_linked(40) && amount.n_h1 == 0,
-        (_, Hint::None | Hint::Content | Hint::Callout) => false,
-    }
-}
-
-/// Text in comments, in bytes: a forum is made of them.
-fn n_comment_bytes(page: &Page) -> usize {
-    let mut sum = 0;
-    let mut index = 0;
-    while let Some(part) = page.parts.get(index) {
-        let is_comment = part.hint == Hint::Comments;
-        sum += if is_comment { part.amount.own() } else { 0 };
-        index = if is_comment { part.end } else { index + 1 };
-    }
-    sum
 }
 
 /// Where the content is, and whether the author says so.
@@ -143,7 +120,12 @@ fn choose_root(page: &Page) -> (usize, bool) {
         }
         index = if is_article { page.parts[index].end } else { index + 1 };
     }
-    match article.or(main) {
+    let stated = article.or(main);
+    let outer = stated.unwrap_or(0);
+    if let Some(body) = body_in(page, outer) {
+        return (body, true);
+    }
+    match stated {
         Some(stated) => (stated, true),
         // The innermost element that is called content and holds most of it.
         None => {
@@ -155,12 +137,32 @@ fn choose_root(page: &Page) -> (usize, bool) {
     }
 }
 
-/// True when `inner` holds this share of the text of `outer`, in percent. Links do not count: they may be a
-/// menu.
+/// The element that is called the body of an article, or, where there are several, the one around them all.
+fn body_in(page: &Page, outer: usize) -> Option<usize> {
+    let is_body =
+        |index: &usize| page.parts[*index].hint == Hint::Body && page.kept(*index).prose > 0;
+    let first = page.inside(outer).find(is_body)?;
+    let last = page.inside(outer).rev().find(is_body)?;
+    let around = (outer..=first).rev().find(|index| last < page.parts[*index].end)?;
+    let is_around = around != outer && holds(page, around, outer, 60);
+    let inner = (around == first).then(|| {
+        // The innermost of several that lie in each other.
+        let inner =
+            page.inside(first).rev().filter(is_body).find(|inner| holds(page, *inner, first, 90));
+        inner.unwrap_or(first)
+    });
+    is_around.then(|| inner.unwrap_or(around))
+}
+
+/// True when `inner` holds this share of the prose of `outer`, in percent; where there is little prose, of the text.
+/// Links do not count: they may be a menu.
 fn holds(page: &Page, inner: usize, outer: usize, percent: usize) -> bool {
     let (inner, outer) = (page.kept(inner), page.kept(outer));
-    let [part, whole] =
-        if outer.own() > 0 { [inner.own(), outer.own()] } else { [inner.text, outer.text] };
+    let [part, whole] = match outer {
+        _ if outer.prose * 2 > outer.own() => [inner.prose, outer.prose],
+        _ if outer.own() > 0 => [inner.own(), outer.own()],
+        _ => [inner.text, outer.text],
+    };
     part > 0 && part * 100 >= whole * percent
 }
 
@@ -184,15 +186,7 @@ fn prune_beside_path(page: &mut Page, root: usize) {
         at = heavy;
     }
     all.extend(link_bars(page, at));
-    all.extend(page.dropped());
-    all.sort_unstable();
-    let mut end = 0;
-    all.retain(|index| {
-        let is_outermost = *index >= end;
-        end = end.max(page.parts[*index].end);
-        is_outermost
-    });
-    page.set_dropped(all);
+    page.drop_also(all);
 }
 
 fn holds_part(page: &Page, outer: usize, inner: usize) -> bool {
@@ -202,11 +196,13 @@ fn holds_part(page: &Page, outer: usize, inner: usize) -> bool {
 fn is_beside_content(page: &Page, index: usize) -> bool {
     let (part, amount) = (&page.parts[index], page.kept(index));
     let n_links = if part.kind == Kind::Paragraph { 3 } else { 2 };
-    part.kind.is_block()
-        && !matches!(part.kind, Kind::Heading(_))
-        && amount.n_h1 == 0
-        && amount.n_links >= n_links
-        && amount.is_linked(50)
+    let is_block = part.kind.is_block() && !matches!(part.kind, Kind::Heading(_) | Kind::Pre);
+    let is_linked = amount.n_links >= n_links && amount.is_linked(50);
+    // A column of short pieces, some of them links, beside what is mostly sentences.
+    let is_box = part.kind.is_container()
+        && amount.prose * 3 < amount.text
+        && (amount.n_links >= 3 && amount.is_linked(20));
+    is_block && amount.n_h1 == 0 && (is_linked || is_box)
 }
 
 /// Rows of links before the first and after the last text of an element.

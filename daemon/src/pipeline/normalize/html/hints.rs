@@ -5,6 +5,7 @@
 //! Not here: what the element's name alone says (`kind.rs`).
 
 use super::kind::Kind;
+use super::naming::of_name;
 use super::tree::Element;
 
 /// What an element is called by those who made the page.
@@ -14,6 +15,12 @@ pub(super) enum Hint {
     None,
     /// Named as content.
     Content,
+    /// Named as the body of an article.
+    Body,
+    /// The line that says who wrote it and when.
+    Byline,
+    /// What describes or credits a picture.
+    Caption,
     /// A note, tip or warning inside content.
     Callout,
     /// What readers wrote below.
@@ -22,57 +29,6 @@ pub(super) enum Hint {
     Boilerplate,
     /// Not content if it is mostly links or short.
     Suspect,
-}
-
-/// What one word of a class or id says.
-fn of_word(word: &str) -> Hint {
-    match word {
-        "note" | "tip" | "warning" | "admonition" | "callout" | "important" | "example"
-        | "info" | "caution" | "alert" | "hint" | "footnotes" | "footnote" | "infobox" => {
-            Hint::Callout
-        }
-        "comments" | "comment" | "commentlist" | "disqus" | "replies" | "respond" => Hint::Comments,
-        "nav" | "navbar" | "navbox" | "navigation" | "breadcrumb" | "breadcrumbs" | "sidebar"
-        | "sidenav" | "cookie" | "cookies" | "consent" | "gdpr" | "share" | "sharing"
-        | "sharebar" | "social" | "related" | "recommended" | "recommendations" | "newsletter"
-        | "subscribe" | "subscription" | "signup" | "toc" | "tableofcontents" | "pagination"
-        | "pager" | "prevnext" | "skip" | "skiplink" | "popup" | "modal" | "advert"
-        | "advertisement" | "ads" | "adsense" | "sponsor" | "sponsored" | "promo" | "masthead"
-        | "topbar" | "dropdown" | "toolbar" | "catlinks" | "printfooter" | "jumplinks"
-        | "paywall" | "footer" | "colophon" | "trending" | "popular" | "editsection"
-        | "noprint" => Hint::Boilerplate,
-        "menu" | "menus" | "widget" | "widgets" | "banner" | "header" | "links" | "tags"
-        | "tagcloud" | "meta" | "byline" | "author" | "bio" | "rating" | "ratings" | "reviews"
-        | "filters" | "actions" | "controls" | "buttons" | "tools" | "languages" | "search"
-        | "login" | "copyright" | "legal" | "foot" | "more" | "seealso" => Hint::Suspect,
-        "content" | "article" | "body" | "main" | "entry" | "post" | "story" | "text" | "page" => {
-            Hint::Content
-        }
-        _ => Hint::None,
-    }
-}
-
-/// True for words which say that the element holds a sidebar or the like, not that it is one.
-fn is_around(word: &str) -> bool {
-    matches!(
-        word,
-        "has"
-            | "with"
-            | "no"
-            | "without"
-            | "layout"
-            | "wrapper"
-            | "wrap"
-            | "container"
-            | "open"
-            | "is"
-            | "left"
-            | "right"
-            | "enabled"
-            | "page"
-            | "grid"
-            | "row"
-    )
 }
 
 /// True for a class of what is only for machines or for pointing at.
@@ -137,6 +93,9 @@ fn hides(style: &str) -> bool {
 
 /// What role, class and id say.
 pub(super) fn hint_of(element: &Element) -> Hint {
+    if &*element.name.local == "figcaption" {
+        return Hint::Caption;
+    }
     if element.attrs.is_empty() {
         return Hint::None;
     }
@@ -145,7 +104,10 @@ pub(super) fn hint_of(element: &Element) -> Hint {
         return by_role;
     }
     if element.attr("itemprop") == Some("articleBody") {
-        return Hint::Content;
+        return Hint::Body;
+    }
+    if element.attr("rel") == Some("author") || element.attr("itemprop") == Some("author") {
+        return Hint::Byline;
     }
     let by_class = element
         .attr("class")
@@ -165,9 +127,12 @@ fn weight(hint: Hint) -> u8 {
         Hint::None => 0,
         Hint::Content => 1,
         Hint::Suspect => 2,
-        Hint::Boilerplate => 3,
-        Hint::Comments => 4,
-        Hint::Callout => 5,
+        Hint::Caption => 3,
+        Hint::Byline => 4,
+        Hint::Body => 5,
+        Hint::Boilerplate => 6,
+        Hint::Comments => 7,
+        Hint::Callout => 8,
     }
 }
 
@@ -181,37 +146,6 @@ fn of_role(role: &str) -> Hint {
     }
 }
 
-/// What one class or id says. The last word counts most: `article-share` is for sharing, `sidebar-layout` is
-/// not a sidebar.
-fn of_name(name: &str) -> Hint {
-    if name.len() > 60 {
-        return Hint::None;
-    }
-    let mut lowered = String::with_capacity(name.len() + 4);
-    let mut before = ' ';
-    for letter in name.chars() {
-        if letter.is_ascii_uppercase() && before.is_ascii_lowercase() {
-            lowered.push('-');
-        }
-        lowered.push(letter.to_ascii_lowercase());
-        before = letter;
-    }
-    let mut words =
-        lowered.split(|letter: char| !letter.is_ascii_alphabetic()).filter(|word| !word.is_empty());
-    let Some(first) = words.next() else { return Hint::None };
-    let last = words.next_back().unwrap_or(first);
-    let (of_first, of_last) = (of_word(first), of_word(last));
-    if is_around(first) || is_around(last) {
-        let is_content = of_first == Hint::Content || of_last == Hint::Content;
-        return if is_content { Hint::Content } else { Hint::None };
-    }
-    match (of_first, of_last) {
-        // `comment-body`, `sidebar-content`: what it is part of counts.
-        (Hint::Boilerplate | Hint::Comments, Hint::Content | Hint::None) => of_first,
-        (_, hint) => hint,
-    }
-}
-
 /// True for kinds on which hints are followed: a word in a sentence is content whatever its class.
 pub(super) fn may_be_boilerplate(kind: Kind) -> bool {
     kind.is_container()
@@ -221,27 +155,7 @@ pub(super) fn may_be_boilerplate(kind: Kind) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{Hint, hides, of_name};
-
-    #[test]
-    fn names_are_read_by_their_last_word() {
-        let rows = [
-            ("article-share", Hint::Boilerplate),
-            ("sidebar", Hint::Boilerplate),
-            ("sidebar-layout", Hint::None),
-            ("has-sidebar", Hint::None),
-            ("comment-body", Hint::Comments),
-            ("siteFooter", Hint::Boilerplate),
-            ("post-content", Hint::Content),
-            ("main-menu", Hint::Suspect),
-            ("admonition-note", Hint::Callout),
-            ("css-1x2y3z", Hint::None),
-            ("", Hint::None),
-        ];
-        for (name, hint) in rows {
-            assert_eq!(of_name(name), hint, "{name}");
-        }
-    }
+    use super::hides;
 
     #[test]
     fn styles_that_hide() {

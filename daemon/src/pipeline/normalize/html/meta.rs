@@ -7,11 +7,15 @@ use html5ever::ns;
 use serde_json::Value;
 
 use super::super::format::Parsed;
-use super::tree::{Element, NodeId, Tree};
+use super::data;
+use super::press::is_data;
+use super::tree::{Data, Element, NodeId, Tree};
 use crate::pipeline::parcel::{BlockKind, DocMeta};
 
 /// Longest title, description or other value, in bytes.
 const MAX_VALUE_BYTES: usize = 1_000;
+/// Most scripts of data read.
+const MAX_SCRIPTS: usize = 4;
 /// Most keywords taken.
 const MAX_TAGS: usize = 50;
 /// Between the name of a page and the name of its site.
@@ -29,8 +33,17 @@ const DATES: &[&str] = &[
     "article:modified_time",
 ];
 
-/// Reads the head of a page into `parsed`; `time` is the first `<time>` of the content.
-pub(super) fn read_head(tree: &Tree, source: &str, time: Option<String>, parsed: &mut Parsed) {
+/// What the content itself says of its making, where the head does not.
+#[derive(Debug, Default)]
+pub(super) struct Shown {
+    /// The `datetime` of the first `<time>`.
+    pub(super) time: Option<String>,
+    /// Who wrote it, as a byline says.
+    pub(super) author: Option<String>,
+}
+
+/// Reads the head of a page into `parsed`.
+pub(super) fn read_head(tree: &Tree, source: &str, shown: Shown, parsed: &mut Parsed) {
     let mut head = Head::default();
     // Heads are found early; a page without one is not searched to its end.
     for id in tree.walk(NodeId::ROOT) {
@@ -43,13 +56,19 @@ pub(super) fn read_head(tree: &Tree, source: &str, time: Option<String>, parsed:
             }
             "meta" => head.read_meta(element),
             "link" if head.canonical.is_none() => head.canonical = canonical_of(element),
+            "script" if head.n_scripts < MAX_SCRIPTS && is_data(element) => {
+                head.n_scripts += 1;
+                if let Some(Data::Text(text)) = tree.first_child(id).map(|text| tree.data(text)) {
+                    head.read_data(text.of(source));
+                }
+            }
             _ => {}
         }
     }
     let first_heading = parsed.blocks.iter().find(|block| block.kind == BlockKind::Heading(1));
     let first_heading = first_heading.map(|block| block.span.of(&parsed.text));
     parsed.title = head.title.take().map(|title| without_site(title, first_heading));
-    parsed.meta = head.into_meta(time, parsed.title.is_some());
+    parsed.meta = head.into_meta(shown, parsed.title.is_some());
 }
 
 #[derive(Default)]
@@ -62,9 +81,23 @@ struct Head {
     keywords: Option<String>,
     /// Rank in [`DATES`] and value.
     date: Option<(usize, String)>,
+    /// What JSON-LD says.
+    stated: data::Stated,
+    n_scripts: usize,
 }
 
 impl Head {
+    fn read_data(&mut self, json: &str) {
+        let stated = data::read(json);
+        for (mine, read) in [
+            (&mut self.stated.author, stated.author),
+            (&mut self.stated.date, stated.date),
+            (&mut self.stated.language, stated.language),
+        ] {
+            *mine = mine.take().or_else(|| read.as_deref().and_then(value_of));
+        }
+    }
+
     fn read_meta(&mut self, element: &Element) {
         let name = ["name", "property", "itemprop"].iter().find_map(|attr| element.attr(attr));
         let (Some(name), Some(value)) = (name, element.attr("content").and_then(value_of)) else {
@@ -74,8 +107,15 @@ impl Head {
         match &*name {
             "description" => self.description = Some(value),
             "og:description" if self.description.is_none() => self.description = Some(value),
-            "author" | "article:author" | "dc.creator" => {
+            // Some sites put the address of a profile there.
+            "author" | "article:author" | "dc.creator" | "dcterms.creator" | "parsely-author"
+            | "sailthru.author"
+                if !value.contains("://") =>
+            {
                 self.author.get_or_insert(value);
+            }
+            "og:locale" | "dc.language" | "content-language" => {
+                self.language.get_or_insert(value.replace('_', "-"));
             }
             "keywords" | "news_keywords" => {
                 self.keywords.get_or_insert(value);
@@ -93,10 +133,13 @@ impl Head {
         }
     }
 
-    fn into_meta(self, time: Option<String>, has_stated_title: bool) -> DocMeta {
+    fn into_meta(self, shown: Shown, has_stated_title: bool) -> DocMeta {
         let mut meta =
             DocMeta { has_stated_title, source_url: self.canonical, ..DocMeta::default() };
-        meta.date = self.date.map(|(_, date)| date).or_else(|| time.as_deref().and_then(value_of));
+        let time = shown.time.as_deref().and_then(value_of);
+        meta.date = self.date.map(|(_, date)| date).or(self.stated.date).or(time);
+        meta.author = self.author.or(self.stated.author).or(shown.author);
+        meta.language = self.language.or(self.stated.language);
         for tag in self.keywords.iter().flat_map(|keywords| keywords.split([',', ';'])) {
             let tag = tag.trim().trim_start_matches('#');
             let is_new = !tag.is_empty() && !meta.tags.iter().any(|old| old == tag);
@@ -104,19 +147,15 @@ impl Head {
                 meta.tags.push(tag.to_string());
             }
         }
-        let extra =
-            [("author", self.author), ("description", self.description), ("lang", self.language)];
-        for (name, value) in extra {
-            if let Some(value) = value {
-                meta.extra.insert(name.to_string(), Value::String(value));
-            }
+        if let Some(description) = self.description {
+            meta.extra.insert("description".to_string(), Value::String(description));
         }
         meta
     }
 }
 
 /// A value without white space around it; none if it is empty or too long.
-fn value_of(written: &str) -> Option<String> {
+pub(super) fn value_of(written: &str) -> Option<String> {
     let value = written.trim();
     (!value.is_empty() && value.len() <= MAX_VALUE_BYTES).then(|| value.to_string())
 }

@@ -2,14 +2,17 @@
 //!
 //! In: a tree. Out: its visible elements in document order, measured.
 //! Invariants: an element stands before what it holds; two elements are nested or apart. Hidden elements are
-//! left out. Text is counted in bytes that are not white space.
+//! left out. Text is counted in bytes that are not white space. A stretch of text between the bounds of blocks is
+//! prose if it reads like sentences (`run.rs`); prose is counted where its block ends.
 //! Not here: what follows from the numbers (`article.rs`).
 
 use std::ops::{Range, Sub};
 
 use super::hints::{Hint, hint_of, is_hidden, may_be_boilerplate};
 use super::kind::Kind;
-use super::tree::{Data, NodeId, Tree};
+use super::label::Label;
+use super::run::Run;
+use super::tree::{Data, Element, NodeId, Tree};
 
 /// What an element holds.
 #[derive(Debug, Clone, Copy, Default)]
@@ -21,6 +24,10 @@ pub(super) struct Amount {
     pub(super) n_links: usize,
     /// Top headings.
     pub(super) n_h1: usize,
+    /// Text that reads like sentences, or is code, outside links, bytes.
+    pub(super) prose: usize,
+    /// Headings that lead to another page.
+    pub(super) n_teasers: usize,
 }
 
 impl Amount {
@@ -41,6 +48,8 @@ impl Amount {
             linked: self.linked + other.linked,
             n_links: self.n_links + other.n_links,
             n_h1: self.n_h1 + other.n_h1,
+            prose: self.prose + other.prose,
+            n_teasers: self.n_teasers + other.n_teasers,
         }
     }
 }
@@ -54,6 +63,8 @@ impl Sub for Amount {
             linked: self.linked.saturating_sub(other.linked),
             n_links: self.n_links.saturating_sub(other.n_links),
             n_h1: self.n_h1.saturating_sub(other.n_h1),
+            prose: self.prose.saturating_sub(other.prose),
+            n_teasers: self.n_teasers.saturating_sub(other.n_teasers),
         }
     }
 }
@@ -66,15 +77,28 @@ pub(super) struct Part {
     pub(super) hint: Hint,
     /// True for `<main>` and `role=main`.
     pub(super) is_main: bool,
+    /// What its first words say of it.
+    pub(super) label: Label,
     /// Index past the last element inside.
     pub(super) end: usize,
+    /// Prose that stands before it, bytes.
+    pub(super) prose_before: usize,
     /// What it holds, with all that is inside.
     pub(super) amount: Amount,
 }
 
 impl Part {
     fn new(node: NodeId, kind: Kind, hint: Hint) -> Self {
-        Part { node, kind, hint, is_main: false, end: 0, amount: Amount::default() }
+        Part {
+            node,
+            kind,
+            hint,
+            is_main: false,
+            label: Label::None,
+            end: 0,
+            prose_before: 0,
+            amount: Amount::default(),
+        }
     }
 }
 
@@ -86,6 +110,45 @@ struct Walk {
     /// All that was read so far.
     sum: Amount,
     n_open_links: usize,
+    n_open_headings: usize,
+    n_open_pre: usize,
+    /// True once the open heading counts as a teaser.
+    is_teaser: bool,
+    /// Text since the last bound of a block.
+    run: Run,
+    /// Elements without text so far, outermost first.
+    blank: Vec<usize>,
+}
+
+impl Walk {
+    /// Counts an element that opens.
+    fn count(&mut self, kind: Kind, element: &Element) {
+        match kind {
+            Kind::Link => {
+                self.n_open_links += 1;
+                self.sum.n_links += 1;
+            }
+            Kind::Heading(level) => {
+                self.n_open_headings += 1;
+                self.sum.n_h1 += usize::from(level == 1);
+                self.is_teaser = false;
+            }
+            Kind::Pre => self.n_open_pre += 1,
+            _ => {}
+        }
+        // A link to a place in the page is how a heading is pointed at.
+        let leads_away = kind != Kind::Link
+            || element.attr("href").is_some_and(|href| !href.trim_start().starts_with('#'));
+        let is_linked_heading = self.n_open_links > 0 && self.n_open_headings > 0;
+        if is_linked_heading
+            && leads_away
+            && !self.is_teaser
+            && matches!(kind, Kind::Link | Kind::Heading(_))
+        {
+            self.is_teaser = true;
+            self.sum.n_teasers += 1;
+        }
+    }
 }
 
 /// A measured page.
@@ -138,7 +201,9 @@ impl Page {
                 let bytes = text.of(source).bytes();
                 let n_bytes = bytes.filter(|byte| !byte.is_ascii_whitespace()).count();
                 walk.sum.text += n_bytes;
-                walk.sum.linked += if walk.n_open_links > 0 { n_bytes } else { 0 };
+                let is_linked = walk.n_open_links > 0;
+                walk.sum.linked += if is_linked { n_bytes } else { 0 };
+                walk.run.push(text.of(source), n_bytes, is_linked);
                 return None;
             }
             Data::Element(element) => element,
@@ -148,13 +213,17 @@ impl Page {
             self.hidden.push(here);
             return None;
         }
+        if kind.is_block() {
+            self.end_run(walk);
+        }
         let hint = if may_be_boilerplate(kind) { hint_of(element) } else { Hint::None };
         let is_main = kind == Kind::Main || kind.is_block() && element.attr("role") == Some("main");
         walk.open.push(self.parts.len());
-        self.parts.push(Part { is_main, amount: walk.sum, ..Part::new(here, kind, hint) });
-        walk.n_open_links += usize::from(kind == Kind::Link);
-        walk.sum.n_links += usize::from(kind == Kind::Link);
-        walk.sum.n_h1 += usize::from(kind == Kind::Heading(1));
+        walk.blank.push(self.parts.len());
+        let prose_before = walk.sum.prose;
+        let part = Part::new(here, kind, hint);
+        self.parts.push(Part { is_main, amount: walk.sum, prose_before, ..part });
+        walk.count(kind, element);
         let first = tree.first_child(here);
         if first.is_none() {
             self.close(walk);
@@ -165,12 +234,30 @@ impl Page {
     /// Ends the innermost open element.
     fn close(&mut self, walk: &mut Walk) {
         let n_parts = self.parts.len();
-        let Some(part) = walk.open.pop().and_then(|index| self.parts.get_mut(index)) else {
-            return;
-        };
+        let Some(index) = walk.open.pop() else { return };
+        if self.parts[index].kind.is_block() {
+            self.end_run(walk);
+        }
+        walk.blank.pop_if(|blank| *blank == index);
+        let part = &mut self.parts[index];
         part.end = n_parts;
         part.amount = walk.sum - part.amount;
         walk.n_open_links -= usize::from(part.kind == Kind::Link);
+        walk.n_open_headings -= usize::from(matches!(part.kind, Kind::Heading(_)));
+        walk.n_open_pre -= usize::from(part.kind == Kind::Pre);
+    }
+
+    /// Ends a stretch of text: counts it as prose or not, and labels the elements that begin with it.
+    fn end_run(&mut self, walk: &mut Walk) {
+        if walk.run.is_blank() {
+            return;
+        }
+        walk.sum.prose += walk.run.prose(walk.n_open_pre > 0);
+        let label = walk.run.label();
+        for index in walk.blank.drain(..) {
+            self.parts[index].label = label;
+        }
+        walk.run.clear();
     }
 
     /// The elements inside an element.
@@ -197,6 +284,19 @@ impl Page {
             sum = sum.plus(self.parts[index].amount);
             self.dropped.push((index, sum));
         }
+    }
+
+    /// Leaves out more elements, given in any order, one in another or not.
+    pub(super) fn drop_also(&mut self, mut indexes: Vec<usize>) {
+        indexes.extend(self.dropped());
+        indexes.sort_unstable();
+        let mut end = 0;
+        indexes.retain(|index| {
+            let is_outermost = *index >= end;
+            end = end.max(self.parts[*index].end);
+            is_outermost
+        });
+        self.set_dropped(indexes);
     }
 
     /// The elements left out.

@@ -55,6 +55,7 @@ pub(super) fn render(
         source,
         builder,
         is_dropped: &selection.is_dropped,
+        shows_alt: !selection.is_press,
         max_nesting: limits.max_nesting,
         n_nested: 0,
         tables: Vec::new(),
@@ -80,6 +81,8 @@ pub(super) struct Writer<'a> {
     pub(super) source: &'a str,
     pub(super) builder: TextBuilder<'a>,
     is_dropped: &'a [bool],
+    /// Alternative texts of images are written.
+    shows_alt: bool,
     max_nesting: usize,
     /// Lists and quotations that are open.
     n_nested: usize,
@@ -308,9 +311,8 @@ impl Writer<'_> {
         if let Some(path) = path.filter(|target| target.kind == LinkKind::Path) {
             self.builder.embed(path);
         }
-        let Some(alt) = element.attr("alt").filter(|alt| alt.len() <= MAX_ALT_BYTES) else {
-            return;
-        };
+        let alt = element.attr("alt").filter(|alt| alt.len() <= MAX_ALT_BYTES);
+        let Some(alt) = alt.filter(|_| self.shows_alt) else { return };
         self.builder.space_inserted();
         self.words(alt, self.at..self.at);
         self.builder.space_inserted();

@@ -28,7 +28,7 @@ fn news() {
         <section id="comments"><h3>2 comments</h3><p>About time.</p><p>First!</p></section></main>
         <aside><h2>Most read</h2><ol><li><a href="/1">Cat found</a></li></ol></aside>
         <footer>Copyright The Daily Pier. <a href="/imprint">Imprint</a></footer></body>"#,
-        &["Harbor reopens", "By Ina Veld", "nine days of repairs", "said port captain Olm Radek"],
+        &["Harbor reopens", "nine days of repairs", "said port captain Olm Radek"],
         &[
             "cookies",
             "World",

@@ -1,0 +1,312 @@
+//! Naming: what a class or id says about its element, by the words it is made of.
+//!
+//! In: one class or id. Out: a [`Hint`]. The words are those that themes and content systems of many makers use; none
+//! is of one site.
+//! Invariant: a name is read alone; which of several counts is decided in `hints.rs`.
+
+use super::hints::Hint;
+
+/// Longest name read, bytes; longer ones are made by machines.
+const MAX_NAME_BYTES: usize = 60;
+/// Most words of a name that are read.
+const MAX_WORDS: usize = 8;
+
+/// What one word of a class or id says.
+fn of_word(word: &str) -> Hint {
+    match word {
+        "note" | "tip" | "warning" | "admonition" | "callout" | "important" | "example"
+        | "info" | "caution" | "alert" | "hint" | "footnotes" | "footnote" | "infobox" => {
+            Hint::Callout
+        }
+        "comments" | "comment" | "commentlist" | "disqus" | "replies" | "respond"
+        | "kommentare" | "commentaires" | "comentarios" | "komentarze" | "readercomments"
+        | "livefyre" | "comentario" => Hint::Comments,
+        "menu" | "menus" | "widget" | "widgets" | "banner" | "header" | "links" | "tags"
+        | "tag" | "tagcloud" | "taglist" | "meta" | "rating" | "ratings" | "reviews"
+        | "filters" | "actions" | "controls" | "buttons" | "tools" | "languages" | "search"
+        | "login" | "copyright" | "legal" | "foot" | "more" | "seealso" | "pie" | "stopka"
+        | "utility" | "rail" | "aside" | "side" | "categories" | "category" | "cats" | "labels"
+        | "topics" | "bottom" | "top" | "crumbs" => Hint::Suspect,
+        "byline" | "author" | "authors" | "dateline" | "timestamp" | "pubdate" | "published"
+        | "posted" | "postmeta" | "entrymeta" | "postinfo" | "readtime" | "auteur" | "autor"
+        | "autorenzeile" => Hint::Byline,
+        "caption" | "figcaption" | "credit" | "credits" | "photocredit" | "imagecredit" => {
+            Hint::Caption
+        }
+        "articlebody" | "storybody" | "storytext" | "articletext" | "articlecontent"
+        | "postbody" | "posttext" | "bodytext" | "entrytext" | "newstext" => Hint::Body,
+        "content" | "article" | "body" | "main" | "entry" | "post" | "story" | "text" | "page" => {
+            Hint::Content
+        }
+        word if is_surround(word) => Hint::Boilerplate,
+        _ => Hint::None,
+    }
+}
+
+/// True for words that name what stands around the content, wherever they stand in a name.
+fn is_surround(word: &str) -> bool {
+    matches!(
+        word,
+        "nav"
+            | "navbar"
+            | "navbox"
+            | "navigation"
+            | "navigator"
+            | "breadcrumb"
+            | "breadcrumbs"
+            | "sidebar"
+            | "sidenav"
+            | "cookie"
+            | "cookies"
+            | "consent"
+            | "gdpr"
+            | "share"
+            | "sharing"
+            | "sharebar"
+            | "sharedaddy"
+            | "shares"
+            | "social"
+            | "socials"
+            | "addthis"
+            | "sharethis"
+            | "related"
+            | "relatedposts"
+            | "recommended"
+            | "recommendations"
+            | "recommendation"
+            | "newsletter"
+            | "newsletters"
+            | "subscribe"
+            | "subscription"
+            | "signup"
+            | "optin"
+            | "toc"
+            | "tableofcontents"
+            | "pagination"
+            | "pager"
+            | "paging"
+            | "prevnext"
+            | "skip"
+            | "skiplink"
+            | "popup"
+            | "modal"
+            | "overlay"
+            | "advert"
+            | "adverts"
+            | "advertisement"
+            | "advertising"
+            | "adbox"
+            | "ads"
+            | "adsense"
+            | "adslot"
+            | "sponsor"
+            | "sponsored"
+            | "promo"
+            | "promos"
+            | "promotion"
+            | "masthead"
+            | "topbar"
+            | "dropdown"
+            | "toolbar"
+            | "catlinks"
+            | "printfooter"
+            | "jumplinks"
+            | "paywall"
+            | "footer"
+            | "colophon"
+            | "trending"
+            | "popular"
+            | "mostread"
+            | "mostpopular"
+            | "editsection"
+            | "noprint"
+            | "outbrain"
+            | "taboola"
+            | "zergnet"
+            | "criteo"
+            | "blogroll"
+            | "shoutbox"
+            | "authorbox"
+            | "authorbio"
+            | "relacionadas"
+            | "relacionados"
+            | "compartir"
+            | "partage"
+            | "teilen"
+            | "megamenu"
+            | "ticker"
+            | "donate"
+            | "donation"
+            | "backtotop"
+            | "readmore"
+            | "readnext"
+            | "morestories"
+            | "disclaimer"
+            | "whosonline"
+    )
+}
+
+/// True for words which say that the element holds a sidebar or the like, not that it is one.
+fn is_around(word: &str) -> bool {
+    matches!(
+        word,
+        "has"
+            | "with"
+            | "no"
+            | "without"
+            | "layout"
+            | "wrapper"
+            | "wrap"
+            | "container"
+            | "open"
+            | "is"
+            | "left"
+            | "right"
+            | "enabled"
+            | "page"
+            | "grid"
+            | "row"
+            | "hide"
+            | "show"
+            | "disabled"
+            | "above"
+            | "below"
+    )
+}
+
+/// True for words that make of an author or article what stands around one.
+fn is_box(word: &str) -> bool {
+    matches!(
+        word,
+        "bio"
+            | "box"
+            | "about"
+            | "card"
+            | "description"
+            | "profile"
+            | "desc"
+            | "details"
+            | "biography"
+            | "avatar"
+    )
+}
+
+fn is_article(word: &str) -> bool {
+    matches!(
+        word,
+        "article"
+            | "post"
+            | "entry"
+            | "story"
+            | "news"
+            | "blog"
+            | "single"
+            | "artikel"
+            | "articulo"
+    )
+}
+
+fn is_body(word: &str) -> bool {
+    matches!(
+        word,
+        "body" | "content" | "text" | "copy" | "contents" | "maintext" | "prose" | "markup"
+    )
+}
+
+/// What one class or id says. The last word counts most: `article-share` is for sharing, `sidebar-layout` is
+/// not a sidebar.
+pub(super) fn of_name(name: &str) -> Hint {
+    if name.len() > MAX_NAME_BYTES {
+        return Hint::None;
+    }
+    let lowered = with_words_apart(name);
+    let all = lowered.split(|letter: char| !letter.is_ascii_alphabetic());
+    let mut words = [""; MAX_WORDS];
+    let mut n_words = 0;
+    for (place, word) in words.iter_mut().zip(all.filter(|word| !word.is_empty())) {
+        *place = word;
+        n_words += 1;
+    }
+    let words = &words[..n_words];
+    let (Some(first), Some(last)) = (words.first(), words.last()) else { return Hint::None };
+    // Blogs list the subjects of a post among its classes.
+    if words.len() > 1 && matches!(*first, "category" | "tag") {
+        return Hint::None;
+    }
+    let (of_first, of_last) = (of_word(first), of_word(last));
+    let has = |test: fn(&str) -> bool| words.iter().any(|word| test(word));
+    if is_around(first) || is_around(last) {
+        let is_content = of_first == Hint::Content || of_last == Hint::Content;
+        return if is_content { Hint::Content } else { Hint::None };
+    }
+    if has(|word| word == "table") && has(|word| word == "contents") {
+        return Hint::Boilerplate;
+    }
+    if has(|word| word == "caption") {
+        return Hint::Caption;
+    }
+    if has(|word| word.starts_with("author")) && has(is_box) {
+        return Hint::Boilerplate;
+    }
+    match (of_first, of_last) {
+        // `comment-body`, `sidebar-content`: what it is part of counts.
+        (
+            Hint::Boilerplate | Hint::Comments,
+            Hint::Content | Hint::None | Hint::Byline | Hint::Body,
+        ) => of_first,
+        (_, Hint::None | Hint::Content | Hint::Suspect) if has(is_surround) => Hint::Boilerplate,
+        (_, Hint::Content | Hint::Body) if has(is_article) && has(is_body) => Hint::Body,
+        // `entry-meta`, `post-info`, `article-date`: the line below a headline.
+        (Hint::Content | Hint::None, Hint::Suspect | Hint::None | Hint::Callout)
+            if has(is_article)
+                && matches!(*last, "meta" | "date" | "info" | "details" | "time") =>
+        {
+            Hint::Byline
+        }
+        (_, hint) => hint,
+    }
+}
+
+/// A name in lowercase, with a `-` where `camelCase` begins a word.
+fn with_words_apart(name: &str) -> String {
+    let mut out = String::with_capacity(name.len() + 4);
+    let mut before = ' ';
+    for letter in name.chars() {
+        if letter.is_ascii_uppercase() && before.is_ascii_lowercase() {
+            out.push('-');
+        }
+        out.push(letter.to_ascii_lowercase());
+        before = letter;
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Hint, of_name};
+
+    #[test]
+    fn names_are_read_by_their_words() {
+        let rows = [
+            ("article-share", Hint::Boilerplate),
+            ("sidebar", Hint::Boilerplate),
+            ("sidebar-layout", Hint::None),
+            ("has-sidebar", Hint::None),
+            ("comment-body", Hint::Comments),
+            ("siteFooter", Hint::Boilerplate),
+            ("post-content", Hint::Body),
+            ("main-content", Hint::Content),
+            ("main-menu", Hint::Suspect),
+            ("admonition-note", Hint::Callout),
+            ("story__related-links", Hint::Boilerplate),
+            ("author-bio", Hint::Boilerplate),
+            ("entry-meta", Hint::Byline),
+            ("wp-caption-text", Hint::Caption),
+            ("css-1x2y3z", Hint::None),
+            ("", Hint::None),
+        ];
+        for (name, hint) in rows {
+            assert_eq!(of_name(name), hint, "{name}");
+        }
+    }
+}

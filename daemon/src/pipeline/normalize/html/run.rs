@@ -1,0 +1,62 @@
+//! Run: a stretch of text between the bounds of blocks, as it is measured.
+//!
+//! In: its pieces, one after the other. Out: how much of it is prose, and what its first words say.
+//! Invariant: keeps a bounded part of the text.
+//! Not here: where runs begin and end (`page.rs`).
+
+use super::label::{Label, label_of};
+
+/// Shortest sentence, in bytes without white space; shorter runs are labels, names and dates.
+const MIN_SENTENCE_BYTES: usize = 45;
+/// Shortest run that is prose without any punctuation, in the same bytes.
+const MIN_UNMARKED_BYTES: usize = 110;
+/// How much of the beginning is kept, bytes; a little more may be.
+const START_BYTES: usize = 80;
+
+/// A stretch of text.
+#[derive(Debug, Default)]
+pub(super) struct Run {
+    start: String,
+    own: usize,
+    linked: usize,
+    n_marks: usize,
+}
+
+impl Run {
+    /// Adds a piece with so many bytes that are not white space.
+    pub(super) fn push(&mut self, text: &str, n_bytes: usize, is_linked: bool) {
+        if self.start.len() < START_BYTES {
+            self.start.extend(text.chars().take(START_BYTES));
+        }
+        if is_linked {
+            self.linked += n_bytes;
+            return;
+        }
+        self.own += n_bytes;
+        // Punctuation of Latin, Chinese, Arabic and Hindi text; other scripts use these, too.
+        self.n_marks += text.matches(['.', ',', '!', '?', ';', '。', '、', '，', '،', '।']).count();
+    }
+
+    /// True when it shows nothing.
+    pub(super) fn is_blank(&self) -> bool {
+        self.own + self.linked == 0
+    }
+
+    /// How much of it is prose, in bytes: all outside links, or nothing.
+    pub(super) fn prose(&self, is_code: bool) -> usize {
+        let is_sentence =
+            self.own >= MIN_SENTENCE_BYTES && self.n_marks > 0 || self.own >= MIN_UNMARKED_BYTES;
+        if is_code || is_sentence && self.linked <= self.own { self.own } else { 0 }
+    }
+
+    /// What its first words say.
+    pub(super) fn label(&self) -> Label {
+        label_of(&self.start, self.own + self.linked)
+    }
+
+    /// Begins the next.
+    pub(super) fn clear(&mut self) {
+        self.start.clear();
+        (self.own, self.linked, self.n_marks) = (0, 0, 0);
+    }
+}

@@ -1,0 +1,217 @@
+//! Surround: the elements of a page that are not its content.
+//!
+//! In: a measured [`Page`]. Out: elements to leave out, outermost ones only, by rising index.
+//! Three kinds of sign: what the author says (`<nav>`, roles), what names hint at, and what first words announce. A
+//! sign alone is not enough: what holds half of the text, or the page's content, stays.
+//! Not here: which element is the content, and what stands beside it by its place (`article.rs`).
+
+use super::hints::Hint;
+use super::kind::Kind;
+use super::label::Label;
+use super::page::{Amount, Page, Part};
+
+/// Prose before comments, in bytes, that makes them comments on something; less is a forum's.
+const MIN_COMMENTED_BYTES: usize = 600;
+/// Longest line about author and date, in bytes.
+const MAX_BYLINE_BYTES: usize = 200;
+/// Longest announcement, tag list or legal line, in bytes.
+const MAX_FURNITURE_BYTES: usize = 500;
+/// With more bylines than this a page has many authors, who matter: a forum, an index.
+pub(super) const MAX_BYLINES: usize = 6;
+/// Longest teaser of another page, in bytes of its text.
+const MAX_TEASER_BYTES: usize = 500;
+
+/// How much a sign must say to be followed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Care {
+    /// Names and first words count.
+    Names,
+    /// Only what the author says counts.
+    Stated,
+}
+
+/// What is true of a page as a whole.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Nature {
+    care: Care,
+    /// An article of news or a blog, as it says, without code.
+    pub(super) is_press: bool,
+    drops_comments: bool,
+    drops_bylines: bool,
+    drops_teasers: bool,
+    all: Amount,
+}
+
+/// Where an element stands.
+#[derive(Clone, Copy)]
+struct Place {
+    /// Inside `<main>` or `<article>`.
+    in_content: bool,
+    /// Where the element around it ends.
+    parent_end: usize,
+}
+
+impl Nature {
+    /// Looks at a page.
+    pub(super) fn of(page: &Page, is_press: bool, care: Care) -> Nature {
+        let all = page.parts[0].amount;
+        let of_hint = |hint: Hint| move |part: &Part| part.hint == hint && part.amount.text > 0;
+        let comments = outermost(page, of_hint(Hint::Comments));
+        let n_comment_bytes: usize = comments.iter().map(|c| page.parts[*c].amount.own()).sum();
+        let before = comments.first().map_or(0, |first| page.parts[*first].prose_before);
+        let n_bylines = outermost(page, of_hint(Hint::Byline)).len();
+        let teasers = outermost(page, |part| part.amount.n_teasers == 1 && is_teasers(part));
+        let n_teased: usize = teasers.iter().map(|t| page.parts[*t].amount.text).sum();
+        Nature {
+            care,
+            is_press: is_press && !page.parts.iter().any(|part| part.kind == Kind::Pre),
+            drops_comments: n_comment_bytes * 2 < all.own() || before >= MIN_COMMENTED_BYTES,
+            drops_bylines: n_bylines <= MAX_BYLINES && all.prose >= MIN_COMMENTED_BYTES,
+            drops_teasers: n_teased * 2 < all.text,
+            all,
+        }
+    }
+}
+
+/// The outermost elements for which a test holds.
+fn outermost(page: &Page, test: impl Fn(&Part) -> bool) -> Vec<usize> {
+    let mut out = Vec::new();
+    let mut index = 1;
+    while let Some(part) = page.parts.get(index) {
+        let is_found = test(part);
+        out.extend(is_found.then_some(index));
+        index = if is_found { part.end } else { index + 1 };
+    }
+    out
+}
+
+/// The elements that are not content, outermost ones only, by rising index.
+pub(super) fn surround(page: &Page, nature: &Nature) -> Vec<usize> {
+    let all = nature.all;
+    let is_major = |part: &Part| {
+        part.is_main && part.amount.text > 0
+            || part.kind == Kind::Article && part.amount.own() * 4 > all.own()
+    };
+    let majors: Vec<usize> =
+        (0..page.parts.len()).filter(|index| is_major(&page.parts[*index])).collect();
+    let mut out = Vec::new();
+    let mut index = 1;
+    let mut content_end = 0;
+    let mut open: Vec<usize> = vec![page.parts[0].end];
+    while let Some(part) = page.parts.get(index) {
+        while open.len() > 1 && open.last().is_some_and(|end| *end <= index) {
+            open.pop();
+        }
+        if matches!(part.kind, Kind::Main | Kind::Article) {
+            content_end = content_end.max(part.end);
+        }
+        let major = majors.partition_point(|major| *major <= index);
+        let holds_content = part.amount.own() * 2 > all.own()
+            || majors.get(major).is_some_and(|major| *major < part.end);
+        let parent_end = open.last().copied().unwrap_or(part.end);
+        let place = Place { in_content: index < content_end, parent_end };
+        if !holds_content && is_surround(part, place, nature) {
+            out.push(index);
+            index = part.end;
+        } else if let Some(end) =
+            announced_end(page, index, place).filter(|_| nature.care == Care::Names)
+        {
+            // A heading that announces other pages goes with what follows.
+            while index < end {
+                out.push(index);
+                index = page.parts[index].end;
+            }
+        } else {
+            open.push(part.end);
+            index += 1;
+        }
+    }
+    out
+}
+
+fn is_surround(part: &Part, place: Place, nature: &Nature) -> bool {
+    let Part { kind, hint, amount, .. } = *part;
+    let in_content = place.in_content;
+    match kind {
+        Kind::Nav | Kind::Form => return true,
+        Kind::Aside if hint == Hint::Callout => return false,
+        Kind::Aside => {
+            let is_beside = hint != Hint::None && hint != Hint::Content || amount.is_linked(30);
+            return !in_content || is_beside || nature.is_press || amount.n_teasers > 0;
+        }
+        Kind::Header if !in_content => return true,
+        Kind::Footer if !in_content || amount.is_linked(40) || nature.is_press => return true,
+        _ => {}
+    }
+    nature.care == Care::Names
+        && (is_named_surround(part, nature) || is_labelled_surround(part, nature))
+}
+
+fn is_named_surround(part: &Part, nature: &Nature) -> bool {
+    let Part { hint, amount, .. } = *part;
+    match hint {
+        Hint::Boilerplate => true,
+        Hint::Comments => nature.drops_comments,
+        Hint::Suspect => amount.n_links > 1 && amount.is_linked(40) && amount.n_h1 == 0,
+        Hint::Byline => {
+            nature.drops_bylines
+                && amount.n_h1 == 0
+                && amount.prose == 0
+                && amount.text <= MAX_BYLINE_BYTES
+        }
+        Hint::Caption => nature.is_press && amount.text <= MAX_FURNITURE_BYTES,
+        Hint::None | Hint::Content | Hint::Body | Hint::Callout => false,
+    }
+}
+
+/// True for what announces that it is not content, and looks like that.
+fn is_labelled_surround(part: &Part, nature: &Nature) -> bool {
+    let Part { kind, label, amount, prose_before, hint, .. } = *part;
+    if !(kind.is_container() || kind == Kind::Paragraph) || hint == Hint::Callout {
+        return nature.drops_teasers && kind.is_container() && is_teasers(part);
+    }
+    let is_short = amount.text <= MAX_FURNITURE_BYTES && amount.prose == 0 && amount.n_h1 == 0;
+    let is_last = prose_before > 0 && prose_before + amount.prose >= nature.all.prose * 19 / 20;
+    match label {
+        Label::Related => amount.n_links > 0 && (amount.is_linked(30) || amount.n_teasers > 0),
+        Label::Comments => nature.drops_comments && prose_before >= MIN_COMMENTED_BYTES,
+        Label::Furniture => {
+            is_short && kind != Kind::Table && nature.all.prose > MAX_FURNITURE_BYTES
+        }
+        Label::Rights => amount.text <= MAX_FURNITURE_BYTES && is_last,
+        Label::None | Label::Byline => {
+            nature.drops_teasers && kind.is_container() && is_teasers(part)
+        }
+    }
+}
+
+/// True for one or more teasers of other pages and little else.
+fn is_teasers(part: &Part) -> bool {
+    let Amount { n_teasers, text, n_h1, linked, .. } = part.amount;
+    let is_short = text <= n_teasers * MAX_TEASER_BYTES && linked * 8 >= text;
+    n_teasers > 0 && n_h1 == 0 && is_short && !matches!(part.kind, Kind::Heading(_))
+}
+
+/// Where a list of links or teasers ends that stands right after a heading that announces it.
+fn announced_end(page: &Page, index: usize, place: Place) -> Option<usize> {
+    let heading = &page.parts[index];
+    let announces = matches!(heading.label, Label::Related | Label::Comments)
+        && matches!(heading.kind, Kind::Heading(_) | Kind::Paragraph);
+    if !announces {
+        return None;
+    }
+    let is_link_list = |part: &Part| {
+        let Amount { n_links, n_teasers, .. } = part.amount;
+        !matches!(part.kind, Kind::Heading(_))
+            && (part.amount.text == 0
+                || n_links > 0 && part.amount.is_linked(60)
+                || n_teasers > 0 && is_teasers(part))
+    };
+    let mut end = heading.end;
+    let mut has_links = false;
+    while end < place.parent_end && is_link_list(&page.parts[end]) {
+        has_links |= page.parts[end].amount.n_links > 0;
+        end = page.parts[end].end;
+    }
+    has_links.then_some(end)
+}
