@@ -106,7 +106,8 @@ fn add_place(row: &mut Value, key: &str, lines: [i64; 2], pages: [Option<u32>; 2
     row[name] = if key.ends_with('s') { json!(numbers) } else { json!(numbers[0]) };
 }
 
-const CHUNKS: &str = "SELECT c.id, c.doc_id, d.path, c.line_start, c.line_end, c.raw_start, c.raw_end, c.n_tokens,
+const CHUNKS: &str =
+    "SELECT c.id, c.doc_id, d.path, c.line_start, c.line_end, c.raw_start, c.raw_end, c.n_tokens,
     c.section, d.pages, c.start, c.end
     FROM chunks c JOIN docs d ON d.id = c.doc_id ORDER BY d.path, c.idx LIMIT ?1 OFFSET ?2";
 

@@ -167,7 +167,9 @@ fn headings_come_from_styles_of_any_language_and_from_outline_levels() {
         styled("Toc", "Quays 3"),
         styled("Loop", "No way out."),
     ];
-    check(&body.concat(), expect![[r#"
+    check(
+        &body.concat(),
+        expect![[r#"
         h1 §- "Harbor"
         h1 §- "Quays"
         h2 §1 "North quay"
@@ -177,7 +179,8 @@ fn headings_come_from_styles_of_any_language_and_from_outline_levels() {
         p §5 "Only looks big."
         p §5 "No way out."
         tags ["quay", "crane", "tide"]
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
@@ -197,7 +200,9 @@ fn lists_nest_count_and_go_on() {
         item(99, 0, "Of no list."),
         p("<w:pStyle w:val=\"berschrift1\"/><w:numPr><w:numId w:val=\"4\"/></w:numPr>", "Numbered"),
     ];
-    check(&body.concat(), expect![[r#"
+    check(
+        &body.concat(),
+        expect![[r#"
         li0.0/1 §- "One"
         li1.1/1 §- "1.a Deep"
         li1.1/2 §- "1.b Deeper"
@@ -212,7 +217,8 @@ fn lists_nest_count_and_go_on() {
         p §- "Of no list."
         h1 §- "I Numbered"
         tags ["quay", "crane", "tide"]
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
@@ -234,7 +240,9 @@ fn tables_keep_rows_columns_and_what_is_merged() {
     ];
     let look = "<w:tblPr><w:tblLook w:val=\"04A0\"/></w:tblPr>";
     let boxed = format!("<w:tbl>{}</w:tbl>", row("", &cell("", "A box of text.")));
-    check(&format!("<w:tbl>{look}{}</w:tbl>{boxed}", rows.concat()), expect![[r#"
+    check(
+        &format!("<w:tbl>{look}{}</w:tbl>{boxed}", rows.concat()),
+        expect![[r#"
         th0 §- "Quay | Depth, width | Depth, width"
         tr0 §- "North | 9 | "
         tr0 §- "North | 7 | x y"
@@ -242,7 +250,8 @@ fn tables_keep_rows_columns_and_what_is_merged() {
         tr0 §- " | late | z"
         p §- "A box of text."
         tags ["quay", "crane", "tide"]
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
@@ -267,7 +276,9 @@ fn code_is_known_by_style_or_by_a_font_and_its_signs() {
          <w:r><w:rPr><w:b/></w:rPr><w:t>please</w:t></w:r><w:r><w:t>.</w:t></w:r></w:p>"
             .to_string(),
     ];
-    check(&body.concat(), expect![[r#"
+    check(
+        &body.concat(),
+        expect![[r#"
         code() §- "fn main() {\n    run();\n\n}"
         p §- "Text."
         code() §- "SELECT * FROM users WHERE id = 1;\ngo"
@@ -278,7 +289,8 @@ fn code_is_known_by_style_or_by_a_font_and_its_signs() {
         code = "printf"
         bold = "please"
         tags ["quay", "crane", "tide"]
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
@@ -308,7 +320,9 @@ fn links_come_from_relationships_and_fields() {
         "</w:p>".to_string(),
         p("", "Still there."),
     ];
-    check(&body.concat(), expect![[r#"
+    check(
+        &body.concat(),
+        expect![[r#"
         p §- "See the page the plan below a field simple"
         p §- "Still there."
         Url "https://x.org/a?b=1" = "the page"
@@ -316,7 +330,8 @@ fn links_come_from_relationships_and_fields() {
         Url "https://y.org" = "a field"
         Url "https://z.org" = "simple"
         tags ["quay", "crane", "tide"]
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
@@ -331,14 +346,17 @@ fn changes_notes_hidden_text_and_comments() {
         <w:p><w:pPr><w:pStyle w:val=\"Q\"/><w:pPrChange><w:pPr><w:pStyle w:val=\"T\"/></w:pPr></w:pPrChange></w:pPr>\
         <w:r><w:t>Quoted &amp; &#8212; &bomb;kept</w:t></w:r></w:p>\
         <w:p><w:pPr><w:rPr><w:del/></w:rPr></w:pPr><w:r><w:t>Last.</w:t></w:r></w:p>";
-    check(body, expect![[r#"
+    check(
+        body,
+        expect![[r#"
         p §- "Depth new tab br-eaksα"
         p §- "Measured in spring."
         p §- "Joined to this."
         quote §- "Quoted & — kept"
         p §- "Last."
         tags ["quay", "crane", "tide"]
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
@@ -365,7 +383,9 @@ fn text_boxes_controls_and_pictures_are_read_once() {
         "<w:p><w:r><w:drawing><wp:docPr descr=\"A crane over water\"/></w:drawing></w:r></w:p>".to_string(),
         "<w:p><w:r><w:drawing><wp:docPr descr=\"image1.png\"/><c:chart r:id=\"c\"/></w:drawing></w:r></w:p>".to_string(),
     ];
-    check(&body.concat(), expect![[r#"
+    check(
+        &body.concat(),
+        expect![[r#"
         p §- "Around."
         p §- "In a box."
         p §- "Old box."
@@ -375,7 +395,8 @@ fn text_boxes_controls_and_pictures_are_read_once() {
         th0 §- " | 2025"
         tr0 §- "Berth | 4.4"
         tags ["quay", "crane", "tide"]
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
@@ -408,10 +429,13 @@ fn equations_are_tex() {
         math.concat(),
         r("E")
     );
-    check(&body, expect![[r#"
+    check(
+        &body,
+        expect![[r#"
         p §- "So x=\\frac{-b}{2a}\\sqrt{y}z^{2}\\sum_{i}^{n} i[a|b]1 & 0 \\\\ 0 & 1\\vec{v}log xlim_{x→0} E"
         tags ["quay", "crane", "tide"]
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
