@@ -11,17 +11,19 @@ use serde_json::Value;
 
 use crate::settings::Settings;
 
-/// Fingerprint of the layer of rows: sections `chunk`, `recognize`, `link` and `embed`, with `extra` for
-/// versions that settings do not know. 32 hexadecimal digits.
+/// Fingerprint of the layer of rows: sections `privacy`, `chunk`, `recognize`, `link`, `embed` and `dedup`, with
+/// `extra` for versions that settings do not know. 32 hexadecimal digits.
 ///
 /// Sections `watch`, `belt`, `worker`, `retrieval` and `serve` do not count: which files are read shows in the
 /// files' own rows, and ranking happens when a question is asked.
 pub fn rows(settings: &Settings, extra: &str) -> String {
-    let sections: [(&str, Value); 4] = [
+    let sections: [(&str, Value); 6] = [
+        ("privacy", exact(&settings.privacy)),
         ("chunk", exact(&settings.chunk)),
         ("recognize", exact(&settings.recognize)),
         ("link", exact(&settings.link)),
         ("embed", exact(&settings.embed)),
+        ("dedup", exact(&settings.dedup)),
     ];
     let mut lines = Vec::new();
     for (section, value) in &sections {
@@ -65,6 +67,9 @@ mod tests {
         assert!(changed(|s| s.recognize.gazetteer.top_k = 1));
         assert!(changed(|s| s.link.tau2 = 0.73));
         assert!(changed(|s| s.embed.window_tokens = 100));
+        assert!(changed(|s| s.privacy.pii = crate::settings::PiiMode::Flag));
+        assert!(changed(|s| s.privacy.allow_paths.push("fixtures/".into())));
+        assert!(changed(|s| s.dedup.enabled = false));
         assert!(!changed(|s| s.watch.extensions.push("org".into())));
         assert!(!changed(|s| s.retrieval.k = 3));
         assert!(!changed(|s| s.serve.idle_exit_minutes = 1));

@@ -16,7 +16,7 @@ use serde_json::Value;
 
 use crate::fingerprint::exact;
 use crate::place::Places;
-use crate::settings::Settings;
+use crate::settings::{Privacy, Settings};
 
 mod check;
 mod tree;
@@ -28,8 +28,14 @@ pub const PROJECT_FILE: &str = "kg.yaml";
 const MAX_FILE_BYTES: u64 = 1 << 20;
 
 /// Sections and keys that count only from the user's own configuration, environment and flags.
-const USER_ONLY: &[&str] =
-    &["serve", "belt", "worker", "watch.max_file_bytes", "watch.max_document_bytes"];
+const USER_ONLY: &[&str] = &[
+    "serve",
+    "belt",
+    "worker",
+    "watch.max_file_bytes",
+    "watch.max_document_bytes",
+    "privacy.allow_paths",
+];
 
 /// Whether a section or key may not be set by a folder.
 pub(crate) fn is_user_only(key: &str) -> bool {
@@ -166,7 +172,9 @@ pub fn load_with(
     if let Some(root) = root {
         let assignments = tree::read(&root.join(PROJECT_FILE))?;
         assignments.iter().try_for_each(|it| refuse_user_only(it, places))?;
+        let own = layers.settings.privacy.clone();
         layers.apply(assignments)?;
+        refuse_milder(&own, &layers)?;
     }
     let mut variables: Vec<_> =
         env.into_iter().filter_map(|(name, text)| variable(&name, text)).collect();
@@ -193,6 +201,29 @@ fn refuse_user_only(it: &Assignment, places: &Places) -> Result<(), LoadError> {
             "set it in `{}`, which only you can write",
             places.user_settings().display()
         )),
+    })
+}
+
+/// A folder may ask for more privacy than its user does, never for less.
+fn refuse_milder(own: &Privacy, layers: &Layers) -> Result<(), LoadError> {
+    let now = &layers.settings.privacy;
+    let kinds = now.pii_kinds.all();
+    let Some((kind, _)) = kinds.iter().find(|(kind, _)| now.mode_of(kind) < own.mode_of(kind))
+    else {
+        return Ok(());
+    };
+    let is_from_folder = |key: &String| {
+        layers.origins.get(key).is_some_and(
+            |it| matches!(it, Origin::File { path, .. } if path.ends_with(PROJECT_FILE)),
+        )
+    };
+    let keys = [format!("privacy.pii_kinds.{kind}"), "privacy.pii".to_string()];
+    let key = keys.into_iter().find(is_from_folder).unwrap_or_else(|| "privacy".to_string());
+    Err(LoadError::Wrong {
+        origin: layers.origins.get(&key).cloned().unwrap_or(Origin::Default),
+        why: format!("makes `{kind}` milder than you have it (`{}`)", own.mode_of(kind).as_str()),
+        key,
+        hint: Some("a folder may only make this stricter".to_string()),
     })
 }
 

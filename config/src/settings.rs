@@ -17,6 +17,8 @@ pub struct Settings {
     pub belt: Belt,
     /// The processes that parse documents. User only.
     pub worker: Worker,
+    /// What is never stored, and what may be.
+    pub privacy: Privacy,
     /// How documents are cut for retrieval.
     pub chunk: Chunk,
     /// How names are found.
@@ -25,6 +27,8 @@ pub struct Settings {
     pub link: Link,
     /// How text becomes vectors.
     pub embed: Embed,
+    /// What stands in several places and is indexed once.
+    pub dedup: Dedup,
     /// How questions are answered.
     pub retrieval: Retrieval,
     /// The daemon's socket. User only.
@@ -178,6 +182,190 @@ impl Default for Worker {
     }
 }
 
+/// What is never stored, and what may be. Secrets are always removed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Default)]
+#[serde(default, deny_unknown_fields)]
+pub struct Privacy {
+    /// Glob patterns of paths that hold no secrets: files there are read although their names are on the deny list, and
+    /// nothing in them is removed. User only.
+    pub allow_paths: Vec<String>,
+    /// Personal data: `off` (left alone), `flag` (kinds and numbers are shown, the text is kept) or `redact` (removed).
+    /// A folder may only make this stricter.
+    pub pii: PiiMode,
+    /// Kinds of personal data for which something else holds than for all; `general` is what `pii` says.
+    pub pii_kinds: PiiKinds,
+}
+
+/// Kinds of personal data: `general`, `off`, `flag` or `redact` each.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct PiiKinds {
+    /// E-mail addresses.
+    pub email: PiiKind,
+    /// Telephone numbers.
+    pub phone: PiiKind,
+    /// Numbers of payment cards with a sound check digit.
+    pub card: PiiKind,
+    /// Numbers of bank accounts (IBAN) with sound check digits.
+    pub iban: PiiKind,
+    /// Numbers that states give to people, with sound check digits where they have some.
+    pub national_id: PiiKind,
+    /// IP addresses, v4 and v6.
+    pub ip: PiiKind,
+    /// Streets with house numbers, and post office boxes.
+    pub address: PiiKind,
+    /// Postal codes that are called so.
+    pub zip: PiiKind,
+    /// Names of hosts and URLs.
+    pub domain: PiiKind,
+    /// Names of people, by titles and common first names: many are missed.
+    pub person: PiiKind,
+}
+
+impl Default for PiiKinds {
+    fn default() -> Self {
+        let (general, off) = (PiiKind::General, PiiKind::Only(PiiMode::Off));
+        PiiKinds {
+            email: general,
+            phone: general,
+            card: general,
+            iban: general,
+            national_id: general,
+            ip: general,
+            address: general,
+            zip: general,
+            domain: off,
+            person: off,
+        }
+    }
+}
+
+impl PiiKinds {
+    /// Every kind by its key.
+    pub fn all(&self) -> [(&'static str, PiiKind); 10] {
+        [
+            ("email", self.email),
+            ("phone", self.phone),
+            ("card", self.card),
+            ("iban", self.iban),
+            ("national_id", self.national_id),
+            ("ip", self.ip),
+            ("address", self.address),
+            ("zip", self.zip),
+            ("domain", self.domain),
+            ("person", self.person),
+        ]
+    }
+}
+
+impl Privacy {
+    /// What is done with a kind of personal data; off when there is no such kind.
+    pub fn mode_of(&self, kind: &str) -> PiiMode {
+        let own = self.pii_kinds.all().into_iter().find(|(name, _)| *name == kind);
+        match own.map(|(_, own)| own) {
+            Some(PiiKind::General) => self.pii,
+            Some(PiiKind::Only(mode)) => mode,
+            None => PiiMode::Off,
+        }
+    }
+}
+
+/// What is done with personal data, mildest first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub enum PiiMode {
+    /// Left alone.
+    #[default]
+    Off,
+    /// Counted by kind.
+    Flag,
+    /// Removed.
+    Redact,
+}
+
+impl PiiMode {
+    /// As it is written.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            PiiMode::Off => "off",
+            PiiMode::Flag => "flag",
+            PiiMode::Redact => "redact",
+        }
+    }
+}
+
+/// What is done with one kind of personal data.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PiiKind {
+    /// What is done with all.
+    General,
+    /// Something else.
+    Only(PiiMode),
+}
+
+impl Serialize for PiiMode {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
+    }
+}
+
+impl Serialize for PiiKind {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            PiiKind::General => serializer.serialize_str("general"),
+            PiiKind::Only(mode) => mode.serialize(serializer),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for PiiMode {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        match deserializer.deserialize_any(PiiVisitor { takes_general: false })? {
+            PiiKind::Only(mode) => Ok(mode),
+            PiiKind::General => Ok(PiiMode::Off),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for PiiKind {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(PiiVisitor { takes_general: true })
+    }
+}
+
+struct PiiVisitor {
+    takes_general: bool,
+}
+
+impl serde::de::Visitor<'_> for PiiVisitor {
+    type Value = PiiKind;
+
+    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(if self.takes_general {
+            "`general`, `off`, `flag` or `redact`"
+        } else {
+            "`off`, `flag` or `redact`"
+        })
+    }
+
+    // `off` without quotes is a truth value to many readers of YAML.
+    fn visit_bool<E: serde::de::Error>(self, truth: bool) -> Result<PiiKind, E> {
+        match truth {
+            false => Ok(PiiKind::Only(PiiMode::Off)),
+            true => Err(E::invalid_value(serde::de::Unexpected::Bool(true), &self)),
+        }
+    }
+
+    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<PiiKind, E> {
+        match text {
+            "off" => Ok(PiiKind::Only(PiiMode::Off)),
+            "flag" => Ok(PiiKind::Only(PiiMode::Flag)),
+            "redact" => Ok(PiiKind::Only(PiiMode::Redact)),
+            "general" if self.takes_general => Ok(PiiKind::General),
+            other => Err(E::invalid_value(serde::de::Unexpected::Str(other), &self)),
+        }
+    }
+}
+
 /// How documents are cut for retrieval. Sizes are tokens of the built-in WordPiece tokenizer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -267,6 +455,25 @@ pub struct Embed {
 impl Default for Embed {
     fn default() -> Self {
         Embed { window_tokens: 200 }
+    }
+}
+
+/// What stands in several places and is indexed once. Its other places are told as further sources.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Dedup {
+    /// Index equal and nearly equal paragraphs once.
+    pub enabled: bool,
+    /// Shorter paragraphs are indexed wherever they stand, words, 4 to 1000.
+    pub min_words: u32,
+    /// Share of pairs of neighboring words from which two paragraphs count as nearly equal, .5 to 1; with 1 only equal
+    /// ones do. Words that only one of them has stay searchable in it.
+    pub similarity: f32,
+}
+
+impl Default for Dedup {
+    fn default() -> Self {
+        Dedup { enabled: true, min_words: 10, similarity: 0.8 }
     }
 }
 

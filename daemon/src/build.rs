@@ -51,6 +51,11 @@ pub(crate) struct Recipe {
     pub(crate) parsing: Parsing,
 }
 
+/// What decides about the rows beside the settings: the model and the detectors.
+fn made_with(space: &str) -> String {
+    format!("{space}, detectors {}", crate::pipeline::normalize::redact::DETECTORS)
+}
+
 /// One index that is kept equal to the folder.
 pub(crate) struct Build {
     /// Snapshots of this build's index.
@@ -80,7 +85,7 @@ impl Build {
     /// When a database cannot be opened or an actor cannot be started.
     pub(crate) async fn start(recipe: Recipe) -> anyhow::Result<Build> {
         let Recipe { root, state_dir, settings, tokens, embedder, parsing } = recipe;
-        let fingerprint = config::fingerprint::rows(&settings, embedder.space());
+        let fingerprint = config::fingerprint::rows(&settings, &made_with(embedder.space()));
         let writer = IndexWriter::open(&state_dir, &fingerprint, &settings, embedder.clone())?;
         let readers = Readers::new(writer.path().to_path_buf());
         let answers = (writer.answers() != writer.path()).then(|| writer.answers().to_path_buf());
@@ -145,6 +150,7 @@ impl Build {
         let options = WatchOptions {
             root: root.clone(),
             settings: settings.watch.clone(),
+            privacy: settings.privacy.clone(),
             first_generation: Generation(1),
             follows_outside: false,
             now_ms,

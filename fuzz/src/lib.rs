@@ -14,7 +14,7 @@ use daemon::terms::{ContentHash, RelPath};
 
 thread_local! {
     static NORMALIZER: RefCell<Normalizer> =
-        RefCell::new(Normalizer::new(&config::settings::Watch::default()));
+        RefCell::new(Normalizer::new(&Default::default(), &Default::default()));
 }
 
 /// Reads `bytes` as a file with this extension and checks the outcome. A fault is an outcome, too.

@@ -55,7 +55,7 @@ pub struct SourceView {
     pub text: String,
 }
 
-fn is_zero(line: &u32) -> bool {
+pub(crate) fn is_zero(line: &u32) -> bool {
     *line == 0
 }
 

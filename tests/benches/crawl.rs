@@ -56,6 +56,7 @@ async fn measure(root: &Path, n: usize, known: Arc<Known>) -> Result<()> {
     let before = memory_mib(pid, "VmRSS")?;
     let queues = Queues::new();
     let options = WatchOptions {
+        privacy: Default::default(),
         budget: daemon::belt::Budget::new(config::Settings::default().belt.max_bytes_in_flight),
         root: root.to_path_buf(),
         settings: Watch { reconcile_seconds: 0, ..Watch::default() },

@@ -28,7 +28,7 @@ fn main() -> Result<()> {
     let documents = documents_in(Path::new(folder))?;
     let n_bytes: usize = documents.iter().map(|(_, bytes)| bytes.len()).sum();
     let settings = config::settings::Watch { max_file_bytes: 64 << 20, ..Default::default() };
-    let mut normalizer = Normalizer::new(&settings);
+    let mut normalizer = Normalizer::new(&settings, &Default::default());
     let mut out = Vec::new();
     let mut n_failed = 0;
     for (path, bytes) in &documents {

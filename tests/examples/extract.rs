@@ -37,7 +37,7 @@ fn main() -> anyhow::Result<()> {
 
 fn read_all(folder: &str) -> anyhow::Result<Vec<Value>> {
     let watch = config::settings::Watch { max_file_bytes: 200_000_000, ..Default::default() };
-    let mut normalizer = Normalizer::new(&watch);
+    let mut normalizer = Normalizer::new(&watch, &Default::default());
     let entries = std::fs::read_dir(folder).with_context(|| format!("cannot list `{folder}`"))?;
     let mut paths: Vec<_> = entries.flatten().map(|entry| entry.path()).collect();
     paths.sort();

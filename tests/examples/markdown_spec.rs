@@ -20,7 +20,7 @@ fn main() -> anyhow::Result<()> {
     let path = args.first().context("usage: markdown_spec FILE [--all]")?;
     let examples =
         std::fs::read_to_string(path).with_context(|| format!("cannot read `{path}`"))?;
-    let mut normalizer = Normalizer::new(&config::settings::Watch::default());
+    let mut normalizer = Normalizer::new(&Default::default(), &Default::default());
     let mut sums = Sums::default();
     let mut differing = String::new();
     for line in examples.lines().filter(|line| !line.trim().is_empty()) {

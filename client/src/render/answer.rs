@@ -50,6 +50,13 @@ fn write_hit(text: &mut String, hit: &HitView, why: &str, style: Style) {
     for line in hit.snippet.lines().filter(|line| !line.trim().is_empty()) {
         let _ = writeln!(text, "  {}", clean(line));
     }
+    if let Some(also) = &hit.also_in {
+        let places = also.places.iter().map(|it| style.cyan(&clean(&it.place())));
+        let places = places.collect::<Vec<_>>().join(", ");
+        let rest = also.n.saturating_sub(also.places.len() as u64);
+        let rest = if rest > 0 { format!(" and {rest} more") } else { String::new() };
+        let _ = writeln!(text, "  {} {places}{}", style.dim("also in"), style.dim(&rest));
+    }
     if !why.is_empty() {
         let _ = writeln!(text, "  {}", style.dim(&clean(why)));
     }

@@ -16,7 +16,8 @@ const ANY: f64 = f64::INFINITY;
 
 #[rustfmt::skip]
 fn table(settings: &Settings) -> Vec<Range> {
-    let Settings { watch, belt, worker, chunk, recognize, link, embed, retrieval, serve } = settings;
+    let Settings { watch, belt, worker, privacy: _, chunk, recognize, link, embed, dedup, retrieval, serve } =
+        settings;
     let weights = &retrieval.weights;
     vec![
         ("watch.debounce_ms",                watch.debounce_ms as f64,              20.0,  5_000.0),
@@ -46,6 +47,8 @@ fn table(settings: &Settings) -> Vec<Range> {
         ("link.context",                     f64::from(link.context),               0.0,   1.0),
         ("link.popularity",                  f64::from(link.popularity),            0.0,   1.0),
         ("embed.window_tokens",              f64::from(embed.window_tokens),        16.0,  4_000.0),
+        ("dedup.min_words",                  f64::from(dedup.min_words),            4.0,   1_000.0),
+        ("dedup.similarity",                 f64::from(dedup.similarity),           0.5,   1.0),
         ("retrieval.k",                      f64::from(retrieval.k),                1.0,   100.0),
         // sqlite-vec answers at most 4,096 neighbors.
         ("retrieval.recall_k",               f64::from(retrieval.recall_k),         1.0,   4_096.0),
@@ -92,11 +95,13 @@ fn within(value: f64, least: f64, greatest: f64) -> Result<(), String> {
 /// The daemon's own matcher has the last word; this names file and key for what no matcher takes, without
 /// a matcher in every client.
 pub(super) fn globs(settings: &Settings, key: &str) -> Result<(), String> {
-    if key != "watch.ignore" {
-        return Ok(());
-    }
+    let patterns = match key {
+        "watch.ignore" => &settings.watch.ignore,
+        "privacy.allow_paths" => &settings.privacy.allow_paths,
+        _ => return Ok(()),
+    };
     // As in a `.gitignore`, a line that begins with `#` is a comment.
-    for pattern in settings.watch.ignore.iter().filter(|it| !it.starts_with('#')) {
+    for pattern in patterns.iter().filter(|it| !it.starts_with('#')) {
         glob(pattern).map_err(|why| format!("has `{pattern}`, which is no pattern: {why}"))?;
     }
     Ok(())

@@ -6,7 +6,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::graph::{Statement, statements_about};
 use super::plan::Plan;
 use super::recall::Recalled;
-use super::{AskError, Desk};
+use super::{AskError, Desk, copies};
 
 /// Entities followed further at each hop; the surest ones.
 const MAX_FRONTIER: usize = 24;
@@ -76,7 +76,9 @@ pub(super) fn expand(
     }
     let mut chunks: FxHashSet<i64> =
         recalled.text.iter().chain(&recalled.vector).map(|(chunk, _)| *chunk).collect();
-    chunks.extend(chunks_of_statements(desk, plan, &expanded)?);
+    for chunk in chunks_of_statements(desk, plan, &expanded)? {
+        chunks.insert(copies::told_by(desk, plan, chunk)?);
+    }
     for chunk in chunks {
         let signal = signal_of(desk, plan, &expanded, chunk)?;
         if signal.hop > 0.0 {

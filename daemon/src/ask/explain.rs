@@ -10,7 +10,7 @@ use super::expand::Expanded;
 use super::graph::name_of;
 use super::plan::Plan;
 use super::rank::Ranked;
-use super::{AskError, Desk, snippet};
+use super::{AskError, Desk, copies, snippet};
 use crate::store::lines::{LineMap, PageMap};
 use crate::terms::EntityType;
 
@@ -96,6 +96,7 @@ fn hit_view(
     let range = snippet::choose(body, &plan.question.words, 0, snippet_chars);
     let lines = LineMap::decode(&lines);
     let pages = PageMap::decode(pages.as_deref());
+    let also_in = copies::also_in(desk, plan, (doc_id, (start as i64, end as i64)))?;
     let (start, end) = (start + range.start, (start + range.end).saturating_sub(1));
     let (first, last) = (lines.line_at(start), lines.line_at(end.max(start)));
     let pages = pages.page_at(start).zip(pages.page_at(end.max(start)));
@@ -113,6 +114,7 @@ fn hit_view(
             .iter()
             .map(|(name, value)| (name.to_string(), rounded(*value)))
             .collect::<BTreeMap<_, _>>(),
+        also_in,
     }))
 }
 

@@ -2,6 +2,7 @@
 //!
 //! plan → recall → expand → rank → explain. Everything reads one snapshot; nothing here writes.
 
+mod copies;
 mod entity;
 mod error;
 mod expand;

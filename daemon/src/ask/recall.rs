@@ -5,7 +5,7 @@ use rusqlite::{OptionalExtension, ToSql, params};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::plan::Plan;
-use super::{AskError, Desk};
+use super::{AskError, Desk, copies};
 use crate::embedder::cosine;
 use crate::pipeline::parcel::UnitVector;
 use crate::terms::norm_of;
@@ -43,21 +43,24 @@ pub(super) struct Seed {
 
 pub(super) fn recall(desk: &Desk<'_>, plan: &Plan) -> Result<Recalled, AskError> {
     let mut recalled = Recalled::default();
+    let homes = copies::homes(desk, plan)?;
     if plan.formula != Formula::Vector && plan.formula != Formula::S4 {
-        recalled.text = by_text(desk, plan)?;
+        recalled.text = by_text(desk, plan, &homes)?;
     }
     if plan.formula != Formula::Text {
         recalled.question = embed_question(desk, plan);
-        for (chunk, cosine, window) in by_vector(desk, plan, recalled.question.as_ref())? {
+        for (chunk, cosine, window) in by_vector(desk, plan, (recalled.question.as_ref(), &homes))?
+        {
             recalled.vector.push((chunk, cosine));
             recalled.windows.insert(chunk, window);
         }
     }
+    copies::bring_back(desk, plan, &mut recalled)?;
     recalled.seeds = seeds(desk, plan)?;
     Ok(recalled)
 }
 
-fn by_text(desk: &Desk<'_>, plan: &Plan) -> Result<Vec<(i64, f32)>, AskError> {
+fn by_text(desk: &Desk<'_>, plan: &Plan, homes: &str) -> Result<Vec<(i64, f32)>, AskError> {
     if plan.question.fts.is_empty() {
         return Ok(Vec::new());
     }
@@ -65,7 +68,8 @@ fn by_text(desk: &Desk<'_>, plan: &Plan) -> Result<Vec<(i64, f32)>, AskError> {
         None => (String::new(), Vec::new()),
         Some((condition, values)) => (
             format!(
-                "AND rowid IN (SELECT c.id FROM chunks c JOIN docs d ON d.id = c.doc_id WHERE {condition})"
+                "AND rowid IN (SELECT c.id FROM chunks c JOIN docs d ON d.id = c.doc_id WHERE {condition}
+                   UNION SELECT value FROM json_each(?))"
             ),
             values,
         ),
@@ -76,6 +80,9 @@ fn by_text(desk: &Desk<'_>, plan: &Plan) -> Result<Vec<(i64, f32)>, AskError> {
     );
     let mut arguments: Vec<&dyn ToSql> = vec![&plan.question.fts];
     arguments.extend(values.iter().map(|value| value as &dyn ToSql));
+    if !condition.is_empty() {
+        arguments.push(&homes);
+    }
     let limit = plan.recall_k as i64;
     arguments.push(&limit);
     let mut statement = desk.snapshot.prepare_cached(&sql)?;
@@ -95,7 +102,7 @@ fn embed_question(desk: &Desk<'_>, plan: &Plan) -> Option<UnitVector> {
 fn by_vector(
     desk: &Desk<'_>,
     plan: &Plan,
-    question: Option<&UnitVector>,
+    (question, homes): (Option<&UnitVector>, &str),
 ) -> Result<Vec<Window>, AskError> {
     let Some(vector) = question else { return Ok(Vec::new()) };
     let bytes: Vec<u8> = vector.0.iter().map(|component| component.to_le_bytes()[0]).collect();
@@ -104,7 +111,8 @@ fn by_vector(
         Some((condition, values)) => (
             format!(
                 "AND v.rowid IN (SELECT w.id FROM chunk_vec_map w JOIN chunks c ON c.id = w.chunk_id
-                   JOIN docs d ON d.id = c.doc_id WHERE {condition})"
+                   JOIN docs d ON d.id = c.doc_id WHERE {condition}
+                 UNION SELECT w.id FROM json_each(?) h JOIN chunk_vec_map w ON w.chunk_id = h.value)"
             ),
             values,
         ),
@@ -118,6 +126,9 @@ fn by_vector(
     let n_windows = (plan.recall_k * 3).min(4_096) as i64;
     let mut arguments: Vec<&dyn ToSql> = vec![&bytes, &n_windows];
     arguments.extend(values.iter().map(|value| value as &dyn ToSql));
+    if !condition.is_empty() {
+        arguments.push(&homes);
+    }
     let mut statement = desk.snapshot.prepare_cached(&sql)?;
     let mut rows = statement.query(arguments.as_slice())?;
     let mut found: Vec<Window> = Vec::new();
@@ -160,15 +171,16 @@ pub(super) fn complete(
 /// A window's cosine and its place in `docs.text`.
 type Nearest = (f32, (usize, usize));
 
-/// The window of a chunk that is nearest to the question.
-fn best_window(
+/// The window of a chunk that is nearest to the question, also among those that are not searched.
+pub(super) fn best_window(
     desk: &Desk<'_>,
     chunk: i64,
     question: &UnitVector,
 ) -> Result<Option<Nearest>, AskError> {
     let mut statement = desk.snapshot.prepare_cached(
         "SELECT v.embedding, m.start, m.end FROM chunk_vec_map m JOIN chunk_vec v ON v.rowid = m.id
-         WHERE m.chunk_id = ?1 ORDER BY m.start",
+         WHERE m.chunk_id = ?1 AND m.aside IS NULL
+         UNION ALL SELECT aside, start, end FROM chunk_vec_map WHERE chunk_id = ?1 AND aside IS NOT NULL ORDER BY 2",
     )?;
     let mut best: Option<Nearest> = None;
     let mut rows = statement.query([chunk])?;

@@ -61,6 +61,13 @@ fn word_hits(text: &str, words: &[String]) -> Vec<(usize, usize)> {
     hits
 }
 
+/// Which of the question's words stand in a text, one bit each; the first 64.
+pub(super) fn matched(text: &str, words: &[String]) -> u64 {
+    word_hits(text, words)
+        .iter()
+        .fold(0, |found, (_, n)| found | 1_u64.checked_shl(*n as u32).unwrap_or(0))
+}
+
 fn stem(word: &str) -> String {
     let n = word.chars().count();
     word.chars().take(if n > 5 { n - 2 } else { n }).collect()

@@ -7,6 +7,7 @@ pub mod embed;
 pub mod link;
 pub mod normalize;
 pub mod parcel;
+pub mod print;
 pub mod recognize;
 pub mod relate;
 pub mod watch;
@@ -139,7 +140,8 @@ impl Stations {
                 crew: crew::parsing(),
                 n_at_once: t1.parsing.n_at_once(),
                 recipe: Arc::new(move |lane| {
-                    normalize::Normalizer::with(&t1.settings.watch, t1.parsing.clone(), lane)
+                    let settings = (&t1.settings.watch, &t1.settings.privacy);
+                    normalize::Normalizer::with(settings, t1.parsing.clone(), lane)
                 }),
                 inlet: queues.source.inlet.clone(),
                 outlet: queues.normal.lanes.clone(),
@@ -153,7 +155,7 @@ impl Stations {
             link: station(&queues.mentioned, &queues.linked, || link::LinkStage),
             relate: station(&queues.linked, &queues.related, || relate::RelateStage),
             embed: station(&queues.related, &queues.embedded, move || {
-                embed::EmbedStage::new(t4.embedder.clone())
+                embed::EmbedStage::new(t4.embedder.clone()).with_dedup(t4.settings.dedup.clone())
             }),
         }
     }

@@ -8,6 +8,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::print::Print;
 use crate::terms::{
     Confidence, ContentHash, EntityType, Norm, NormKey, Raw, RelPath, Span, SpanMap,
 };
@@ -66,10 +67,37 @@ pub struct NormalDoc {
     pub inlines: Vec<Inline>,
     /// Links as written, in order of place.
     pub links: Vec<Link>,
-    /// Secrets removed: kind and number of each, never the value.
-    pub redactions: BTreeMap<&'static str, u32>,
+    /// Secrets and personal data that were found.
+    pub findings: Findings,
     /// Trouble that did not stop the document (frontmatter that is not YAML, bytes that are not text).
     pub warnings: Vec<String>,
+}
+
+/// What was found that is nobody's business: kind and number of each, never the value.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Findings {
+    /// Removed: every secret, and the personal data that the settings remove.
+    pub redacted: BTreeMap<&'static str, u32>,
+    /// Personal data that the settings only count.
+    pub flagged: BTreeMap<&'static str, u32>,
+}
+
+impl Findings {
+    /// True when nothing was found.
+    pub fn is_empty(&self) -> bool {
+        self.redacted.is_empty() && self.flagged.is_empty()
+    }
+
+    /// Adds what was found elsewhere in the document.
+    pub fn add(&mut self, other: &Findings) {
+        for (into, from) in
+            [(&mut self.redacted, &other.redacted), (&mut self.flagged, &other.flagged)]
+        {
+            for (kind, n) in from {
+                *into.entry(*kind).or_insert(0) += n;
+            }
+        }
+    }
 }
 
 /// Metadata a document states about itself.
@@ -380,6 +408,8 @@ pub struct EmbeddedDoc {
     pub doc: RelatedDoc,
     /// For each chunk, one vector for each of its windows.
     pub vectors: Vec<Vec<UnitVector>>,
+    /// What its paragraphs and chunks are compared by.
+    pub prints: Vec<Print>,
 }
 
 /// A vector of length 1, quantized to int8: component × 127, rounded.

@@ -30,7 +30,7 @@ pub const PARTS: &[(&str, &str)] = &[
     (
         "chunk",
         "SELECT d.path, c.idx, c.start, c.end, c.raw_start, c.raw_end, c.line_start, c.line_end, c.n_tokens,
-           c.section, c.hash FROM chunks c LEFT JOIN docs d ON d.id = c.doc_id",
+           c.section, c.hash, c.headings, c.own FROM chunks c LEFT JOIN docs d ON d.id = c.doc_id",
     ),
     (
         "vector",
@@ -38,6 +38,21 @@ pub const PARTS: &[(&str, &str)] = &[
          LEFT JOIN chunk_vec_map m ON m.id = v.rowid LEFT JOIN chunks c ON c.id = m.chunk_id
          LEFT JOIN docs d ON d.id = c.doc_id",
     ),
+    (
+        "vector aside",
+        "SELECT d.path, c.idx, m.start, m.end, m.aside FROM chunk_vec_map m
+         LEFT JOIN chunks c ON c.id = m.chunk_id LEFT JOIN docs d ON d.id = c.doc_id WHERE m.aside IS NOT NULL",
+    ),
+    (
+        "print",
+        "SELECT d.path, p.kind, p.start, p.end, p.text, p.keys FROM prints p LEFT JOIN docs d ON d.id = p.doc_id",
+    ),
+    ("print key", "SELECT key, text FROM print_keys"),
+    (
+        "copy",
+        "SELECT c.text, c.rank, d.path, c.start FROM copies c LEFT JOIN docs d ON d.id = c.doc_id",
+    ),
+    ("alike", "SELECT text, root FROM alike"),
     (
         "word",
         "SELECT d.path, c.idx, w.col, w.term, w.offset FROM temp.words w LEFT JOIN chunks c ON c.id = w.doc
@@ -85,6 +100,12 @@ pub const PARTS: &[(&str, &str)] = &[
     ),
     ("dirty name", "SELECT n.norm FROM dirty_names d LEFT JOIN names n ON n.id = d.name_id"),
     ("dirty term", "SELECT norm FROM dirty_terms"),
+    ("dirty text", "SELECT text FROM dirty_texts"),
+    ("dirty key", "SELECT key FROM dirty_keys"),
+    (
+        "dirty copy",
+        "SELECT d.path FROM dirty_copies c LEFT JOIN docs d ON d.id = c.doc_id",
+    ),
     ("requeue", "SELECT d.path FROM requeue r LEFT JOIN docs d ON d.id = r.doc_id"),
     ("quarantine", "SELECT path, stage, reason, is_transient FROM quarantine"),
 ];

@@ -12,6 +12,7 @@ use std::collections::BTreeSet;
 
 use rusqlite::{OptionalExtension, Transaction, params};
 
+pub(super) use self::chunks::IndexedContext;
 use self::chunks::{chunk_ids, delete_chunk, write_chunks};
 use self::identity::{Existing, find};
 pub(super) use self::identity::{Identity, identify};
@@ -20,8 +21,9 @@ use self::names::{
     intern_names, mark_dirty, mark_stated_terms, mentions_hash, names_of_doc, write_evidence,
     write_mentions, write_stated,
 };
-use super::{StoreError, ids, lines};
+use super::{StoreError, duplicates, ids, lines};
 use crate::pipeline::parcel::{EmbeddedDoc, LinkedDoc, NormalDoc};
+use crate::pipeline::print::title_print;
 use crate::pipeline::recognize::Gazetteer;
 use crate::terms::{EntityType, RelPath, norm_of};
 
@@ -107,6 +109,8 @@ fn write_content(
     let id = upsert_doc(tx, normal, linked, (existing, identity, &terms, mentions_hash))?;
     write_tags(tx, id, normal, identity)?;
     write_chunks(tx, (id, context_changed), doc, identity, late)?;
+    let title = (!doc.prints.is_empty()).then(|| title_print(&indexed_as(normal, identity)));
+    duplicates::write(tx, id, (&doc.prints, title), late)?;
     count_terms(tx, existing.map_or("", |old| &old.terms), &terms)?;
     ensure_note_entity(tx, (id, &identity.uid), normal)?;
     Ok(id)
@@ -142,6 +146,7 @@ pub(super) fn remove(
         .optional()?;
     let Some((id, terms)) = row else { return Ok(Vec::new()) };
     let touched = names_of_doc(tx, id)?;
+    duplicates::remove(tx, id, late)?;
     for chunk in chunk_ids(tx, id)?.into_values().flatten() {
         delete_chunk(tx, chunk, late)?;
     }
@@ -153,6 +158,7 @@ pub(super) fn remove(
         "DELETE FROM stated WHERE doc_id = ?1",
         "DELETE FROM doc_tags WHERE doc_id = ?1",
         "DELETE FROM requeue WHERE doc_id = ?1",
+        "DELETE FROM dirty_copies WHERE doc_id = ?1",
         "DELETE FROM entities WHERE doc_id = ?1",
         "DELETE FROM docs WHERE id = ?1",
     ] {
@@ -180,8 +186,10 @@ fn upsert_doc(
         "date": normal.meta.date, "security": normal.meta.security, "extra": normal.meta.extra,
         "indexed_as": indexed_as(normal, identity),
     });
-    let redactions = (!normal.redactions.is_empty())
-        .then(|| serde_json::to_string(&normal.redactions).unwrap_or_default());
+    let found = &normal.findings;
+    let redactions = (!found.is_empty()).then(|| {
+        serde_json::json!({"redacted": found.redacted, "flagged": found.flagged}).to_string()
+    });
     let warnings = (!normal.warnings.is_empty()).then(|| normal.warnings.join("; "));
     let source_url = identity.ingest.source_url.as_ref().or(normal.meta.source_url.as_ref());
     let values = params![

@@ -6,6 +6,7 @@
 pub mod canon;
 mod commit;
 mod dump;
+mod duplicates;
 mod error;
 mod facts;
 mod gazetteer;

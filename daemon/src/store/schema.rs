@@ -23,20 +23,39 @@ CREATE INDEX docs_hash ON docs(hash);
 CREATE TABLE doc_tags(doc_id INTEGER NOT NULL, tag TEXT NOT NULL, PRIMARY KEY(doc_id, tag)) WITHOUT ROWID;
 CREATE INDEX doc_tags_tag ON doc_tags(tag);
 
--- Spans are bytes of `docs.text`; raw spans are bytes of the file.
+-- Spans are bytes of `docs.text`; raw spans are bytes of the file. `own`: null when the whole chunk is in the text
+-- index, 0 when nothing of it is, because it all stands elsewhere, else a hash of the part that is. `headings`: those it
+-- is indexed with, where they are more than `section` tells.
 CREATE TABLE chunks(
   id INTEGER PRIMARY KEY, doc_id INTEGER NOT NULL, idx INTEGER NOT NULL, start INTEGER NOT NULL,
   end INTEGER NOT NULL, raw_start INTEGER NOT NULL, raw_end INTEGER NOT NULL, line_start INTEGER NOT NULL,
-  line_end INTEGER NOT NULL, n_tokens INTEGER NOT NULL, section TEXT NOT NULL, hash BLOB NOT NULL);
+  line_end INTEGER NOT NULL, n_tokens INTEGER NOT NULL, section TEXT NOT NULL, hash BLOB NOT NULL,
+  headings TEXT, own INTEGER);
 CREATE INDEX chunks_doc ON chunks(doc_id, idx);
 CREATE VIRTUAL TABLE chunk_fts USING fts5(
   title, headings, body, content='', contentless_delete=1, tokenize='porter unicode61 remove_diacritics 2');
 -- Unit vectors × 127, so Euclidean distance ranks as cosine does; sqlite-vec's cosine is a scalar loop over floats and
 -- several times slower.
 CREATE VIRTUAL TABLE chunk_vec USING vec0(embedding int8[256] distance_metric=L2);
+-- `aside`: the vector of a window that all but stands elsewhere; it is not searched, and kept for the day it is.
 CREATE TABLE chunk_vec_map(id INTEGER PRIMARY KEY, chunk_id INTEGER NOT NULL, start INTEGER NOT NULL,
-  end INTEGER NOT NULL);
+  end INTEGER NOT NULL, aside BLOB);
 CREATE INDEX chunk_vec_map_chunk ON chunk_vec_map(chunk_id);
+
+-- What stands in several places (`store/duplicates.rs`). `prints`: each paragraph and chunk, with the hash of its words;
+-- `keys` is what texts that are alike share. `copies`: all places of a text that has several; `rank` orders them, the
+-- first is indexed. `alike`: a text that is told by another one, all but the words that only it has.
+CREATE TABLE prints(
+  doc_id INTEGER NOT NULL, kind INTEGER NOT NULL, start INTEGER NOT NULL, end INTEGER NOT NULL, text INTEGER NOT NULL,
+  keys BLOB, PRIMARY KEY(doc_id, kind, start)) WITHOUT ROWID;
+CREATE INDEX prints_text ON prints(text);
+CREATE TABLE print_keys(key INTEGER NOT NULL, text INTEGER NOT NULL, PRIMARY KEY(key, text)) WITHOUT ROWID;
+CREATE TABLE copies(
+  text INTEGER NOT NULL, rank TEXT NOT NULL, start INTEGER NOT NULL, doc_id INTEGER NOT NULL,
+  PRIMARY KEY(text, rank, start)) WITHOUT ROWID;
+CREATE INDEX copies_doc ON copies(doc_id);
+CREATE TABLE alike(text INTEGER PRIMARY KEY, root INTEGER NOT NULL) WITHOUT ROWID;
+CREATE INDEX alike_root ON alike(root);
 
 -- Canonical entities: a note's (`doc_id`), or one of a norm. What an entity is decides its id (`store/ids.rs`), so a
 -- name that waits to be resolved and still holds the id of one that is gone can never denote another.
@@ -100,6 +119,9 @@ CREATE INDEX gazetteer_mined ON gazetteer(norm) WHERE is_mined;
 -- Work that a commit made necessary; it survives a crash with the commit.
 CREATE TABLE dirty_names(name_id INTEGER PRIMARY KEY);
 CREATE TABLE dirty_terms(norm TEXT PRIMARY KEY) WITHOUT ROWID;
+CREATE TABLE dirty_texts(text INTEGER PRIMARY KEY) WITHOUT ROWID;
+CREATE TABLE dirty_keys(key INTEGER PRIMARY KEY) WITHOUT ROWID;
+CREATE TABLE dirty_copies(doc_id INTEGER PRIMARY KEY);
 CREATE TABLE requeue(doc_id INTEGER PRIMARY KEY);
 
 -- Failures are counted while the file is the same: by `hash`, which is null when it cannot even be read.

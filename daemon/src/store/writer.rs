@@ -227,6 +227,8 @@ impl IndexWriter {
             resolver.run_soon(&touched)?;
             crate::fail::point("commit.resolved");
         }
+        super::duplicates::promote(&tx, &mut late)?;
+        crate::fail::point("commit.promoted");
         done.look_again = late.take_look_again();
         crate::fail::point("commit.late");
         // Virtual tables are not made for being stopped halfway, and this is the short end of a batch.
@@ -310,6 +312,9 @@ impl IndexWriter {
             if !paths.is_empty() {
                 crate::fail::point("requeue.read");
                 return Ok(RippleStep::Requeue(paths));
+            }
+            if self.settle_duplicates()? {
+                return Ok(RippleStep::Progress);
             }
         }
         let mut statement = self.db.prepare_cached("SELECT name_id FROM dirty_names LIMIT ?1")?;
@@ -401,6 +406,28 @@ impl IndexWriter {
         self.requeued = Round::default();
         self.gazetteer.store(Arc::new(loaded));
         Ok(())
+    }
+
+    /// Does one step of what new, changed and deleted texts make necessary for others; false when nothing is left.
+    fn settle_duplicates(&mut self) -> Result<bool, StoreError> {
+        if !super::duplicates::has_work(&self.db)? {
+            return Ok(false);
+        }
+        let tick = Tick(self.tick.0 + 1);
+        let tx = self.db.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
+        crate::fail::point("duplicates.begun");
+        let mut late = commit::Late::default();
+        super::duplicates::settle(&tx, f64::from(self.settings.dedup.similarity), &mut late)?;
+        self.is_shielded.store(true, Ordering::SeqCst);
+        let written = late.run(&tx);
+        self.is_shielded.store(false, Ordering::SeqCst);
+        written?;
+        set_meta_number(&tx, "tick", tick.0)?;
+        crate::fail::point("duplicates.before");
+        tx.commit()?;
+        crate::fail::point("duplicates.after");
+        self.tick = tick;
+        Ok(true)
     }
 
     pub(super) fn resolve(&mut self, names: &[i64]) -> Result<(), StoreError> {

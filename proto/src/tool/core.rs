@@ -89,6 +89,38 @@ pub struct HitView {
     pub score: f32,
     /// What the score is made of, each already weighted.
     pub components: BTreeMap<String, f32>,
+    /// Other documents where text of this chunk stands, equal or nearly so; they are not hits of their own for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub also_in: Option<AlsoIn>,
+}
+
+/// Further sources of a text that is indexed once.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct AlsoIn {
+    /// Some of them.
+    pub places: Vec<PlaceView>,
+    /// How many documents there are, beside the hit's own.
+    pub n: u64,
+}
+
+/// A place of a document.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PlaceView {
+    /// Path relative to the project.
+    pub path: String,
+    /// From 1. Left out where a format has no lines (PDF, DOCX).
+    #[serde(default, skip_serializing_if = "crate::shape::is_zero")]
+    pub line: u32,
+    /// From 1, where a format has pages.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub page: Option<u32>,
+}
+
+impl PlaceView {
+    /// The place as people cite it: `note.md:12`, `report.pdf p. 3`, `letter.docx`.
+    pub fn place(&self) -> String {
+        crate::shape::place(&self.path, [self.line; 2], [self.page; 2])
+    }
 }
 
 fn are_none(lines: &[u32; 2]) -> bool {

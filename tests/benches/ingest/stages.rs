@@ -40,7 +40,7 @@ pub(crate) fn run(scratch: &Scratch, repeat: usize) -> Result<()> {
     })?;
     let recognize = RecognizeStage::new(&settings.recognize, writer.gazetteer());
     let mut stages = Stages {
-        normalize: Normalizer::new(&settings.watch),
+        normalize: Normalizer::new(&settings.watch, &settings.privacy),
         chunk: Chunker::new(&settings.chunk, &settings.embed, tokens),
         recognize,
         relate: RelateStage,

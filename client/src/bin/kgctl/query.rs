@@ -3,7 +3,7 @@
 use client::connect::Session;
 use client::render::answer;
 use proto::tool::admin::Wait;
-use proto::tool::core::{HitView, HybridQuery, HybridReply};
+use proto::tool::core::{AlsoIn, HitView, HybridQuery, HybridReply};
 use serde::Serialize;
 
 use super::context::Context;
@@ -78,6 +78,8 @@ struct HitRow<'a> {
     section: &'a str,
     id: i64,
     doc_id: i64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    also_in: Option<&'a AlsoIn>,
 }
 
 pub(crate) async fn run(arguments: Arguments, ctx: &Context) -> Result<Exit, Failure> {
@@ -129,7 +131,8 @@ fn view(reply: &HybridReply) -> QueryView<'_> {
 }
 
 fn row(hit: &HitView) -> HitRow<'_> {
-    let HitView { id, doc_id, path, lines, pages, section, snippet, score, components } = hit;
+    let HitView { id, doc_id, path, lines, pages, section, snippet, score, components, also_in } =
+        hit;
     HitRow {
         path,
         lines: (lines[0] > 0).then_some(*lines),
@@ -140,6 +143,7 @@ fn row(hit: &HitView) -> HitRow<'_> {
         section,
         id: *id,
         doc_id: *doc_id,
+        also_in: also_in.as_ref(),
     }
 }
 
@@ -161,6 +165,7 @@ mod tests {
             snippet: "words".into(),
             score: 0.5,
             components: [("text".to_string(), 0.5)].into(),
+            also_in: None,
         };
         let freshness = Freshness { project: "notes".into(), tick: 9, building: None };
         let reply = HybridReply { chunks: vec![hit], freshness, ..HybridReply::default() };

@@ -1,6 +1,5 @@
 //! Chunks as tables, and what holds for any document.
 
-use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use expect_test::{Expect, expect};
@@ -83,7 +82,7 @@ fn normal(text: String, blocks: Vec<Block>) -> NormalDoc {
         blocks,
         inlines: vec![],
         links: vec![],
-        redactions: BTreeMap::new(),
+        findings: Default::default(),
         warnings: vec![],
     }
 }

@@ -1,6 +1,6 @@
-//! Embed: gives each window of a document its vector.
+//! Embed: gives each window of a document its vector, and each paragraph its print.
 //!
-//! In: a document with its chunks and windows. Out: the same with one vector a window.
+//! In: a document with its chunks and windows. Out: the same with one vector a window, and with prints.
 //! Invariants: one batch a document; the embedded text is the title, the last two headings and the window, so
 //! a renamed folder changes no vector.
 //! Not here: the model (`embedder/`), and where windows are cut (`pipeline/chunk`).
@@ -8,11 +8,13 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use config::settings::Dedup;
 use rustc_hash::FxHashMap;
 
 use crate::belt::{DocFault, Stage};
 use crate::embedder::Embedder;
 use crate::pipeline::parcel::{Chunk, EmbeddedDoc, MentionedDoc, RelatedDoc, UnitVector};
+use crate::pipeline::print::prints_of;
 use crate::terms::ContentHash;
 
 /// Headings that are embedded with a window, counted from the innermost (S4 §5).
@@ -25,6 +27,7 @@ const MAX_REMEMBERED: usize = 16_384;
 /// The stage.
 pub struct EmbedStage {
     embedder: Arc<dyn Embedder>,
+    dedup: Dedup,
     remembered: FxHashMap<ContentHash, Vec<UnitVector>>,
     n_remembered: usize,
 }
@@ -32,7 +35,13 @@ pub struct EmbedStage {
 impl EmbedStage {
     /// A stage that asks `embedder` for vectors.
     pub fn new(embedder: Arc<dyn Embedder>) -> Self {
-        EmbedStage { embedder, remembered: FxHashMap::default(), n_remembered: 0 }
+        let (dedup, remembered) = (Dedup::default(), FxHashMap::default());
+        EmbedStage { embedder, dedup, remembered, n_remembered: 0 }
+    }
+
+    /// The same with other settings for what is indexed once.
+    pub fn with_dedup(self, dedup: Dedup) -> Self {
+        EmbedStage { dedup, ..self }
     }
 }
 
@@ -43,7 +52,8 @@ impl Stage for EmbedStage {
 
     fn run(&mut self, doc: RelatedDoc) -> Result<EmbeddedDoc, DocFault> {
         let vectors = self.vectors_of(&doc.doc.doc)?;
-        Ok(EmbeddedDoc { doc, vectors })
+        let prints = prints_of(&doc.doc.doc.doc, &doc.doc.doc.chunks, &self.dedup);
+        Ok(EmbeddedDoc { doc, vectors, prints })
     }
 }
 
@@ -100,7 +110,6 @@ fn embedded_texts(doc: &MentionedDoc, chunks: &[&Chunk]) -> (String, Vec<Range<u
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
     use std::sync::Mutex;
 
     use expect_test::expect;
@@ -156,7 +165,7 @@ mod tests {
             blocks: vec![],
             inlines: vec![],
             links: vec![],
-            redactions: BTreeMap::new(),
+            findings: Default::default(),
             warnings: vec![],
         };
         let (sentences, stated, mentions, terms) = (vec![], vec![], vec![], vec![]);

@@ -1,7 +1,7 @@
 //! Normalize: from the bytes of a file to text, structure and the way back.
 //!
-//! In: [`SourceDoc`]. Out: [`NormalDoc`]. Steps, each in its file: decode, redact, read by format, join the
-//! maps, then title, aliases, link paths and language, which every format shares.
+//! In: [`SourceDoc`]. Out: [`NormalDoc`]. Steps, each in its file: decode, redact, read by format, redact again, join
+//! the maps, then title, aliases, link paths and language, which every format shares.
 //! Invariants: secrets are gone before any format sees the text; every piece of normalized text that came
 //! from the file leads back to it; a document without text is a document.
 //! Formats that are confined are read in a worker process ([`Parsing`]); all else happens here, redaction before it
@@ -22,21 +22,21 @@ mod light;
 mod markdown;
 mod notebook;
 mod plain;
-mod redact;
+pub mod redact;
 mod target;
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use config::limits::MAX_DOCUMENT_TEXT_BYTES;
+use config::settings::{Privacy, Watch};
 
 use crate::belt::{DocFault, Stage};
-use crate::pipeline::parcel::{BlockKind, DocHead, LinkKind, NormalDoc, SourceDoc};
+use crate::pipeline::parcel::{BlockKind, DocHead, Findings, LinkKind, NormalDoc, SourceDoc};
 use crate::terms::{Lane, RelPath, Segment, SpanMap, norm_of};
 use crate::worker::{Request, Workers};
 use decode::Decoded;
 pub(crate) use format::{FormatLimits, Parsed, Reader, reader_for};
-use redact::Redacted;
+use redact::{Redacted, Redactor};
 
 /// Deepest nesting of lists, quotations and elements that is followed; a line of Markdown costs time by its
 /// depth.
@@ -48,6 +48,7 @@ const MAX_TITLE_CHARS: usize = 200;
 #[derive(Debug)]
 pub struct Normalizer {
     limits: FormatLimits,
+    redactor: Redactor,
     parsing: Parsing,
     lane: Lane,
 }
@@ -73,18 +74,18 @@ impl Parsing {
 }
 
 impl Normalizer {
-    /// A stage for files up to the size that the settings allow, which parses in this process.
-    pub fn new(settings: &config::settings::Watch) -> Self {
-        Normalizer::with(settings, Parsing::InProcess, Lane::Bulk)
+    /// A stage for files up to the size that the settings allow, that removes what they say and parses in this process.
+    pub fn new(watch: &Watch, privacy: &Privacy) -> Self {
+        Normalizer::with((watch, privacy), Parsing::InProcess, Lane::Bulk)
     }
 
     /// The same for one lane, with the place to parse in.
-    pub fn with(settings: &config::settings::Watch, parsing: Parsing, lane: Lane) -> Self {
-        let max_file_bytes = usize::try_from(settings.max_file_bytes).unwrap_or(usize::MAX);
+    pub fn with((watch, privacy): (&Watch, &Privacy), parsing: Parsing, lane: Lane) -> Self {
+        let max_file_bytes = usize::try_from(watch.max_file_bytes).unwrap_or(usize::MAX);
         // Separators of cells and blocks can make a text longer than its file, but never by this much.
         let max_output_bytes = max_file_bytes.saturating_mul(2).min(u32::MAX as usize);
         let limits = FormatLimits { max_output_bytes, max_nesting: MAX_NESTING };
-        Normalizer { limits, parsing, lane }
+        Normalizer { limits, redactor: Redactor::new(privacy), parsing, lane }
     }
 }
 
@@ -96,10 +97,16 @@ impl Stage for Normalizer {
     fn run(&mut self, source: SourceDoc) -> Result<NormalDoc, DocFault> {
         let extension = source.path.extension();
         let reader = reader_for(&extension);
-        let Read { mut parsed, line_starts, redactions } = match reader {
-            Reader::Text(_) => self.read_text((reader, &extension), &source.bytes)?,
-            Reader::Bytes(_) => self.read_bytes((reader, &extension), &source.bytes)?,
+        let redactor = self.redactor.for_path(source.path.as_str());
+        let read = match reader {
+            Reader::Text(_) => self.read_text((reader, &extension), &source.bytes, redactor),
+            Reader::Bytes(_) => self.read_bytes((reader, &extension), &source.bytes, redactor),
         };
+        let Read { mut parsed, line_starts, findings } = read.map_err(|mut fault| {
+            // A reason may quote the file.
+            fault.reason = redact::clean(&fault.reason).into_owned();
+            fault
+        })?;
         let title = title_of(&mut parsed, &source.path, reader.takes_title_from_heading());
         add_heading_alias(&mut parsed, &title);
         resolve_links(&mut parsed, source.path.folder());
@@ -120,7 +127,7 @@ impl Stage for Normalizer {
             blocks: parsed.blocks,
             inlines: parsed.inlines,
             links: parsed.links,
-            redactions,
+            findings,
             warnings: parsed.warnings,
         })
     }
@@ -130,29 +137,47 @@ impl Stage for Normalizer {
 struct Read {
     parsed: Parsed,
     line_starts: Vec<u32>,
-    redactions: BTreeMap<&'static str, u32>,
+    findings: Findings,
 }
 
 impl Normalizer {
-    fn read_text(&self, by: (Reader, &str), bytes: &[u8]) -> Result<Read, DocFault> {
+    fn read_text(
+        &self,
+        by: (Reader, &str),
+        bytes: &[u8],
+        redactor: Option<&Redactor>,
+    ) -> Result<Read, DocFault> {
         let Decoded { text, map: to_file, line_starts, mut warnings } = decode::decode(bytes)?;
-        let Redacted { text, map: to_decoded, counts: redactions } = redact::redact(text);
+        let unchanged =
+            |text| Redacted { text, map: None, findings: Findings::default(), allowed: Vec::new() };
+        let Redacted { text, map: to_decoded, mut findings, allowed } = match redactor {
+            Some(redactor) => redactor.redact(text),
+            None => unchanged(text),
+        };
         let mut parsed = self.parse(by, text.as_bytes())?;
         warnings.append(&mut parsed.warnings);
+        parsed.warnings = warnings;
+        if let Some(redactor) = redactor {
+            findings.add(&redactor.redact_parsed(&mut parsed, &allowed));
+        }
         let to_redacted = match &to_decoded {
             Some(map) => parsed.map.then(map),
             None => parsed.map,
         };
         parsed.map = if is_identity(&to_file) { to_redacted } else { to_redacted.then(&to_file) };
-        parsed.warnings = warnings;
-        Ok(Read { parsed, line_starts, redactions })
+        Ok(Read { parsed, line_starts, findings })
     }
 
-    fn read_bytes(&self, by: (Reader, &str), bytes: &[u8]) -> Result<Read, DocFault> {
+    fn read_bytes(
+        &self,
+        by: (Reader, &str),
+        bytes: &[u8],
+        redactor: Option<&Redactor>,
+    ) -> Result<Read, DocFault> {
         let mut parsed = self.parse(by, bytes)?;
-        let redactions = redact::redact_parsed(&mut parsed);
+        let findings = redactor.map(|redactor| redactor.redact_parsed(&mut parsed, &[]));
         // Lines of what was extracted lead nobody anywhere: places are pages and headings.
-        Ok(Read { parsed, line_starts: Vec::new(), redactions })
+        Ok(Read { parsed, line_starts: Vec::new(), findings: findings.unwrap_or_default() })
     }
 
     /// A file whose bytes are not text may be far larger than its text.

@@ -115,7 +115,9 @@ pub(super) fn normalized(path: &str, bytes: &[u8]) -> NormalDoc {
         hash: ContentHash::of(bytes),
         mtime_ms: 0,
     };
-    Normalizer::new(&config::settings::Watch::default()).run(source).expect("a readable document")
+    Normalizer::new(&Default::default(), &Default::default())
+        .run(source)
+        .expect("a readable document")
 }
 
 fn check_doc(path: &str, bytes: &[u8], expected: Expect) {
@@ -129,8 +131,8 @@ fn check_doc(path: &str, bytes: &[u8], expected: Expect) {
         let _ = writeln!(out, "{:?} {}", link.kind, link.target);
     }
     let _ = writeln!(out, "lines {:?}", doc.line_starts);
-    if !doc.redactions.is_empty() {
-        let _ = writeln!(out, "redacted {:?}", doc.redactions);
+    if !doc.findings.is_empty() {
+        let _ = writeln!(out, "redacted {:?}", doc.findings.redacted);
     }
     doc.warnings.iter().for_each(|warning| {
         let _ = writeln!(out, "warning: {warning}");
@@ -212,7 +214,7 @@ fn secrets_are_gone_before_markdown_is_read() {
         .as_bytes(),
     );
     assert_eq!(doc.text, "postgres://u:[redacted:url-password]@db/x");
-    assert_eq!(format!("{:?}", doc.redactions), r#"{"github-token": 1, "url-password": 1}"#);
+    assert_eq!(format!("{:?}", doc.findings.redacted), r#"{"github-token": 1, "url-password": 1}"#);
     assert!(!format!("{doc:?}").contains("ghp_") && !format!("{doc:?}").contains("hunter22"));
 }
 
@@ -269,7 +271,7 @@ proptest! {
             mtime_ms: 0,
             bytes: bytes.clone().into(),
         };
-        if let Ok(doc) = Normalizer::new(&config::settings::Watch::default()).run(source) {
+        if let Ok(doc) = Normalizer::new(&Default::default(), &Default::default()).run(source) {
             let raw = doc.map.source_range(0, doc.text.len());
             prop_assert!(raw.end <= bytes.len());
         }

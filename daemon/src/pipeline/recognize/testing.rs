@@ -5,8 +5,6 @@
 //! paragraph. Inside a line: `` `code` ``, `**bold**`, `[[Target]]`, `[[Target|text]]`, `[text](target)`.
 //! A blank line ends a list or a table. Not Markdown, and not the normalizer: only what the tests here need.
 
-use std::collections::BTreeMap;
-
 use crate::pipeline::parcel::*;
 use crate::terms::{ContentHash, Norm, RelPath, Span, SpanMap};
 
@@ -76,7 +74,7 @@ impl Builder {
             blocks: Vec::new(),
             inlines: Vec::new(),
             links: Vec::new(),
-            redactions: BTreeMap::new(),
+            findings: Default::default(),
             warnings: Vec::new(),
         };
         let (n_lists, n_tables, in_list, in_table) = (0, 0, false, false);

@@ -28,7 +28,7 @@ use crate::belt::{Budget, DocFault, Item, Ticket};
 use crate::pipeline::normalize::Parsing;
 use crate::pipeline::parcel::SourceDoc;
 use crate::terms::{ContentHash, FileVersion, Generation, Lane, RelPath};
-use config::settings::Watch;
+use config::settings::{Privacy, Watch};
 
 /// The watcher's name in faults and `status`.
 const STAGE: &str = "watch";
@@ -82,6 +82,8 @@ pub(super) struct Intake {
     pub ground: Ground,
     /// Which files are read, and when.
     pub settings: Watch,
+    /// What may be read in spite of its name.
+    pub privacy: Privacy,
     /// The bytes that may be on the belt; whoever looks waits for room before.
     pub budget: Arc<Budget>,
     /// Where documents are parsed.
@@ -109,6 +111,7 @@ impl Intake {
         Intake {
             ground,
             settings,
+            privacy: Privacy::default(),
             budget: Budget::new(u64::MAX),
             parsing: Parsing::InProcess,
             rules: RwLock::new(rules),
@@ -142,6 +145,13 @@ impl Intake {
         self
     }
 
+    /// Sets what may be read in spite of its name; without it, nothing.
+    pub(super) fn allowing(mut self, privacy: Privacy) -> Self {
+        self.privacy = privacy;
+        self.renew_rules();
+        self
+    }
+
     /// The rules in force.
     pub(super) fn rules(&self) -> Arc<Rules> {
         self.rules.read().unwrap_or_else(PoisonError::into_inner).clone()
@@ -150,7 +160,8 @@ impl Intake {
     /// Puts new rules in force and gives them. A look that began under the old ones has ended or starts anew,
     /// so whoever compares after this call sees what it gave.
     pub(super) fn renew_rules(&self) -> Arc<Rules> {
-        let rules = Arc::new(Rules::new(&self.ground.root, &self.settings));
+        let rules = Rules::new(&self.ground.root, &self.settings);
+        let rules = Arc::new(rules.allowing(&self.privacy.allow_paths));
         *self.rules.write().unwrap_or_else(PoisonError::into_inner) = rules.clone();
         rules
     }

@@ -21,6 +21,7 @@ mod bulk;
 mod burst;
 mod crawl;
 mod crawler;
+mod deny;
 mod digest;
 mod events;
 mod filesystem;
@@ -60,7 +61,7 @@ use crate::belt::{Budget, DocFault, Item, Lanes};
 use crate::pipeline::normalize::Parsing;
 use crate::pipeline::parcel::SourceDoc;
 use crate::terms::{Generation, Lane, RelPath};
-use config::settings::Watch;
+use config::settings::{Privacy, Watch};
 
 /// What the watcher is started with.
 #[derive(Debug, Clone)]
@@ -69,6 +70,8 @@ pub struct WatchOptions {
     pub root: PathBuf,
     /// Which files are read, and when.
     pub settings: Watch,
+    /// Which of them are read although their names are on the deny list.
+    pub privacy: Privacy,
     /// The first generation to give; above every one that was ever committed.
     pub first_generation: Generation,
     /// True to follow symlinks that lead out of the root.
@@ -103,7 +106,8 @@ impl Watcher {
         let intake = Intake::new(ground, options.settings, known, state.clone())
             .starting_at(options.first_generation, options.now_ms)
             .within(options.budget)
-            .parsing_in(options.parsing);
+            .parsing_in(options.parsing)
+            .allowing(options.privacy);
         let shared = Arc::new(Shared {
             intake,
             inbox: Inbox::new(state.clone()),

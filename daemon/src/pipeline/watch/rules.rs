@@ -16,8 +16,10 @@ use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::deny;
 use super::read::read_regular;
 use super::state::lock;
+use crate::pipeline::normalize::redact::AllowedPaths;
 use crate::terms::RelPath;
 use config::settings::Watch;
 
@@ -43,6 +45,12 @@ pub enum SkipReason {
     Hidden,
     /// `.gitignore`, `.kgignore` or `watch.ignore` says so.
     Ignored,
+    /// A name that keys, passwords and the like go by.
+    Denied,
+    /// A name that holds a secret, such as a token.
+    SecretName,
+    /// Images, sound, films, archives, programs, databases: no text, whatever `watch.extensions` says.
+    Binary,
     /// Not one of `watch.extensions`.
     Extension,
     /// A backup, lock or half-written file of an editor or download.
@@ -76,6 +84,9 @@ impl SkipReason {
             SkipReason::BuiltIn => "built-in folder",
             SkipReason::Hidden => "hidden",
             SkipReason::Ignored => "ignored",
+            SkipReason::Denied => "on the deny list",
+            SkipReason::SecretName => "on the deny list: its name holds a secret",
+            SkipReason::Binary => "on the deny list: no text format",
             SkipReason::Extension => "extension",
             SkipReason::Temporary => "temporary",
             SkipReason::TooLarge => "too large",
@@ -91,11 +102,30 @@ impl SkipReason {
         }
     }
 
+    /// Why a file that somebody asked for by name is not read, and what to do about it, where its name decides.
+    pub fn refusal(self) -> Option<&'static str> {
+        match self {
+            SkipReason::Denied => Some(
+                "on the deny list: files of this name hold keys or passwords, and are never read; \
+                 hint: rename it, or list it in `privacy.allow_paths` of your own configuration",
+            ),
+            SkipReason::SecretName => {
+                Some("on the deny list: its name holds a secret; hint: rename it")
+            }
+            SkipReason::Binary => Some(
+                "on the deny list: not a format of text; hint: only text, and formats that kgd knows, are read",
+            ),
+            _ => None,
+        }
+    }
+
     /// True for what a person would want to see by name: a document that they may miss.
     pub fn is_notable(self) -> bool {
         matches!(
             self,
             SkipReason::TooLarge
+                | SkipReason::Denied
+                | SkipReason::SecretName
                 | SkipReason::NotUtf8
                 | SkipReason::DanglingLink
                 | SkipReason::LinkLoop
@@ -129,6 +159,7 @@ pub struct Rules {
     extensions: FxHashSet<String>,
     limits: Watch,
     reads_hidden: bool,
+    allowed: AllowedPaths,
     configured: Gitignore,
     folders: Mutex<FxHashMap<String, Option<Arc<FolderRules>>>>,
     warnings: Mutex<Vec<String>>,
@@ -151,10 +182,17 @@ impl Rules {
             extensions: config::kinds::extensions_in(&settings.extensions).into_iter().collect(),
             limits: settings.clone(),
             reads_hidden: settings.hidden,
+            allowed: AllowedPaths::new(&[]),
             configured,
             folders: Mutex::default(),
             warnings: Mutex::new(warnings),
         }
+    }
+
+    /// Lifts the deny list from paths: globs of the user's own configuration.
+    pub fn allowing(mut self, globs: &[String]) -> Self {
+        self.allowed = AllowedPaths::new(globs);
+        self
     }
 
     /// Judges a path by its name, the names of the folders around it, and the ignore files there.
@@ -178,6 +216,10 @@ impl Rules {
             return Verdict::Skip(SkipReason::BuiltIn);
         }
         if !is_dir {
+            // Before everything that settings may change.
+            if let Some(reason) = deny::reason(path).filter(|_| !self.allowed.hold(path)) {
+                return Verdict::Skip(reason);
+            }
             if is_temporary(name) {
                 return Verdict::Skip(SkipReason::Temporary);
             }

@@ -137,6 +137,7 @@ impl Project {
         let (interactive_sender, interactive) = mpsc::channel(1_000);
         let (bulk_sender, bulk) = mpsc::channel(capacity);
         let options = WatchOptions {
+            privacy: Default::default(),
             root: folder.path().join("kb"),
             settings,
             first_generation: Generation(1),

@@ -1,7 +1,7 @@
 //! Answers: hits, entities and explanations as text.
 
 use proto::shape::RelationView;
-use proto::tool::core::{EntityReply, ExplainReply, HitView, HybridReply};
+use proto::tool::core::{AlsoIn, EntityReply, ExplainReply, HitView, HybridReply};
 
 use super::clean::{indented, one_line};
 use super::sheet::Sheet;
@@ -42,7 +42,18 @@ fn hit(rank: usize, hit: &HitView) -> String {
     text += ")\n";
     text += &indented(&hit.snippet, "   ");
     text.truncate(text.trim_end().len());
+    if let Some(also) = &hit.also_in {
+        text += &format!("\n   also in {}", further(also));
+    }
     text
+}
+
+/// `a.md:12, b.md:3 and 48 more`.
+fn further(also: &AlsoIn) -> String {
+    let places: Vec<_> = also.places.iter().map(|it| one_line(&it.place()).into_owned()).collect();
+    let rest = also.n.saturating_sub(also.places.len() as u64);
+    let rest = if rest > 0 { format!(" and {rest} more") } else { String::new() };
+    places.join(", ") + &rest
 }
 
 fn entity_names(reply: &HybridReply) -> Option<String> {

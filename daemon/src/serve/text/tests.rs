@@ -34,6 +34,7 @@ fn hit(n: u32, snippet: &str) -> HitView {
         snippet: snippet.into(),
         score: 0.83,
         components: components.map(|(name, part)| (name.to_string(), part)).into_iter().collect(),
+        also_in: None,
     }
 }
 

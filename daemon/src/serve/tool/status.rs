@@ -19,7 +19,7 @@ use crate::terms::Tick;
 const MAX_LISTED: i64 = 50;
 
 /// Tables whose rows are counted, by the name they are told under.
-const COUNTS: [(&str, &str); 10] = [
+const COUNTS: [(&str, &str); 12] = [
     ("documents", "SELECT count(*) FROM docs"),
     ("chunks", "SELECT count(*) FROM chunks"),
     ("vectors", "SELECT count(*) FROM chunk_vec_map"),
@@ -30,6 +30,16 @@ const COUNTS: [(&str, &str); 10] = [
     ("relations", "SELECT count(*) FROM relations"),
     ("gazetteer", "SELECT count(*) FROM gazetteer"),
     ("quarantine", "SELECT count(*) FROM quarantine"),
+    (
+        "repeated paragraphs",
+        "SELECT count(DISTINCT c.text) FROM copies c JOIN prints p
+           ON p.doc_id = c.doc_id AND p.kind = 1 AND p.start = c.start AND p.text = c.text",
+    ),
+    (
+        "paragraphs told elsewhere",
+        "SELECT count(*) - count(DISTINCT c.text) + (SELECT count(*) FROM alike) FROM copies c JOIN prints p
+           ON p.doc_id = c.doc_id AND p.kind = 1 AND p.start = c.start AND p.text = c.text",
+    ),
 ];
 
 /// An entity must have a home or a name that is mentioned or stated.

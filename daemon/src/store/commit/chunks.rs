@@ -2,11 +2,14 @@
 
 use std::collections::HashMap;
 
-use rusqlite::{Transaction, params};
+use rusqlite::{OptionalExtension, Transaction, params};
 
 use super::{Identity, Late, all_tags};
 use crate::pipeline::parcel::{Chunk, EmbeddedDoc, NormalDoc, UnitVector};
 use crate::store::{StoreError, lines};
+
+/// Headings that an answer tells of a chunk, the innermost ones.
+const TOLD_HEADINGS: usize = 2;
 
 /// Chunk rows of a document by hash; equal chunks (a repeated paragraph) keep one row each.
 pub(super) fn chunk_ids(
@@ -64,10 +67,11 @@ fn write_chunk_row(
 ) -> Result<i64, StoreError> {
     let raw = normal.map.to_raw(chunk.span);
     let line = |offset| lines::line_of(&normal.line_starts, offset);
-    let last_headings = chunk.headings.iter().rev().take(2).rev().cloned().collect::<Vec<_>>();
+    let last_headings =
+        chunk.headings.iter().rev().take(TOLD_HEADINGS).rev().cloned().collect::<Vec<_>>();
     let id = tx
         .prepare_cached(
-            "INSERT INTO chunks VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)
+            "INSERT INTO chunks VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, NULL)
              ON CONFLICT(id) DO UPDATE SET idx = excluded.idx, start = excluded.start, end = excluded.end,
                raw_start = excluded.raw_start, raw_end = excluded.raw_end, line_start = excluded.line_start,
                line_end = excluded.line_end RETURNING id",
@@ -85,7 +89,8 @@ fn write_chunk_row(
                 line(raw.end().saturating_sub(1).max(raw.start())),
                 chunk.n_tokens,
                 last_headings.join(" › "),
-                chunk.hash.0.to_le_bytes()
+                chunk.hash.0.to_le_bytes(),
+                (chunk.headings.len() > TOLD_HEADINGS).then(|| chunk.headings.join(" / "))
             ],
             |row| row.get(0),
         )?;
@@ -112,17 +117,38 @@ fn indexed_text(
     normal: &NormalDoc,
     identity: &Identity,
 ) -> (String, String, String) {
-    let mut title = normal.title.clone();
-    for alias in &normal.meta.aliases {
-        title.push_str(" / ");
-        title.push_str(alias);
+    let context = IndexedContext {
+        title: normal.title.clone(),
+        aliases: normal.meta.aliases.clone(),
+        tags: all_tags(normal, identity),
+    };
+    context.row(chunk.headings.join(" / "), chunk.span.of(&normal.text).to_string())
+}
+
+/// What the chunks of one document are indexed with beside their own headings and text.
+pub(in crate::store) struct IndexedContext {
+    /// Its title.
+    pub title: String,
+    /// Its other names.
+    pub aliases: Vec<String>,
+    /// Its tags, without `#`.
+    pub tags: Vec<String>,
+}
+
+impl IndexedContext {
+    /// A chunk's title, headings and body as the text index takes them.
+    pub(in crate::store) fn row(&self, headings: String, body: String) -> (String, String, String) {
+        let (mut title, mut headings) = (self.title.clone(), headings);
+        for alias in &self.aliases {
+            title.push_str(" / ");
+            title.push_str(alias);
+        }
+        for tag in &self.tags {
+            headings.push_str(" #");
+            headings.push_str(tag);
+        }
+        (title, headings, body)
     }
-    let mut headings = chunk.headings.join(" / ");
-    for tag in all_tags(normal, identity) {
-        headings.push_str(" #");
-        headings.push_str(&tag);
-    }
-    (title, headings, chunk.span.of(&normal.text).to_string())
 }
 
 fn index_vectors(
@@ -136,12 +162,8 @@ fn index_vectors(
             continue;
         }
         let id = late.vector_id(tx)?;
-        tx.prepare_cached("INSERT INTO chunk_vec_map VALUES(?1, ?2, ?3, ?4)")?.execute(params![
-            id,
-            chunk_id,
-            window.start() as i64,
-            window.end() as i64
-        ])?;
+        tx.prepare_cached("INSERT INTO chunk_vec_map VALUES(?1, ?2, ?3, ?4, NULL)")?
+            .execute(params![id, chunk_id, window.start() as i64, window.end() as i64])?;
         let bytes = vector.0.iter().map(|component| component.to_le_bytes()[0]).collect();
         late.insert_vector(id, bytes);
     }
@@ -157,7 +179,14 @@ pub(super) fn delete_chunk(
     for id in statement.query_map([chunk], |row| row.get(0))? {
         late.delete_vector(id?);
     }
-    late.delete_text(chunk);
+    // Of a chunk that stands elsewhere nothing is in the text index.
+    let is_indexed: Option<bool> = tx
+        .prepare_cached("SELECT own IS NOT 0 FROM chunks WHERE id = ?1")?
+        .query_row([chunk], |row| row.get(0))
+        .optional()?;
+    if is_indexed != Some(false) {
+        late.delete_text(chunk);
+    }
     for statement in
         ["DELETE FROM chunk_vec_map WHERE chunk_id = ?1", "DELETE FROM chunks WHERE id = ?1"]
     {

@@ -12,8 +12,8 @@ use super::names::{mark_dirty, names_of_doc};
 use super::{Late, day_of, remove};
 use crate::belt::Ticket;
 use crate::pipeline::parcel::{EmbeddedDoc, NormalDoc};
-use crate::store::StoreError;
 use crate::store::ledger::{IngestRecord, Ledger};
+use crate::store::{StoreError, duplicates};
 use crate::terms::{RelPath, SAME_DOCUMENT, Sketch};
 
 /// A file younger than this that is renamed over a document was written to replace it, milliseconds. Editors take less
@@ -115,16 +115,16 @@ pub(super) fn find(
             Ok(None)
         }
         (Some(here), Some(own)) if identity.is_exchange => {
-            set_path(tx, here.id, "")?;
-            set_path(tx, own.id, path.as_str())?;
-            set_aside(tx, here.id, &own.path)?;
+            set_path(tx, here.id, "", late)?;
+            set_path(tx, own.id, path.as_str(), late)?;
+            set_aside(tx, here.id, &own.path, late)?;
             Ok(Some(Existing { has_moved: true, ..own }))
         }
         (here, Some(own)) => {
             if here.is_some() {
                 remove(tx, path, late)?;
             }
-            set_path(tx, own.id, path.as_str())?;
+            set_path(tx, own.id, path.as_str(), late)?;
             if identity.moved_from.as_ref().is_none_or(|from| from.as_str() != own.path) {
                 // Nobody has said that it left; its old place may hold a file still.
                 late.look_again(RelPath::new(own.path.as_str()));
@@ -155,17 +155,18 @@ fn row(tx: &Transaction<'_>, column: &str, value: &str) -> Result<Option<Existin
     Ok(statement.query_row([value], read).optional()?)
 }
 
-fn set_path(tx: &Transaction<'_>, id: i64, path: &str) -> Result<(), StoreError> {
+fn set_path(tx: &Transaction<'_>, id: i64, path: &str, late: &mut Late) -> Result<(), StoreError> {
     tx.prepare_cached("UPDATE docs SET path = ?2 WHERE id = ?1")?.execute(params![id, path])?;
-    Ok(())
+    duplicates::moved(tx, id, path, late)
 }
 
 /// Gives a row the path of the document it changed places with. What depends on its path is wrong until its own parcel
 /// comes, which follows at once; a crawl finds the row changed, too.
-fn set_aside(tx: &Transaction<'_>, id: i64, path: &str) -> Result<(), StoreError> {
+fn set_aside(tx: &Transaction<'_>, id: i64, path: &str, late: &mut Late) -> Result<(), StoreError> {
     tx.prepare_cached(
         "UPDATE docs SET path = ?2, hash = zeroblob(16), mtime_ms = -1, mentions_hash = 0 WHERE id = ?1",
     )?
     .execute(params![id, path])?;
+    duplicates::moved(tx, id, path, late)?;
     mark_dirty(tx, names_of_doc(tx, id)?.into_iter())
 }

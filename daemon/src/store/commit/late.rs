@@ -1,6 +1,6 @@
 //! Writes to the virtual tables, kept for the end of the transaction.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use rusqlite::{Transaction, params};
 
@@ -17,6 +17,7 @@ pub(in crate::store) struct Late {
     vectors: BTreeMap<i64, Vec<u8>>,
     next_vector: Option<i64>,
     look_again: Vec<RelPath>,
+    promoted: BTreeSet<i64>,
 }
 
 impl Late {
@@ -44,25 +45,40 @@ impl Late {
         std::mem::take(&mut self.look_again)
     }
 
+    /// Notes a text whose first place has gone or moved, so that another must be indexed before the transaction ends.
+    pub(in crate::store) fn promote(&mut self, text: i64) {
+        self.promoted.insert(text);
+    }
+
+    /// The texts noted so far.
+    pub(in crate::store) fn take_promoted(&mut self) -> BTreeSet<i64> {
+        std::mem::take(&mut self.promoted)
+    }
+
+    /// Takes back a vector that is only kept so far.
+    pub(in crate::store) fn take_vector(&mut self, id: i64) -> Option<Vec<u8>> {
+        self.vectors.remove(&id)
+    }
+
     /// Keeps a chunk's title, headings and body.
-    pub(super) fn insert_text(&mut self, chunk: i64, row: (String, String, String)) {
+    pub(in crate::store) fn insert_text(&mut self, chunk: i64, row: (String, String, String)) {
         self.texts.insert(chunk, row);
     }
 
     /// Keeps a window's vector.
-    pub(super) fn insert_vector(&mut self, id: i64, bytes: Vec<u8>) {
+    pub(in crate::store) fn insert_vector(&mut self, id: i64, bytes: Vec<u8>) {
         self.vectors.insert(id, bytes);
     }
 
     /// Deletes a chunk's text: one that is only kept so far (two versions of a document in one batch) is forgotten.
-    pub(super) fn delete_text(&mut self, chunk: i64) {
+    pub(in crate::store) fn delete_text(&mut self, chunk: i64) {
         if self.texts.remove(&chunk).is_none() {
             self.deleted_chunks.push(chunk);
         }
     }
 
     /// Deletes a window's vector, as [`Late::delete_text`].
-    pub(super) fn delete_vector(&mut self, id: i64) {
+    pub(in crate::store) fn delete_vector(&mut self, id: i64) {
         if self.vectors.remove(&id).is_none() {
             self.deleted_vectors.push(id);
         }

@@ -46,7 +46,9 @@ impl Bench {
             hash: ContentHash::of(text.as_bytes()),
             mtime_ms: 0,
         };
-        let doc = normalize::Normalizer::new(&settings.watch).run(source).expect("normal");
+        let doc = normalize::Normalizer::new(&settings.watch, &settings.privacy)
+            .run(source)
+            .expect("normal");
         let doc = chunk::Chunker::new(&settings.chunk, &settings.embed, self.tokens.clone())
             .run(doc)
             .expect("chunked");
@@ -173,3 +175,5 @@ fn a_damaged_ledger_is_not_taken_for_a_damaged_index() {
     );
     assert!(error.to_string().contains("the ledger `"), "{error}");
 }
+
+mod duplicates;

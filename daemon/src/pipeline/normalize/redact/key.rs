@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use memchr::memmem;
 
-use super::shape::{BASE64, is_in};
+use super::token::{BASE64, is_in};
 
 /// Longest private key replaced as a whole, bytes: a 16,384-bit RSA key in PEM has 13 kB.
 const MAX_KEY_BYTES: usize = 16 * 1024;

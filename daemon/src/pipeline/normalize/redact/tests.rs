@@ -1,7 +1,13 @@
+use super::find::{TOKENS, WORDS};
 use super::shape::SHAPES;
-use super::{PREFILTER, redact};
+use super::{Redacted, Redactor, clean};
+use config::settings::{PiiMode, Privacy};
 use expect_test::{Expect, expect};
 use proptest::prelude::*;
+
+fn redact(text: String) -> Redacted {
+    Redactor::new(&Privacy::default()).redact(text)
+}
 
 fn check(lines: &[&str], expected: Expect) {
     let out: Vec<String> = lines.iter().map(|line| redact(line.to_string()).text).collect();
@@ -14,20 +20,29 @@ fn joined(parts: &[&str]) -> String {
 }
 
 #[test]
-fn the_table_builds() {
-    assert!(PREFILTER.is_some());
-    assert!(SHAPES.len() <= 64 && SHAPES.iter().all(|s| s.literal.len() >= 3));
-    assert!(SHAPES.iter().all(|s| s.kind.bytes().all(|b| b.is_ascii_lowercase() || b == b'-')));
+fn the_tables_build() {
+    assert!(WORDS.is_some() && TOKENS.is_some());
+    let is_kind = |kind: &str| kind.bytes().all(|b| b.is_ascii_lowercase() || b == b'-');
+    assert!(SHAPES.iter().all(|shape| is_kind(shape.kind)));
+}
+
+#[test]
+fn a_change_of_the_tables_raises_the_version() {
+    // Whoever changes what is found raises `DETECTORS`, so that every index is built again, and then this.
+    let literals: Vec<_> =
+        SHAPES.iter().map(|shape| format!("{}{}", shape.kind, shape.literal)).collect();
+    let hash = xxhash_rust::xxh3::xxh3_64(literals.concat().as_bytes());
+    expect![[""]].assert_eq(&format!("{} {hash:x}", super::DETECTORS));
 }
 
 #[test]
 fn tokens_of_every_kind() {
     let alnum = "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8s9T0";
     let hex = "0123456789abcdef0123456789abcdef";
-    let base64 = "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY";
+    let base64 = "wJalrXUtnFEMI/K7MDENG+bPxRfiCYq8Zt3mLwKY";
     let rows = [
-        joined(&["id AK", "IAIOSFODNN7EXAMPLE."]),
-        joined(&["AS", "IAIOSFODNN7EXAMPLE,"]),
+        joined(&["id AK", "IAQZ7XWV5NTRK3MPLD."]),
+        joined(&["AS", "IAQZ7XWV5NTRK3MPLD,"]),
         joined(&["aws_secret_", "access_key = \"", base64, "\""]),
         joined(&["\"Secret", "AccessKey\": \"", base64, "\""]),
         joined(&["gh", "p_", &alnum[..36]]),
@@ -96,6 +111,7 @@ fn what_only_looks_like_a_secret_stays() {
         "a file that begins with -----BEGIN RSA PRIVATE KEY----- is a key",
         "time 12:AA, key:AAAA",
         "AKIAABCDEFGHIJKLMNOP kg:allow",
+        "AKIAIOSFODNN7EXAMPLE your-api-key-here ghp_xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx <TOKEN>",
     ];
     for line in lines {
         let redacted = redact(line.to_string());
@@ -142,31 +158,166 @@ fn private_keys_go_as_a_whole() {
 
 #[test]
 fn only_the_allowed_line_is_left_alone() {
-    let token = joined(&["AK", "IAIOSFODNN7EXAMPLE"]);
+    let token = joined(&["AK", "IAQZ7XWV5NTRK3MPLD"]);
     let text = format!("{token} # kg:allow {token}\n{token}\nkg:allow\n{token}");
     let redacted = redact(text);
     assert_eq!(redacted.text.matches(&token).count(), 2);
-    assert_eq!(redacted.counts.get("aws-access-key"), Some(&2));
+    assert_eq!(redacted.findings.redacted.get("aws-access-key"), Some(&2));
 }
 
 #[test]
 fn marks_lead_back_to_the_secret() {
-    let redacted = redact(joined(&["é AK", "IAIOSFODNN7EXAMPLE z"]));
+    let redacted = redact(joined(&["é AK", "IAQZ7XWV5NTRK3MPLD z"]));
     let map = redacted.map.expect("something was replaced");
     assert_eq!(redacted.text, "é [redacted:aws-access-key] z");
     assert_eq!(map.source_range(5, 8), 3..23);
     assert_eq!(map.source_range(29, 30), 24..25);
 }
 
+#[test]
+fn assignments_in_many_syntaxes() {
+    check(
+        &[
+            "DB_PASSWORD=hunter2x",
+            "export API_KEY='9aF3kLmN2pQ7rS1tUv'",
+            "password: \"S3cr3t!pw\" # why",
+            "  \"client_secret\": \"Zx8Kq2Lm9Pw4Rt7Y\",",
+            "api_key = \"0123456789abcdef0123456789abcdef\"",
+            "let secret = `q9W8e7R6t5Y4u3I2`;",
+            "config[\"token\"] = 'mK7pL2qR9sT4vX6zB1'",
+            "<password>t0pS3cret</password>",
+            "<add key=\"DbPassword\" value=\"Wint3r2024\"/>",
+            "Server=db;User Id=sa;Password=Abc12345x;Encrypt=yes",
+            "https://x.org/cb?token=a8Kd93jfLq02mZx81&page=2",
+            "tool --db-password 'p4ssw0rdX' --verbose",
+            "tool --api-key=Qw3rTy7uIo9pAs5d",
+            "mysql -u root -pS3cretPw1 db",
+            "curl -u admin:S3cretPw1 http://h/",
+            "sshpass -p 'h8Kx2mQz' ssh h",
+            "Authorization: Bearer 9aF3kLmN2pQ7rS1tUvWx",
+            "Authorization: Basic YWxpY2U6czNjcjN0UHc=",
+            "the password is `Xk29!qwe`, keep it",
+            "| password | P4ssw0rd!x |",
+            "password := \"zq8XkW2m\"",
+            "private String dbPassword = \"Tr0ub4dor3\";",
+            "password: String = \"Tr0ub4dor3\"",
+            "{\\\"password\\\": \\\"Tr0ub4dor3\\\"}",
+        ],
+        expect![[""]],
+    );
+}
+
+#[test]
+fn what_is_said_about_secrets_stays() {
+    let lines = [
+        "password: must be 12 characters",
+        "Password: 8-16 characters, one digit",
+        "password: required|string|min:8",
+        "password = get_password(user)",
+        "token = response.headers['token']",
+        "api_key = os.environ[\"API_KEY\"]",
+        "secret: ${DB_SECRET}",
+        "password: <your password>",
+        "password: changeme",
+        "password_file: /run/secrets/db_password",
+        "max_tokens: 4096, token_count = 123456789012345678",
+        "secretKeyRef: { name: my-secret, key: password }",
+        "API_KEY=your-api-key-here",
+        "token: xxxxxxxxxxxxxxxxxxxxxxxx",
+        "integrity: sha512-oDTpR2sNk+0Cj0cWvVRNwbUR9Nl4Jm1wWZ7q9s0mQzY7Qd1mK4Hn6jc2yF1N5K8gk==",
+        "checksum = \"9fceb02d0ae598e95dc970b74767f19372d61af89fceb02d0ae598e95dc97012\"",
+        "Authorization: Bearer <token>",
+        "Authorization: Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ==",
+        "the password is required, and the token is used for signing",
+        "mkdir -p build && docker run -p 8080:80 img && mysql -u root -p",
+        "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==",
+        "primary_key: id, public_key = ssh-rsa AAAAB3NzaC1yc2EAAAADAQABAAABgQC7",
+        "secret_name: projects/p1/secrets/db-password-1",
+        "amqp://guest:<password>@h postgres://user:password@localhost:5432/db",
+    ];
+    for line in lines {
+        let redacted = redact(line.to_string());
+        assert_eq!(redacted.text, line);
+    }
+}
+
+#[test]
+fn hidden_characters_do_not_hide_a_token() {
+    let token = joined(&["AK", "IAQZ7XWV\u{200b}5NTR\u{ad}K3MPLD"]);
+    let redacted = redact(format!("é {token} end"));
+    assert_eq!(redacted.text, "é [redacted:aws-access-key] end");
+    let map = redacted.map.expect("something was replaced");
+    assert_eq!(map.source_range(3, 20), 3..3 + token.len());
+}
+
+#[test]
+fn the_next_line_can_be_allowed_too() {
+    let token = joined(&["AK", "IAQZ7XWV5NTRK3MPLD"]);
+    let text = format!("<!-- kg:allow-next -->\n{token}\n{token}\n");
+    let redacted = redact(text);
+    assert_eq!(redacted.text.matches(&token).count(), 1);
+    assert_eq!(redacted.allowed, vec![token]);
+}
+
+#[test]
+fn allowed_paths_are_left_alone() {
+    let allow_paths = vec!["fixtures/".to_string(), "*.sample.md".to_string()];
+    let redactor = Redactor::new(&Privacy { allow_paths, ..Privacy::default() });
+    for (path, is_allowed) in [
+        ("fixtures/a/b.md", true),
+        ("x/y.sample.md", true),
+        ("a.md", false),
+        ("my-fixtures.md", false),
+    ] {
+        assert_eq!(redactor.for_path(path).is_none(), is_allowed, "{path}");
+    }
+}
+
+#[test]
+fn personal_data_is_redacted_or_counted_as_the_settings_say() {
+    let privacy = Privacy { pii: PiiMode::Redact, ..Privacy::default() };
+    let text = "mail a.b@mail.org, host www.example.org".to_string();
+    let (redacted, _, findings) = Redactor::new(&privacy).redact_again(text.clone(), &[]);
+    assert_eq!(redacted, "mail [redacted:email], host www.example.org");
+    assert_eq!(findings.redacted.get("email"), Some(&1));
+    let privacy = Privacy { pii: PiiMode::Flag, ..Privacy::default() };
+    let (kept, map, findings) = Redactor::new(&privacy).redact_again(text.clone(), &[]);
+    assert!(kept == text && map.is_none());
+    assert_eq!(findings.flagged.get("email"), Some(&1));
+    let (kept, _, findings) = Redactor::new(&Privacy::default()).redact_again(text.clone(), &[]);
+    assert!(kept == text && findings.is_empty());
+}
+
 proptest! {
     #[test]
     fn any_text_is_redacted_without_panic(pieces in proptest::collection::vec(
-        (0..SHAPES.len(), "[A-Za-z0-9_.:/@ é\n=-]{0,50}"), 0..8)) {
-        let text: String = pieces.iter().map(|(i, rest)| format!("{}{rest}", SHAPES[*i].literal)).collect();
+        (0..SHAPES.len() + 4, "[A-Za-z0-9_.:/@ é\u{200b}\n=\"'-]{0,50}"), 0..8)) {
+        let names = ["password=", "api_key: \"", "Authorization: Bearer ", "curl -u a:"];
+        let literal = |i: usize| SHAPES.get(i).map_or_else(|| names[i % 4], |shape| shape.literal);
+        let text: String = pieces.iter().map(|(i, rest)| format!("{}{rest}", literal(*i))).collect();
         let redacted = redact(text.clone());
         if let Some(map) = redacted.map {
             let whole = map.source_range(0, redacted.text.len());
             prop_assert_eq!(whole, 0..text.len());
+            // What stands between the marks is what stood there before.
+            for segment in map.segments().iter().filter(|it| it.to_len == it.from_len) {
+                let now = &redacted.text.as_bytes()[segment.to as usize..][..segment.to_len as usize];
+                let was = &text.as_bytes()[segment.from as usize..][..segment.from_len as usize];
+                let in_mark = redacted.text[..segment.to as usize].rfind("[redacted:").is_some_and(
+                    |open| !redacted.text[open..segment.to as usize].contains(']'));
+                prop_assert!(now == was || in_mark || now.starts_with(b"["));
+            }
         }
+    }
+
+    #[test]
+    fn what_is_redacted_once_stays_as_it_is(pieces in proptest::collection::vec(
+        (0..SHAPES.len() + 4, "[A-Za-z0-9]{16,40}|[ \n\"':;.,=]{1,3}|[a-f0-9]{32}"), 0..6)) {
+        let names = ["password=", "api_key: \"", "Authorization: Bearer ", "curl -u a:"];
+        let literal = |i: usize| SHAPES.get(i).map_or_else(|| names[i % 4], |shape| shape.literal);
+        let text: String = pieces.iter().map(|(i, rest)| format!("{}{rest}", literal(*i))).collect();
+        let once = clean(&text).into_owned();
+        let twice = clean(&once).into_owned();
+        prop_assert_eq!(once, twice);
     }
 }

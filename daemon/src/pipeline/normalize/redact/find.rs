@@ -1,0 +1,245 @@
+//! Find: the places and kinds of the secrets of a text.
+//!
+//! In: a text. Out: [`Found`], in order, without overlap.
+//!
+//! Two searches that read most of a text at the speed of memory: tokens are long, so only runs of at least
+//! [`MIN_RUN_BYTES`] without white space are searched for the literals they begin with (`shape.rs`); names,
+//! programs and key files are searched by a few fragments (`assign.rs`, `header.rs`, `key.rs`).
+//! Invariants: each place is verified in bounded time; what an allowed line holds is left alone.
+//! Not here: what a secret looks like, or replacing it.
+
+use std::ops::Range;
+use std::sync::LazyLock;
+
+use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
+
+use super::allow::AllowedLines;
+use super::assign::{assigned, name_at};
+use super::header::{COMMANDS, authorization, bearer, flagged};
+use super::key::pem_key;
+use super::likely::is_example_token;
+use super::seen::Seen;
+use super::shape::SHAPES;
+
+/// Shortest run without white space that may hold a token or a URL with a password, bytes. Fifteen hold eight that
+/// begin at a multiple of eight; no token is shorter.
+pub(super) const MIN_RUN_BYTES: usize = 15;
+
+/// Longest word looked at around a fragment, bytes.
+const MAX_WORD_BYTES: usize = 24;
+
+/// What names, headers and key files are found by. Each in the three ways that words are capitalized; three
+/// bytes or more, and with [`COMMANDS`] at most 64: beyond either the search loses its SIMD form.
+#[rustfmt::skip]
+const FRAGMENTS: [&str; 23] = [
+    "pass", "Pass", "PASS", "pwd", "Pwd", "PWD", "ecret", "ECRET", "oken", "OKEN", "key", "Key", "KEY",
+    "redential", "REDENTIAL", "auth", "Auth", "AUTH", "earer", "EARER", "sess", "Sess", "SESS",
+];
+
+/// How the words end that announce a secret: most words with a fragment in them are others.
+const LAST_LETTERS: [&[u8; 3]; 18] = [
+    b"ord", b"swd", b"ase", b"ort", b"pwd", b"ass", b"ode", b"ret", b"ken", b"key", b"ial", b"als",
+    b"nid", b"_id", b"sid", b"uth", b"ion", b"rer",
+];
+
+/// How key files begin; a space makes their first line no run.
+const KEY_FILES: [&str; 2] = ["-----BEGIN ", "---- BEGIN SSH2 "];
+
+/// A secret.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Found {
+    /// Where it stands.
+    pub(crate) range: Range<usize>,
+    /// What it is.
+    pub(crate) kind: &'static str,
+    /// Shapes before names: the more telling kind wins where both find the same.
+    rank: u8,
+}
+
+impl Found {
+    /// Personal data, which is whatever is no secret.
+    pub(super) fn personal(range: Range<usize>, kind: &'static str) -> Self {
+        Found { range, kind, rank: 3 }
+    }
+}
+
+/// Finds fragments, programs and key files. `None` cannot happen with fixed tables; a test holds that.
+pub(super) static WORDS: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
+    let programs = COMMANDS.iter().map(|it| it.literal);
+    AhoCorasick::builder()
+        .match_kind(MatchKind::LeftmostFirst)
+        .kind(Some(AhoCorasickKind::DFA))
+        .build(FRAGMENTS.into_iter().chain(KEY_FILES).chain(programs))
+        .ok()
+});
+
+/// Finds the literals that tokens begin with. The same.
+pub(super) static TOKENS: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
+    AhoCorasick::builder()
+        .match_kind(MatchKind::Standard)
+        .kind(Some(AhoCorasickKind::DFA))
+        .build(SHAPES.iter().map(|shape| shape.literal))
+        .ok()
+});
+
+/// Places and kinds of the secrets, in order, without overlap; and whether a line was left alone.
+pub(super) fn secrets_in(text: &str) -> Vec<Found> {
+    let mut found = scan(text);
+    for seen in Seen::pieces_of(text) {
+        found.extend(
+            scan(&seen.text).into_iter().map(|it| Found { range: seen.place(&it.range), ..it }),
+        );
+    }
+    found.retain(|it| text.get(it.range.clone()).is_some_and(|secret| !secret.is_empty()));
+    joined(found)
+}
+
+/// Those of `found` that stand on lines which are left alone, taken out of it.
+pub(super) fn take_allowed(text: &str, found: &mut Vec<Found>) -> Vec<Found> {
+    if found.is_empty() {
+        return Vec::new();
+    }
+    let lines = AllowedLines::of(text);
+    let (allowed, rest) =
+        std::mem::take(found).into_iter().partition(|it| lines.hold(it.range.start));
+    *found = rest;
+    allowed
+}
+
+fn scan(text: &str) -> Vec<Found> {
+    let mut found = Vec::new();
+    find_words(text, &mut found);
+    let mut from = 0;
+    while let Some(run) = next_run(text.as_bytes(), from) {
+        find_tokens(text, &run, &mut found);
+        from = run.end;
+    }
+    found
+}
+
+/// The next run of at least [`MIN_RUN_BYTES`] without white space that may hold a token.
+///
+/// Such a run has eight bytes in a row that begin at a multiple of eight and none of which is white space: most of
+/// a text is passed by looking at eight bytes at once.
+pub(super) fn next_run(bytes: &[u8], from: usize) -> Option<Range<usize>> {
+    let mut at = from.next_multiple_of(8);
+    while let Some(word) = bytes.get(at..).and_then(<[u8]>::first_chunk::<8>) {
+        if has_blank(u64::from_le_bytes(*word)) {
+            at += 8;
+            continue;
+        }
+        let before = bytes.get(from..at).unwrap_or(&[]);
+        let start =
+            before.iter().rposition(|byte| *byte <= b' ').map_or(from, |blank| from + blank + 1);
+        let after = bytes.get(at + 8..).unwrap_or(&[]);
+        let end = after.iter().position(|byte| *byte <= b' ').map_or(bytes.len(), |n| at + 8 + n);
+        if end - start >= MIN_RUN_BYTES && bytes.get(start..end).is_some_and(may_hold_token) {
+            return Some(start..end);
+        }
+        at = end.next_multiple_of(8);
+    }
+    None
+}
+
+/// True when one of eight bytes is white space or a control character.
+fn has_blank(word: u64) -> bool {
+    const ONES: u64 = u64::MAX / 255;
+    // A byte below 0x21 borrows into its highest bit.
+    word.wrapping_sub(ONES * 0x21) & !word & (ONES * 0x80) != 0
+}
+
+/// Every token has digits, and a password in a URL an `@` behind it.
+fn may_hold_token(run: &[u8]) -> bool {
+    // Counting, and not ending at the first, is what the compiler turns into SIMD.
+    let n_digits = run.iter().filter(|byte| byte.wrapping_sub(b'0') < 10).count();
+    n_digits > 0 || memchr::memchr(b'@', run).is_some()
+}
+
+pub(super) fn find_tokens(text: &str, run: &Range<usize>, found: &mut Vec<Found>) {
+    let (Some(finder), Some(slice)) = (TOKENS.as_ref(), text.as_bytes().get(run.clone())) else {
+        return;
+    };
+    for hit in finder.find_overlapping_iter(slice) {
+        let Some(shape) = SHAPES.get(hit.pattern().as_usize()) else { continue };
+        let place = run.start + hit.start()..run.start + hit.end();
+        let range = (shape.verify)(text, place).filter(|range| !is_example(text, range));
+        found.extend(range.map(|range| Found { range, kind: shape.kind, rank: 0 }));
+    }
+}
+
+pub(super) fn find_words(text: &str, found: &mut Vec<Found>) {
+    let Some(finder) = WORDS.as_ref() else { return };
+    let mut last_word = 0;
+    for hit in finder.find_iter(text) {
+        let (pattern, place) = (hit.pattern().as_usize(), hit.start()..hit.end());
+        let n_before = FRAGMENTS.len() + KEY_FILES.len();
+        let (range, kind, rank) = if pattern >= n_before {
+            let Some(command) = COMMANDS.get(pattern - n_before) else { continue };
+            (flagged(text, place, command), "password", 1)
+        } else if pattern >= FRAGMENTS.len() {
+            (pem_key(text, place), "private-key", 0)
+        } else {
+            let end = word_end(text.as_bytes(), place.end);
+            // Two fragments of one word lead to the same end.
+            if end == last_word {
+                continue;
+            }
+            last_word = end;
+            by_word(text, end)
+        };
+        found.extend(range.map(|range| Found { range, kind, rank }));
+    }
+}
+
+/// Where the letters end that begin before `from`.
+fn word_end(bytes: &[u8], from: usize) -> usize {
+    let rest = bytes.get(from..).unwrap_or(&[]);
+    from + rest.iter().take(MAX_WORD_BYTES).take_while(|byte| byte.is_ascii_alphabetic()).count()
+}
+
+/// What follows a word that ends at `end`, if that word announces a secret.
+fn by_word(text: &str, end: usize) -> (Option<Range<usize>>, &'static str, u8) {
+    let before = text.as_bytes().get(end.saturating_sub(13)..end).unwrap_or(&[]);
+    let last = before.last_chunk::<3>().map(|last| last.map(|byte| byte.to_ascii_lowercase()));
+    if !last.is_some_and(|last| LAST_LETTERS.contains(&&last)) {
+        return (None, "", 2);
+    }
+    let ends_with = |word: &str| {
+        let from = before.len().checked_sub(word.len());
+        from.and_then(|from| before.get(from..))
+            .is_some_and(|it| it.eq_ignore_ascii_case(word.as_bytes()))
+    };
+    if ends_with("authorization") {
+        (authorization(text, end), "authorization", 1)
+    } else if ends_with("bearer") {
+        (bearer(text, end), "authorization", 1)
+    } else {
+        match name_at(text, end) {
+            Some((start, name)) => (assigned(text, start..end, name), name.kind(), 2),
+            None => (None, "", 2),
+        }
+    }
+}
+
+fn is_example(text: &str, range: &Range<usize>) -> bool {
+    // A whole key file may hold any word.
+    range.len() < 500 && text.get(range.clone()).is_some_and(is_example_token)
+}
+
+/// Puts what was found in order; what overlaps becomes one, of the more telling kind.
+fn joined(mut found: Vec<Found>) -> Vec<Found> {
+    found.sort_by_key(|it| (it.range.start, it.rank, std::cmp::Reverse(it.range.end)));
+    let mut out: Vec<Found> = Vec::with_capacity(found.len());
+    for next in found {
+        match out.last_mut() {
+            Some(last) if next.range.start < last.range.end => {
+                last.range.end = last.range.end.max(next.range.end);
+                if next.rank < last.rank {
+                    (last.kind, last.rank) = (next.kind, next.rank);
+                }
+            }
+            _ => out.push(next),
+        }
+    }
+    out
+}

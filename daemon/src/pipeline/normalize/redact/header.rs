@@ -1,0 +1,196 @@
+//! Headers and command lines: `Authorization: …`, `curl -u user:…`, `mysql -p…`.
+//!
+//! In: a text and the place of a telling word. Out: the range of the credential after it, if it looks like one.
+//! Invariant: a fixed number of bytes after the word is looked at.
+//! Not here: long flags such as `--password`, which are assignments (`assign.rs`).
+
+use std::ops::Range;
+
+use super::likely::{Form, is_example_token, is_key, is_password, is_placeholder};
+use super::token::{BASE64_ANY, run};
+
+/// How far a flag may stand from its program, bytes.
+const MAX_COMMAND_BYTES: usize = 300;
+
+/// Credentials that the specifications of HTTP use as examples: `Aladdin:open sesame` and its like.
+const KNOWN_BASIC: [&str; 4] = [
+    "QWxhZGRpbjpvcGVuIHNlc2FtZQ==",
+    "QWxhZGRpbjpPcGVuU2VzYW1l",
+    "YWxhZGRpbjpvcGVuc2VzYW1l",
+    "dXNlcm5hbWU6cGFzc3dvcmQ=",
+];
+
+/// A program and the flag that takes a password.
+pub(super) struct Command {
+    /// The program, with the space after it.
+    pub(super) literal: &'static str,
+    flag: &'static str,
+    style: Style,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Style {
+    /// `-p PASSWORD`
+    Apart,
+    /// `-pPASSWORD`
+    Joined,
+    /// `-u USER:PASSWORD`
+    User(u8),
+}
+
+const fn command(literal: &'static str, flag: &'static str, style: Style) -> Command {
+    Command { literal, flag, style }
+}
+
+#[rustfmt::skip]
+pub(super) static COMMANDS: &[Command] = &[
+    command("sshpass ", "-p", Style::Apart),
+    command("sshpass ", "-p", Style::Joined),
+    command("mysql ", "-p", Style::Joined),
+    command("mysqldump ", "-p", Style::Joined),
+    command("mysqladmin ", "-p", Style::Joined),
+    command("mariadb ", "-p", Style::Joined),
+    command("docker login ", "-p", Style::Apart),
+    command("podman login ", "-p", Style::Apart),
+    command("oc login ", "-p", Style::Apart),
+    command("az login ", "-p", Style::Apart),
+    command("mongosh ", "-p", Style::Apart),
+    command("mongo ", "-p", Style::Apart),
+    command("redis-cli ", "-a", Style::Apart),
+    command("sqlcmd ", "-P", Style::Apart),
+    command("ldapsearch ", "-w", Style::Apart),
+    command("smbclient ", "-U", Style::User(b'%')),
+    command("curl ", "-u", Style::User(b':')),
+    command("curl ", "--user", Style::User(b':')),
+];
+
+/// The credential after `authorization`: after the scheme, if one is named.
+pub(super) fn authorization(text: &str, word_end: usize) -> Option<Range<usize>> {
+    let (start, has_colon) = skip(text, word_end);
+    if !has_colon {
+        return None;
+    }
+    let rest = text.get(start..)?;
+    let n = rest
+        .bytes()
+        .take(16)
+        .take_while(|byte| byte.is_ascii_alphanumeric() || *byte == b'-')
+        .count();
+    let scheme = rest.get(..n)?.to_ascii_lowercase();
+    let is_scheme = rest.as_bytes().get(n) == Some(&b' ');
+    if !is_scheme {
+        return credential(text, start, |it| is_key(it, Form::Bare));
+    }
+    let from = start + n + 1;
+    match scheme.as_str() {
+        "basic" => credential(text, from, is_basic),
+        "bearer" | "token" | "apikey" | "api-key" | "key" | "splunk" | "genie-key" | "sso-key"
+        | "bot" => credential(text, from, |it| is_key(it, Form::Bare)),
+        _ => None,
+    }
+}
+
+/// The credential after `Bearer `, wherever that stands.
+pub(super) fn bearer(text: &str, word_end: usize) -> Option<Range<usize>> {
+    let from = word_end + usize::from(text.as_bytes().get(word_end) == Some(&b' '));
+    credential(text, from, |it| it.len() >= 20 && is_key(it, Form::Bare))
+}
+
+/// The password that a program is given by a short flag.
+pub(super) fn flagged(
+    text: &str,
+    literal: Range<usize>,
+    command: &Command,
+) -> Option<Range<usize>> {
+    let before = literal.start.checked_sub(1).and_then(|i| text.as_bytes().get(i));
+    if before.is_some_and(|byte| byte.is_ascii_alphanumeric() || b"_-.".contains(byte)) {
+        return None;
+    }
+    let from = literal.end - 1;
+    let rest = text.as_bytes().get(from..)?;
+    let n =
+        rest.iter().take(MAX_COMMAND_BYTES).position(|byte| matches!(byte, b'\n' | b'|' | b';'));
+    let line = rest.get(..n.unwrap_or(rest.len().min(MAX_COMMAND_BYTES)))?;
+    let flag = memchr::memmem::find_iter(line, command.flag.as_bytes())
+        .find(|at| at.checked_sub(1).and_then(|i| line.get(i)) == Some(&b' '))?;
+    let after = from + flag + command.flag.len();
+    let is_apart = matches!(text.as_bytes().get(after), Some(b' ' | b'='));
+    let start = if is_apart { after + 1 } else { after };
+    if is_apart == (command.style == Style::Joined) {
+        return None;
+    }
+    let (range, form) = argument(text, start)?;
+    let range = match command.style {
+        Style::User(mark) => {
+            let colon = memchr::memchr(mark, text.get(range.clone())?.as_bytes())?;
+            range.start + colon + 1..range.end
+        }
+        _ => range,
+    };
+    let shown = text.get(range.clone())?;
+    is_password(shown, form).then_some(range)
+}
+
+/// One word of a command line, without its quotes.
+fn argument(text: &str, start: usize) -> Option<(Range<usize>, Form)> {
+    let rest = text.as_bytes().get(start..)?;
+    let quote = rest.first().copied().filter(|byte| matches!(byte, b'"' | b'\''));
+    let from = usize::from(quote.is_some());
+    let ends = |byte: &u8| match quote {
+        Some(quote) => *byte == quote || *byte == b'\n',
+        None => byte.is_ascii_whitespace() || b"\"'`<>".contains(byte),
+    };
+    let body = rest.get(from..)?;
+    let n = body.iter().take(200).position(ends).unwrap_or(body.len().min(200));
+    let range = start + from..start + from + n;
+    text.is_char_boundary(range.end)
+        .then_some((range, if from == 1 { Form::Quoted } else { Form::Bare }))
+}
+
+/// Passes quotes, white space and a colon, equals sign or comma.
+fn skip(text: &str, from: usize) -> (usize, bool) {
+    let rest = text.as_bytes().get(from..).unwrap_or(&[]);
+    let n = rest.iter().take(16).take_while(|byte| b" \t\"'`:=,>[]\\*".contains(byte)).count();
+    let passed = rest.get(..n).unwrap_or(&[]);
+    (from + n, passed.iter().any(|byte| matches!(byte, b':' | b'=' | b',')))
+}
+
+fn credential(text: &str, from: usize, is_one: impl Fn(&str) -> bool) -> Option<Range<usize>> {
+    let n = run(text, from, &BASE64_ANY);
+    let shown = text.get(from..from + n)?;
+    let kept = shown.trim_end_matches(['.', ':']);
+    (!is_placeholder(kept) && !is_example_token(kept) && is_one(kept))
+        .then_some(from..from + kept.len())
+}
+
+/// Base64 of `user:password`.
+fn is_basic(value: &str) -> bool {
+    if value.len() < 8 || KNOWN_BASIC.contains(&value) {
+        return false;
+    }
+    let has_colon = decode(value).is_some_and(|bytes| bytes.contains(&b':'));
+    has_colon || is_key(value, Form::Bare)
+}
+
+/// The bytes that base64 stands for; `None` when it is not base64.
+fn decode(value: &str) -> Option<Vec<u8>> {
+    let mut out = Vec::with_capacity(value.len() * 3 / 4);
+    let (mut bits, mut n_bits) = (0_u32, 0);
+    for byte in value.trim_end_matches('=').bytes() {
+        let digit = match byte {
+            b'A'..=b'Z' => byte - b'A',
+            b'a'..=b'z' => byte - b'a' + 26,
+            b'0'..=b'9' => byte - b'0' + 52,
+            b'+' | b'-' => 62,
+            b'/' | b'_' => 63,
+            _ => return None,
+        };
+        bits = (bits << 6 | u32::from(digit)) & 0xffff;
+        n_bits += 6;
+        if n_bits >= 8 {
+            n_bits -= 8;
+            out.push((bits >> n_bits & 0xff) as u8);
+        }
+    }
+    Some(out)
+}

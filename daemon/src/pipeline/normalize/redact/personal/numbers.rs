@@ -1,0 +1,244 @@
+//! Numbers of cards, bank accounts and telephones.
+
+use std::ops::Range;
+use std::sync::LazyLock;
+
+use super::check::{luhn, mod97};
+use super::{Pattern, digits_of, is_announced, matches, pattern, stands_alone};
+
+static CARD: Pattern = LazyLock::new(|| pattern(r"[1-6][0-9]{3}(?:[ -]?[0-9]{2,6}){2,4}"));
+static IBAN: Pattern =
+    LazyLock::new(|| pattern(r"(?i)[A-Z]{2}[0-9]{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,4})?"));
+/// A plus sign or brackets, or groups of digits.
+static PHONE: Pattern = LazyLock::new(|| {
+    pattern(
+        r"(?:(?:\+|\b00)[1-9][0-9]{0,2}[ .\-/]?)?(?:\(\+?[0-9]{1,5}\)[ .\-/]?)?[0-9]{1,5}(?:[ .\-/]?[0-9]{1,5}){1,6}(?: ?(?:x|ext\.?|#) ?[0-9]{1,6})?",
+    )
+});
+
+/// Countries with the length of their IBANs.
+const IBAN_LENGTHS: [(&[u8; 2], usize); 76] = [
+    (b"AD", 24),
+    (b"AE", 23),
+    (b"AL", 28),
+    (b"AT", 20),
+    (b"AZ", 28),
+    (b"BA", 20),
+    (b"BE", 16),
+    (b"BG", 22),
+    (b"BH", 22),
+    (b"BR", 29),
+    (b"BY", 28),
+    (b"CH", 21),
+    (b"CR", 22),
+    (b"CY", 28),
+    (b"CZ", 24),
+    (b"DE", 22),
+    (b"DK", 18),
+    (b"DO", 28),
+    (b"EE", 20),
+    (b"EG", 29),
+    (b"ES", 24),
+    (b"FI", 18),
+    (b"FO", 18),
+    (b"FR", 27),
+    (b"GB", 22),
+    (b"GE", 22),
+    (b"GI", 23),
+    (b"GL", 18),
+    (b"GR", 27),
+    (b"GT", 28),
+    (b"HR", 21),
+    (b"HU", 28),
+    (b"IE", 22),
+    (b"IL", 23),
+    (b"IQ", 23),
+    (b"IS", 26),
+    (b"IT", 27),
+    (b"JO", 30),
+    (b"KW", 30),
+    (b"KZ", 20),
+    (b"LB", 28),
+    (b"LC", 32),
+    (b"LI", 21),
+    (b"LT", 20),
+    (b"LU", 20),
+    (b"LV", 21),
+    (b"MC", 27),
+    (b"MD", 24),
+    (b"ME", 22),
+    (b"MK", 19),
+    (b"MR", 27),
+    (b"MT", 31),
+    (b"MU", 30),
+    (b"NL", 18),
+    (b"NO", 15),
+    (b"PK", 24),
+    (b"PL", 28),
+    (b"PS", 29),
+    (b"PT", 25),
+    (b"QA", 29),
+    (b"RO", 24),
+    (b"RS", 22),
+    (b"SA", 24),
+    (b"SC", 31),
+    (b"SD", 18),
+    (b"SE", 24),
+    (b"SI", 19),
+    (b"SK", 24),
+    (b"SM", 27),
+    (b"ST", 25),
+    (b"SV", 28),
+    (b"TL", 23),
+    (b"TN", 24),
+    (b"TR", 26),
+    (b"UA", 29),
+    (b"VA", 22),
+];
+
+/// Words before a telephone number.
+const PHONE_WORDS: [&str; 34] = [
+    "phone",
+    "telephone",
+    "tel",
+    "mobile",
+    "cell",
+    "cellphone",
+    "cellular",
+    "fax",
+    "call",
+    "called",
+    "calling",
+    "dial",
+    "ring",
+    "reach",
+    "contact",
+    "whatsapp",
+    "sms",
+    "text",
+    "hotline",
+    "desk",
+    "office",
+    "home",
+    "number",
+    "answer",
+    "answering",
+    "message",
+    "messages",
+    "voicemail",
+    "telefon",
+    "handy",
+    "téléphone",
+    "teléfono",
+    "telefono",
+    "celular",
+];
+
+/// Words before digits that are something else.
+const OTHER_WORDS: [&str; 16] = [
+    "version", "isbn", "issn", "doi", "order", "invoice", "ticket", "issue", "id", "page", "pages",
+    "commit", "build", "zip", "card", "account",
+];
+
+/// Payment cards: a known issuer, 13 to 19 digits, a sound check digit.
+pub(super) fn cards(text: &str) -> Vec<Range<usize>> {
+    let is_card = |text: &str, range: &Range<usize>| {
+        let digits = digits_of(text.get(range.clone()).unwrap_or(""));
+        (13..=19).contains(&digits.len())
+            && stands_alone(text, range, b"-.")
+            && is_issuer(&digits)
+            && luhn(&digits)
+    };
+    matches(text, &CARD, is_card).collect()
+}
+
+/// True for the first digits of the card networks, with the lengths they use.
+fn is_issuer(digits: &[u8]) -> bool {
+    let head = digits.iter().take(4).fold(0_u32, |sum, digit| sum * 10 + u32::from(*digit));
+    match (head, digits.len()) {
+        (4000..=4999, 13 | 16 | 19) | (5100..=5599 | 2221..=2720, 16) => true,
+        (3400..=3499 | 3700..=3799, 15) | (3000..=3059 | 3600..=3699 | 3800..=3999, 14..=19) => {
+            true
+        }
+        (6011 | 6440..=6599, 16..=19) | (3528..=3589, 16..=19) | (1800 | 2131, 15) => true,
+        (5000..=5099 | 5600..=5899 | 6000..=6999, 13..=19) => true,
+        (2200..=2204, 16) => true,
+        _ => false,
+    }
+}
+
+/// IBANs of the right length for their country, with sound check digits.
+pub(super) fn ibans(text: &str) -> Vec<Range<usize>> {
+    let mut out = Vec::new();
+    for found in matches(text, &IBAN, |_, _| true) {
+        let shown = text.get(found.clone()).unwrap_or("");
+        let compact: Vec<u8> = shown.bytes().filter(|byte| *byte != b' ').collect();
+        let country = compact.first_chunk::<2>().map(|it| it.map(|byte| byte.to_ascii_uppercase()));
+        let length = IBAN_LENGTHS.iter().find(|(code, _)| country.as_ref() == Some(code));
+        let Some(&(_, length)) = length else { continue };
+        // A pattern with blanks may have taken the next word, too.
+        let mut n_seen = 0;
+        let cut = shown.bytes().position(|byte| {
+            n_seen += usize::from(byte != b' ');
+            n_seen == length
+        });
+        let Some(end) = cut.map(|at| found.start + at + 1) else { continue };
+        let range = found.start..end;
+        if compact.get(..length).is_some_and(mod97) && stands_alone(text, &range, b"") {
+            out.push(range);
+        }
+    }
+    out
+}
+
+/// Telephone numbers: with a country code or an area code in brackets, in the form of North America, in groups that
+/// begin with 0, or after a word that says so.
+pub(super) fn phones(text: &str) -> Vec<Range<usize>> {
+    let is_phone = |text: &str, range: &Range<usize>| {
+        let shown = text.get(range.clone()).unwrap_or("");
+        let n_digits = shown.bytes().filter(u8::is_ascii_digit).count();
+        let core = shown.split(['x', '#', 'e']).next().unwrap_or(shown).trim_end();
+        let groups: Vec<usize> = core
+            .split(|c: char| !c.is_ascii_digit())
+            .filter(|it| !it.is_empty())
+            .map(str::len)
+            .collect();
+        if !(6..=21).contains(&n_digits)
+            || !stands_alone(text, range, b".-/:,")
+            || is_like_date(core)
+        {
+            return false;
+        }
+        let has_sign = shown.starts_with('+') || preceded_by_plus(text, range);
+        let is_nanp = matches!(groups.as_slice(), [3, 3, 4] | [1, 3, 3, 4]) && !core.contains('/');
+        let is_trunk = core.starts_with('0') && groups.len() >= 3 && (9..=12).contains(&n_digits);
+        let is_announced_so = || is_announced(text, range.start, &PHONE_WORDS);
+        let is_other = || is_announced(text, range.start, &OTHER_WORDS);
+        (has_sign && n_digits >= 8)
+            || (shown.contains('(') && n_digits >= 8 && groups.len() >= 2)
+            || is_nanp
+            || (is_trunk && !is_other())
+            || (n_digits <= 15 && n_digits >= 7 && is_announced_so())
+    };
+    matches(text, &PHONE, is_phone).map(|range| with_plus(text, range)).collect()
+}
+
+fn preceded_by_plus(text: &str, range: &Range<usize>) -> bool {
+    text.get(..range.start).is_some_and(|before| before.ends_with('+'))
+}
+
+fn with_plus(text: &str, range: Range<usize>) -> Range<usize> {
+    if preceded_by_plus(text, &range) { range.start - 1..range.end } else { range }
+}
+
+/// `2024-01-31`, `31.01.2024`, `12.30.59`, and ranges of years.
+fn is_like_date(core: &str) -> bool {
+    let groups: Vec<&str> = core.split(['-', '.', '/', ' ']).collect();
+    let is_year = |it: &str| it.len() == 4 && (it.starts_with("19") || it.starts_with("20"));
+    match groups.as_slice() {
+        [year, month, day, ..] if is_year(year) => month.len() == 2 && day.len() == 2,
+        [day, month, year] if is_year(year) => day.len() <= 2 && month.len() <= 2,
+        [first, second] => is_year(first) && is_year(second),
+        _ => false,
+    }
+}

@@ -1,0 +1,270 @@
+//! Prints: what the index compares paragraphs by, to hold once what stands in many places.
+//!
+//! In: one document, cut into chunks. Out: a print for each paragraph of enough words and for each chunk.
+//! Invariants: a print depends on the words it covers alone, so that equal paragraphs have equal prints wherever they
+//! stand; reading is linear in the text.
+//! Not here: which place is the one that is indexed (`store/duplicates/`).
+
+use std::ops::Range;
+
+use config::settings::Dedup;
+use rustc_hash::FxHashSet;
+use xxhash_rust::xxh3::xxh3_64;
+
+use super::parcel::{Block, BlockKind, Chunk, NormalDoc};
+
+/// Bands of a MinHash, each of two rows: texts that share .8 of their pairs of words share a band with probability
+/// 1 − (1 − .8²)³ = .95, those that share .9 with .993.
+pub const N_BANDS: usize = 3;
+
+/// Odd numbers with no pattern (digits of π and e); each makes another order of all pairs of words.
+const ORDERS: [u64; 2 * N_BANDS] = [
+    0x243f_6a88_85a3_08d3,
+    0x1319_8a2e_0370_7345,
+    0xa409_3822_299f_31d1,
+    0x082e_fa98_ec4e_6c89,
+    0xb7e1_5162_8aed_2a6b,
+    0xbf71_5880_9cf4_f3c7,
+];
+
+/// Keys take six bytes in a row of SQLite.
+const KEY_BITS: u32 = 47;
+
+/// What a print covers. The numbers are stored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum PrintKind {
+    /// Title, aliases and tags: what a document is found by beside its text.
+    Title = 0,
+    /// A paragraph, list item or quote.
+    Paragraph = 1,
+    /// A chunk, compared to the letter.
+    Chunk = 2,
+}
+
+/// What a stretch of a document is compared by.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Print {
+    /// What it covers.
+    pub kind: PrintKind,
+    /// Where it begins and ends in the normalized text, bytes.
+    pub span: Range<usize>,
+    /// Hash of its words in order, lowercase; of a chunk, of its bytes. Kinds never share one.
+    pub text: i64,
+    /// Texts that are alike share one of these, most likely; none where a single changed word makes too much of it.
+    pub keys: Vec<i64>,
+}
+
+/// The prints of a document: paragraphs, then chunks, each in order of place; none when `dedup` is off.
+pub fn prints_of(doc: &NormalDoc, chunks: &[Chunk], dedup: &Dedup) -> Vec<Print> {
+    if !dedup.enabled {
+        return Vec::new();
+    }
+    let mut out = Vec::new();
+    let mut words = Words::default();
+    for block in doc.blocks.iter().filter(|block| may_repeat(block)) {
+        words.read(block.span.of(&doc.text));
+        if words.hashes.len() >= dedup.min_words as usize {
+            let span = block.span.start()..block.span.end();
+            let keys = if words.hashes.len() >= least_words(dedup.similarity) {
+                keys_of(&words.hashes)
+            } else {
+                Vec::new()
+            };
+            out.push(Print { kind: PrintKind::Paragraph, span, text: words.text_hash(), keys });
+        }
+    }
+    for chunk in chunks.iter().filter(|chunk| chunk.n_tokens >= dedup.min_words) {
+        let text = hash_of(PrintKind::Chunk, chunk.span.of(&doc.text).as_bytes());
+        let span = chunk.span.start()..chunk.span.end();
+        out.push(Print { kind: PrintKind::Chunk, span, text, keys: Vec::new() });
+    }
+    out
+}
+
+/// The print of what a document is found by beside its text.
+pub fn title_print(indexed_as: &str) -> Print {
+    let text = hash_of(PrintKind::Title, indexed_as.as_bytes());
+    Print { kind: PrintKind::Title, span: 0..0, text, keys: Vec::new() }
+}
+
+/// Running text. Headings, rows and code lines are too short, or say too much by where they stand; those of a copied
+/// chunk go with it.
+fn may_repeat(block: &Block) -> bool {
+    matches!(block.kind, BlockKind::Paragraph | BlockKind::ListItem { .. } | BlockKind::Quote)
+}
+
+/// Words below which one changed word in the middle leaves two texts less alike than `similarity`: it is in two of n − 1
+/// pairs, so n − 3 of n + 1 are shared.
+fn least_words(similarity: f32) -> usize {
+    let least = (3.0 + similarity) / (1.0 - similarity).max(1e-6);
+    least.ceil() as usize
+}
+
+fn hash_of(kind: PrintKind, bytes: &[u8]) -> i64 {
+    xxhash_rust::xxh3::xxh3_64_with_seed(bytes, kind as u64) as i64
+}
+
+/// The words of one text, read again and again into the same memory.
+#[derive(Debug, Default)]
+struct Words {
+    /// All of them, lowercase, a space after each.
+    norm: Vec<u8>,
+    hashes: Vec<u64>,
+}
+
+impl Words {
+    fn read(&mut self, text: &str) {
+        self.norm.clear();
+        self.hashes.clear();
+        each_word(text, |range| {
+            let start = self.norm.len();
+            lower(text.get(range).unwrap_or(""), &mut self.norm);
+            self.hashes.push(xxh3_64(self.norm.get(start..).unwrap_or_default()));
+            self.norm.push(b' ');
+        });
+    }
+
+    fn text_hash(&self) -> i64 {
+        hash_of(PrintKind::Paragraph, &self.norm)
+    }
+}
+
+fn lower(word: &str, out: &mut Vec<u8>) {
+    if word.is_ascii() {
+        out.extend(word.bytes().map(|byte| byte.to_ascii_lowercase()));
+    } else {
+        out.extend(word.to_lowercase().as_bytes());
+    }
+}
+
+/// Calls `visit` with the place of each word: a run of letters and digits; a single character of a script that is
+/// written without spaces.
+fn each_word(text: &str, mut visit: impl FnMut(Range<usize>)) {
+    let mut open: Option<usize> = None;
+    for (at, c) in text.char_indices() {
+        let is_word = c.is_ascii_alphanumeric() || (!c.is_ascii() && c.is_alphanumeric());
+        let is_alone = is_word && is_unspaced(c);
+        match open {
+            Some(start) if !is_word || is_alone => {
+                visit(start..at);
+                open = None;
+            }
+            None if is_word && !is_alone => open = Some(at),
+            _ => {}
+        }
+        if is_alone {
+            visit(at..at + c.len_utf8());
+        }
+    }
+    if let Some(start) = open {
+        visit(start..text.len());
+    }
+}
+
+/// Han, kana, and the scripts of Southeast Asia that put no space between words.
+fn is_unspaced(c: char) -> bool {
+    matches!(u32::from(c), 0x0e00..=0x0eff | 0x1000..=0x109f | 0x1780..=0x17ff | 0x3040..=0x30ff
+        | 0x3400..=0x4dbf | 0x4e00..=0x9fff | 0xf900..=0xfaff | 0x20000..=0x3ffff)
+}
+
+/// Number of words.
+pub fn count_words(text: &str) -> usize {
+    let mut n = 0;
+    each_word(text, |_| n += 1);
+    n
+}
+
+fn keys_of(hashes: &[u64]) -> Vec<i64> {
+    let mut least = [u64::MAX; 2 * N_BANDS];
+    for pair in pairs_of(hashes) {
+        for (least, order) in least.iter_mut().zip(ORDERS) {
+            *least = (*least).min((pair ^ (pair >> 29)).wrapping_mul(order | 1));
+        }
+    }
+    let band = |(n, rows): (usize, &[u64])| {
+        let bytes: Vec<u8> = rows.iter().flat_map(|row| row.to_le_bytes()).collect();
+        (xxhash_rust::xxh3::xxh3_64_with_seed(&bytes, n as u64) >> (64 - KEY_BITS)) as i64
+    };
+    least.chunks(2).enumerate().map(band).collect()
+}
+
+/// One number for each two words that follow one another.
+fn pairs_of(hashes: &[u64]) -> impl Iterator<Item = u64> + '_ {
+    let seconds = hashes.iter().skip(1);
+    hashes.iter().zip(seconds).map(|(a, b)| {
+        let mixed = a.rotate_left(23).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ b;
+        mixed ^ (mixed >> 32)
+    })
+}
+
+/// A text reduced to what comparing it with others needs.
+#[derive(Debug, Clone, Default)]
+pub struct Compared {
+    /// Of its pairs of words, sorted.
+    pairs: Vec<u64>,
+    words: FxHashSet<u64>,
+}
+
+impl Compared {
+    /// Reduces a text.
+    pub fn of(text: &str) -> Self {
+        let mut words = Words::default();
+        words.read(text);
+        let mut pairs: Vec<u64> = pairs_of(&words.hashes).collect();
+        pairs.sort_unstable();
+        Compared { pairs, words: words.hashes.into_iter().collect() }
+    }
+
+    /// Pairs of words that both have over those that either has, each as often as it stands there, in [0, 1].
+    pub fn similarity(&self, other: &Compared) -> f64 {
+        let (mut left, mut right) = (self.pairs.iter().peekable(), other.pairs.iter().peekable());
+        let (mut n_union, mut n_common) = (0_u64, 0_u64);
+        loop {
+            let order = match (left.peek(), right.peek()) {
+                (None, None) => break,
+                (Some(_), None) => std::cmp::Ordering::Less,
+                (None, Some(_)) => std::cmp::Ordering::Greater,
+                (Some(a), Some(b)) => a.cmp(b),
+            };
+            if order.is_le() {
+                left.next();
+            }
+            if order.is_ge() {
+                right.next();
+            }
+            n_union += 1;
+            n_common += u64::from(order.is_eq());
+        }
+        n_common as f64 / n_union.max(1) as f64
+    }
+
+    /// Where `text` has words that this one lacks, as byte ranges in order; words that follow one another are one
+    /// range, so that a date stays whole. A character of a script without spaces comes with its neighbors, which it
+    /// makes a word with.
+    pub fn missing_from(&self, text: &str) -> Vec<Range<usize>> {
+        let mut out: Vec<Range<usize>> = Vec::new();
+        let (mut norm, mut was_missing) = (Vec::new(), false);
+        let mut last: Option<Range<usize>> = None;
+        each_word(text, |range| {
+            let word = text.get(range.clone()).unwrap_or("");
+            norm.clear();
+            lower(word, &mut norm);
+            let is_missing = !self.words.contains(&xxh3_64(&norm));
+            let is_unspaced = word.chars().next().is_some_and(is_unspaced);
+            match out.last_mut() {
+                Some(open) if was_missing && (is_missing || is_unspaced) => open.end = range.end,
+                _ if is_missing => {
+                    let with_last = last.clone().filter(|it| is_unspaced && it.end == range.start);
+                    out.push(with_last.map_or(range.start, |it| it.start)..range.end);
+                }
+                _ => {}
+            }
+            was_missing = is_missing;
+            last = Some(range);
+        });
+        out
+    }
+}
+
+#[cfg(test)]
+mod tests;

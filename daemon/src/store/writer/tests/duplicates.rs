@@ -1,0 +1,332 @@
+//! What stands in several places is indexed once, whatever happened before.
+
+use std::collections::BTreeMap;
+
+use proptest::prelude::*;
+use rand_free::Order;
+
+use super::*;
+use crate::store::canon;
+
+const BOILER: &str = "All trademarks belong to their owners, and nothing in this note may be passed on to anybody \
+    outside of the company without the consent of the legal department in Zurich.";
+const PLAN: &str = "The migration moves every customer from the old cluster to the new one within six weeks, begins \
+    with the smallest tenants, and keeps a copy of each database for ninety days after the switch.";
+const NEWER: &str = "The migration moves every customer from the old cluster to the new one within six weeks, begins \
+    with the smallest tenants, and keeps a copy of each database for seventy days after the switch.";
+
+mod rand_free {
+    //! An order of files that a seed decides.
+    pub(super) struct Order(pub u64);
+    impl Order {
+        pub(super) fn shuffle<T>(&mut self, items: &mut [T]) {
+            for i in (1..items.len()).rev() {
+                self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                items.swap(i, (self.0 >> 33) as usize % (i + 1));
+            }
+        }
+    }
+}
+
+/// A writer with the files it has been told of.
+struct Folder {
+    bench: Bench,
+    files: BTreeMap<String, String>,
+}
+
+impl Folder {
+    fn of(files: &[(&str, String)]) -> Self {
+        let mut folder = Folder { bench: Bench::new(), files: BTreeMap::new() };
+        for (path, text) in files {
+            folder.write(path, text);
+        }
+        folder.settle();
+        folder
+    }
+
+    fn write(&mut self, path: &str, text: &str) {
+        self.files.insert(path.into(), text.into());
+        let item = self.bench.item(path, text);
+        self.bench.commit(&[item]);
+    }
+
+    fn remove(&mut self, path: &str) {
+        self.files.remove(path);
+        let Item::Document(ticket, _) = self.bench.item(path, "") else { return };
+        self.bench.commit(&[Item::Removed(ticket)]);
+    }
+
+    fn rename(&mut self, from: &str, to: &str) {
+        let Some(text) = self.files.remove(from) else { return };
+        self.files.insert(to.into(), text.clone());
+        let Item::Document(ticket, doc) = self.bench.item(to, &text) else { return };
+        let ticket = Ticket { moved_from: Some(RelPath::new(from)), ..ticket };
+        self.bench.commit(&[Item::Document(ticket, doc)]);
+    }
+
+    /// Follows the ripple to its end.
+    fn settle(&mut self) {
+        let mut n_steps = 0;
+        loop {
+            n_steps += 1;
+            assert!(n_steps < 1_000, "it never settles");
+            match self.bench.writer.ripple(true).expect("a step") {
+                RippleStep::Settled => return,
+                RippleStep::Progress => {}
+                RippleStep::Requeue(paths) => {
+                    for path in paths {
+                        let text = self.files.get(path.as_str()).cloned().unwrap_or_default();
+                        let item = self.bench.item(path.as_str(), &text);
+                        self.bench.commit(&[item]);
+                    }
+                }
+            }
+        }
+    }
+
+    /// The files in whose chunks the text index finds all of these words.
+    fn found(&self, words: &str) -> Vec<String> {
+        let expression: Vec<String> =
+            words.split_whitespace().map(|word| format!("\"{word}\"")).collect();
+        let db = &self.bench.writer.db;
+        let mut statement = db
+            .prepare(
+                "SELECT DISTINCT d.path FROM chunk_fts f JOIN chunks c ON c.id = f.rowid JOIN docs d ON d.id = c.doc_id
+                 WHERE chunk_fts MATCH ?1 ORDER BY 1",
+            )
+            .expect("prepared");
+        let rows = statement.query_map([expression.join(" ")], |row| row.get(0)).expect("queried");
+        rows.collect::<Result<_, _>>().expect("read")
+    }
+
+    fn text(&self) -> String {
+        canon::text(&self.bench.writer.db).expect("read")
+    }
+
+    /// Fails unless a new index of the same files, in another order, is the same.
+    fn check(&self, what: &str) {
+        let mut files: Vec<(&str, String)> =
+            self.files.iter().map(|(path, text)| (path.as_str(), text.clone())).collect();
+        Order(files.len() as u64).shuffle(&mut files);
+        let (live, rebuilt) = (self.text(), Folder::of(&files).text());
+        let lacks = |of: &str, it: &str| -> Vec<String> {
+            let known: std::collections::HashSet<&str> = it.lines().collect();
+            of.lines().filter(|line| !known.contains(line)).take(8).map(String::from).collect()
+        };
+        let differ = (lacks(&live, &rebuilt), lacks(&rebuilt, &live));
+        assert!(live == rebuilt, "{what}: {differ:#?}\n{:#?}", self.files);
+    }
+}
+
+fn note(title: &str, paragraphs: &[&str]) -> String {
+    format!("# {title}\n\n{}\n", paragraphs.join("\n\n"))
+}
+
+#[test]
+fn a_footer_of_many_notes_is_found_once() {
+    let mut files = Vec::new();
+    for n in 0..50 {
+        let own = format!(
+            "Note number{n} tells of the valley{n} and of the people who live there in the winter."
+        );
+        files.push((format!("notes/n{n:02}.md"), note(&format!("Note {n}"), &[&own, BOILER])));
+    }
+    let files: Vec<(&str, String)> = files.iter().map(|(p, t)| (p.as_str(), t.clone())).collect();
+    let folder = Folder::of(&files);
+    assert_eq!(folder.found("trademarks Zurich"), ["notes/n00.md"]);
+    assert_eq!(folder.found("valley33"), ["notes/n33.md"]);
+    assert_eq!(folder.bench.count("SELECT count(*) FROM copies"), 50);
+    folder.check("footers");
+}
+
+#[test]
+fn a_copied_page_has_no_rows_and_gets_them_when_the_first_goes() {
+    let page = note("Migration", &[PLAN, "## Steps", "- one\n- two", BOILER]);
+    let mut folder = Folder::of(&[("plan.md", page.clone()), ("old/plan.md", page.clone())]);
+    let texts = "SELECT count(*) FROM chunk_fts";
+    assert_eq!(folder.found("customer"), ["plan.md"]);
+    assert_eq!(
+        (folder.bench.count(texts), folder.bench.count("SELECT count(*) FROM chunk_vec")),
+        (1, 1)
+    );
+    assert_eq!(folder.bench.count("SELECT count(*) FROM chunks"), 2);
+    folder.remove("plan.md");
+    // In the same commit, before any ripple.
+    assert_eq!(folder.found("customer"), ["old/plan.md"]);
+    assert_eq!(
+        (folder.bench.count(texts), folder.bench.count("SELECT count(*) FROM chunk_vec")),
+        (1, 1)
+    );
+    folder.settle();
+    folder.check("promoted");
+}
+
+#[test]
+fn a_near_copy_keeps_the_words_that_only_it_has() {
+    let folder = Folder::of(&[("a.md", note("Alpha", &[PLAN])), ("b.md", note("Beta", &[NEWER]))]);
+    assert_eq!(folder.found("customer").len(), 1, "{:?}", folder.found("customer"));
+    assert_eq!(
+        (folder.found("ninety"), folder.found("seventy")),
+        (vec!["a.md".into()], vec!["b.md".into()])
+    );
+    assert_eq!(
+        (folder.found("alpha"), folder.found("beta")),
+        (vec!["a.md".into()], vec!["b.md".into()])
+    );
+    assert_eq!(folder.bench.count("SELECT count(*) FROM alike"), 1);
+    folder.check("near");
+}
+
+#[test]
+fn a_page_that_only_bears_another_title_is_found_by_it() {
+    let folder = Folder::of(&[
+        ("a.md", format!("---\ntitle: Tanzania\n---\n{PLAN}\n")),
+        ("b.md", format!("---\ntitle: Zanzibar\n---\n{PLAN}\n")),
+        ("c.md", format!("---\ntitle: Zanzibar\n---\n{PLAN}\n")),
+    ]);
+    assert_eq!(folder.found("customer"), ["a.md"]);
+    assert_eq!(folder.found("zanzibar"), ["b.md"]);
+    folder.check("titles");
+}
+
+#[test]
+fn editing_moving_and_deleting_the_first_promotes_another() {
+    let page = |title: &str| note(title, &[BOILER, PLAN]);
+    type Do = fn(&mut Folder);
+    let rows: [(&str, Do, &[&str]); 7] = [
+        ("delete first", |it| it.remove("a.md"), &["b.md"]),
+        ("edit first", |it| it.write("a.md", "# A\n\nNow it says something else."), &["b.md"]),
+        ("rename first", |it| it.rename("a.md", "zz.md"), &["b.md"]),
+        ("move first", |it| it.rename("a.md", "deep/er/a.md"), &["b.md"]),
+        ("an earlier one comes", |it| it.write("0.md", &note("Zero", &[PLAN])), &["0.md"]),
+        ("last becomes first", |it| it.rename("x/c.md", "1.md"), &["1.md"]),
+        ("delete a copy", |it| it.remove("b.md"), &["a.md"]),
+    ];
+    for (what, act, expected) in rows {
+        let files = [("a.md", page("A")), ("b.md", page("B")), ("x/c.md", page("C"))];
+        let mut folder = Folder::of(&files);
+        assert_eq!(folder.found("customer tenants"), ["a.md"], "{what}");
+        act(&mut folder);
+        assert!(!folder.found("customer tenants").is_empty(), "{what}: lost for a moment");
+        folder.settle();
+        assert_eq!(folder.found("customer tenants"), expected, "{what}");
+        folder.check(what);
+    }
+}
+
+#[test]
+fn a_chain_of_small_changes_never_joins_texts_that_are_not_alike() {
+    let words: Vec<String> = (0..60).map(|n| format!("word{n}")).collect();
+    let version = |n: usize| {
+        let mut words = words.clone();
+        for (at, word) in words.iter_mut().enumerate().take(n * 4) {
+            *word = format!("other{at}");
+        }
+        note(&format!("V{n}"), &[&words.join(" ")])
+    };
+    let files: Vec<(String, String)> = (0..8).map(|n| (format!("v{n}.md"), version(n))).collect();
+    let files: Vec<(&str, String)> = files.iter().map(|(p, t)| (p.as_str(), t.clone())).collect();
+    let folder = Folder::of(&files);
+    for n in (0..28).step_by(4) {
+        assert!(!folder.found(&format!("other{n}")).is_empty(), "other{n}");
+    }
+    let n_alike = folder.bench.count("SELECT count(*) FROM alike");
+    assert!((2..=6).contains(&n_alike), "{n_alike}");
+    let roots = "SELECT count(*) FROM alike a JOIN alike b ON a.root = b.text";
+    assert_eq!(folder.bench.count(roots), 0, "a root follows nobody");
+    folder.check("chain");
+}
+
+#[test]
+fn a_paragraph_that_fills_one_file_is_indexed_once_there() {
+    let paragraphs = vec![BOILER; 2_000];
+    let mut folder = Folder::of(&[("many.md", note("Many", &paragraphs))]);
+    assert_eq!(folder.found("trademarks"), ["many.md"]);
+    let n = folder.bench.count("SELECT count(*) FROM chunk_fts WHERE chunk_fts MATCH 'trademarks'");
+    assert_eq!(n, 1);
+    folder.check("many");
+    folder.remove("many.md");
+    folder.settle();
+    assert_eq!(folder.bench.count("SELECT count(*) FROM copies"), 0);
+}
+
+#[test]
+fn parts_of_a_paragraph_longer_than_a_chunk_are_all_found() {
+    let long = |end: &str| {
+        let words: Vec<String> = (0..1_500).map(|n| format!("item{n}")).collect();
+        format!("# Long\n\n{} {end}.\n", words.join(" "))
+    };
+    let folder =
+        Folder::of(&[("a.md", long("alpha")), ("b.md", long("omega")), ("c/d.md", long("alpha"))]);
+    for word in ["item0", "item700", "item1499", "alpha", "omega"] {
+        assert!(!folder.found(word).is_empty(), "{word}");
+    }
+    assert_eq!(folder.found("item700").len(), 1);
+    folder.check("long");
+}
+
+/// What a random history is made of: few paragraphs, so that much is shared.
+fn paragraph() -> impl Strategy<Value = String> {
+    let text = (0usize..5, 0usize..4, prop::bool::ANY).prop_map(|(topic, edit, is_short)| {
+        if is_short {
+            return format!("short {topic}");
+        }
+        let mut words: Vec<String> = (0..24).map(|n| format!("t{topic}w{n}")).collect();
+        if edit > 0 {
+            words[edit * 6] = format!("edit{edit}");
+        }
+        words.join(" ")
+    });
+    text.boxed()
+}
+
+#[derive(Debug, Clone)]
+enum Act {
+    Write(usize, usize, Vec<String>),
+    Remove(usize),
+    Rename(usize, usize),
+    Settle,
+}
+
+fn act() -> impl Strategy<Value = Act> {
+    prop_oneof![
+        5 => (0usize..6, 0usize..2, prop::collection::vec(paragraph(), 1..4))
+            .prop_map(|(path, title, text)| Act::Write(path, title, text)),
+        2 => (0usize..6).prop_map(Act::Remove),
+        2 => (0usize..6, 0usize..6).prop_map(|(from, to)| Act::Rename(from, to)),
+        2 => Just(Act::Settle),
+    ]
+}
+
+const PATHS: [&str; 6] = ["a.md", "b.md", "long name.md", "x/a.md", "x/y/b.md", "zz.md"];
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_history_ends_where_a_new_index_begins(acts in prop::collection::vec(act(), 1..14)) {
+        let mut folder = Folder::of(&[]);
+        for act in &acts {
+            match act {
+                Act::Write(path, title, text) => {
+                    let paragraphs: Vec<&str> = text.iter().map(String::as_str).collect();
+                    folder.write(PATHS[*path], &note(["One", "Two"][*title], &paragraphs));
+                }
+                Act::Remove(path) if folder.files.contains_key(PATHS[*path]) => folder.remove(PATHS[*path]),
+                Act::Rename(from, to) if !folder.files.contains_key(PATHS[*to]) => {
+                    folder.rename(PATHS[*from], PATHS[*to]);
+                }
+                Act::Settle => folder.settle(),
+                _ => {}
+            }
+            // Nothing that stands somewhere is ever lost.
+            for (path, text) in &folder.files {
+                let word = text.split_whitespace().find(|word| word.contains('w')).unwrap_or("#");
+                let is_found = word == "#" || !folder.found(word).is_empty();
+                prop_assert!(is_found, "{} of {} after {:?}", word, path, act);
+            }
+        }
+        folder.settle();
+        folder.check("random");
+    }
+}
