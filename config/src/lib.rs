@@ -3,6 +3,7 @@
 //! Not here: what the settings do. Only the daemon acts on them.
 
 pub mod fingerprint;
+pub mod kinds;
 pub mod limits;
 pub mod load;
 pub mod place;

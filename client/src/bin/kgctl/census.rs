@@ -79,12 +79,9 @@ impl Census {
     }
 
     fn count_file(&mut self, entry: &std::fs::DirEntry, name: &str, settings: &Settings) {
-        let extension = name
-            .rsplit_once('.')
-            .map(|(_, extension)| extension.to_lowercase())
-            .unwrap_or_default();
+        let extension = config::kinds::extension_of(name);
         let limit = settings.watch.max_bytes_of(&extension);
-        if !settings.watch.extensions.contains(&extension) {
+        if !config::kinds::extensions_in(&settings.watch.extensions).contains(&extension) {
             self.skip("other type");
         } else if entry.metadata().is_ok_and(|found| found.len() > limit) {
             self.skip("too large");

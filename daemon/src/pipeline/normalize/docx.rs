@@ -17,6 +17,7 @@ mod meta;
 mod model;
 mod numbering;
 mod package;
+mod picture;
 mod properties;
 mod rows;
 mod story;
@@ -126,6 +127,7 @@ impl Parts {
             styles: &self.styles,
             numbering: &self.numbering,
             relationships: &self.relationships,
+            package,
             max_text_bytes: limits.max_output_bytes,
             max_nodes: BASE_NODES + limits.max_output_bytes / TEXT_BYTES_PER_NODE,
         });

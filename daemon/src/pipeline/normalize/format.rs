@@ -7,9 +7,13 @@
 //! panics. To add a file type, write `impl Format` in a file of its own and add one line to [`READERS`].
 //! Not here: bytes and encodings (`decode.rs`), secrets (`redact.rs`), titles by file name (`mod.rs`).
 
+use super::code::LANGUAGES;
 use super::docx::Docx;
+use super::email::Email;
 use super::html::Html;
+use super::light::{ADOC, ORG, RST};
 use super::markdown::Markdown;
+use super::notebook::Notebook;
 use super::pdf::Pdf;
 use super::plain::Plain;
 use crate::pipeline::parcel::{Block, DocMeta, Inline, Link};
@@ -118,30 +122,40 @@ impl Reader {
     }
 }
 
-/// Every file type that is read, one line each.
+/// Every file type that is read, one line each; languages of code are in [`LANGUAGES`].
 pub(crate) static READERS: &[Reader] = &[
     Reader::Text(&Markdown),
     Reader::Text(&Plain),
     Reader::Text(&Html),
     Reader::Bytes(&Docx),
     Reader::Bytes(&Pdf),
+    Reader::Text(&RST),
+    Reader::Text(&ORG),
+    Reader::Text(&ADOC),
+    Reader::Text(&Notebook),
+    Reader::Bytes(&Email),
 ];
 
 /// The reader for an extension (lowercase, without dot). An extension that no format claims is read as
 /// plain text: it is only read at all because a user listed it.
 pub(crate) fn reader_for(extension: &str) -> Reader {
     let claims = |reader: &&Reader| reader.extensions().contains(&extension);
-    READERS.iter().find(claims).copied().unwrap_or(Reader::Text(&Plain))
+    let code = || LANGUAGES.iter().find(|language| language.extensions().contains(&extension));
+    match READERS.iter().find(claims) {
+        Some(reader) => *reader,
+        None => code().map_or(Reader::Text(&Plain), |language| Reader::Text(language)),
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{READERS, reader_for};
+    use super::{Format, LANGUAGES, READERS, reader_for};
 
     #[test]
     fn no_extension_is_claimed_twice() {
         let mut all: Vec<&str> =
             READERS.iter().flat_map(|reader| reader.extensions().iter().copied()).collect();
+        all.extend(LANGUAGES.iter().flat_map(|language| language.extensions().iter().copied()));
         let n_all = all.len();
         all.sort_unstable();
         all.dedup();
@@ -164,7 +178,14 @@ mod tests {
 
     #[test]
     fn each_extension_finds_its_format() {
-        let rows = [("md", "md"), ("htm", "html"), ("txt", "txt"), ("rst", "txt")];
+        let rows = [
+            ("md", "md"),
+            ("htm", "html"),
+            ("txt", "txt"),
+            ("rst", "rst"),
+            ("h", "c"),
+            ("zzz", "txt"),
+        ];
         for (extension, one_of_its_own) in rows {
             assert!(reader_for(extension).extensions().contains(&one_of_its_own), "{extension}");
         }

@@ -9,13 +9,18 @@
 //! Not here: chunks, sentences, names. A new file type is a file here and a line in `format.rs`.
 
 mod builder;
+mod code;
 mod decode;
 mod docx;
+mod email;
 mod format;
 mod frontmatter;
 mod html;
+mod json;
 mod language;
+mod light;
 mod markdown;
+mod notebook;
 mod pdf;
 mod plain;
 pub mod redact;

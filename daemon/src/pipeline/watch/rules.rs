@@ -174,13 +174,12 @@ struct FolderRules {
 impl Rules {
     /// Rules of the project at `root`. A pattern of `watch.ignore` that is no glob becomes a warning.
     pub fn new(root: &Path, settings: &Watch) -> Self {
-        let lowercase = |ending: &String| ending.trim_start_matches('.').to_ascii_lowercase();
         let mut warnings = Vec::new();
         let configured =
             build("`watch.ignore`", settings.ignore.iter().map(String::as_str), &mut warnings);
         Rules {
             root: root.to_path_buf(),
-            extensions: settings.extensions.iter().map(lowercase).collect(),
+            extensions: config::kinds::extensions_in(&settings.extensions).into_iter().collect(),
             limits: settings.clone(),
             reads_hidden: settings.hidden,
             allowed: AllowedPaths::new(&[]),
@@ -255,14 +254,8 @@ impl Rules {
     }
 
     fn has_extension(&self, name: &str) -> bool {
-        match name.rfind('.') {
-            Some(dot) if dot > 0 => {
-                let extension = &name[dot + 1..];
-                self.extensions.contains(extension)
-                    || self.extensions.contains(&extension.to_ascii_lowercase())
-            }
-            _ => false,
-        }
+        let extension = config::kinds::extension_of(name);
+        !extension.is_empty() && self.extensions.contains(&extension)
     }
 
     /// What the lists say: the setting first, then `.kgignore`, then `.gitignore`, each from the folder

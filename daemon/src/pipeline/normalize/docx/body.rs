@@ -14,7 +14,7 @@ use super::field::Fields;
 use super::math::{Math, MathFrame};
 use super::model::{Content, Node, NoteId, Piece};
 use super::numbering::Numbering;
-use super::package::Relationship;
+use super::package::{Package, Relationship};
 use super::styles::{Style, Styles};
 use super::symbol;
 use super::table::OpenTable;
@@ -26,6 +26,8 @@ pub(super) struct Means<'a> {
     pub(super) numbering: &'a Numbering,
     /// Those of the part that is being read.
     pub(super) relationships: &'a HashMap<String, Relationship>,
+    /// For parts that drawings point to.
+    pub(super) package: &'a Package<'a>,
     /// Most text, bytes.
     pub(super) max_text_bytes: usize,
     /// Most pieces of structure.
@@ -96,10 +98,13 @@ pub(super) struct Body<'a> {
     pub(super) math: Math,
     /// Inside an equation, where its text begins.
     pub(super) math_start: Option<usize>,
+    /// Where the last equation ended.
+    pub(super) math_end: Option<usize>,
     /// Tables that are open below the deepest that is kept.
     pub(super) n_flat_tables: usize,
     pub(super) note: Option<NoteId>,
     pub(super) n_nodes: usize,
+    pub(super) n_pictures: usize,
     /// True when the limits were reached.
     pub(super) is_cut: bool,
     /// Where the XML broke off, if it did.
@@ -121,9 +126,11 @@ impl<'a> Body<'a> {
             fields: Fields::default(),
             math: Math::default(),
             math_start: None,
+            math_end: None,
             n_flat_tables: 0,
             note: None,
             n_nodes: 0,
+            n_pictures: 0,
             is_cut: false,
             broken_at: None,
         }
@@ -186,7 +193,7 @@ impl<'a> Body<'a> {
             Space::Word => self.open_word(tag),
             Space::Math => Some(match tag.local() {
                 "oMath" => {
-                    self.math_start = Some(self.content.text.len());
+                    self.begin_math();
                     Frame::Math
                 }
                 _ => Frame::Plain,
@@ -204,6 +211,10 @@ impl<'a> Body<'a> {
             },
             Space::Placement if tag.local() == "docPr" => {
                 self.alternative_text(tag);
+                None
+            }
+            Space::Chart | Space::Diagram if matches!(tag.local(), "chart" | "relIds") => {
+                self.picture(tag);
                 None
             }
             _ => Some(Frame::Plain),

@@ -22,7 +22,7 @@ const MAX_NAME_BYTES: usize = 300;
 /// Most relationships of one part that are kept: links of a very long document.
 const MAX_RELATIONSHIPS: usize = 100_000;
 /// What OLE containers begin with: the old binary formats, and encrypted documents of any format.
-const OLE_MAGIC: &[u8] = &[0xd0, 0xcf, 0x11, 0xe0, 0xa1, 0xb1, 0x1a, 0xe1];
+pub(super) const OLE_MAGIC: &[u8] = &[0xd0, 0xcf, 0x11, 0xe0, 0xa1, 0xb1, 0x1a, 0xe1];
 
 /// An opened container.
 pub(super) struct Package<'a> {

@@ -158,12 +158,19 @@ impl Body<'_> {
         }
     }
 
+    pub(super) fn begin_math(&mut self) {
+        if self.math_end == Some(self.content.text.len()) {
+            // Two equations side by side are two.
+            self.insert_text(" ");
+        }
+        self.math_start = Some(self.content.text.len());
+    }
+
     pub(super) fn end_math(&mut self) {
         let Some(start) = self.math_start.take() else { return };
         self.math.end();
+        self.math_end = Some(self.content.text.len());
         if self.content.text.len() > start {
-            // Two equations side by side are two.
-            self.content.text.push(' ');
             self.push_range(start, Marks::default());
         }
     }

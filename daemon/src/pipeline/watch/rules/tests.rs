@@ -67,7 +67,7 @@ fn names_decide_without_any_ignore_file() {
             a.md                         read
             A.MD                         read
             a.rs                         extension
-            README                       extension
+            README                       read
             a/b/c.html                   read
             a.md~                        temporary
             .#a.md                       temporary

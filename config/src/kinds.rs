@@ -1,0 +1,176 @@
+//! Kinds: which files count as what, by their names.
+//!
+//! In: the extensions that a user lists, names of files. Out: extensions, with the names of groups spelled out.
+//! Not here: how a kind is read (the daemon's formats).
+
+/// What is read unless the user says otherwise: what people call documents. Code and configuration files are left
+/// out: in a folder that holds them they outnumber what was written to be read, cost the first index most of its
+/// time, and answer with identifiers where people asked for words. They are one word away: `code`, `config`.
+pub const DOCUMENTS: &[&str] = &[
+    "md", "markdown", "txt", "html", "htm", "docx", "rst", "org", "adoc", "asciidoc", "ipynb",
+    "eml",
+];
+
+/// What the name `code` in `watch.extensions` stands for.
+pub const CODE: &[&str] = &[
+    "py",
+    "pyi",
+    "js",
+    "mjs",
+    "cjs",
+    "jsx",
+    "ts",
+    "tsx",
+    "vue",
+    "svelte",
+    "go",
+    "rs",
+    "java",
+    "kt",
+    "kts",
+    "scala",
+    "groovy",
+    "gradle",
+    "c",
+    "h",
+    "cc",
+    "cpp",
+    "cxx",
+    "hpp",
+    "hh",
+    "cs",
+    "fs",
+    "swift",
+    "rb",
+    "php",
+    "pl",
+    "pm",
+    "lua",
+    "r",
+    "jl",
+    "ex",
+    "exs",
+    "erl",
+    "hs",
+    "ml",
+    "clj",
+    "dart",
+    "zig",
+    "nim",
+    "el",
+    "vim",
+    "sql",
+    "proto",
+    "graphql",
+    "css",
+    "scss",
+    "tf",
+    "nix",
+    "cmake",
+    "sh",
+    "bash",
+    "zsh",
+    "fish",
+    "ps1",
+    "dockerfile",
+    "makefile",
+    "mk",
+];
+
+/// What the name `config` in `watch.extensions` stands for.
+pub const CONFIG: &[&str] =
+    &["yaml", "yml", "toml", "json", "jsonc", "ini", "cfg", "conf", "config", "xml", "properties"];
+
+/// Names without extension, lowercase, and the extension they are read as.
+const KNOWN_NAMES: &[(&str, &str)] = &[
+    ("readme", "txt"),
+    ("license", "txt"),
+    ("licence", "txt"),
+    ("copying", "txt"),
+    ("notice", "txt"),
+    ("authors", "txt"),
+    ("contributors", "txt"),
+    ("contributing", "txt"),
+    ("maintainers", "txt"),
+    ("changelog", "txt"),
+    ("changes", "txt"),
+    ("history", "txt"),
+    ("news", "txt"),
+    ("install", "txt"),
+    ("todo", "txt"),
+    ("dockerfile", "dockerfile"),
+    ("containerfile", "dockerfile"),
+    ("makefile", "makefile"),
+    ("gnumakefile", "makefile"),
+    ("justfile", "makefile"),
+    ("jenkinsfile", "groovy"),
+    ("vagrantfile", "rb"),
+    ("rakefile", "rb"),
+    ("gemfile", "rb"),
+    ("procfile", "conf"),
+];
+
+/// The extension of a file's name, lowercase, without dot; that of a known name without one (`README`,
+/// `Makefile`); else empty.
+pub fn extension_of(name: &str) -> String {
+    match name.rfind('.') {
+        Some(dot) if dot > 0 => name.get(dot + 1..).unwrap_or("").to_ascii_lowercase(),
+        Some(_) => String::new(),
+        None => {
+            let known = KNOWN_NAMES.iter().find(|(known, _)| name.eq_ignore_ascii_case(known));
+            known.map_or(String::new(), |(_, extension)| extension.to_string())
+        }
+    }
+}
+
+/// The extensions that a list means: lowercase, without dots, groups spelled out.
+pub fn extensions_in(listed: &[String]) -> Vec<String> {
+    let mut all = Vec::new();
+    for entry in listed {
+        let entry = entry.trim_start_matches('.').to_ascii_lowercase();
+        let group = match entry.as_str() {
+            "code" => CODE,
+            "config" => CONFIG,
+            _ => &[],
+        };
+        all.extend(group.iter().map(|extension| extension.to_string()));
+        if group.is_empty() {
+            all.push(entry);
+        }
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_and_groups_lead_to_extensions() {
+        let rows = [
+            ("a.MD", "md"),
+            ("README", "txt"),
+            ("Makefile", "makefile"),
+            ("README.rst", "rst"),
+            (".env", ""),
+            (".gitignore", ""),
+            ("notes", ""),
+        ];
+        for (name, extension) in rows {
+            assert_eq!(extension_of(name), extension, "{name}");
+        }
+        let listed = [".Md", "code"].map(String::from);
+        let all = extensions_in(&listed);
+        assert!(all.contains(&"md".to_string()) && all.contains(&"rs".to_string()));
+        assert!(!all.contains(&"code".to_string()) && !all.contains(&"yaml".to_string()));
+    }
+
+    #[test]
+    fn no_extension_is_of_two_kinds() {
+        let mut all: Vec<&str> = [DOCUMENTS, CODE, CONFIG].concat();
+        all.sort_unstable();
+        let n_all = all.len();
+        all.dedup();
+        assert_eq!(all.len(), n_all);
+    }
+}

@@ -1,0 +1,112 @@
+//! JSON with places: strings of a document, each with the keys that lead to it.
+//!
+//! In: text. Out: steps, in order. Invariants: one pass; nothing is copied but keys; depth is bounded.
+//! Not here: numbers and other scalars, which no format needs; escapes (the caller decodes what it keeps).
+
+use std::ops::Range;
+
+/// Deepest nesting.
+const MAX_DEPTH: usize = 100;
+/// Longest key that is kept, bytes.
+const MAX_KEY_BYTES: usize = 100;
+
+/// What was met.
+pub(super) enum Step {
+    /// An object opened; the last element of the path will be its keys.
+    Open,
+    /// A string, without its quotes.
+    Text(Range<usize>),
+}
+
+/// The steps of a text.
+pub(super) struct Json<'a> {
+    source: &'a str,
+    at: usize,
+    /// For each open object or array, its key or a place in an array.
+    path: Vec<String>,
+    /// For each open one: true for an object.
+    open: Vec<bool>,
+    /// The next string is a key.
+    is_key: bool,
+}
+
+impl<'a> Json<'a> {
+    pub(super) fn new(source: &'a str) -> Self {
+        Json { source, at: 0, path: Vec::new(), open: Vec::new(), is_key: false }
+    }
+
+    /// Keys from the outermost object on; places in arrays are empty.
+    pub(super) fn path(&self) -> &[String] {
+        &self.path
+    }
+
+    /// The next step; `None` at the end.
+    pub(super) fn next(&mut self) -> Result<Option<Step>, String> {
+        loop {
+            let Some(&byte) = self.source.as_bytes().get(self.at) else {
+                return if self.open.is_empty() && self.at > 0 {
+                    Ok(None)
+                } else {
+                    Err(self.wrong("the end"))
+                };
+            };
+            self.at += 1;
+            match byte {
+                b'{' | b'[' => {
+                    if self.open.len() >= MAX_DEPTH {
+                        return Err(self.wrong("too deep a nesting"));
+                    }
+                    self.open.push(byte == b'{');
+                    self.is_key = byte == b'{';
+                    self.path.push(String::new());
+                    if byte == b'{' {
+                        return Ok(Some(Step::Open));
+                    }
+                }
+                b'}' | b']' => {
+                    if self.open.pop().is_none() {
+                        return Err(self.wrong("a bracket"));
+                    }
+                    self.path.truncate(self.open.len());
+                    self.is_key = false;
+                }
+                b',' => self.is_key = self.open.last() == Some(&true),
+                b':' => self.is_key = false,
+                b'"' => {
+                    let range = self.string()?;
+                    if !self.is_key {
+                        return Ok(Some(Step::Text(range)));
+                    }
+                    let key: String =
+                        self.source.get(range).unwrap_or("").chars().take(MAX_KEY_BYTES).collect();
+                    if let Some(last) = self.path.get_mut(self.open.len().saturating_sub(1)) {
+                        *last = key;
+                    }
+                }
+                byte if byte.is_ascii_whitespace() || !self.open.is_empty() => {}
+                _ => return Err(self.wrong("text")),
+            }
+        }
+    }
+
+    fn string(&mut self) -> Result<Range<usize>, String> {
+        let start = self.at;
+        let bytes = self.source.as_bytes();
+        loop {
+            let rest = bytes.get(self.at..).unwrap_or(&[]);
+            let Some(n) = memchr::memchr2(b'"', b'\\', rest) else {
+                self.at = bytes.len();
+                return Err(self.wrong("the end of a string"));
+            };
+            self.at += n + 1;
+            if rest.get(n) == Some(&b'"') {
+                return Ok(start..self.at - 1);
+            }
+            self.at += 1;
+        }
+    }
+
+    fn wrong(&self, what: &str) -> String {
+        format!("{what} at byte {}", self.at)
+    }
+}
