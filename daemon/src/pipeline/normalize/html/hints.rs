@@ -93,7 +93,7 @@ fn hides(style: &str) -> bool {
 
 /// What role, class and id say.
 pub(super) fn hint_of(element: &Element) -> Hint {
-    if &*element.name.local == "figcaption" {
+    if matches!(&*element.name.local, "figcaption" | "figure") {
         return Hint::Caption;
     }
     if element.attrs.is_empty() {

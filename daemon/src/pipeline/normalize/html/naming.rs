@@ -25,8 +25,8 @@ fn of_word(word: &str) -> Hint {
         | "tag" | "tagcloud" | "taglist" | "meta" | "rating" | "ratings" | "reviews"
         | "filters" | "actions" | "controls" | "buttons" | "tools" | "languages" | "search"
         | "login" | "copyright" | "legal" | "foot" | "more" | "seealso" | "pie" | "stopka"
-        | "utility" | "rail" | "aside" | "side" | "categories" | "category" | "cats" | "labels"
-        | "topics" | "bottom" | "top" | "crumbs" => Hint::Suspect,
+        | "utility" | "rail" | "aside" | "side" | "secondary" | "complementary" | "categories"
+        | "category" | "cats" | "labels" | "topics" | "bottom" | "top" | "crumbs" => Hint::Suspect,
         "byline" | "author" | "authors" | "dateline" | "timestamp" | "pubdate" | "published"
         | "posted" | "postmeta" | "entrymeta" | "postinfo" | "readtime" | "auteur" | "autor"
         | "autorenzeile" => Hint::Byline,
@@ -137,6 +137,10 @@ fn is_surround(word: &str) -> bool {
             | "ticker"
             | "donate"
             | "donation"
+            | "rightrail"
+            | "leftrail"
+            | "rightcol"
+            | "rightcolumn"
             | "backtotop"
             | "readmore"
             | "readnext"
@@ -146,31 +150,58 @@ fn is_surround(word: &str) -> bool {
     )
 }
 
-/// True for words which say that the element holds a sidebar or the like, not that it is one.
-fn is_around(word: &str) -> bool {
+/// True for first words which say that the element holds a sidebar or the like, not that it is one.
+fn is_with(word: &str) -> bool {
+    matches!(word, "has" | "with" | "no" | "without" | "hide" | "show" | "is" | "layout" | "hidden")
+}
+
+/// True for last words that say the same.
+fn is_state(word: &str) -> bool {
     matches!(
         word,
-        "has"
-            | "with"
-            | "no"
-            | "without"
-            | "layout"
-            | "wrapper"
-            | "wrap"
-            | "container"
+        "layout"
             | "open"
-            | "is"
-            | "left"
-            | "right"
+            | "closed"
             | "enabled"
-            | "page"
-            | "grid"
-            | "row"
-            | "hide"
-            | "show"
             | "disabled"
+            | "active"
+            | "visible"
             | "above"
             | "below"
+    )
+}
+
+/// True for last words that only say that it is a box.
+fn is_neutral(word: &str) -> bool {
+    matches!(
+        word,
+        "container"
+            | "wrapper"
+            | "wrap"
+            | "inner"
+            | "outer"
+            | "row"
+            | "grid"
+            | "holder"
+            | "section"
+            | "block"
+            | "area"
+            | "region"
+            | "module"
+            | "component"
+            | "group"
+            | "list"
+            | "items"
+            | "col"
+            | "column"
+            | "left"
+            | "right"
+            | "box"
+            | "panel"
+            | "zone"
+            | "bar"
+            | "desktop"
+            | "mobile"
     )
 }
 
@@ -227,7 +258,13 @@ pub(super) fn of_name(name: &str) -> Hint {
         *place = word;
         n_words += 1;
     }
-    let words = &words[..n_words];
+    let mut words = &words[..n_words];
+    while let [rest @ .., last] = words
+        && !rest.is_empty()
+        && is_neutral(last)
+    {
+        words = rest;
+    }
     let (Some(first), Some(last)) = (words.first(), words.last()) else { return Hint::None };
     // Blogs list the subjects of a post among its classes.
     if words.len() > 1 && matches!(*first, "category" | "tag") {
@@ -235,9 +272,8 @@ pub(super) fn of_name(name: &str) -> Hint {
     }
     let (of_first, of_last) = (of_word(first), of_word(last));
     let has = |test: fn(&str) -> bool| words.iter().any(|word| test(word));
-    if is_around(first) || is_around(last) {
-        let is_content = of_first == Hint::Content || of_last == Hint::Content;
-        return if is_content { Hint::Content } else { Hint::None };
+    if words.len() > 1 && (is_with(first) || is_state(last)) {
+        return Hint::None;
     }
     if has(|word| word == "table") && has(|word| word == "contents") {
         return Hint::Boilerplate;
@@ -292,6 +328,10 @@ mod tests {
             ("sidebar", Hint::Boilerplate),
             ("sidebar-layout", Hint::None),
             ("has-sidebar", Hint::None),
+            ("addtoany_share_save_container", Hint::Boilerplate),
+            ("right-sidebar", Hint::Boilerplate),
+            ("nav-open", Hint::None),
+            ("content-wrapper", Hint::Content),
             ("comment-body", Hint::Comments),
             ("siteFooter", Hint::Boilerplate),
             ("post-content", Hint::Body),
