@@ -47,7 +47,7 @@ pub(super) fn select(tree: &Tree, source: &str) -> Selection {
         let around = surround(&page, &nature);
         page.set_dropped(around);
         let (root, is_stated) = choose_root(&page);
-        if !is_stated {
+        if !is_stated || nature.is_press {
             prune_beside_path(&mut page, root);
         }
         if nature.is_press {

@@ -8,7 +8,7 @@
 
 use std::ops::{Range, Sub};
 
-use super::hints::{Hint, hint_of, is_hidden, may_be_boilerplate};
+use super::hints::{Hint, hint_of, is_custom, is_hidden, may_be_boilerplate};
 use super::kind::Kind;
 use super::label::Label;
 use super::run::Run;
@@ -210,7 +210,8 @@ impl Page {
         if kind.is_block() {
             self.end_run(walk);
         }
-        let hint = if may_be_boilerplate(kind) { hint_of(element) } else { Hint::None };
+        let may_be = may_be_boilerplate(kind) || is_custom(element);
+        let hint = if may_be { hint_of(element) } else { Hint::None };
         let is_main = kind == Kind::Main || kind.is_block() && element.attr("role") == Some("main");
         walk.open.push(self.parts.len());
         walk.blank.push(self.parts.len());

@@ -279,3 +279,12 @@ fn pages_of_cards_and_releases_are_kept() {
     check(&format!("<body><h1>Docs</h1><div>{cards}</div>"), &["Guide 1", "close gate 5"], &[]);
     check(&format!("<body><h1>Changes</h1>{releases}"), &["Release 1.0", "Fix 5."], &[]);
 }
+
+#[test]
+fn elements_that_a_site_defined_are_read_by_their_names() {
+    let page = format!(
+        "<body><site-footer><div><a href=/>Home</a> The Daily Pier, since 1902</div></site-footer><x-story>{BODY}</x-story>\
+        <share-bar><p>Tell others about it</p></share-bar></body>"
+    );
+    check(&page, &["nine days", "water rises"], &["since 1902", "Tell others"]);
+}
