@@ -36,7 +36,7 @@ class Page:
             if self.rng.random() < .5:
                 name = esc(name)
                 out = out.replace(name, f'<a href="/t/{self.rng.randrange(999)}">{name}</a>', 1)
-        if self.rng.random() < .2:
+        if self.rng.random() < .2 and "<" not in out:
             out = re.sub(r"(\w+ \w+)", r"<em>\1</em>", out, count=1)
         return out
 

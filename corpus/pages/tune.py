@@ -180,6 +180,54 @@ def press_megamenu(g):
 <div class="bottom"><div class="disclaimer"><p>Ostrel Group plc is registered in England. Statements on this page may be forward-looking and involve risks; actual results may differ.</p></div><div>{g.links(9, "span", False)}</div></div></body></html>"""
 
 
+def soup_columns(g):
+    teaser = '<div class="q7"><a class="q8" href="/{n}">{t}</a><div class="q9">{s}</div></div>'
+    return f"""<!doctype html><html><head><title>{esc(g.title)} - Harborline</title></head><body><div class="z0"><div class="z1">We and selected partners use cookies or similar technologies as specified in the cookie policy. You can consent
+to the use of such technologies by closing this notice.</div></div><div class="a1"><div class="a2"><a href="/">Harborline</a></div><div class="a3">{g.links(9, "span", False)}</div></div><div class="b1"><div class="b2">{g.links(10, "div", False)}</div>
+<div class="b3"><div class="c1"><h1 class="c2">{esc(g.title)}</h1><div class="c3">{g.author}</div><div class="c4">{g.date} · 4 min</div></div><div class="c5">{g.body('<div class="c6">{}</div>')}</div><div class="c7"><a href="#">Like</a><a href="#">Send</a></div></div>
+<div class="b4"><div class="d1">Latest</div>{g.cards(7, teaser)}</div></div><div class="e1"><div class="e2">{g.links(8, "span", False)}</div><div class="e3">© Harborline AG 2022</div></div></body></html>"""
+
+
+def soup_comments(g):
+    return f"""<!doctype html><html lang="en">{g.head("Gazette", "website")}<body><div class="k0">{g.links(8, "span", False)}</div><div class="k1"><div class="k2"><h1>{esc(g.title)}</h1><div class="k3">by {g.author}</div>{g.body()}</div>
+<div class="k4"><h3>Comments (14)</h3>{g.comments(14, '<div class="k5"><div class="k6">{a}</div><div class="k7">{s}</div><a href="#">reply</a></div>')}</div></div><div class="k8">{g.links(5, "span", False)}</div></body></html>"""
+
+
+def soup_form(g):
+    return f"""<html><head><title>{esc(g.title)}</title></head><body><form name="aspnetForm" method="post" action="x.aspx" id="aspnetForm"><div class="aspNetHidden"><input type="hidden"></div><table id="ctl00_tblMain" width="100%"><tr><td id="ctl00_tdLeft"><table>{g.cards(9, '<tr><td><a href="{n}.aspx">{t}</a></td></tr>', False)}</table></td>
+<td id="ctl00_tdBody"><span id="ctl00_lblTitle"><h1>{esc(g.title)}</h1></span><span id="ctl00_lblDate">{g.date}</span><div id="ctl00_divText">{g.body()}</div></td></tr></table><div id="ctl00_footer">Ministry of Water. All rights reserved. <a href="s">Sitemap</a> <a href="p">Privacy</a></div></form></body></html>"""
+
+
+def news_split(g):
+    parts = ['<div class="article-body__section"><p>' + "</p><p>".join(g.inline(c) for k, c in g.blocks[i:i + 3] if k == "p") + "</p></div>" for i in range(0, len(g.blocks), 3)]
+    promo = f'<div class="promo-unit"><a href="/app">Download our app</a><p>{esc(g.w.sentence())}</p></div>'
+    return f"""<!doctype html><html lang="en">{g.head("Metro Line", ld=True)}<body><div class="header-container"><ul>{g.links(7, words=False)}</ul></div><div class="content-wrapper"><h1>{esc(g.title)}</h1><div class="article-meta"><span>{g.author}</span><span>{g.date}</span></div><div class="hero"><img alt="{esc(g.w.sentence())}" src="h.jpg"><div class="image-caption">{esc(g.w.sentence())}</div></div>
+{promo.join(parts)}<div class="addtoany_share_save_container"><a>Facebook</a><a>Twitter</a></div></div><div class="sidebar-wrapper"><div class="widget">{g.cards(5, '<div><a href="/{n}">{t}</a><p>{s}</p></div>')}</div></div><div class="footer-container">{COPYRIGHT}</div></body></html>"""
+
+
+def docs_cards(g):
+    g.blocks = []
+    card = '<div class="card"><h3><a href="/docs/{n}">Guide {n}</a></h3><p>{s}</p></div>'
+    return f"""<!doctype html><html lang="en">{g.head("Docs", "website")}<body><nav>{g.links(6, "span", False)}</nav><main><h1>{esc(g.title)}</h1><div class="cards">{g.posts(7, card)}</div></main><footer>{g.links(3, "span", False)}</footer></body></html>"""
+
+
+def docs_faq(g):
+    g.blocks = []
+    return f"""<!doctype html><html lang="en">{g.head("Help", "website")}<body><div class="topnav">{g.links(5, "span", False)}</div><div class="wrapper"><h1>{esc(g.title)}</h1>{g.posts(8, '<details class="faq-item"><summary>Question {n}</summary><div class="faq-answer"><p>{s}</p></div></details>')}</div><div class="foot">{g.links(4, "span", False)}</div></body></html>"""
+
+
+def docs_changelog(g):
+    g.blocks = []
+    return f"""<!doctype html><html lang="en"><head><title>Changelog</title></head><body><div id="header"><a href="/">Home</a></div><div id="content"><h1>{esc(g.title)}</h1>{g.posts(7, '<h2><a href="https://x.example/tag/{n}">Release {n}.0</a></h2><ul><li>{s}</li></ul>')}</div></body></html>"""
+
+
+def blog_recipe(g):
+    return f"""<!doctype html><html lang="en">{g.head("Slow Kitchen")}<body class="recipe-template-default"><div class="site-container"><header class="site-header">{g.links(6, "span", False)}</header><div class="site-inner"><div class="content-sidebar-wrap"><main class="content"><article class="post entry" itemtype="https://schema.org/BlogPosting"><header class="entry-header"><h1 class="entry-title">{esc(g.title)}</h1>
+<p class="entry-meta"><time class="entry-time">{g.date}</time> by <span class="entry-author">{g.author}</span> <span class="entry-comments-link"><a href="#">22 Comments</a></span></p></header><div class="entry-content"><p class="disclosure-notice"></p>{g.body()}</div><footer class="entry-footer"><p class="entry-meta"><span class="entry-categories">Filed Under: <a>Soups</a></span></p></footer></article>
+<section class="author-box"><h4>About {g.author}</h4><div class="author-box-content"><p>Cooks for nine people and one very patient cat in a kitchen that is too small for both of them.</p></div></section><div class="entry-comments" id="comments"><h3>Comments</h3>{g.comments(6, '<li class="comment"><p class="comment-author">{a}</p><div class="comment-content"><p>{s}</p></div></li>')}</div></main>
+<aside class="sidebar sidebar-primary"><section class="widget"><h4>Welcome</h4><p>Hello, I am so glad that you are here. Stay for soup, and do try the bread while it is warm.</p></section></aside></div></div><footer class="site-footer"><p>Copyright © 2024 Slow Kitchen on Foodie Theme</p></footer></div></body></html>"""
+
+
 TEMPLATES = [
     (news_semantic, "en", 9, ARTICLE), (news_hashed, "en", 8, ("h2", "figure", "ul")), (news_2012, "en", 9, ("quote",)),
     (news_german, "de", 9, ("h2", "figure")), (news_french, "fr", 9, ("h2",)), (blog_wordpress, "en", 7, ("h2", "ol", "figure", "pre")),
@@ -187,5 +235,7 @@ TEMPLATES = [
     (docs_sphinx, "en", 5, ("h2", "pre", "table", "ul")), (docs_docusaurus, "en", 6, ("h2", "pre", "pre", "table")),
     (docs_bare, "en", 6, ("h2", "pre", "ul")), (forum_discourse, "en", 1, ()), (forum_phpbb, "en", 1, ()),
     (wiki_mediawiki, "en", 9, ("h2", "h2", "table")), (wiki_confluence, "en", 5, ("h2", "table", "ul")),
+    (soup_columns, "en", 8, ("h2",)), (soup_comments, "en", 7, ("h2",)), (soup_form, "en", 7, ("h2", "ul")), (news_split, "en", 9, ()),
+    (docs_cards, "en", 1, ()), (docs_faq, "en", 1, ()), (docs_changelog, "en", 1, ()), (blog_recipe, "en", 6, ("ul", "ol", "figure")),
     (shop_shopify, "en", 3, ("ul", "table")), (press_megamenu, "en", 6, ("quote", "ul")),
 ]

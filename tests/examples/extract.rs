@@ -1,11 +1,12 @@
-//! Reads every file of a folder as kgd would, in process, and prints one JSON line each, for scorers of extracted text.
+//! Reads every file of a folder as kgd would, in process, and prints one JSON line each, for scorers of extracted
+//! text.
 //!
-//! `cargo run -p tests --example extract -- FOLDER > found.jsonl`: `id` is the file's name without extension, `text` the
-//! normalized text, then title, author, date, stated language, pages, headings and links. A file that cannot be read
-//! has an empty text and an `error`. Files lie right in FOLDER; the order is that of their names.
+//! `cargo run -p tests --example extract -- FOLDER > found.jsonl`: `id` is the file's name without extension,
+//! `text` the normalized text, then title, author, date, stated language, pages, headings and links. A file that
+//! cannot be read has an empty text and an `error`. Files lie right in FOLDER; the order is that of their names.
 //!
-//! `… extract -- FOLDER --gold GOLD` prints scores instead, one line a document and their means at the end: F1 of words
-//! and F1 of runs of four words, both as bags. GOLD is JSON lines with `id` and `text`.
+//! `… extract -- FOLDER --gold GOLD` prints scores instead, one line a document and their means at the end: F1 of
+//! words and F1 of runs of four words, both as bags. GOLD is JSON lines with `id` and `text`.
 
 use std::collections::BTreeMap;
 use std::io::Write as _;

@@ -1,8 +1,10 @@
-//! Reads the examples of a Markdown specification and compares the text, headings and links with those of their HTML.
+//! Reads the examples of a Markdown specification and compares the text, headings and links with those of their
+//! HTML.
 //!
-//! `cargo run -p tests --example markdown_spec -- FILE [--all]`: FILE is JSON lines with `markdown` and `html`. Prints
-//! mean F1 of words (of text nodes, and with the alternative text of images, which kgd keeps), the share of examples with
-//! the same words, and how many headings and links were found. `--all` prints every example that differs.
+//! `cargo run -p tests --example markdown_spec -- FILE [--all]`: FILE is JSON lines with `markdown` and `html`.
+//! Prints mean F1 of words (of text nodes, and with the alternative text of images, which kgd keeps), the share
+//! of examples with the same words, and how many headings and links were found. `--all` prints every example that
+//! differs.
 
 use std::fmt::Write as _;
 use std::sync::Arc;

@@ -18,6 +18,8 @@ use super::tree::{NodeId, Tree};
 /// them under a heading.
 const MIN_OWN_BYTES: usize = 100;
 
+/// Most text for each headline in a list of teasers, in bytes.
+const MAX_TEASER_BYTES: usize = 300;
 /// Prose of an article, in bytes, that is enough however much stands around it.
 const MIN_ARTICLE_BYTES: usize = 800;
 
@@ -45,7 +47,7 @@ pub(super) fn select(tree: &Tree, source: &str) -> Selection {
         let around = surround(&page, &nature);
         page.set_dropped(around);
         let (root, is_stated) = choose_root(&page);
-        if !is_stated {
+        if !is_stated || nature.is_press {
             prune_beside_path(&mut page, root);
         }
         if nature.is_press {
@@ -202,7 +204,11 @@ fn is_beside_content(page: &Page, index: usize) -> bool {
     let is_box = part.kind.is_container()
         && amount.prose * 3 < amount.text
         && (amount.n_links >= 3 && amount.is_linked(20));
-    is_block && amount.n_h1 == 0 && (is_linked || is_box)
+    // Headlines with a sentence each: teasers of other pages.
+    let is_teased = part.kind.is_container()
+        && amount.n_link_lines >= 3
+        && amount.text < amount.n_link_lines * MAX_TEASER_BYTES;
+    is_block && amount.n_h1 == 0 && (is_linked || is_box || is_teased)
 }
 
 /// Rows of links before the first and after the last text of an element.

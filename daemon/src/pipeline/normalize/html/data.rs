@@ -8,7 +8,7 @@
 use serde_json::Value;
 
 /// Longest script read, bytes.
-const MAX_JSON_BYTES: usize = 200_000;
+pub(super) const MAX_JSON_BYTES: usize = 200_000;
 /// Most things looked at in one script.
 const MAX_THINGS: usize = 50;
 /// Most authors taken.

@@ -93,11 +93,12 @@ fn hides(style: &str) -> bool {
 
 /// What role, class and id say.
 pub(super) fn hint_of(element: &Element) -> Hint {
-    if &*element.name.local == "figcaption" {
+    if matches!(&*element.name.local, "figcaption" | "figure") {
         return Hint::Caption;
     }
+    let by_tag = if is_custom(element) { of_name(&element.name.local) } else { Hint::None };
     if element.attrs.is_empty() {
-        return Hint::None;
+        return by_tag;
     }
     let by_role = element.attr("role").map_or(Hint::None, of_role);
     if by_role != Hint::None {
@@ -119,7 +120,7 @@ pub(super) fn hint_of(element: &Element) -> Hint {
     // The most telling name wins; the enum is in no such order on purpose.
     by_class
         .chain(by_id)
-        .fold(Hint::None, |best, hint| if weight(hint) > weight(best) { hint } else { best })
+        .fold(by_tag, |best, hint| if weight(hint) > weight(best) { hint } else { best })
 }
 
 fn weight(hint: Hint) -> u8 {
@@ -144,6 +145,11 @@ fn of_role(role: &str) -> Hint {
         "main" | "article" => Hint::Content,
         _ => Hint::None,
     }
+}
+
+/// True for an element that a site defined itself: its name is as good as a class.
+pub(super) fn is_custom(element: &Element) -> bool {
+    element.kind == Kind::Inline && element.name.local.contains('-')
 }
 
 /// True for kinds on which hints are followed: a word in a sentence is content whatever its class.

@@ -19,8 +19,12 @@ pub(super) enum Label {
     Rights,
     /// Who wrote it.
     Byline,
+    /// That the site wants to store something.
+    Consent,
 }
 
+/// How much of a run is looked at, characters.
+const START_CHARS: usize = 60;
 /// Longest run that may announce other pages or furniture, in bytes; longer ones are text.
 const MAX_LABEL_BYTES: usize = 70;
 
@@ -215,13 +219,18 @@ const BYLINES: &[&str] = &[
 /// What a run that begins so, and is so long in all, announces.
 pub(super) fn label_of(start: &str, n_bytes: usize) -> Label {
     let start = start.trim_start_matches(|c: char| !c.is_alphanumeric() && !"©(-".contains(c));
-    let mut lowered: String = start.chars().take(40).flat_map(char::to_lowercase).collect();
+    let mut lowered: String =
+        start.chars().take(START_CHARS).flat_map(char::to_lowercase).collect();
     if lowered.contains('’') {
         lowered = lowered.replace('’', "'");
     }
     let begins = |phrases: &[&str]| phrases.iter().any(|phrase| is_phrase(&lowered, phrase));
     if begins(RIGHTS) {
         return Label::Rights;
+    }
+    // The word is the same in most languages.
+    if lowered.contains("cookie") {
+        return Label::Consent;
     }
     if n_bytes > MAX_LABEL_BYTES {
         // `Read also: a headline that is long` is a label with what it announces.
@@ -262,6 +271,7 @@ mod tests {
             ("Share this:", Label::Furniture),
             ("Shared memory is fast", Label::None),
             ("© 2020 The authors", Label::Rights),
+            ("This site uses cookies to ensure the best", Label::Consent),
             ("Von Ina Veld, Ostrel", Label::Byline),
             ("Installation", Label::None),
         ];

@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::super::format::Parsed;
 use super::data;
 use super::press::is_data;
-use super::tree::{Data, Element, NodeId, Tree};
+use super::tree::{Element, NodeId, Tree};
 use crate::pipeline::parcel::{BlockKind, DocMeta};
 
 /// Longest title, description or other value, in bytes.
@@ -58,9 +58,7 @@ pub(super) fn read_head(tree: &Tree, source: &str, shown: Shown, parsed: &mut Pa
             "link" if head.canonical.is_none() => head.canonical = canonical_of(element),
             "script" if head.n_scripts < MAX_SCRIPTS && is_data(element) => {
                 head.n_scripts += 1;
-                if let Some(Data::Text(text)) = tree.first_child(id).map(|text| tree.data(text)) {
-                    head.read_data(text.of(source));
-                }
+                head.read_data(&tree.text_of(id, source, data::MAX_JSON_BYTES));
             }
             _ => {}
         }

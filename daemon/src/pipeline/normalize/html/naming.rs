@@ -25,8 +25,8 @@ fn of_word(word: &str) -> Hint {
         | "tag" | "tagcloud" | "taglist" | "meta" | "rating" | "ratings" | "reviews"
         | "filters" | "actions" | "controls" | "buttons" | "tools" | "languages" | "search"
         | "login" | "copyright" | "legal" | "foot" | "more" | "seealso" | "pie" | "stopka"
-        | "utility" | "rail" | "aside" | "side" | "categories" | "category" | "cats" | "labels"
-        | "topics" | "bottom" | "top" | "crumbs" => Hint::Suspect,
+        | "utility" | "rail" | "aside" | "side" | "secondary" | "complementary" | "categories"
+        | "category" | "cats" | "labels" | "topics" | "bottom" | "top" | "crumbs" => Hint::Suspect,
         "byline" | "author" | "authors" | "dateline" | "timestamp" | "pubdate" | "published"
         | "posted" | "postmeta" | "entrymeta" | "postinfo" | "readtime" | "auteur" | "autor"
         | "autorenzeile" => Hint::Byline,
@@ -45,6 +45,11 @@ fn of_word(word: &str) -> Hint {
 
 /// True for words that name what stands around the content, wherever they stand in a name.
 fn is_surround(word: &str) -> bool {
+    is_frame(word) || is_promotion(word)
+}
+
+/// True for words that name what frames every page of a site.
+fn is_frame(word: &str) -> bool {
     matches!(
         word,
         "nav"
@@ -56,7 +61,46 @@ fn is_surround(word: &str) -> bool {
             | "breadcrumbs"
             | "sidebar"
             | "sidenav"
-            | "cookie"
+            | "toc"
+            | "tableofcontents"
+            | "pagination"
+            | "pager"
+            | "paging"
+            | "prevnext"
+            | "skip"
+            | "skiplink"
+            | "masthead"
+            | "topbar"
+            | "dropdown"
+            | "toolbar"
+            | "catlinks"
+            | "printfooter"
+            | "jumplinks"
+            | "footer"
+            | "colophon"
+            | "editsection"
+            | "noprint"
+            | "blogroll"
+            | "shoutbox"
+            | "authorbox"
+            | "authorbio"
+            | "megamenu"
+            | "ticker"
+            | "rightrail"
+            | "leftrail"
+            | "rightcol"
+            | "rightcolumn"
+            | "backtotop"
+            | "disclaimer"
+            | "whosonline"
+    )
+}
+
+/// True for words that name what leads away from an article, or asks for something.
+fn is_promotion(word: &str) -> bool {
+    matches!(
+        word,
+        "cookie"
             | "cookies"
             | "consent"
             | "gdpr"
@@ -80,14 +124,6 @@ fn is_surround(word: &str) -> bool {
             | "subscription"
             | "signup"
             | "optin"
-            | "toc"
-            | "tableofcontents"
-            | "pagination"
-            | "pager"
-            | "paging"
-            | "prevnext"
-            | "skip"
-            | "skiplink"
             | "popup"
             | "modal"
             | "overlay"
@@ -104,73 +140,80 @@ fn is_surround(word: &str) -> bool {
             | "promo"
             | "promos"
             | "promotion"
-            | "masthead"
-            | "topbar"
-            | "dropdown"
-            | "toolbar"
-            | "catlinks"
-            | "printfooter"
-            | "jumplinks"
             | "paywall"
-            | "footer"
-            | "colophon"
             | "trending"
             | "popular"
             | "mostread"
             | "mostpopular"
-            | "editsection"
-            | "noprint"
             | "outbrain"
             | "taboola"
             | "zergnet"
             | "criteo"
-            | "blogroll"
-            | "shoutbox"
-            | "authorbox"
-            | "authorbio"
             | "relacionadas"
             | "relacionados"
             | "compartir"
             | "partage"
             | "teilen"
-            | "megamenu"
-            | "ticker"
             | "donate"
             | "donation"
-            | "backtotop"
             | "readmore"
             | "readnext"
             | "morestories"
-            | "disclaimer"
-            | "whosonline"
     )
 }
 
-/// True for words which say that the element holds a sidebar or the like, not that it is one.
-fn is_around(word: &str) -> bool {
+/// True for first words which say that the element holds a sidebar or the like, not that it is one.
+fn is_with(word: &str) -> bool {
+    matches!(word, "has" | "with" | "no" | "without" | "hide" | "show" | "is" | "layout" | "hidden")
+}
+
+/// True for last words that say the same.
+fn is_state(word: &str) -> bool {
     matches!(
         word,
-        "has"
-            | "with"
-            | "no"
-            | "without"
-            | "layout"
-            | "wrapper"
-            | "wrap"
-            | "container"
+        "layout"
             | "open"
-            | "is"
-            | "left"
-            | "right"
+            | "closed"
             | "enabled"
-            | "page"
-            | "grid"
-            | "row"
-            | "hide"
-            | "show"
             | "disabled"
+            | "active"
+            | "visible"
             | "above"
             | "below"
+    )
+}
+
+/// True for last words that only say that it is a box.
+fn is_neutral(word: &str) -> bool {
+    matches!(
+        word,
+        "container"
+            | "wrapper"
+            | "wrap"
+            | "inner"
+            | "outer"
+            | "row"
+            | "grid"
+            | "holder"
+            | "section"
+            | "block"
+            | "area"
+            | "region"
+            | "module"
+            | "component"
+            | "group"
+            | "list"
+            | "items"
+            | "col"
+            | "column"
+            | "left"
+            | "right"
+            | "box"
+            | "panel"
+            | "zone"
+            | "bar"
+            | "desktop"
+            | "mobile"
     )
 }
 
@@ -227,7 +270,13 @@ pub(super) fn of_name(name: &str) -> Hint {
         *place = word;
         n_words += 1;
     }
-    let words = &words[..n_words];
+    let mut words = &words[..n_words];
+    while let [rest @ .., last] = words
+        && !rest.is_empty()
+        && is_neutral(last)
+    {
+        words = rest;
+    }
     let (Some(first), Some(last)) = (words.first(), words.last()) else { return Hint::None };
     // Blogs list the subjects of a post among its classes.
     if words.len() > 1 && matches!(*first, "category" | "tag") {
@@ -235,9 +284,8 @@ pub(super) fn of_name(name: &str) -> Hint {
     }
     let (of_first, of_last) = (of_word(first), of_word(last));
     let has = |test: fn(&str) -> bool| words.iter().any(|word| test(word));
-    if is_around(first) || is_around(last) {
-        let is_content = of_first == Hint::Content || of_last == Hint::Content;
-        return if is_content { Hint::Content } else { Hint::None };
+    if words.len() > 1 && (is_with(first) || is_state(last)) {
+        return Hint::None;
     }
     if has(|word| word == "table") && has(|word| word == "contents") {
         return Hint::Boilerplate;
@@ -292,6 +340,10 @@ mod tests {
             ("sidebar", Hint::Boilerplate),
             ("sidebar-layout", Hint::None),
             ("has-sidebar", Hint::None),
+            ("addtoany_share_save_container", Hint::Boilerplate),
+            ("right-sidebar", Hint::Boilerplate),
+            ("nav-open", Hint::None),
+            ("content-wrapper", Hint::Content),
             ("comment-body", Hint::Comments),
             ("siteFooter", Hint::Boilerplate),
             ("post-content", Hint::Body),

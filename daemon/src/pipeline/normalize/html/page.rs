@@ -8,7 +8,7 @@
 
 use std::ops::{Range, Sub};
 
-use super::hints::{Hint, hint_of, is_hidden, may_be_boilerplate};
+use super::hints::{Hint, hint_of, is_custom, is_hidden, may_be_boilerplate};
 use super::kind::Kind;
 use super::label::Label;
 use super::run::Run;
@@ -28,6 +28,8 @@ pub(super) struct Amount {
     pub(super) prose: usize,
     /// Headings that lead to another page.
     pub(super) n_teasers: usize,
+    /// Lines that are links as a whole.
+    pub(super) n_link_lines: usize,
 }
 
 impl Amount {
@@ -50,6 +52,7 @@ impl Amount {
             n_h1: self.n_h1 + other.n_h1,
             prose: self.prose + other.prose,
             n_teasers: self.n_teasers + other.n_teasers,
+            n_link_lines: self.n_link_lines + other.n_link_lines,
         }
     }
 }
@@ -65,6 +68,7 @@ impl Sub for Amount {
             n_h1: self.n_h1.saturating_sub(other.n_h1),
             prose: self.prose.saturating_sub(other.prose),
             n_teasers: self.n_teasers.saturating_sub(other.n_teasers),
+            n_link_lines: self.n_link_lines.saturating_sub(other.n_link_lines),
         }
     }
 }
@@ -110,10 +114,9 @@ struct Walk {
     /// All that was read so far.
     sum: Amount,
     n_open_links: usize,
-    n_open_headings: usize,
     n_open_pre: usize,
-    /// True once the open heading counts as a teaser.
-    is_teaser: bool,
+    /// True when the last link leads to another page.
+    leads_away: bool,
     /// Text since the last bound of a block.
     run: Run,
     /// Elements without text so far, outermost first.
@@ -127,26 +130,17 @@ impl Walk {
             Kind::Link => {
                 self.n_open_links += 1;
                 self.sum.n_links += 1;
+                // A link to a place in the page is how a heading is pointed at.
+                self.leads_away =
+                    element.attr("href").is_some_and(|href| !href.trim_start().starts_with('#'));
             }
             Kind::Heading(level) => {
-                self.n_open_headings += 1;
+                // What a link outside the heading said of itself holds for it.
+                self.leads_away &= self.n_open_links > 0;
                 self.sum.n_h1 += usize::from(level == 1);
-                self.is_teaser = false;
             }
             Kind::Pre => self.n_open_pre += 1,
             _ => {}
-        }
-        // A link to a place in the page is how a heading is pointed at.
-        let leads_away = kind != Kind::Link
-            || element.attr("href").is_some_and(|href| !href.trim_start().starts_with('#'));
-        let is_linked_heading = self.n_open_links > 0 && self.n_open_headings > 0;
-        if is_linked_heading
-            && leads_away
-            && !self.is_teaser
-            && matches!(kind, Kind::Link | Kind::Heading(_))
-        {
-            self.is_teaser = true;
-            self.sum.n_teasers += 1;
         }
     }
 }
@@ -216,7 +210,8 @@ impl Page {
         if kind.is_block() {
             self.end_run(walk);
         }
-        let hint = if may_be_boilerplate(kind) { hint_of(element) } else { Hint::None };
+        let may_be = may_be_boilerplate(kind) || is_custom(element);
+        let hint = if may_be { hint_of(element) } else { Hint::None };
         let is_main = kind == Kind::Main || kind.is_block() && element.attr("role") == Some("main");
         walk.open.push(self.parts.len());
         walk.blank.push(self.parts.len());
@@ -243,7 +238,10 @@ impl Page {
         part.end = n_parts;
         part.amount = walk.sum - part.amount;
         walk.n_open_links -= usize::from(part.kind == Kind::Link);
-        walk.n_open_headings -= usize::from(matches!(part.kind, Kind::Heading(_)));
+        if matches!(part.kind, Kind::Heading(_)) && part.amount.is_linked(90) && walk.leads_away {
+            // It is counted for what the heading stands in.
+            walk.sum.n_teasers += 1;
+        }
         walk.n_open_pre -= usize::from(part.kind == Kind::Pre);
     }
 
@@ -253,6 +251,7 @@ impl Page {
             return;
         }
         walk.sum.prose += walk.run.prose(walk.n_open_pre > 0);
+        walk.sum.n_link_lines += usize::from(walk.run.is_link());
         let label = walk.run.label();
         for index in walk.blank.drain(..) {
             self.parts[index].label = label;

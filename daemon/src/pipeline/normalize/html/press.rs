@@ -1,10 +1,11 @@
 //! Press: whether a page says that it is an article of news or of a blog.
 //!
 //! In: a tree. Out: yes or no, from what pages tell search engines and social networks.
-//! Invariant: looks at the head and at scripts of data only, each once.
+//! Invariant: looks at each element once, and at the text of scripts of data only.
 //! Not here: what follows from it (`surround.rs`), the data's values (`meta.rs`).
 
-use super::tree::{Data, Element, NodeId, Tree};
+use super::data::MAX_JSON_BYTES;
+use super::tree::{Element, NodeId, Tree};
 
 /// Types of JSON-LD that are articles of the press. Plain `Article` is not: wikis say so, too.
 const TYPES: &[&str] = &[
@@ -22,9 +23,10 @@ pub(super) fn is_press(tree: &Tree, source: &str) -> bool {
         let Some(element) = tree.element(id) else { return false };
         match &*element.name.local {
             "meta" => states_article(element),
+            "div" | "article" | "body" | "html" | "main" | "section" => is_typed(element),
             "script" if is_data(element) => {
-                let text = tree.first_child(id).map(|text| tree.data(text));
-                matches!(text, Some(Data::Text(text)) if TYPES.iter().any(|kind| text.of(source).contains(kind)))
+                let text = tree.text_of(id, source, MAX_JSON_BYTES);
+                TYPES.iter().any(|kind| text.contains(kind))
             }
             _ => false,
         }
@@ -36,7 +38,16 @@ pub(super) fn is_data(element: &Element) -> bool {
     element.attr("type").is_some_and(|kind| kind.trim().eq_ignore_ascii_case("application/ld+json"))
 }
 
+/// True for an element that is marked as an article of the press.
+fn is_typed(element: &Element) -> bool {
+    let kind = element.attr("itemtype").unwrap_or("");
+    ["NewsArticle", "BlogPosting"].iter().any(|name| kind.ends_with(name))
+}
+
 fn states_article(element: &Element) -> bool {
+    if element.attr("property") == Some("article:published_time") {
+        return true;
+    }
     let is_type = ["property", "name"].iter().any(|attr| element.attr(attr) == Some("og:type"));
     is_type
         && element.attr("content").is_some_and(|kind| kind.trim().eq_ignore_ascii_case("article"))

@@ -10,6 +10,8 @@ use super::label::{Label, label_of};
 const MIN_SENTENCE_BYTES: usize = 45;
 /// Shortest run that is prose without any punctuation, in the same bytes.
 const MIN_UNMARKED_BYTES: usize = 110;
+/// Shortest link that may be a headline, in the same bytes.
+const MIN_LINK_BYTES: usize = 12;
 /// How much of the beginning is kept, bytes; a little more may be.
 const START_BYTES: usize = 80;
 
@@ -47,6 +49,11 @@ impl Run {
         let is_sentence =
             self.own >= MIN_SENTENCE_BYTES && self.n_marks > 0 || self.own >= MIN_UNMARKED_BYTES;
         if is_code || is_sentence && self.linked <= self.own { self.own } else { 0 }
+    }
+
+    /// True for a link and nothing else, of more than a word or two.
+    pub(super) fn is_link(&self) -> bool {
+        self.own == 0 && self.linked >= MIN_LINK_BYTES
     }
 
     /// What its first words say.

@@ -16,8 +16,12 @@ const MIN_COMMENTED_BYTES: usize = 600;
 const MAX_BYLINE_BYTES: usize = 200;
 /// Longest announcement, tag list or legal line, in bytes.
 const MAX_FURNITURE_BYTES: usize = 500;
+/// Longest question about cookies, in bytes.
+const MAX_CONSENT_BYTES: usize = 1_500;
 /// With more bylines than this a page has many authors, who matter: a forum, an index.
 pub(super) const MAX_BYLINES: usize = 6;
+/// Longest heading that may announce other pages, in bytes.
+const MAX_HEADING_BYTES: usize = 70;
 /// Longest teaser of another page, in bytes of its text.
 const MAX_TEASER_BYTES: usize = 500;
 
@@ -106,11 +110,12 @@ pub(super) fn surround(page: &Page, nature: &Nature) -> Vec<usize> {
             content_end = content_end.max(part.end);
         }
         let major = majors.partition_point(|major| *major <= index);
-        let holds_content = part.amount.own() * 2 > all.own()
+        let is_discussion = part.hint == Hint::Comments && part.prose_before >= MIN_COMMENTED_BYTES;
+        let holds_content = part.amount.own() * 2 > all.own() && !is_discussion
             || majors.get(major).is_some_and(|major| *major < part.end);
         let parent_end = open.last().copied().unwrap_or(part.end);
         let place = Place { in_content: index < content_end, parent_end };
-        if !holds_content && is_surround(part, place, nature) {
+        if !holds_content && is_surround(page, index, place, nature) {
             out.push(index);
             index = part.end;
         } else if let Some(end) =
@@ -129,7 +134,8 @@ pub(super) fn surround(page: &Page, nature: &Nature) -> Vec<usize> {
     out
 }
 
-fn is_surround(part: &Part, place: Place, nature: &Nature) -> bool {
+fn is_surround(page: &Page, index: usize, place: Place, nature: &Nature) -> bool {
+    let part = &page.parts[index];
     let Part { kind, hint, amount, .. } = *part;
     let in_content = place.in_content;
     match kind {
@@ -143,8 +149,21 @@ fn is_surround(part: &Part, place: Place, nature: &Nature) -> bool {
         Kind::Footer if !in_content || amount.is_linked(40) || nature.is_press => return true,
         _ => {}
     }
+    let is_caption = || hint == Hint::Caption && nature.is_press && is_caption(page, index);
     nature.care == Care::Names
-        && (is_named_surround(part, nature) || is_labelled_surround(part, nature))
+        && (is_named_surround(part, nature) || is_labelled_surround(part, nature) || is_caption())
+}
+
+/// True for what stands with a picture, not for a table or quotation that is set like one.
+fn is_caption(page: &Page, index: usize) -> bool {
+    let holds = |kind: Kind| {
+        matches!(
+            kind,
+            Kind::Table | Kind::Quote | Kind::List | Kind::OrderedList | Kind::Heading(_)
+        )
+    };
+    page.parts[index].amount.text <= MAX_FURNITURE_BYTES
+        && !page.inside(index).any(|inner| holds(page.parts[inner].kind))
 }
 
 fn is_named_surround(part: &Part, nature: &Nature) -> bool {
@@ -152,15 +171,19 @@ fn is_named_surround(part: &Part, nature: &Nature) -> bool {
     match hint {
         Hint::Boilerplate => true,
         Hint::Comments => nature.drops_comments,
-        Hint::Suspect => amount.n_links > 1 && amount.is_linked(40) && amount.n_h1 == 0,
+        Hint::Suspect => {
+            let is_short = amount.prose * 4 < amount.text && amount.is_linked(15);
+            let is_links =
+                amount.is_linked(40) || is_short || amount.n_teasers > 0 && amount.is_linked(25);
+            amount.n_links > 1 && is_links && amount.n_h1 == 0
+        }
         Hint::Byline => {
             nature.drops_bylines
                 && amount.n_h1 == 0
                 && amount.prose == 0
                 && amount.text <= MAX_BYLINE_BYTES
         }
-        Hint::Caption => nature.is_press && amount.text <= MAX_FURNITURE_BYTES,
-        Hint::None | Hint::Content | Hint::Body | Hint::Callout => false,
+        Hint::Caption | Hint::None | Hint::Content | Hint::Body | Hint::Callout => false,
     }
 }
 
@@ -179,6 +202,10 @@ fn is_labelled_surround(part: &Part, nature: &Nature) -> bool {
             is_short && kind != Kind::Table && nature.all.prose > MAX_FURNITURE_BYTES
         }
         Label::Rights => amount.text <= MAX_FURNITURE_BYTES && is_last,
+        Label::Consent => {
+            let is_first = prose_before == 0;
+            kind.is_container() && amount.text <= MAX_CONSENT_BYTES && (is_first || is_last)
+        }
         Label::None | Label::Byline => {
             nature.drops_teasers && kind.is_container() && is_teasers(part)
         }
@@ -195,8 +222,11 @@ fn is_teasers(part: &Part) -> bool {
 /// Where a list of links or teasers ends that stands right after a heading that announces it.
 fn announced_end(page: &Page, index: usize, place: Place) -> Option<usize> {
     let heading = &page.parts[index];
-    let announces = matches!(heading.label, Label::Related | Label::Comments)
-        && matches!(heading.kind, Kind::Heading(_) | Kind::Paragraph);
+    let is_line =
+        matches!(heading.kind, Kind::Heading(_) | Kind::Paragraph | Kind::Block | Kind::Header);
+    let announces = is_line
+        && heading.amount.text <= MAX_HEADING_BYTES
+        && matches!(heading.label, Label::Related | Label::Comments);
     if !announces {
         return None;
     }

@@ -174,3 +174,117 @@ fn simple_page_is_kept_whole() {
         &[],
     );
 }
+
+/// Two paragraphs of some length: enough for an article.
+const BODY: &str = "<p>The harbor of Northmere reopened on Friday, after nine days of repairs to its gates and \
+    locks, which had been damaged by the storm of last month. Ferries sail again from Monday, said the captain of the \
+    port, although only by day.</p><p>Nobody had measured the old foundations, as a report had asked years ago, so the \
+    work cost twice what was planned; the city council will ask who knew of that report, and since when. A second gate \
+    may have to be replaced before winter, which the council has not paid for yet, and the water rises.</p>";
+
+#[test]
+fn article_of_the_press_without_what_stands_with_it() {
+    let page = format!(
+        r#"<html><head><meta property="og:type" content="article"><script type="application/ld+json">{{"@type":
+        "NewsArticle","author":{{"name":"Ina Veld"}},"datePublished":"2024-05-03"}}</script></head><body>
+        <div class="css-1">This site uses cookies, as all do, to find out what you like. <a href=/p>More</a></div>
+        <div class="css-2"><div class="css-3">Local</div><h1>Harbor reopens</h1><div>Ina Veld, Friday</div>
+        <figure><img src=g.jpg alt="A gate seen from above"><figcaption>The gate. Photo: Port Office</figcaption></figure>
+        {BODY}<p><b>Read also:</b> <a href=/x>Storm breaks the gate of the harbor and floods the lower town</a></p>
+        <div class="addtoany_share_container"><a href=/f>Facebook</a></div>
+        <h3>More on this story</h3><ul><li><a href=/a>Who pays for the gate</a></li><li><a href=/b>Old maps found</a></ul>
+        </div><div class="css-4"><div><h3><a href=/c>Seed bank opens</a></h3><p>It holds what grew here, once.</p></div>
+        <div><h3><a href=/d>Train is late</a></h3><p>Snow fell on the line, the first for years.</p></div></div>
+        <div class="css-5">© 2024 The Daily Pier. All rights reserved.</div></body></html>"#
+    );
+    let gone = [
+        "cookies",
+        "Local",
+        "Friday\n",
+        "seen from above",
+        "Photo",
+        "Storm breaks",
+        "Facebook",
+        "More on",
+        "Old maps",
+        "Seed bank",
+        "Snow fell",
+        "All rights",
+    ];
+    check(&page, &["Harbor reopens", "nine days of repairs", "water rises"], &gone);
+    let parsed = read(&page);
+    assert_eq!(parsed.meta.author.as_deref(), Some("Ina Veld"));
+    assert_eq!(parsed.meta.date.as_deref(), Some("2024-05-03"));
+}
+
+#[test]
+fn comments_longer_than_the_article_go() {
+    let comment = "<div class=comment><p>I have lived here for sixty years, and the gate was never closed.</p></div>";
+    let page = format!(
+        "<body><h1>Harbor</h1><div>{BODY}{BODY}</div><div class=comments>{}</div>",
+        comment.repeat(40)
+    );
+    check(&page, &["nine days", "water rises"], &["sixty years"]);
+}
+
+#[test]
+fn columns_of_teasers_without_names_go() {
+    let teaser = "<div><a href=/x>The archive moved to the east bank</a><div>It rained, and nobody came.</div></div>";
+    let page = format!(
+        "<body><div><div><h1>Harbor</h1>{BODY}</div><div><div>Latest</div>{}</div></div>",
+        teaser.repeat(6)
+    );
+    check(&page, &["nine days", "water rises"], &["nobody came", "east bank"]);
+}
+
+#[test]
+fn body_in_several_parts_is_kept_whole() {
+    let page = format!(
+        "<body><div><div class=teaser-strip><a href=/1>One</a> <a href=/2>Two</a></div><div class=article-body>{BODY}</div>\
+        <div class=promo-unit><p>Download our app and read without end.</p></div><div class=article-body>{}</div></div>",
+        BODY.replace("Northmere", "Ostrel")
+    );
+    check(&page, &["Northmere", "Ostrel"], &["Download our app"]);
+}
+
+#[test]
+fn reference_with_linked_signatures_is_kept() {
+    let method = |name: &str| {
+        format!(
+            "<details><summary><section><h4>pub fn <a href=#{name}>{name}</a>(&self) -> <a href=/bool>bool</a></h4></section>\
+            </summary><div><p>Tells whether the gate is open. <a href=/t>Read more</a></p></div></details>"
+        )
+    };
+    let page = format!(
+        "<body><main><h1>Struct Gate</h1><p>A gate.</p><h2>Methods</h2>{}{}{}</main>",
+        method("is_open"),
+        method("is_shut"),
+        method("is_wet")
+    );
+    check(&page, &["is_open", "is_shut", "is_wet", "Tells whether"], &[]);
+}
+
+#[test]
+fn pages_of_cards_and_releases_are_kept() {
+    let card = |n: u32| {
+        format!(
+            "<div class=card><h3><a href=/g{n}>Guide {n}</a></h3><p>How to close gate {n}.</p></div>"
+        )
+    };
+    let release = |n: u32| {
+        format!("<h2><a href=https://x.org/{n}>Release {n}.0</a></h2><ul><li>Fix {n}.</li></ul>")
+    };
+    let cards: String = (1..6).map(card).collect();
+    let releases: String = (1..6).map(release).collect();
+    check(&format!("<body><h1>Docs</h1><div>{cards}</div>"), &["Guide 1", "close gate 5"], &[]);
+    check(&format!("<body><h1>Changes</h1>{releases}"), &["Release 1.0", "Fix 5."], &[]);
+}
+
+#[test]
+fn elements_that_a_site_defined_are_read_by_their_names() {
+    let page = format!(
+        "<body><site-footer><div><a href=/>Home</a> The Daily Pier, since 1902</div></site-footer><x-story>{BODY}</x-story>\
+        <share-bar><p>Tell others about it</p></share-bar></body>"
+    );
+    check(&page, &["nine days", "water rises"], &["since 1902", "Tell others"]);
+}
