@@ -181,3 +181,51 @@ fn what_was_just_saved_does_not_wait_for_a_bulk_document() {
     });
     assert_eq!(project.status()["workers"]["busy"], 1);
 }
+
+#[test]
+fn workers_end_with_their_daemon_and_when_there_is_nothing_to_do() {
+    let mut project = TestProject::empty();
+    project.set("worker.idle_seconds=1");
+    project.write("a.html", page("aardvark"));
+    project.start();
+    project.settle();
+    // Reading on by itself is no work for them.
+    project.until("no worker is kept", |status| status["workers"]["running"] == 0);
+    assert_eq!(children(&project), Vec::<u32>::new());
+    project.write("a.html", page("badger"));
+    project.settle();
+    assert_eq!(project.found("badger")[0], "a.html");
+    project.set("worker.max_seconds=3000");
+    project.set("worker.idle_seconds=3000");
+    project.fail("worker.obeys=1");
+    project.restart();
+    project.write("stuck.html", misdeed("sleep"));
+    project.until("a worker is stuck", |status| status["workers"]["busy"] == 1);
+    let left = children(&project);
+    assert!(!left.is_empty());
+    project.kill9();
+    for child in left {
+        let proc = format!("/proc/{child}/stat");
+        let runs = || fs::read_to_string(&proc).is_ok_and(|stat| !stat.contains(") Z "));
+        while runs() {
+            std::thread::yield_now();
+        }
+    }
+}
+
+#[test]
+fn files_whose_bytes_are_not_text_may_be_larger() {
+    let mut project = TestProject::empty();
+    project.set("watch.extensions=[md, pdf]");
+    project.set("watch.max_file_bytes=1000");
+    project.set("watch.max_document_bytes=3000");
+    for (name, n_bytes) in [("a.md", 1_000), ("b.md", 1_001), ("c.pdf", 3_000), ("d.pdf", 3_001)] {
+        project.write(name, "x".repeat(n_bytes));
+    }
+    project.start();
+    let status = project.until("all are judged", |status| {
+        let n_failed = status["quarantine"].as_array().map_or(0, Vec::len) as u64;
+        status["settled"] == true && status["progress"]["indexed"].as_u64() == Some(2 - n_failed)
+    });
+    assert_eq!(status["skipped"]["too large"], 2, "{:#}", status["skipped"]);
+}
