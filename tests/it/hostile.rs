@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
+use serde_json::json;
 use tests::{TestProject, hostile};
 
 /// Files of `corpus/hostile/`, whatever lies there, and those made here; names within one folder.
@@ -29,8 +30,9 @@ fn documents() -> Vec<(String, Vec<u8>)> {
 fn each_hostile_document_costs_at_most_itself() {
     let mut project = TestProject::empty();
     for setting in [
-        "watch.extensions=[md, txt, html, htm, xhtml, pdf, docx]",
-        "worker.max_cpu_seconds=4",
+        "watch.extensions=md,txt,html,htm,xhtml,pdf,docx",
+        "worker.max_seconds=3000",
+        "worker.max_cpu_seconds=1",
         "worker.max_memory_bytes=256000000",
     ] {
         project.set(setting);
@@ -44,6 +46,8 @@ fn each_hostile_document_costs_at_most_itself() {
         );
     }
     project.start();
+    // Seconds of the processor, which a busy machine gives slowly.
+    while project.call("wait", json!({"timeout_ms": 60_000}))["reached"] != true {}
     project.settle();
     let status = project.status();
     let text = |row: &serde_json::Value, key: &str| row[key].as_str().unwrap_or("").to_string();
