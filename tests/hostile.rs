@@ -86,7 +86,8 @@ fn deep_docx() -> Vec<u8> {
     let (open, close) =
         ("<w:tbl><w:tr><w:tc>".repeat(DEPTH / 3), "</w:tc></w:tr></w:tbl>".repeat(DEPTH / 3));
     let space = "xmlns:w='http://schemas.openxmlformats.org/wordprocessingml/2006/main'";
-    format!("<w:document {space}><w:body>{open}<w:p><w:r><w:t>deep</w:t></w:r></w:p>{close}</w:body></w:document>").into_bytes()
+    let body = format!("{open}<w:p><w:r><w:t>deep</w:t></w:r></w:p>{close}");
+    format!("<w:document {space}><w:body>{body}</w:body></w:document>").into_bytes()
 }
 
 /// A document whose entity `j` stands for ten to the tenth letters.

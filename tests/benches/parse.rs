@@ -103,7 +103,8 @@ fn small_page(n: usize) -> SourceDoc {
 fn small_text(n: usize) -> String {
     let paragraph = |k: usize| {
         format!(
-            "<p>Note {n}.{k}: the <b>Signing Service</b> of region {k} keeps its keys in <a href=\"page-{k}.html\">vault {k}</a> and turns them over each month.</p>\n"
+            "<p>Note {n}.{k}: the <b>Signing Service</b> of region {k} keeps its keys in \
+             <a href=\"page-{k}.html\">vault {k}</a> and turns them over each month.</p>\n"
         )
     };
     let body: String = (0..20).map(paragraph).collect();

@@ -1,4 +1,5 @@
-//! Workers: documents that are parsed outside the daemon, and what becomes of those that crash, hang, swell or reach out.
+//! Workers: documents that are parsed outside the daemon, and what becomes of those that crash, hang, swell or reach
+//! out.
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -19,7 +19,8 @@ pub(crate) fn assert_passes(parsed: &Parsed, source_bytes: Option<usize>) {
     assert_eq!(format!("{back:?}"), format!("{parsed:?}"));
 }
 
-const PAGE: &str = "<html><head><title>Ti</title></head><body><h1>Höhe</h1><p>One <b>two</b> <a href='x.html#f'>three</a> \
+const PAGE: &str = "<html><head><title>Ti</title></head><body><h1>Höhe</h1><p>One <b>two</b> \
+                    <a href='x.html#f'>three</a> \
                     &amp; <code>four</code>.</p><ul><li>five<ol><li>six</li></ol></li></ul><table><tr><th>a</th></tr>\
                     <tr><td>b</td></tr></table><pre>code</pre><blockquote>said</blockquote></body></html>";
 
