@@ -10,6 +10,7 @@ mod binary;
 mod client;
 pub mod crowd;
 mod graph;
+pub mod hostile;
 mod index;
 mod kills;
 mod marked;

@@ -6,6 +6,7 @@ mod crowd;
 mod determinism;
 mod events;
 mod graph;
+mod hostile;
 mod identity;
 mod ledger;
 mod life;

@@ -1,10 +1,12 @@
-//! Workers: documents that are parsed outside the daemon, and what becomes of those that crash, hang, swell or reach out.
+//! Workers: documents that are parsed outside the daemon, and what becomes of those that crash, hang, swell or reach
+//! out.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
 
 use rustix::process::{Pid, Signal, kill_process};
+use serde_json::{Value, json};
 use tests::TestProject;
 
 /// A page with a word that only it has.
@@ -90,7 +92,7 @@ fn whatever_a_parser_does_costs_one_document_and_says_why() {
     let mut project = TestProject::empty();
     project.fail("worker.obeys=1000");
     for setting in
-        ["worker.max_seconds=15", "worker.max_cpu_seconds=1", "worker.max_memory_bytes=100000000"]
+        ["worker.max_seconds=3000", "worker.max_cpu_seconds=1", "worker.max_memory_bytes=100000000"]
     {
         project.set(setting);
     }
@@ -106,7 +108,6 @@ fn whatever_a_parser_does_costs_one_document_and_says_why() {
         ("overflow", "normalize: the parser overflowed its stack (SIGABRT)"),
         ("panic", "normalize: the parser panicked at daemon/src/worker/misdeed.rs:"),
         ("print", "normalize: parsing took more than 1 s of the processor"),
-        ("sleep", "normalize: parsing took longer than 15 s"),
         ("spin", "normalize: parsing took more than 1 s of the processor"),
         ("thread", "normalize: the parser tried a system call that is forbidden to it (SIGSYS)"),
     ];
@@ -137,9 +138,26 @@ fn whatever_a_parser_does_costs_one_document_and_says_why() {
     assert!(!serde_json::to_string(&status).expect("JSON").contains("secret text"));
     // The pool is whole: pages that come later are parsed, and the file that was bad may become good.
     project.write("bad/spin.html", page("zqlater"));
+    project.until_graph("it is found", |project| {
+        (project.found("zqlater").first()? == "bad/spin.html").then_some(())
+    });
+}
+
+#[test]
+fn a_parser_that_hangs_is_ended_and_tried_again_later() {
+    let mut project = TestProject::empty();
+    project.set("worker.max_seconds=5");
+    project.fail("worker.obeys=1");
+    project.write("stuck.html", misdeed("sleep"));
+    project.start();
+    let row = project.until("it is given up", |status| status["quarantine"][0] != Value::Null);
+    assert_eq!(row["quarantine"][0]["reason"], "parsing took longer than 5 s");
+    project.call("retry", json!({}));
+    project.until_graph("it is read", |project| {
+        (project.found("secret").first()? == "stuck.html").then_some(())
+    });
     project.settle();
-    assert_eq!(project.found("zqlater")[0], "bad/spin.html");
-    project.stop();
+    assert!(quarantine(&mut project).is_empty());
 }
 
 #[test]
@@ -180,4 +198,51 @@ fn what_was_just_saved_does_not_wait_for_a_bulk_document() {
         (project.found("aardvark").first()? == "saved.html").then_some(())
     });
     assert_eq!(project.status()["workers"]["busy"], 1);
+}
+
+#[test]
+fn workers_end_with_their_daemon_and_when_there_is_nothing_to_do() {
+    let mut project = TestProject::empty();
+    project.set("worker.idle_seconds=1");
+    project.write("a.html", page("aardvark"));
+    project.start();
+    project.settle();
+    // Reading on by itself is no work for them.
+    project.until("no worker is kept", |status| status["workers"]["running"] == 0);
+    project.until_graph("none runs", |project| children(project).is_empty().then_some(()));
+    project.write("a.html", page("badger"));
+    project.settle();
+    assert_eq!(project.found("badger")[0], "a.html");
+    project.set("worker.max_seconds=3000");
+    project.set("worker.idle_seconds=3000");
+    project.fail("worker.obeys=1");
+    project.restart();
+    project.write("stuck.html", misdeed("sleep"));
+    project.until("a worker is stuck", |status| status["workers"]["busy"] == 1);
+    let left = children(&project);
+    assert!(!left.is_empty());
+    project.kill9();
+    for child in left {
+        let proc = format!("/proc/{child}/stat");
+        let runs = || fs::read_to_string(&proc).is_ok_and(|stat| !stat.contains(") Z "));
+        while runs() {
+            std::thread::yield_now();
+        }
+    }
+}
+
+#[test]
+fn files_whose_bytes_are_not_text_may_be_larger() {
+    let mut project = TestProject::empty();
+    project.set("watch.extensions=md,pdf");
+    project.set("watch.max_file_bytes=1000");
+    project.set("watch.max_document_bytes=3000");
+    for (name, n_bytes) in [("a.md", 1_000), ("b.md", 1_001), ("c.pdf", 3_000), ("d.pdf", 3_001)] {
+        project.write(name, "x".repeat(n_bytes));
+    }
+    project.start();
+    let status = project.until("all are judged", |status| {
+        status["settled"] == true && status["skipped"]["too large"] != Value::Null
+    });
+    assert_eq!(status["skipped"]["too large"], 2, "{:#}", status["skipped"]);
 }

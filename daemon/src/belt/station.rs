@@ -3,7 +3,8 @@
 //! In: items of the stage's input type. Out: one item for each, in order within a lane.
 //! Invariants: a panic in the stage costs the document that caused it, which leaves as a fault; the stage is made
 //! anew from its recipe. An interactive item never waits for bulk, neither for its work nor for room behind it: each
-//! lane has a stage of its own, and bulk work runs on the nicer threads of the crew.
+//! lane has a stage of its own, and bulk work runs on the nicer threads of the crew, several documents at once where
+//! the station says so.
 
 use std::collections::VecDeque;
 use std::future::Future;
@@ -303,6 +304,26 @@ mod tests {
                 "8.md 4"
             ]
         );
+    }
+
+    #[tokio::test]
+    async fn several_at_once_leave_in_the_order_they_came() {
+        let (into, inlet, _) = lanes::<u32>("half", 32, 32);
+        let (outlet, out, _) = lanes::<u32>("end", 32, 32);
+        for n in 1..=30 {
+            let item = Item::Document(ticket(n, Lane::Bulk), n as u32);
+            into.bulk.send(item).await.expect("the lane is open");
+        }
+        drop(into);
+        let args = StationArgs { n_at_once: 4, ..args(|| Half, inlet, outlet) };
+        let started = Actor::spawn(None, Station::<Half>::default(), args).await;
+        for n in 1..=30 {
+            let item = out.next().await.expect("each leaves");
+            assert_eq!(item.ticket().generation, Generation(n));
+            assert_eq!(matches!(item, Item::Document(_, half) if half * 2 == n as u32), n % 2 == 0);
+        }
+        assert!(out.next().await.is_none());
+        started.expect("starts").1.await.expect("the station stops by itself");
     }
 
     #[tokio::test]

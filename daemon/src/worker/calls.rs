@@ -1,8 +1,8 @@
 //! Calls: the system calls that a confined parser may make.
 //!
 //! Two filters, of which the stricter verdict counts. What no parser has any business with (processes, sockets,
-//! other processes' memory, the kernel's inner doors) ends the worker at once, so that it shows. Everything else that is
-//! not listed fails with `EPERM`: what a C library tries and can do without must not cost a document.
+//! other processes' memory, the kernel's inner doors) ends the worker at once, so that it shows. Everything else that
+//! is not listed fails with `EPERM`: what a C library tries and can do without must not cost a document.
 //! Invariant: no memory can be made executable; no path can be opened or looked at; only its own process can be
 //! signaled.
 //! Not here: architectures that `seccompiler` does not know; there the filter is missing and `status` says so.

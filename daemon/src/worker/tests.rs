@@ -19,7 +19,8 @@ pub(crate) fn assert_passes(parsed: &Parsed, source_bytes: Option<usize>) {
     assert_eq!(format!("{back:?}"), format!("{parsed:?}"));
 }
 
-const PAGE: &str = "<html><head><title>Ti</title></head><body><h1>Höhe</h1><p>One <b>two</b> <a href='x.html#f'>three</a> \
+const PAGE: &str = "<html><head><title>Ti</title></head><body><h1>Höhe</h1><p>One <b>two</b> \
+                    <a href='x.html#f'>three</a> \
                     &amp; <code>four</code>.</p><ul><li>five<ol><li>six</li></ol></li></ul><table><tr><th>a</th></tr>\
                     <tr><td>b</td></tr></table><pre>code</pre><blockquote>said</blockquote></body></html>";
 
@@ -109,6 +110,25 @@ fn is_usable(parsed: &Parsed, source_bytes: usize) {
     }
 }
 
+/// Writes a number somewhere.
+fn spoil(wire: &mut WireParsed, what: usize, (at, number): (usize, u32)) {
+    fn one<T>(list: &mut [T], at: usize) -> &mut T {
+        let n = list.len();
+        &mut list[at % n]
+    }
+    match what {
+        0 => one(&mut wire.blocks, at).span.0 = number,
+        1 => one(&mut wire.blocks, at).span.1 = number,
+        2 => one(&mut wire.blocks, at).section = Some(number),
+        3 => one(&mut wire.inlines, at).span = (number, number + 1),
+        4 => one(&mut wire.links, at).span = (number, number),
+        5 => one(&mut wire.map, at)[at % 4] = number * 7,
+        6 => wire.pages.push(number),
+        7 => wire.blocks.swap(at % 2, 1),
+        _ => *one(&mut wire.map, at) = [u32::MAX - number; 4],
+    }
+}
+
 proptest! {
     /// Numbers of a sound document are replaced at will: what still passes is usable, and nothing panics.
     #[test]
@@ -119,24 +139,7 @@ proptest! {
             wire.text = text;
         }
         for (what, at, number) in spoilt {
-            fn one<T>(list: &mut [T], at: usize) -> Option<&mut T> {
-                let n = list.len().max(1);
-                list.get_mut(at % n)
-            }
-            match what {
-                0 => { one(&mut wire.blocks, at).map(|it| it.span.0 = number); }
-                1 => { one(&mut wire.blocks, at).map(|it| it.span.1 = number); }
-                2 => { one(&mut wire.blocks, at).map(|it| it.section = Some(number)); }
-                3 => { one(&mut wire.inlines, at).map(|it| it.span = (number, number + 1)); }
-                4 => { one(&mut wire.links, at).map(|it| it.span = (number, number)); }
-                5 => { one(&mut wire.map, at).map(|it| it[at % 4] = number * 7); }
-                6 => wire.pages.push(number),
-                7 => { wire.blocks.remove(at % wire.blocks.len().max(1)); }
-                _ => { one(&mut wire.map, at).map(|it| *it = [u32::MAX - number; 4]); }
-            }
-            if wire.blocks.is_empty() {
-                break;
-            }
+            spoil(&mut wire, what, (at, number));
         }
         let bounds = Bounds { max_text_bytes: 1_000, source_bytes: Some(PAGE.len()) };
         if let Ok(parsed) = sound(wire, bounds) {

@@ -14,6 +14,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use config::Settings;
+use daemon::pipeline::normalize::Parsing;
 use daemon::project::{OpenProject, Project};
 use tests::TestProject;
 
@@ -187,12 +188,21 @@ pub(crate) async fn open_settled(
     state: &Path,
     settings: Settings,
 ) -> Result<Arc<Project>> {
+    open_settled_in((root, state), settings, Parsing::InProcess).await
+}
+
+/// The same, with the place where documents are parsed.
+pub(crate) async fn open_settled_in(
+    (root, state): (&Path, &Path),
+    settings: Settings,
+    parsing: Parsing,
+) -> Result<Arc<Project>> {
     let place = OpenProject {
         root: root.canonicalize()?,
         name: "bench".into(),
         state_dir: state.to_path_buf(),
         settings,
-        parsing: Default::default(),
+        parsing,
     };
     let project = Project::open(place).await?;
     if !project.wait_until(SETTLE_LIMIT, Project::is_settled).await {

@@ -141,8 +141,8 @@ fn watching(mode: &str) -> Finding {
 fn sandbox(active: &str) -> Option<Finding> {
     let subject = "sandbox";
     Some(if active.contains("missing:") {
-        let hint = "documents are parsed in processes of their own with limits all the same; a kernel from 5.13 on with \
-                    landlock and seccomp enabled gives the rest";
+        let hint = "documents are parsed in processes of their own with limits all the same; a kernel from 5.13 on \
+                    with landlock and seccomp enabled gives the rest";
         warning(subject, active.to_string(), hint)
     } else {
         good(subject, active.to_string())
