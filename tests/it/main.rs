@@ -9,6 +9,7 @@ mod graph;
 mod identity;
 mod ledger;
 mod life;
+mod secrets;
 mod shutdown;
 mod tidy;
 mod trouble;

@@ -108,6 +108,11 @@ fn facts(reply: &StatusReply, style: Style) -> String {
         ("speed", speed),
         ("daemon", daemon),
     ];
+    for (name, found) in [("redacted", &reply.redacted), ("personal", &reply.flagged)] {
+        if !found.is_empty() {
+            rows.push((name, counts(found)));
+        }
+    }
     if reply.orphaned_entities > 0 {
         rows.push((
             "orphans",

@@ -26,6 +26,7 @@ use rmcp::service::{Peer, RequestContext};
 use serde_json::{Map, Value};
 use tokio::time::Instant;
 
+use super::leaving;
 use super::preamble::Preamble;
 use super::progress::{Progress, Step};
 use super::routes::{Call, Caller, Route, Routes};
@@ -125,13 +126,15 @@ fn describe(entry: &Entry) -> Tool {
 
 fn to_result(answer: Result<Value, ErrorView>, tool: &str, max_chars: usize) -> CallToolResult {
     match answer {
-        Ok(reply) => {
+        Ok(mut reply) => {
+            leaving::clean_reply(&mut reply);
             let text = text::render(tool, &reply, max_chars);
             let mut result = CallToolResult::success(vec![ContentBlock::text(text)]);
             result.structured_content = Some(reply);
             result
         }
         Err(error) => {
+            let error = leaving::clean_error(error);
             let mut result = CallToolResult::error(vec![ContentBlock::text(error.to_string())]);
             result.structured_content = serde_json::to_value(error).ok();
             result

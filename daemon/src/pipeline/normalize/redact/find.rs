@@ -148,11 +148,12 @@ fn has_blank(word: u64) -> bool {
     word.wrapping_sub(ONES * 0x21) & !word & (ONES * 0x80) != 0
 }
 
-/// Every token has digits, and a password in a URL an `@` behind it.
+/// Every token has digits or several capitals, and a password in a URL an `@` behind it.
 fn may_hold_token(run: &[u8]) -> bool {
     // Counting, and not ending at the first, is what the compiler turns into SIMD.
     let n_digits = run.iter().filter(|byte| byte.wrapping_sub(b'0') < 10).count();
-    n_digits > 0 || memchr::memchr(b'@', run).is_some()
+    let n_capitals = run.iter().filter(|byte| byte.wrapping_sub(b'A') < 26).count();
+    n_digits > 0 || n_capitals >= 5 || memchr::memchr(b'@', run).is_some()
 }
 
 pub(super) fn find_tokens(text: &str, run: &Range<usize>, found: &mut Vec<Found>) {
@@ -234,7 +235,8 @@ fn joined(mut found: Vec<Found>) -> Vec<Found> {
         match out.last_mut() {
             Some(last) if next.range.start < last.range.end => {
                 last.range.end = last.range.end.max(next.range.end);
-                if next.rank < last.rank {
+                // Of two literals that both fit, the longer ends later and says more.
+                if next.rank < last.rank || (next.rank == last.rank && next.range == last.range) {
                     (last.kind, last.rank) = (next.kind, next.rank);
                 }
             }

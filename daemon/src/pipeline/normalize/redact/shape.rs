@@ -9,8 +9,8 @@ use std::ops::Range;
 
 use super::key::putty_key;
 use super::special::{
-    aws_secret, azure_client_secret, discord_token, json_web_token, mailchimp_key, next_part,
-    sendgrid_key, sentry_dsn, slack_token, telegram_token, url_password, uuid_after,
+    azure_client_secret, discord_token, json_web_token, mailchimp_key, next_part, sendgrid_key,
+    sentry_dsn, slack_token, telegram_token, url_password, uuid_after,
 };
 use super::token::{
     ALNUM, BASE64, BASE64_ANY, HEX, PATH, UPPER, URL_SAFE, URL_SAFE_DOT, WORD, around, mixed_token,
@@ -44,10 +44,6 @@ pub(super) static SHAPES: &[Shape] = &[
     shape("aws-access-key", "ABIA", |t, r| token(t, r, &UPPER, 16..=16)),
     shape("aws-access-key", "ACCA", |t, r| token(t, r, &UPPER, 16..=16)),
     shape("aws-access-key", "ABSK", |t, r| token(t, r, &BASE64, 109..=269)),
-    shape("aws-secret-key", "aws_secret_access_key", aws_secret),
-    shape("aws-secret-key", "AWS_SECRET_ACCESS_KEY", aws_secret),
-    shape("aws-secret-key", "SecretAccessKey", aws_secret),
-    shape("aws-secret-key", "secretAccessKey", aws_secret),
     shape("azure-key", "AccountKey=", |t, r| value(t, r, &BASE64, 80..=100)),
     shape("azure-key", "SharedAccessKey=", |t, r| value(t, r, &BASE64, 40..=100)),
     shape("azure-key", "sig=", |t, r| value(t, r, &BASE64_ANY, 43..=70)),

@@ -8,9 +8,7 @@ use std::ops::Range;
 use memchr::memchr;
 
 use super::likely::is_placeholder;
-use super::token::{
-    ALNUM, BASE64, HEX, URL_SAFE, URL_SAFE_DOT, begins_token, is_in, is_uuid, run, token,
-};
+use super::token::{ALNUM, HEX, URL_SAFE, URL_SAFE_DOT, begins_token, is_in, is_uuid, run, token};
 
 /// Longest authority part of a URL looked at, bytes.
 const MAX_AUTHORITY_BYTES: usize = 512;
@@ -32,14 +30,6 @@ const PASSWORD_WORDS: [&str; 14] = [
     "mysecretpassword",
     "p",
 ];
-
-/// The value of an assignment of 40 base64 characters: `key = "…"`, `"key": "…"`.
-pub(super) fn aws_secret(text: &str, literal: Range<usize>) -> Option<Range<usize>> {
-    let rest = text.as_bytes().get(literal.end..)?;
-    let n_between = rest.iter().take(32).take_while(|byte| b" \t\"'`:=>\\|".contains(byte)).count();
-    let start = literal.end + n_between;
-    (n_between > 0 && run(text, start, &BASE64) == 40).then_some(start..start + 40)
-}
 
 /// `abc8Q~…`: three characters before the literal, 31 to 34 after it.
 pub(super) fn azure_client_secret(text: &str, literal: Range<usize>) -> Option<Range<usize>> {

@@ -55,11 +55,12 @@ fn run_within(text: &str, from: usize, set: &Set, most: usize) -> usize {
     rest.iter().take(most).take_while(|byte| is_in(set, **byte)).count()
 }
 
-/// True when the literal begins where a token could: not inside a word or a run of the token's own
-/// characters.
+/// True when the literal begins where a token could: not inside a word.
 pub(super) fn begins_token(text: &str, place: usize, set: &Set) -> bool {
     let before = place.checked_sub(1).and_then(|i| text.as_bytes().get(i));
-    !before.is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_' || is_in(set, *byte))
+    // Other signs that may stand inside of a token, such as `=` and `/`, also stand in front of one.
+    let is_joint = |byte: u8| byte == b'-' && is_in(set, byte);
+    !before.is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_' || is_joint(*byte))
         || is_after_escape(text, place)
 }
 
