@@ -6,12 +6,23 @@
 //! Not here: what a secret is (`pipeline/normalize/redact.rs`); the log (`process.rs`).
 
 use proto::error::ErrorView;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::pipeline::normalize::redact::clean;
 
 /// Keys of replies under which stored text stands, and nothing that a caller said.
 const STORED: [&str; 6] = ["snippet", "text", "section", "name", "aliases", "rows"];
+
+/// Keys of requests that must be taken as they are, to find what they name.
+const TAKEN: [&str; 2] = ["paths", "cursor"];
+
+/// Cleans what a caller says before anything is done with it: an answer may repeat it in another form, such as a norm,
+/// in which nobody could tell a secret any more.
+pub(super) fn clean_request(mut arguments: Map<String, Value>) -> Map<String, Value> {
+    let open = arguments.iter_mut().filter(|(key, _)| !TAKEN.contains(&key.as_str()));
+    open.for_each(|(_, value)| clean_reply(value));
+    arguments
+}
 
 /// Cleans every string of a reply that is not stored text.
 pub(super) fn clean_reply(reply: &mut Value) {

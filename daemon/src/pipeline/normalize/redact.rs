@@ -105,6 +105,8 @@ impl Redactor {
         }
         take_allowed(&text, &mut found);
         count(&mut findings.redacted, &found);
+        found.extend(find::cut_off(&text));
+        let found = find::joined(found);
         let (text, map) = replace(text, &found);
         (text, map, findings)
     }

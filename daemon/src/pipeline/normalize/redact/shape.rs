@@ -9,8 +9,8 @@ use std::ops::Range;
 
 use super::key::putty_key;
 use super::special::{
-    azure_client_secret, discord_token, json_web_token, mailchimp_key, next_part, sendgrid_key,
-    sentry_dsn, slack_token, telegram_token, url_password, uuid_after,
+    azure_client_secret, discord_token, json_web_token, mailchimp_key, mailgun_key, next_part,
+    sendgrid_key, sentry_dsn, slack_token, telegram_token, url_password, uuid_after,
 };
 use super::token::{
     ALNUM, BASE64, BASE64_ANY, HEX, PATH, UPPER, URL_SAFE, URL_SAFE_DOT, WORD, around, mixed_token,
@@ -129,7 +129,7 @@ pub(super) static SHAPES: &[Shape] = &[
     shape("shopify-token", "shppa_", |t, r| token(t, r, &HEX, 32..=32)),
     shape("shopify-token", "shpss_", |t, r| token(t, r, &HEX, 32..=32)),
     shape("sendgrid-key", "SG.", sendgrid_key),
-    shape("mailgun-key", "key-", |t, r| token(t, r, &HEX, 32..=32)),
+    shape("mailgun-key", "key-", mailgun_key),
     shape("mailchimp-key", "-us", mailchimp_key),
     shape("brevo-key", "xkeysib-", |t, r| token(t, r, &URL_SAFE, 81..=81)),
     shape("brevo-key", "xsmtpsib-", |t, r| token(t, r, &URL_SAFE, 81..=81)),

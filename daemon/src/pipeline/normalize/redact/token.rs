@@ -56,11 +56,9 @@ fn run_within(text: &str, from: usize, set: &Set, most: usize) -> usize {
 }
 
 /// True when the literal begins where a token could: not inside a word.
-pub(super) fn begins_token(text: &str, place: usize, set: &Set) -> bool {
+pub(super) fn begins_token(text: &str, place: usize) -> bool {
     let before = place.checked_sub(1).and_then(|i| text.as_bytes().get(i));
-    // Other signs that may stand inside of a token, such as `=` and `/`, also stand in front of one.
-    let is_joint = |byte: u8| byte == b'-' && is_in(set, byte);
-    !before.is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_' || is_joint(*byte))
+    !before.is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_')
         || is_after_escape(text, place)
 }
 
@@ -77,7 +75,7 @@ pub(super) fn token(
     set: &Set,
     lengths: RangeInclusive<usize>,
 ) -> Option<Range<usize>> {
-    if !begins_token(text, literal.start, set) {
+    if !begins_token(text, literal.start) {
         return None;
     }
     let n = run(text, literal.end, set);
@@ -128,10 +126,8 @@ pub(super) fn around(
     let start = literal.start.checked_sub(before)?;
     let head = text.as_bytes().get(start..literal.start)?;
     let n = run(text, literal.end, set);
-    (head.iter().all(|byte| is_in(set, *byte))
-        && begins_token(text, start, set)
-        && after.contains(&n))
-    .then_some(start..literal.end + n)
+    (head.iter().all(|byte| is_in(set, *byte)) && begins_token(text, start) && after.contains(&n))
+        .then_some(start..literal.end + n)
 }
 
 /// Letters, `-` and digits in the groups of a UUID.
