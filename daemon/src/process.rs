@@ -23,6 +23,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::fail;
 use crate::pipeline::normalize::Parsing;
+use crate::pipeline::normalize::redact::clean;
 use crate::project::{OpenProject, Project};
 use crate::serve::accept::{Sessions, serve};
 use crate::serve::listen::{Door, from_systemd, link_to};
@@ -317,7 +318,7 @@ fn start_log(filter: Option<&str>) -> anyhow::Result<()> {
         })?;
     let log = tracing_subscriber::fmt()
         .with_env_filter(filter)
-        .with_writer(std::io::stderr)
+        .with_writer(|| Cleaned(std::io::stderr()))
         .with_ansi(std::io::stderr().is_terminal());
     // The journal has times of its own.
     let started = if std::env::var_os("JOURNAL_STREAM").is_some() {
@@ -325,5 +326,24 @@ fn start_log(filter: Option<&str>) -> anyhow::Result<()> {
     } else {
         log.try_init()
     };
+    std::panic::set_hook(Box::new(|panic| {
+        let place = panic.location().map(ToString::to_string).unwrap_or_default();
+        let message = panic.payload_as_str().unwrap_or("no message");
+        tracing::error!(place, message, "panic");
+    }));
     started.map_err(|error| anyhow::anyhow!("the log cannot be started: {error}"))
+}
+
+/// A log whose lines hold no secrets, whoever wrote them: a path, a panic, what a client is called.
+struct Cleaned(std::io::Stderr);
+
+impl std::io::Write for Cleaned {
+    fn write(&mut self, line: &[u8]) -> std::io::Result<usize> {
+        let shown = String::from_utf8_lossy(line);
+        self.0.write_all(clean(&shown).as_bytes()).map(|()| line.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.0.flush()
+    }
 }

@@ -10,6 +10,7 @@ mod hostile;
 mod identity;
 mod ledger;
 mod life;
+mod secrets;
 mod shutdown;
 mod tidy;
 mod trouble;

@@ -121,6 +121,11 @@ fn facts(reply: &StatusReply, style: Style) -> String {
     if let Some(workers) = &reply.workers {
         rows.push(("parsing", parsing(workers)));
     }
+    for (name, found) in [("redacted", &reply.redacted), ("personal", &reply.flagged)] {
+        if !found.is_empty() {
+            rows.push((name, counts(found)));
+        }
+    }
     if reply.orphaned_entities > 0 {
         rows.push((
             "orphans",

@@ -11,6 +11,7 @@
 pub(crate) mod accept;
 pub mod activity;
 mod ear;
+mod leaving;
 mod limits;
 mod lines;
 pub mod listen;

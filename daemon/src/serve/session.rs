@@ -26,11 +26,13 @@ use rmcp::service::{Peer, RequestContext};
 use serde_json::{Map, Value};
 use tokio::time::Instant;
 
+use super::leaving;
 use super::preamble::Preamble;
 use super::progress::{Progress, Step};
 use super::routes::{Call, Caller, Route, Routes};
 use super::text;
 use super::turns::InFlight;
+use crate::pipeline::normalize::redact::clean;
 use crate::project::Project;
 
 /// What an agent is told before it sees the tools; at most 600 characters.
@@ -125,13 +127,15 @@ fn describe(entry: &Entry) -> Tool {
 
 fn to_result(answer: Result<Value, ErrorView>, tool: &str, max_chars: usize) -> CallToolResult {
     match answer {
-        Ok(reply) => {
+        Ok(mut reply) => {
+            leaving::clean_reply(&mut reply);
             let text = text::render(tool, &reply, max_chars);
             let mut result = CallToolResult::success(vec![ContentBlock::text(text)]);
             result.structured_content = Some(reply);
             result
         }
         Err(error) => {
+            let error = leaving::clean_error(error);
             let mut result = CallToolResult::error(vec![ContentBlock::text(error.to_string())]);
             result.structured_content = serde_json::to_value(error).ok();
             result
@@ -169,7 +173,7 @@ impl ServerHandler for Session {
         let Some(route) = self.find(&request.name) else {
             return Err(ErrorData::invalid_params(self.unknown_tool(&request.name), None));
         };
-        let arguments = request.arguments.unwrap_or_default();
+        let arguments = leaving::clean_request(request.arguments.unwrap_or_default());
         let given = arguments.get("max_chars").and_then(Value::as_u64);
         let max_chars = given.unwrap_or(u64::from(self.project.settings.retrieval.max_chars));
         let answer = self.run(route, arguments, context).await;
@@ -180,7 +184,8 @@ impl ServerHandler for Session {
 
 impl Session {
     fn unknown_tool(&self, name: &str) -> String {
-        let name: String = name.chars().filter(|c| !c.is_control()).take(60).collect();
+        // Cut short, a token would not be known as one.
+        let name: String = clean(name).chars().filter(|c| !c.is_control()).take(60).collect();
         let known = CATALOG.iter().filter(|entry| self.sets.contains(&entry.set));
         let known: Vec<_> = known.map(|entry| format!("`{}`", entry.name)).collect();
         format!("no tool is called `{name}`\nhint: this session has {}", known.join(", "))

@@ -29,6 +29,7 @@ use tokio::task::JoinHandle;
 use super::ear::Gone;
 use super::lines::{Line, Lines};
 use super::turns::InFlight;
+use crate::pipeline::normalize::redact::clean;
 
 mod lenient;
 mod outbox;
@@ -170,7 +171,7 @@ impl<R: AsyncRead + Unpin + Send> Wire<R> {
     }
 
     fn refuse(&mut self, code: ErrorCode, id: Value, why: &str) {
-        self.refusal = Some(error_line(code, &id, why));
+        self.refusal = Some(error_line(code, &id, &clean(why)));
     }
 }
 
@@ -197,11 +198,15 @@ impl<R: AsyncRead + Unpin + Send + 'static> Transport<RoleServer> for Wire<R> {
 
     fn send(
         &mut self,
-        message: ServerJsonRpcMessage,
+        mut message: ServerJsonRpcMessage,
     ) -> impl Future<Output = Result<(), io::Error>> + Send + 'static {
         let outbox = self.outbox.clone();
         let in_flight = self.in_flight.clone();
         async move {
+            // The library's own refusals repeat what was asked for.
+            if let ServerJsonRpcMessage::Error(refused) = &mut message {
+                refused.error.message = clean(&refused.error.message).into_owned().into();
+            }
             let answered = match &message {
                 ServerJsonRpcMessage::Response(response) => Some(response.id.clone()),
                 ServerJsonRpcMessage::Error(error) => error.id.clone(),

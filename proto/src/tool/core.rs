@@ -462,6 +462,12 @@ pub struct StatusReply {
     pub average_transaction_ms: f32,
     /// Entities without a mention or home; always 0 on a sound index.
     pub orphaned_entities: u64,
+    /// Secrets, and personal data if the settings say so, removed from documents, by kind.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub redacted: BTreeMap<String, u64>,
+    /// Personal data that documents hold and that the settings only count, by kind.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub flagged: BTreeMap<String, u64>,
     /// Files not indexed because of what they are, by reason.
     pub skipped: BTreeMap<String, u64>,
     /// Files that failed, newest first, at most 50.

@@ -34,10 +34,9 @@ use super::builder::push_replaced;
 use crate::pipeline::parcel::Findings;
 use crate::terms::SpanMap;
 use find::{Found, secrets_in, take_allowed};
-use personal::Kind;
 
 pub use allow::AllowedPaths;
-pub use personal::personal_data_in;
+pub use personal::{Kind, personal_data_in};
 
 /// Raised with every change of what is found: part of the index's fingerprint, so that a rebuild follows.
 pub const DETECTORS: u32 = 2;
@@ -106,6 +105,8 @@ impl Redactor {
         }
         take_allowed(&text, &mut found);
         count(&mut findings.redacted, &found);
+        found.extend(find::cut_off(&text));
+        let found = find::joined(found);
         let (text, map) = replace(text, &found);
         (text, map, findings)
     }

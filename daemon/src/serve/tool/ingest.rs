@@ -11,6 +11,7 @@ use proto::tool::core::{ExtractAndLink, ExtractReply, IngestDocs, IngestError, I
 use rustc_hash::FxHashSet;
 
 use super::{blocking, invalid, stalled, unavailable, unreadable};
+use crate::pipeline::normalize::redact::clean;
 use crate::pipeline::watch::{Submitted, Verdict};
 use crate::pipeline::write::Command;
 use crate::project::Project;
@@ -108,7 +109,12 @@ async fn run(
                     let reason = "the daemon is stopping".to_string();
                     outcome.failed.insert(path.clone(), ("watch".into(), reason));
                 }
-                Submitted::Unchanged | Submitted::Skipped(_) => {}
+                Submitted::Skipped(reason) => {
+                    if let Some(refusal) = reason.refusal() {
+                        outcome.failed.insert(path.clone(), ("watch".into(), refusal.into()));
+                    }
+                }
+                Submitted::Unchanged => {}
             }
             report(i * GROUP + n + 1);
         }
@@ -196,10 +202,10 @@ async fn remember(
     request: &IngestDocs,
     paths: Vec<RelPath>,
 ) -> Result<(), ErrorView> {
-    let record = IngestRecord {
-        tags: request.tags.clone().unwrap_or_default(),
-        source_url: request.source_url.clone(),
-    };
+    // What is said about files is stored as they are: without secrets.
+    let tags = request.tags.iter().flatten().map(|tag| clean(tag).into_owned()).collect();
+    let source_url = request.source_url.as_deref().map(|url| clean(url).into_owned());
+    let record = IngestRecord { tags, source_url };
     project.command(|reply| Command::RecordIngest(paths, record, reply)).await.map_err(unavailable)
 }
 

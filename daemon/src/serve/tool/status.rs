@@ -76,6 +76,8 @@ pub fn status(project: &Project, snapshot: &Snapshot, _: Status) -> Result<Statu
         n_written: health.n_written(),
         average_transaction_ms: health.average_transaction_ms(),
         orphaned_entities: tally.n_orphans,
+        redacted: tally.redacted.clone(),
+        flagged: tally.flagged.clone(),
         skipped: watch.skipped.iter().map(|(reason, n)| (reason.to_string(), *n)).collect(),
         quarantine: quarantine(snapshot, &watch, project.breakers()).map_err(trouble)?,
         warnings: warnings(snapshot, &watch).map_err(trouble)?,
@@ -91,6 +93,8 @@ pub fn status(project: &Project, snapshot: &Snapshot, _: Status) -> Result<Statu
 struct Tally {
     counts: BTreeMap<String, u64>,
     formats: BTreeMap<String, u64>,
+    redacted: BTreeMap<String, u64>,
+    flagged: BTreeMap<String, u64>,
     n_orphans: u64,
 }
 
@@ -110,6 +114,8 @@ impl Tallies {
         let tally = Arc::new(Tally {
             counts: counts(snapshot)?,
             formats: formats(snapshot)?,
+            redacted: findings(snapshot, "$.redacted")?,
+            flagged: findings(snapshot, "$.flagged")?,
             n_orphans: count(snapshot, ORPHANS)?,
         });
         let counted = Some((snapshot.tick(), tally.clone()));
@@ -129,6 +135,17 @@ fn counts(db: &Connection) -> rusqlite::Result<BTreeMap<String, u64>> {
 fn formats(db: &Connection) -> rusqlite::Result<BTreeMap<String, u64>> {
     let mut statement = db.prepare_cached("SELECT format, count(*) FROM docs GROUP BY format")?;
     let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get::<_, i64>(1)? as u64)))?;
+    rows.collect()
+}
+
+/// What was found in all documents, by kind.
+fn findings(db: &Connection, which: &str) -> rusqlite::Result<BTreeMap<String, u64>> {
+    let mut statement = db.prepare_cached(
+        "SELECT j.key, sum(j.value) FROM docs d, json_each(d.redactions, ?1) j
+         WHERE d.redactions IS NOT NULL GROUP BY j.key",
+    )?;
+    let rows =
+        statement.query_map([which], |row| Ok((row.get(0)?, row.get::<_, i64>(1)? as u64)))?;
     rows.collect()
 }
 
@@ -190,9 +207,12 @@ fn warnings(db: &Connection, watch: &WatchView) -> rusqlite::Result<Vec<WarningV
     out.extend(root.map(|why| WarningView { path: ".".into(), warning: why.clone() }));
     let mut statement = db.prepare_cached(
         "SELECT path, warnings FROM docs WHERE warnings IS NOT NULL
-         UNION ALL SELECT path, 'secrets redacted: ' ||
-           (SELECT group_concat(value || ' × ' || key, ', ' ORDER BY key) FROM json_each(redactions))
-         FROM docs WHERE redactions IS NOT NULL ORDER BY 1 LIMIT ?1",
+         UNION ALL SELECT path, 'redacted: ' ||
+           (SELECT group_concat(value || ' × ' || key, ', ' ORDER BY key) FROM json_each(redactions, '$.redacted'))
+         FROM docs WHERE json_extract(redactions, '$.redacted') <> '{}'
+         UNION ALL SELECT path, 'personal data, kept: ' ||
+           (SELECT group_concat(value || ' × ' || key, ', ' ORDER BY key) FROM json_each(redactions, '$.flagged'))
+         FROM docs WHERE json_extract(redactions, '$.flagged') <> '{}' ORDER BY 1 LIMIT ?1",
     )?;
     let rows = statement.query_map([MAX_LISTED], |row| {
         Ok(WarningView { path: row.get(0)?, warning: row.get(1)? })

@@ -10,7 +10,8 @@
 
 use std::ops::Range;
 
-use super::likely::{Form, is_bare_uuid, is_key, is_password};
+use super::likely::{Form, is_bare_uuid, is_example_token, is_key, is_password};
+use super::token::{BASE64, is_in};
 
 /// Longest value looked at, bytes.
 const MAX_VALUE_BYTES: usize = 512;
@@ -26,6 +27,8 @@ enum Promise {
     Key,
     /// A word that also means other things: what it names must be long and irregular, and no UUID.
     Token,
+    /// 40 characters of base64, which is what Amazon makes.
+    Amazon,
 }
 
 /// The last words of telling names, lowercase. Those with `is_word` must begin a word: `bypass` is none.
@@ -41,6 +44,7 @@ impl Name {
         match self.promise {
             Promise::Password => "password",
             Promise::Key | Promise::Token => "secret",
+            Promise::Amazon => "aws-secret-key",
         }
     }
 }
@@ -60,6 +64,8 @@ pub(super) static NAMES: &[Name] = &[
     name("passcode", Promise::Password, false),
     name("secret", Promise::Key, false),
     name("token", Promise::Token, false),
+    name("secret_access_key", Promise::Amazon, false),
+    name("secretaccesskey", Promise::Amazon, false),
     name("apikey", Promise::Key, false),
     name("api_key", Promise::Key, false),
     name("api-key", Promise::Key, false),
@@ -70,7 +76,6 @@ pub(super) static NAMES: &[Name] = &[
     name("secret_key", Promise::Key, false),
     name("secret-key", Promise::Key, false),
     name("secretkey", Promise::Key, false),
-    name("secret_key_base", Promise::Key, false),
     name("private_key", Promise::Key, false),
     name("private-key", Promise::Key, false),
     name("privatekey", Promise::Key, false),
@@ -117,6 +122,9 @@ pub(super) fn assigned(text: &str, place: Range<usize>, name: &Name) -> Option<R
     if name.is_word && !begins_word(bytes, place.start) {
         return None;
     }
+    if is_in_mark(bytes, place.start) {
+        return None;
+    }
     let after = skip_number(bytes, place.end);
     if bytes.get(after).is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_') {
         return None;
@@ -129,6 +137,10 @@ pub(super) fn assigned(text: &str, place: Range<usize>, name: &Name) -> Option<R
         Promise::Password => is_password(shown, form),
         Promise::Key => is_key(shown, form) || (form != Form::Prose && is_short_secret(shown)),
         Promise::Token => is_key(shown, form) && !is_bare_uuid(shown),
+        Promise::Amazon => {
+            let is_base64 = shown.bytes().all(|byte| is_in(&BASE64, byte));
+            (shown.len() == 40 && is_base64 && !is_example_token(shown)) || is_key(shown, form)
+        }
     };
     // Beside words, only what cannot be one of them.
     let is_sure = !matches!(op, Op::Cell | Op::Is) || shown.len() >= 8;
@@ -153,8 +165,20 @@ fn begins_word(bytes: &[u8], place: usize) -> bool {
     !before.is_ascii_alphabetic() || is_hump
 }
 
-/// Passes a number that belongs to the name: `password2`, `SECRET_1`.
+/// True inside of `[redacted:password]`: marks are no names.
+fn is_in_mark(bytes: &[u8], place: usize) -> bool {
+    const MARK: &[u8] = b"[redacted:";
+    let before = bytes.get(place.saturating_sub(40)..place).unwrap_or(&[]);
+    let open = memchr::memrchr(b'[', before).and_then(|at| before.get(at..));
+    open.is_some_and(|open| open.starts_with(MARK) && !open.contains(&b']'))
+}
+
+/// Passes a number that belongs to the name: `password2`, `SECRET_1`; and what Rails adds, `secret_key_base`.
 fn skip_number(bytes: &[u8], mut at: usize) -> usize {
+    if bytes.get(at..).is_some_and(|rest| rest.starts_with(b"_base") || rest.starts_with(b"_BASE"))
+    {
+        return at + 5;
+    }
     let has_digit = |at: usize| bytes.get(at).is_some_and(u8::is_ascii_digit);
     if has_digit(at) || (bytes.get(at) == Some(&b'_') && has_digit(at + 1)) {
         at += 1;

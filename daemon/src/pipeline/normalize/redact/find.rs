@@ -20,6 +20,7 @@ use super::key::pem_key;
 use super::likely::is_example_token;
 use super::seen::Seen;
 use super::shape::SHAPES;
+use super::token::{URL_SAFE, run};
 
 /// Shortest run without white space that may hold a token or a URL with a password, bytes. Fifteen hold eight that
 /// begin at a multiple of eight; no token is shorter.
@@ -41,6 +42,9 @@ const LAST_LETTERS: [&[u8; 3]; 18] = [
     b"ord", b"swd", b"ase", b"ort", b"pwd", b"ass", b"ode", b"ret", b"ken", b"key", b"ial", b"als",
     b"nid", b"_id", b"sid", b"uth", b"ion", b"rer",
 ];
+
+/// What the rest of a secret is called.
+const CUT_OFF: &str = "rest";
 
 /// How key files begin; a space makes their first line no run.
 const KEY_FILES: [&str; 2] = ["-----BEGIN ", "---- BEGIN SSH2 "];
@@ -148,11 +152,12 @@ fn has_blank(word: u64) -> bool {
     word.wrapping_sub(ONES * 0x21) & !word & (ONES * 0x80) != 0
 }
 
-/// Every token has digits, and a password in a URL an `@` behind it.
+/// Every token has digits or several capitals, and a password in a URL an `@` behind it.
 fn may_hold_token(run: &[u8]) -> bool {
     // Counting, and not ending at the first, is what the compiler turns into SIMD.
     let n_digits = run.iter().filter(|byte| byte.wrapping_sub(b'0') < 10).count();
-    n_digits > 0 || memchr::memchr(b'@', run).is_some()
+    let n_capitals = run.iter().filter(|byte| byte.wrapping_sub(b'A') < 26).count();
+    n_digits > 0 || n_capitals >= 5 || memchr::memchr(b'@', run).is_some()
 }
 
 pub(super) fn find_tokens(text: &str, run: &Range<usize>, found: &mut Vec<Found>) {
@@ -221,20 +226,42 @@ fn by_word(text: &str, end: usize) -> (Option<Range<usize>>, &'static str, u8) {
     }
 }
 
+/// What markup had parted from a secret whose first part was one by itself: it stands right after a mark, and goes with
+/// it.
+pub(super) fn cut_off(text: &str) -> Vec<Found> {
+    const MARK: &str = "[redacted:";
+    let mut out = Vec::new();
+    for open in memchr::memmem::find_iter(text.as_bytes(), MARK.as_bytes()) {
+        let rest = text
+            .as_bytes()
+            .get(open..open + 64)
+            .or_else(|| text.as_bytes().get(open..))
+            .unwrap_or(&[]);
+        let Some(n_mark) = memchr::memchr(b']', rest).map(|at| at + 1) else { continue };
+        let n = run(text, open + n_mark, &URL_SAFE);
+        let parted = text.get(open + n_mark..open + n_mark + n).unwrap_or("");
+        if n >= 4 && parted.bytes().any(|byte| byte.is_ascii_digit()) {
+            out.push(Found { range: open + n_mark..open + n_mark + n, kind: CUT_OFF, rank: 3 });
+        }
+    }
+    out
+}
+
 fn is_example(text: &str, range: &Range<usize>) -> bool {
     // A whole key file may hold any word.
     range.len() < 500 && text.get(range.clone()).is_some_and(is_example_token)
 }
 
 /// Puts what was found in order; what overlaps becomes one, of the more telling kind.
-fn joined(mut found: Vec<Found>) -> Vec<Found> {
+pub(super) fn joined(mut found: Vec<Found>) -> Vec<Found> {
     found.sort_by_key(|it| (it.range.start, it.rank, std::cmp::Reverse(it.range.end)));
     let mut out: Vec<Found> = Vec::with_capacity(found.len());
     for next in found {
         match out.last_mut() {
             Some(last) if next.range.start < last.range.end => {
                 last.range.end = last.range.end.max(next.range.end);
-                if next.rank < last.rank {
+                // Of two literals that both fit, the longer ends later and says more.
+                if next.rank < last.rank || (next.rank == last.rank && next.range == last.range) {
                     (last.kind, last.rank) = (next.kind, next.rank);
                 }
             }

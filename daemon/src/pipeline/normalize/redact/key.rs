@@ -12,6 +12,10 @@ const MAX_KEY_BYTES: usize = 16 * 1024;
 /// A PEM block whose label says that it is private, with its `END` line if that is there.
 pub(super) fn pem_key(text: &str, literal: Range<usize>) -> Option<Range<usize>> {
     let window = window(text, literal.start);
+    if window.starts_with("---- BEGIN SSH2 ENCRYPTED PRIVATE KEY") {
+        let end = memmem::find(window.as_bytes(), b"---- END SSH2 ENCRYPTED PRIVATE KEY ----");
+        return end.map(|end| literal.start..literal.start + end + 40);
+    }
     let label_end =
         literal.len() + memmem::find(window.get(literal.len()..)?.as_bytes(), b"-----")?;
     let label = window.get(literal.len()..label_end)?;

@@ -9,7 +9,7 @@ use std::ops::Range;
 
 use super::key::putty_key;
 use super::special::{
-    aws_secret, azure_client_secret, discord_token, json_web_token, mailchimp_key, next_part,
+    azure_client_secret, discord_token, json_web_token, mailchimp_key, mailgun_key, next_part,
     sendgrid_key, sentry_dsn, slack_token, telegram_token, url_password, uuid_after,
 };
 use super::token::{
@@ -44,10 +44,6 @@ pub(super) static SHAPES: &[Shape] = &[
     shape("aws-access-key", "ABIA", |t, r| token(t, r, &UPPER, 16..=16)),
     shape("aws-access-key", "ACCA", |t, r| token(t, r, &UPPER, 16..=16)),
     shape("aws-access-key", "ABSK", |t, r| token(t, r, &BASE64, 109..=269)),
-    shape("aws-secret-key", "aws_secret_access_key", aws_secret),
-    shape("aws-secret-key", "AWS_SECRET_ACCESS_KEY", aws_secret),
-    shape("aws-secret-key", "SecretAccessKey", aws_secret),
-    shape("aws-secret-key", "secretAccessKey", aws_secret),
     shape("azure-key", "AccountKey=", |t, r| value(t, r, &BASE64, 80..=100)),
     shape("azure-key", "SharedAccessKey=", |t, r| value(t, r, &BASE64, 40..=100)),
     shape("azure-key", "sig=", |t, r| value(t, r, &BASE64_ANY, 43..=70)),
@@ -133,7 +129,7 @@ pub(super) static SHAPES: &[Shape] = &[
     shape("shopify-token", "shppa_", |t, r| token(t, r, &HEX, 32..=32)),
     shape("shopify-token", "shpss_", |t, r| token(t, r, &HEX, 32..=32)),
     shape("sendgrid-key", "SG.", sendgrid_key),
-    shape("mailgun-key", "key-", |t, r| token(t, r, &HEX, 32..=32)),
+    shape("mailgun-key", "key-", mailgun_key),
     shape("mailchimp-key", "-us", mailchimp_key),
     shape("brevo-key", "xkeysib-", |t, r| token(t, r, &URL_SAFE, 81..=81)),
     shape("brevo-key", "xsmtpsib-", |t, r| token(t, r, &URL_SAFE, 81..=81)),

@@ -8,9 +8,7 @@ use std::ops::Range;
 use memchr::memchr;
 
 use super::likely::is_placeholder;
-use super::token::{
-    ALNUM, BASE64, HEX, URL_SAFE, URL_SAFE_DOT, begins_token, is_in, is_uuid, run, token,
-};
+use super::token::{ALNUM, HEX, URL_SAFE, URL_SAFE_DOT, begins_token, is_in, is_uuid, run, token};
 
 /// Longest authority part of a URL looked at, bytes.
 const MAX_AUTHORITY_BYTES: usize = 512;
@@ -33,14 +31,6 @@ const PASSWORD_WORDS: [&str; 14] = [
     "p",
 ];
 
-/// The value of an assignment of 40 base64 characters: `key = "…"`, `"key": "…"`.
-pub(super) fn aws_secret(text: &str, literal: Range<usize>) -> Option<Range<usize>> {
-    let rest = text.as_bytes().get(literal.end..)?;
-    let n_between = rest.iter().take(32).take_while(|byte| b" \t\"'`:=>\\|".contains(byte)).count();
-    let start = literal.end + n_between;
-    (n_between > 0 && run(text, start, &BASE64) == 40).then_some(start..start + 40)
-}
-
 /// `abc8Q~…`: three characters before the literal, 31 to 34 after it.
 pub(super) fn azure_client_secret(text: &str, literal: Range<usize>) -> Option<Range<usize>> {
     let start = literal.start.checked_sub(3)?;
@@ -48,7 +38,7 @@ pub(super) fn azure_client_secret(text: &str, literal: Range<usize>) -> Option<R
     let is_part = |byte: &u8| is_in(&URL_SAFE_DOT, *byte) || *byte == b'~';
     let rest = text.as_bytes().get(literal.end..)?;
     let n = rest.iter().take(40).take_while(|byte| is_part(byte)).count();
-    (head.iter().all(is_part) && begins_token(text, start, &URL_SAFE) && (31..=34).contains(&n))
+    (head.iter().all(is_part) && begins_token(text, start) && (31..=34).contains(&n))
         .then_some(start..literal.end + n)
 }
 
@@ -62,7 +52,7 @@ pub(super) fn slack_token(text: &str, literal: Range<usize>) -> Option<Range<usi
 /// Three (signed) or five (encrypted) parts of base64url, of which the first two begin as JSON objects do
 /// or are long.
 pub(super) fn json_web_token(text: &str, literal: Range<usize>) -> Option<Range<usize>> {
-    if !begins_token(text, literal.start, &URL_SAFE) {
+    if !begins_token(text, literal.start) {
         return None;
     }
     let head_end = literal.end + run(text, literal.end, &URL_SAFE);
@@ -89,7 +79,7 @@ pub(super) fn sendgrid_key(text: &str, literal: Range<usize>) -> Option<Range<us
     let is_first = run(text, literal.end, &URL_SAFE) == 22;
     let is_dot = text.as_bytes().get(first_end) == Some(&b'.');
     let is_second = run(text, first_end + 1, &URL_SAFE) == 43;
-    (is_first && is_dot && is_second && begins_token(text, literal.start, &URL_SAFE))
+    (is_first && is_dot && is_second && begins_token(text, literal.start))
         .then_some(literal.start..first_end + 44)
 }
 
@@ -99,7 +89,7 @@ pub(super) fn telegram_token(text: &str, literal: Range<usize>) -> Option<Range<
     let n_digits = before.iter().rev().take(11).take_while(|byte| byte.is_ascii_digit()).count();
     let start = literal.start - n_digits;
     // `bot` before the number is how URLs of the service are written.
-    let is_start = begins_token(text, start, &ALNUM) || before.get(..start)?.ends_with(b"bot");
+    let is_start = begins_token(text, start) || before.get(..start)?.ends_with(b"bot");
     let is_key = run(text, literal.start + 1, &URL_SAFE) == 35;
     ((8..=10).contains(&n_digits) && is_start && is_key).then_some(start..literal.start + 36)
 }
@@ -120,6 +110,12 @@ pub(super) fn discord_token(text: &str, literal: Range<usize>) -> Option<Range<u
         .then_some(start..second + 1 + n_tail)
 }
 
+/// 32 hexadecimal digits after `key-`, which is the end of no longer name: `cache-key-…` holds a checksum.
+pub(super) fn mailgun_key(text: &str, literal: Range<usize>) -> Option<Range<usize>> {
+    let before = literal.start.checked_sub(1).and_then(|i| text.as_bytes().get(i));
+    if before == Some(&b'-') { None } else { token(text, literal, &HEX, 32..=32) }
+}
+
 /// 32 hexadecimal digits before `-us` and one or two digits after.
 pub(super) fn mailchimp_key(text: &str, literal: Range<usize>) -> Option<Range<usize>> {
     let start = literal.start.checked_sub(32)?;
@@ -132,7 +128,7 @@ pub(super) fn mailchimp_key(text: &str, literal: Range<usize>) -> Option<Range<u
         .take_while(|b| b.is_ascii_digit())
         .count();
     (head.iter().all(|byte| is_in(&HEX, *byte))
-        && begins_token(text, start, &HEX)
+        && begins_token(text, start)
         && (1..=2).contains(&n))
     .then_some(start..literal.end + n)
 }
@@ -150,8 +146,7 @@ pub(super) fn sentry_dsn(text: &str, literal: Range<usize>) -> Option<Range<usiz
 /// A UUID right after a literal that says it is a secret.
 pub(super) fn uuid_after(text: &str, literal: Range<usize>) -> Option<Range<usize>> {
     let end = literal.end + 36;
-    let is_key =
-        is_uuid(text.get(literal.end..end)?) && begins_token(text, literal.start, &URL_SAFE);
+    let is_key = is_uuid(text.get(literal.end..end)?) && begins_token(text, literal.start);
     (is_key && run(text, end, &ALNUM) == 0).then_some(literal.end..end)
 }
 

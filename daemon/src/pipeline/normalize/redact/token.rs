@@ -55,11 +55,10 @@ fn run_within(text: &str, from: usize, set: &Set, most: usize) -> usize {
     rest.iter().take(most).take_while(|byte| is_in(set, **byte)).count()
 }
 
-/// True when the literal begins where a token could: not inside a word or a run of the token's own
-/// characters.
-pub(super) fn begins_token(text: &str, place: usize, set: &Set) -> bool {
+/// True when the literal begins where a token could: not inside a word.
+pub(super) fn begins_token(text: &str, place: usize) -> bool {
     let before = place.checked_sub(1).and_then(|i| text.as_bytes().get(i));
-    !before.is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_' || is_in(set, *byte))
+    !before.is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_')
         || is_after_escape(text, place)
 }
 
@@ -76,7 +75,7 @@ pub(super) fn token(
     set: &Set,
     lengths: RangeInclusive<usize>,
 ) -> Option<Range<usize>> {
-    if !begins_token(text, literal.start, set) {
+    if !begins_token(text, literal.start) {
         return None;
     }
     let n = run(text, literal.end, set);
@@ -127,10 +126,8 @@ pub(super) fn around(
     let start = literal.start.checked_sub(before)?;
     let head = text.as_bytes().get(start..literal.start)?;
     let n = run(text, literal.end, set);
-    (head.iter().all(|byte| is_in(set, *byte))
-        && begins_token(text, start, set)
-        && after.contains(&n))
-    .then_some(start..literal.end + n)
+    (head.iter().all(|byte| is_in(set, *byte)) && begins_token(text, start) && after.contains(&n))
+        .then_some(start..literal.end + n)
 }
 
 /// Letters, `-` and digits in the groups of a UUID.

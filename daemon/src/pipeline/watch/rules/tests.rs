@@ -76,7 +76,7 @@ fn names_decide_without_any_ignore_file() {
             4913                         temporary
             a.md.part                    temporary
             .hidden.md                   hidden
-            .env                         hidden
+            .env                         on the deny list
             .git/                        built-in folder
             .git/a.md                    built-in folder
             x/node_modules/              built-in folder

@@ -96,6 +96,21 @@ const IBAN_LENGTHS: [(&[u8; 2], usize); 76] = [
     (b"VA", 22),
 ];
 
+/// Words before the number of a card.
+const CARD_WORDS: [&str; 11] = [
+    "card",
+    "credit card",
+    "debit card",
+    "cc",
+    "visa",
+    "mastercard",
+    "amex",
+    "maestro",
+    "kreditkarte",
+    "carte",
+    "tarjeta",
+];
+
 /// Words before a telephone number.
 const PHONE_WORDS: [&str; 34] = [
     "phone",
@@ -140,14 +155,18 @@ const OTHER_WORDS: [&str; 16] = [
     "commit", "build", "zip", "card", "account",
 ];
 
-/// Payment cards: a known issuer, 13 to 19 digits, a sound check digit.
+/// Payment cards: 13 to 19 digits with a sound check digit, of a known issuer or after a word that says so.
 pub(super) fn cards(text: &str) -> Vec<Range<usize>> {
     let is_card = |text: &str, range: &Range<usize>| {
         let digits = digits_of(text.get(range.clone()).unwrap_or(""));
-        (13..=19).contains(&digits.len())
+        let is_known = || {
+            let is_announced_so = is_announced(text, range.start, &CARD_WORDS);
+            is_issuer(&digits) || (digits.len() >= 12 && is_announced_so)
+        };
+        (12..=19).contains(&digits.len())
             && stands_alone(text, range, b"-.")
-            && is_issuer(&digits)
             && luhn(&digits)
+            && is_known()
     };
     matches(text, &CARD, is_card).collect()
 }

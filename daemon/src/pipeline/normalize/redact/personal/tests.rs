@@ -34,7 +34,18 @@ fn kinds() {
             "221B Baker Street, Musterstraße 12, 10 rue de la Paix",
             "ZIP: 90210",
         ],
-        expect![[""]],
+        expect![[r#"
+            email=jane.doe+x@mail.example.co.uk
+            card=4111 1111 1111 1111 card=378282246310005
+            iban=DE89 3704 0044 0532 0130 00 iban=GB82WEST12345698765432
+            national_id=536-90-4399 national_id=AB 12 34 56 C
+            national_id=86 095 742 719 national_id=12345678Z national_id=X1234567L
+            national_id=RSSMRA85T10A562S national_id=529.982.247-25 national_id=2341 2341 2346
+            ip=203.0.113.9 ip=2001:db8:85a3::8a2e:370:7334
+            phone=+49 30 901820 phone=(555) 123-4567 phone=020 7946 0958
+            address=221B Baker Street address=Musterstraße 12 address=10 rue de la Paix
+            zip=90210
+        "#]],
     );
 }
 
