@@ -3,11 +3,13 @@
 //! In: the prints of a document that is written, moved or removed. Out: rows that say where each text stands, and
 //! chunks whose text and vectors are indexed, or are not because they stand elsewhere.
 //! A text is a paragraph's words or a chunk's bytes; its *home* is its first place, in the order of [`rank_of`]. A text
-//! may also be told by another that is nearly equal, its *root* (`alike.rs`): then only the words that the root lacks are
+//! may also be told by another that is nearly equal, its *root* (`alike.rs`): then only the words that the root lacks
+//! are
 //! indexed, at its home.
 //! Invariants: once settled, all of it follows from the documents and their paths alone. A text whose home goes is
 //! indexed at another place in the same transaction; one that gets an earlier home is indexed twice until the ripple
-//! comes by. So there is no commit in which a word that stands somewhere cannot be found, but for what a near copy shares
+//! comes by. So there is no commit in which a word that stands somewhere cannot be found, but for what a near copy
+//! shares
 //! with nothing but a root that has just gone; the ripple makes that good.
 //! Not here: what makes two texts equal or alike (`pipeline/print.rs`).
 
@@ -248,7 +250,8 @@ pub(super) fn moved(
     Ok(())
 }
 
-/// Indexes the texts whose home has gone at their next one; the last thing that a transaction does with ordinary tables.
+/// Indexes the texts whose home has gone at their next one; the last thing that a transaction does with ordinary
+/// tables.
 pub(super) fn promote(tx: &Transaction<'_>, late: &mut Late) -> Result<(), StoreError> {
     let mut documents = BTreeSet::new();
     for text in late.take_promoted() {

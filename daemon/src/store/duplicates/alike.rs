@@ -1,10 +1,12 @@
 //! Alike: which texts are told by another that is nearly equal.
 //!
 //! In: texts with their keys. Out: for each the root that tells it, or none.
-//! Texts are ordered by their hash, which is as good as chance. The first text with a key leads it, and a text is compared
+//! Texts are ordered by their hash, which is as good as chance. The first text with a key leads it, and a text is
+//! compared
 //! with the leaders of its keys and with their roots, never with all: however many are alike, each costs the same, and
 //! the leader of n texts changes about ln n times while they come.
-//! Invariants: [`decide`] looks at smaller texts only, so that there is one outcome whatever came first; a root has none
+//! Invariants: [`decide`] looks at smaller texts only, so that there is one outcome whatever came first; a root has
+//! none
 //! itself, so a chain of small changes never leads from a text to one that is not alike.
 //! Not here: what becomes of the chunks (`cover.rs`).
 

@@ -2,7 +2,8 @@
 //!
 //! In: a document whose text, chunks and prints are written. Out: its rows in the text index and among the vectors, of
 //! what is told here alone.
-//! Invariants: a paragraph that is told elsewhere is left out wherever it lies in a chunk, but for the words that only it
+//! Invariants: a paragraph that is told elsewhere is left out wherever it lies in a chunk, but for the words that only
+//! it
 //! has; headings, rows and code of a chunk go when an equal chunk tells them. What is left out here is whole at another
 //! place, since paragraphs follow only paragraphs, and everything else only an earlier equal chunk. A document all of
 //! whose text is told elsewhere is still found by its title, if no earlier one has the same.
