@@ -17,14 +17,43 @@ const UNSOUND: &[(&str, &str)] = &[
         "SELECT path FROM docs WHERE trim(text) <> '' AND id NOT IN (SELECT doc_id FROM chunks)",
     ),
     ("text without chunk", "SELECT id FROM chunk_fts_docsize WHERE id NOT IN (SELECT id FROM chunks)"),
-    ("chunk without text", "SELECT id FROM chunks WHERE id NOT IN (SELECT id FROM chunk_fts_docsize)"),
+    (
+        "chunk without text",
+        "SELECT id FROM chunks WHERE own IS NOT 0 AND id NOT IN (SELECT id FROM chunk_fts_docsize)",
+    ),
+    (
+        "text of a chunk that is told elsewhere",
+        "SELECT id FROM chunks WHERE own = 0 AND id IN (SELECT id FROM chunk_fts_docsize)",
+    ),
     ("window without chunk", "SELECT id FROM chunk_vec_map WHERE chunk_id NOT IN (SELECT id FROM chunks)"),
     (
         "window twice",
         "SELECT chunk_id || ' ' || start FROM chunk_vec_map GROUP BY chunk_id, start, end HAVING count(*) > 1",
     ),
     ("chunk without window", "SELECT id FROM chunks WHERE id NOT IN (SELECT chunk_id FROM chunk_vec_map)"),
-    ("window without vector", "SELECT id FROM chunk_vec_map WHERE id NOT IN (SELECT rowid FROM chunk_vec)"),
+    (
+        "window without vector, or with two",
+        "SELECT id FROM chunk_vec_map WHERE (aside IS NULL) = (id NOT IN (SELECT rowid FROM chunk_vec))",
+    ),
+    ("print without document", "SELECT text FROM prints WHERE doc_id NOT IN (SELECT id FROM docs)"),
+    (
+        "copy without print",
+        "SELECT text FROM copies c WHERE NOT EXISTS
+           (SELECT 1 FROM prints p WHERE p.text = c.text AND p.doc_id = c.doc_id AND p.start = c.start)",
+    ),
+    (
+        "copies that are not all listed, or only one",
+        "SELECT text FROM prints p GROUP BY text
+           HAVING (SELECT count(*) FROM copies c WHERE c.text = p.text) <> iif(count(*) > 1, count(*), 0)",
+    ),
+    ("key of no text", "SELECT key FROM print_keys WHERE text NOT IN (SELECT text FROM prints)"),
+    (
+        "text told by none, or by one that is told itself",
+        "SELECT text FROM alike WHERE text NOT IN (SELECT text FROM prints) OR root NOT IN (SELECT text FROM prints)
+           OR root IN (SELECT text FROM alike)",
+    ),
+    ("text left to decide", "SELECT text FROM dirty_texts UNION ALL SELECT key FROM dirty_keys"),
+    ("document left to look over", "SELECT doc_id FROM dirty_copies"),
     ("vector without window", "SELECT rowid FROM chunk_vec WHERE rowid NOT IN (SELECT id FROM chunk_vec_map)"),
     ("tag without document", "SELECT tag FROM doc_tags WHERE doc_id NOT IN (SELECT id FROM docs)"),
     ("mention without document", "SELECT surface FROM mentions WHERE doc_id NOT IN (SELECT id FROM docs)"),

@@ -36,6 +36,16 @@ impl Life {
         let person = "---\ntype: Person\n---\n# Zoë Lindqvar\n\nZoë Lindqvar is on call.\n";
         project.write("Zoë Lindqvar.md", person);
         project.write("notes.txt", "Zoe Lindqvar was late. Nobody called Zoe Lindqvar.\n");
+        // Near copies: one is told by the other, and another by that.
+        for (path, days) in
+            [("policy.md", "thirty"), ("old/policy.md", "sixty"), ("old/er/policy.md", "thirty")]
+        {
+            let text = format!(
+                "# Policy\n\nWhoever finds a lantern that is not lit tells the office on the same day, and the office sends \
+                 somebody within {days} days at the latest, who brings oil and a spare wick.\n"
+            );
+            project.write(path, text);
+        }
         Life { project, marked, link: Value::Null, n_lives: 0 }
     }
 

@@ -317,6 +317,17 @@ const NAMES: &[&str] = &[
     "HTTP/2",
 ];
 
+/// Paragraphs that stand in many documents, and versions of them.
+const REPEATED: &[&str] = &[
+    "The Tide Clock of every harbor is set by the keeper at noon, and whoever finds it late must tell the office of the \
+     Signing Service before the next tide comes in.",
+    "The Tide Clock of every harbor is set by the keeper at dawn, and whoever finds it late must tell the office of the \
+     Signing Service before the next tide comes in.",
+    "The Tide Clock of each harbor is set by the keeper at dawn, and whoever finds it late must tell the office of the \
+     Key Vault before the next tide comes in.",
+    "Nothing in this note may be passed on to anybody outside of the company.",
+];
+
 /// A document about names, of a shape that every stage has something to do with.
 fn document(dice: &mut Dice) -> String {
     let mut text = String::new();
@@ -342,7 +353,8 @@ fn document(dice: &mut Dice) -> String {
     let _ = writeln!(text, "# {}\n", dice.pick(NAMES));
     for _ in 0..=dice.throw(5) {
         let (a, b) = (dice.pick(NAMES), dice.pick(NAMES));
-        let _ = match dice.throw(6) {
+        let _ = match dice.throw(8) {
+            6 | 7 => writeln!(text, "{}\n", dice.pick(REPEATED)),
             0 => writeln!(text, "{a} depends on {b}.\n"),
             1 => writeln!(text, "See [[{a}]] and **{b}**.\n"),
             2 => writeln!(text, "## {a}\n\n- {b}\n- `{a}`\n"),

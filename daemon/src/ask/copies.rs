@@ -1,6 +1,7 @@
 //! Copies: a text that stands in several places is indexed at one of them; here the others come back.
 //!
-//! In: what was recalled. Out: the same, in which a chunk whose words are partly indexed elsewhere counts as if they were
+//! In: what was recalled. Out: the same, in which a chunk whose words are partly indexed elsewhere counts as if they
+//! were
 //! indexed here, a chunk outside the filter is replaced by its copies inside, and a chunk that adds nothing to the one
 //! that tells it is left to be named as a further source.
 //! Invariant: each step is bounded by the number of candidates, however many places a text has.
@@ -58,7 +59,8 @@ pub(super) fn homes(desk: &Desk<'_>, plan: &Plan) -> Result<String, AskError> {
                                    (SELECT start FROM prints WHERE text = t.text LIMIT 1))
            FROM told t)
          SELECT json_group_array(id) FROM (
-           SELECT DISTINCT k.id FROM home h JOIN prints p ON p.text = h.text AND p.doc_id = h.doc_id AND p.start = h.start
+           SELECT DISTINCT k.id FROM home h JOIN prints p ON p.text = h.text
+             AND p.doc_id = h.doc_id AND p.start = h.start
              JOIN chunks k ON k.doc_id = h.doc_id AND k.start < p.end AND k.end > p.start LIMIT {MAX_HOMES})"
     );
     let twice = values.iter().chain(&values).map(|value| value as &dyn ToSql).collect::<Vec<_>>();
@@ -118,7 +120,8 @@ fn stand_in(desk: &Desk<'_>, plan: &Plan, recalled: &mut Recalled) -> Result<(),
     Ok(())
 }
 
-/// Gives chunks that were found by a part of their words the score of the part that is indexed elsewhere; drops those that
+/// Gives chunks that were found by a part of their words the score of the part that is indexed elsewhere; drops those
+/// that
 /// were found by no word that the other does not have.
 fn complete_texts(desk: &Desk<'_>, plan: &Plan, recalled: &mut Recalled) -> Result<(), AskError> {
     let scores: FxHashMap<i64, f32> = recalled.text.iter().copied().collect();
@@ -215,7 +218,8 @@ struct Found {
     is_chunk: bool,
 }
 
-/// The prints of a chunk and of the paragraphs in it. Paragraphs are in order and never overlap, so that the last one to
+/// The prints of a chunk and of the paragraphs in it. Paragraphs are in order and never overlap, so that the last one
+/// to
 /// begin before the chunk is the first that may reach into it.
 fn prints(desk: &Desk<'_>, doc: i64, (start, end): (i64, i64)) -> Result<Vec<Found>, AskError> {
     let mut statement = desk.snapshot.prepare_cached(
@@ -303,7 +307,8 @@ fn places(desk: &Desk<'_>, plan: &Plan, text: i64) -> Result<Vec<Place>, AskErro
          WHERE c.text = ? AND {condition} ORDER BY c.rank, c.start LIMIT {MAX_PLACES}"
     ))?;
     let mut single = desk.snapshot.prepare_cached(&format!(
-        "SELECT d.path, p.start, d.id FROM prints p JOIN docs d ON d.id = p.doc_id WHERE p.text = ? AND {condition} LIMIT 1"
+        "SELECT d.path, p.start, d.id FROM prints p JOIN docs d ON d.id = p.doc_id
+         WHERE p.text = ? AND {condition} LIMIT 1"
     ))?;
     let mut out: Vec<Place> = Vec::new();
     for text in &texts {
@@ -360,7 +365,9 @@ pub(super) fn also_in(
             n_most = n_most.max(count_documents(desk, print.text)?.saturating_sub(1));
         }
         for (path, start, other) in found.into_iter().filter(|(_, _, other)| *other != doc) {
-            first.entry(other).or_insert((n_seen, path, start));
+            // A whole chunk begins before the paragraphs in it.
+            let place = first.entry(other).or_insert((n_seen, path, start));
+            place.2 = place.2.min(start);
             n_seen += 1;
         }
     }

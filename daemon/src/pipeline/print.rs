@@ -93,7 +93,8 @@ fn may_repeat(block: &Block) -> bool {
     matches!(block.kind, BlockKind::Paragraph | BlockKind::ListItem { .. } | BlockKind::Quote)
 }
 
-/// Words below which one changed word in the middle leaves two texts less alike than `similarity`: it is in two of n − 1
+/// Words below which one changed word in the middle leaves two texts less alike than `similarity`: it is in two of n −
+/// 1
 /// pairs, so n − 3 of n + 1 are shared.
 fn least_words(similarity: f32) -> usize {
     let least = (3.0 + similarity) / (1.0 - similarity).max(1e-6);

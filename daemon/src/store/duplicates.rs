@@ -3,11 +3,13 @@
 //! In: the prints of a document that is written, moved or removed. Out: rows that say where each text stands, and
 //! chunks whose text and vectors are indexed, or are not because they stand elsewhere.
 //! A text is a paragraph's words or a chunk's bytes; its *home* is its first place, in the order of [`rank_of`]. A text
-//! may also be told by another that is nearly equal, its *root* (`alike.rs`): then only the words that the root lacks are
+//! may also be told by another that is nearly equal, its *root* (`alike.rs`): then only the words that the root lacks
+//! are
 //! indexed, at its home.
 //! Invariants: once settled, all of it follows from the documents and their paths alone. A text whose home goes is
 //! indexed at another place in the same transaction; one that gets an earlier home is indexed twice until the ripple
-//! comes by. So there is no commit in which a word that stands somewhere cannot be found, but for what a near copy shares
+//! comes by. So there is no commit in which a word that stands somewhere cannot be found, but for what a near copy
+//! shares
 //! with nothing but a root that has just gone; the ripple makes that good.
 //! Not here: what makes two texts equal or alike (`pipeline/print.rs`).
 
@@ -15,7 +17,9 @@ mod alike;
 mod cover;
 mod place;
 
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 
 use rusqlite::{Connection, OptionalExtension, Transaction, params};
 
@@ -248,7 +252,8 @@ pub(super) fn moved(
     Ok(())
 }
 
-/// Indexes the texts whose home has gone at their next one; the last thing that a transaction does with ordinary tables.
+/// Indexes the texts whose home has gone at their next one; the last thing that a transaction does with ordinary
+/// tables.
 pub(super) fn promote(tx: &Transaction<'_>, late: &mut Late) -> Result<(), StoreError> {
     let mut documents = BTreeSet::new();
     for text in late.take_promoted() {
@@ -286,16 +291,47 @@ pub(super) fn settle(
     Ok(())
 }
 
-/// The words of a text as they stand at one of its places; `None` when it stands nowhere any more.
-fn words_of(db: &Connection, text: i64) -> Result<Option<String>, StoreError> {
-    let place: Option<(i64, i64, i64)> = db
-        .prepare_cached("SELECT doc_id, start, end FROM prints WHERE text = ?1 LIMIT 1")?
-        .query_row([text], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
-        .optional()?;
-    let Some((doc, start, end)) = place else { return Ok(None) };
-    let mut statement = db.prepare_cached("SELECT text FROM docs WHERE id = ?1")?;
-    let mut rows = statement.query([doc])?;
-    let Some(row) = rows.next()? else { return Ok(None) };
-    let whole = row.get_ref(0)?.as_str().unwrap_or_default();
-    Ok(whole.get(start as usize..end as usize).map(String::from))
+/// Documents whose text is kept while paragraphs of them are read, so that a page is not read once a paragraph.
+const DOCUMENTS_KEPT: usize = 4;
+
+/// Reads the words of texts at one of their places.
+struct Texts<'a> {
+    db: &'a Connection,
+    kept: RefCell<Vec<(i64, Rc<str>)>>,
+}
+
+impl<'a> Texts<'a> {
+    fn new(db: &'a Connection) -> Self {
+        Texts { db, kept: RefCell::default() }
+    }
+
+    /// The words of a text; `None` when it stands nowhere any more.
+    fn words_of(&self, text: i64) -> Result<Option<String>, StoreError> {
+        let place: Option<(i64, i64, i64)> = self
+            .db
+            .prepare_cached("SELECT doc_id, start, end FROM prints WHERE text = ?1 LIMIT 1")?
+            .query_row([text], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
+            .optional()?;
+        let Some((doc, start, end)) = place else { return Ok(None) };
+        let whole = self.document(doc)?;
+        Ok(whole.get(start as usize..end as usize).map(String::from))
+    }
+
+    fn document(&self, doc: i64) -> Result<Rc<str>, StoreError> {
+        let mut kept = self.kept.borrow_mut();
+        if let Some((_, text)) = kept.iter().find(|(kept, _)| *kept == doc) {
+            return Ok(text.clone());
+        }
+        let text: Option<String> = self
+            .db
+            .prepare_cached("SELECT text FROM docs WHERE id = ?1")?
+            .query_row([doc], |row| row.get(0))
+            .optional()?;
+        let text: Rc<str> = text.unwrap_or_default().into();
+        if kept.len() >= DOCUMENTS_KEPT {
+            kept.remove(0);
+        }
+        kept.push((doc, text.clone()));
+        Ok(text)
+    }
 }

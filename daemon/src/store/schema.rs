@@ -24,7 +24,8 @@ CREATE TABLE doc_tags(doc_id INTEGER NOT NULL, tag TEXT NOT NULL, PRIMARY KEY(do
 CREATE INDEX doc_tags_tag ON doc_tags(tag);
 
 -- Spans are bytes of `docs.text`; raw spans are bytes of the file. `own`: null when the whole chunk is in the text
--- index, 0 when nothing of it is, because it all stands elsewhere, else a hash of the part that is. `headings`: those it
+-- index, 0 when nothing of it is, because it all stands elsewhere, else a hash of the part that is. `headings`: those
+-- it
 -- is indexed with, where they are more than `section` tells.
 CREATE TABLE chunks(
   id INTEGER PRIMARY KEY, doc_id INTEGER NOT NULL, idx INTEGER NOT NULL, start INTEGER NOT NULL,
@@ -42,7 +43,8 @@ CREATE TABLE chunk_vec_map(id INTEGER PRIMARY KEY, chunk_id INTEGER NOT NULL, st
   end INTEGER NOT NULL, aside BLOB);
 CREATE INDEX chunk_vec_map_chunk ON chunk_vec_map(chunk_id);
 
--- What stands in several places (`store/duplicates.rs`). `prints`: each paragraph and chunk, with the hash of its words;
+-- What stands in several places (`store/duplicates.rs`). `prints`: each paragraph and chunk, with the hash of its
+-- words;
 -- `keys` is what texts that are alike share. `copies`: all places of a text that has several; `rank` orders them, the
 -- first is indexed. `alike`: a text that is told by another one, all but the words that only it has.
 CREATE TABLE prints(

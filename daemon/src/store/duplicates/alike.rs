@@ -1,10 +1,12 @@
 //! Alike: which texts are told by another that is nearly equal.
 //!
 //! In: texts with their keys. Out: for each the root that tells it, or none.
-//! Texts are ordered by their hash, which is as good as chance. The first text with a key leads it, and a text is compared
+//! Texts are ordered by their hash, which is as good as chance. The first text with a key leads it, and a text is
+//! compared
 //! with the leaders of its keys and with their roots, never with all: however many are alike, each costs the same, and
 //! the leader of n texts changes about ln n times while they come.
-//! Invariants: [`decide`] looks at smaller texts only, so that there is one outcome whatever came first; a root has none
+//! Invariants: [`decide`] looks at smaller texts only, so that there is one outcome whatever came first; a root has
+//! none
 //! itself, so a chain of small changes never leads from a text to one that is not alike.
 //! Not here: what becomes of the chunks (`cover.rs`).
 
@@ -15,7 +17,7 @@ use rusqlite::{OptionalExtension, Transaction, params};
 use rustc_hash::FxHashMap;
 
 use super::place::places;
-use super::{keys_of, mark, words_of};
+use super::{Texts, keys_of, mark};
 use crate::pipeline::print::Compared;
 use crate::store::StoreError;
 use crate::store::commit::Late;
@@ -146,6 +148,7 @@ pub(super) fn root_of(tx: &Transaction<'_>, text: i64) -> Result<Option<i64>, St
 struct Rows<'a> {
     tx: &'a Transaction<'a>,
     similarity: f64,
+    texts: Texts<'a>,
     kept: RefCell<FxHashMap<i64, Option<Rc<Compared>>>>,
 }
 
@@ -154,7 +157,7 @@ impl Rows<'_> {
         if let Some(found) = self.kept.borrow().get(&text) {
             return Ok(found.clone());
         }
-        let words = words_of(self.tx, text)?;
+        let words = self.texts.words_of(text)?;
         let compared = words.map(|words| Rc::new(Compared::of(&words)));
         let mut kept = self.kept.borrow_mut();
         if kept.len() >= MOST_KEPT {
@@ -201,7 +204,7 @@ pub(super) fn settle(tx: &Transaction<'_>, similarity: f64) -> Result<bool, Stor
     let mut statement = tx.prepare_cached("SELECT text FROM dirty_texts ORDER BY text LIMIT ?1")?;
     let texts: Vec<i64> =
         statement.query_map([TEXTS_A_STEP], |row| row.get(0))?.collect::<Result<_, _>>()?;
-    let rows = Rows { tx, similarity, kept: RefCell::default() };
+    let rows = Rows { tx, similarity, texts: Texts::new(tx), kept: RefCell::default() };
     for text in &texts {
         settle_one(&rows, *text)?;
         tx.prepare_cached("DELETE FROM dirty_texts WHERE text = ?1")?.execute([text])?;

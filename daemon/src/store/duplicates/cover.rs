@@ -2,7 +2,8 @@
 //!
 //! In: a document whose text, chunks and prints are written. Out: its rows in the text index and among the vectors, of
 //! what is told here alone.
-//! Invariants: a paragraph that is told elsewhere is left out wherever it lies in a chunk, but for the words that only it
+//! Invariants: a paragraph that is told elsewhere is left out wherever it lies in a chunk, but for the words that only
+//! it
 //! has; headings, rows and code of a chunk go when an equal chunk tells them. What is left out here is whole at another
 //! place, since paragraphs follow only paragraphs, and everything else only an earlier equal chunk. A document all of
 //! whose text is told elsewhere is still found by its title, if no earlier one has the same.
@@ -15,7 +16,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::alike::root_of;
 use super::place::first_copy;
-use super::{mark, words_of};
+use super::{Texts, mark};
 use crate::pipeline::print::{Compared, PrintKind, count_words};
 use crate::store::StoreError;
 use crate::store::commit::{IndexedContext, Late};
@@ -111,7 +112,7 @@ impl Covered {
             return Ok(None);
         }
         let mut covered = Covered::default();
-        let mut roots = Roots { tx, doc, kept: None };
+        let mut roots = Roots { tx, doc, texts: Texts::new(tx), kept: None };
         let mut statement = tx.prepare_cached(
             "SELECT kind, start, end, text FROM prints WHERE doc_id = ?1 ORDER BY start, kind",
         )?;
@@ -173,6 +174,7 @@ impl Covered {
 struct Roots<'a> {
     tx: &'a Transaction<'a>,
     doc: i64,
+    texts: Texts<'a>,
     kept: Option<(i64, Option<Compared>)>,
 }
 
@@ -181,7 +183,7 @@ impl Roots<'_> {
     fn left_out(&mut self, text: i64, span: Range<usize>) -> Result<Vec<Range<usize>>, StoreError> {
         let Some(root) = root_of(self.tx, text)? else { return Ok(Vec::new()) };
         if self.kept.as_ref().is_none_or(|(kept, _)| *kept != root) {
-            let words = words_of(self.tx, root)?;
+            let words = self.texts.words_of(root)?;
             self.kept = Some((root, words.map(|words| Compared::of(&words))));
         }
         let Some((_, Some(compared))) = &self.kept else {
@@ -189,7 +191,7 @@ impl Roots<'_> {
             mark(self.tx, self.doc)?;
             return Ok(Vec::new());
         };
-        let words = words_of(self.tx, text)?.unwrap_or_default();
+        let words = self.texts.words_of(text)?.unwrap_or_default();
         let missing = compared.missing_from(&words);
         let shifted = missing.iter().map(|range| span.start + range.start..span.start + range.end);
         Ok(without(&span, &shifted.collect::<Vec<_>>()))

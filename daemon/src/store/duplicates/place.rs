@@ -51,7 +51,8 @@ pub(super) fn first_copy(db: &Connection, text: i64) -> Result<Option<Place>, St
         .optional()?)
 }
 
-/// What orders the places of a text: least folders first, then the shorter path, then the path itself. So `guide.md` comes
+/// What orders the places of a text: least folders first, then the shorter path, then the path itself. So `guide.md`
+/// comes
 /// before `guide (copy).md` and before `archive/guide.md`, and a rebuild says the same.
 pub(super) fn rank_of(path: &str) -> String {
     let n_folders = path.bytes().filter(|byte| *byte == b'/').count().min(0xff);
