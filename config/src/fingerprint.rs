@@ -74,7 +74,7 @@ mod tests {
     #[test]
     fn the_text_is_the_same_in_every_build() {
         // A change here means that every index of every user is rebuilt: do it knowingly.
-        expect_test::expect!["80d6224a37cacd5103690f8a43d59aa4"]
+        expect_test::expect!["c961935fb223ab569520bebc3d396cff"]
             .assert_eq(&rows(&Settings::default(), "schema 1"));
     }
 }

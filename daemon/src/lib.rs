@@ -17,5 +17,6 @@ pub mod serve;
 pub mod store;
 pub mod sys;
 pub mod terms;
+pub mod words;
 
 pub use process::{Options, run};

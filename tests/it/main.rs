@@ -7,6 +7,7 @@ mod determinism;
 mod events;
 mod graph;
 mod identity;
+mod languages;
 mod ledger;
 mod life;
 mod shutdown;

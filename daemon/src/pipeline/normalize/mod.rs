@@ -11,7 +11,7 @@ mod decode;
 mod format;
 mod frontmatter;
 mod html;
-mod language;
+pub mod language;
 mod markdown;
 mod plain;
 mod redact;
@@ -20,7 +20,7 @@ mod target;
 use std::collections::BTreeMap;
 
 use crate::belt::{DocFault, Stage};
-use crate::pipeline::parcel::{BlockKind, DocHead, LinkKind, NormalDoc, SourceDoc};
+use crate::pipeline::parcel::{BlockKind, DocHead, DocMeta, LinkKind, NormalDoc, SourceDoc};
 use crate::terms::{RelPath, Segment, SpanMap, norm_of};
 use decode::Decoded;
 use format::{Format, FormatLimits, Parsed, Reader};
@@ -62,6 +62,8 @@ impl Stage for Normalizer {
         let title = title_of(&mut parsed, &source.path, reader.takes_title_from_heading());
         add_heading_alias(&mut parsed, &title);
         resolve_links(&mut parsed, source.path.folder());
+        let stated = stated_language(&parsed.meta);
+        let languages = language::languages_of(&parsed.text, &parsed.blocks, stated);
         Ok(NormalDoc {
             head: DocHead {
                 path: source.path,
@@ -71,7 +73,8 @@ impl Stage for Normalizer {
             },
             title,
             meta: parsed.meta,
-            language: language::language_of(&parsed.text, &parsed.blocks).to_string(),
+            language: languages.main,
+            other_languages: languages.others,
             map: parsed.map,
             text: parsed.text,
             line_starts,
@@ -157,6 +160,12 @@ fn add_heading_alias(parsed: &mut Parsed, title: &str) {
 fn tidy(title: &str) -> String {
     let words: Vec<&str> = title.split_whitespace().collect();
     words.join(" ").chars().take(MAX_TITLE_CHARS).collect()
+}
+
+/// The language that a document states: its format's own, else a key of its frontmatter.
+fn stated_language(meta: &DocMeta) -> Option<&str> {
+    let by_key = |key: &&str| meta.extra.get(*key).and_then(serde_json::Value::as_str);
+    meta.language.as_deref().or_else(|| ["lang", "language"].iter().find_map(by_key))
 }
 
 /// Makes paths relative to the project's root.

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use rusqlite::{Transaction, params};
 
 use super::{Identity, Late, all_tags};
-use crate::pipeline::parcel::{Chunk, EmbeddedDoc, NormalDoc, UnitVector};
+use crate::pipeline::parcel::{Chunk, EmbeddedDoc, NormalDoc, UnitVector, may_be_english};
 use crate::store::{StoreError, lines};
 
 /// Chunk rows of a document by hash; equal chunks (a repeated paragraph) keep one row each.
@@ -44,7 +44,9 @@ pub(super) fn write_chunks(
         match kept {
             Some(_) => move_windows(tx, chunk_id, chunk)?,
             None => {
-                late.insert_text(chunk_id, indexed_text(chunk, &mentioned.doc, identity));
+                let (title, headings) = indexed_headings(chunk, &mentioned.doc, identity);
+                let texts = [title.as_str(), &headings, chunk.span.of(&mentioned.doc.text)];
+                late.insert_text(chunk_id, texts, may_be_english(&chunk.language));
                 let vectors = doc.vectors.get(idx).map_or(&[][..], Vec::as_slice);
                 index_vectors(tx, (chunk_id, chunk), vectors, late)?;
             }
@@ -67,10 +69,11 @@ fn write_chunk_row(
     let last_headings = chunk.headings.iter().rev().take(2).rev().cloned().collect::<Vec<_>>();
     let id = tx
         .prepare_cached(
-            "INSERT INTO chunks VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)
+            "INSERT INTO chunks VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)
              ON CONFLICT(id) DO UPDATE SET idx = excluded.idx, start = excluded.start, end = excluded.end,
                raw_start = excluded.raw_start, raw_end = excluded.raw_end, line_start = excluded.line_start,
-               line_end = excluded.line_end RETURNING id",
+               line_end = excluded.line_end,
+               profile = excluded.profile RETURNING id",
         )?
         .query_row(
             params![
@@ -85,7 +88,9 @@ fn write_chunk_row(
                 line(raw.end().saturating_sub(1).max(raw.start())),
                 chunk.n_tokens,
                 last_headings.join(" › "),
-                chunk.hash.0.to_le_bytes()
+                chunk.hash.0.to_le_bytes(),
+                chunk.language,
+                chunk.profile.as_str()
             ],
             |row| row.get(0),
         )?;
@@ -107,11 +112,8 @@ fn move_windows(tx: &Transaction<'_>, chunk_id: i64, chunk: &Chunk) -> Result<()
     Ok(())
 }
 
-fn indexed_text(
-    chunk: &Chunk,
-    normal: &NormalDoc,
-    identity: &Identity,
-) -> (String, String, String) {
+/// Title and headings as the text index shall hold them.
+fn indexed_headings(chunk: &Chunk, normal: &NormalDoc, identity: &Identity) -> (String, String) {
     let mut title = normal.title.clone();
     for alias in &normal.meta.aliases {
         title.push_str(" / ");
@@ -122,7 +124,7 @@ fn indexed_text(
         headings.push_str(" #");
         headings.push_str(&tag);
     }
-    (title, headings, chunk.span.of(&normal.text).to_string())
+    (title, headings)
 }
 
 fn index_vectors(

@@ -6,6 +6,10 @@ use rusqlite::{Transaction, params};
 
 use crate::store::StoreError;
 use crate::terms::RelPath;
+use crate::words::Indexer;
+
+/// The index words of a chunk's title, headings and body.
+type IndexedWords = [String; 3];
 
 /// Writes to the virtual tables, kept for the end of the transaction: every ordinary statement that may fail halfway
 /// opens a savepoint, and FTS5 flushes its whole hash table at each (measured: a third of the writer's time).
@@ -13,10 +17,11 @@ use crate::terms::RelPath;
 pub(in crate::store) struct Late {
     deleted_chunks: Vec<i64>,
     deleted_vectors: Vec<i64>,
-    texts: BTreeMap<i64, (String, String, String)>,
+    texts: BTreeMap<i64, IndexedWords>,
     vectors: BTreeMap<i64, Vec<u8>>,
     next_vector: Option<i64>,
     look_again: Vec<RelPath>,
+    indexer: Indexer,
 }
 
 impl Late {
@@ -44,8 +49,13 @@ impl Late {
         std::mem::take(&mut self.look_again)
     }
 
-    /// Keeps a chunk's title, headings and body.
-    pub(super) fn insert_text(&mut self, chunk: i64, row: (String, String, String)) {
+    /// Keeps the index words of a chunk's title, headings and body.
+    pub(super) fn insert_text(&mut self, chunk: i64, texts: [&str; 3], is_english: bool) {
+        let row = texts.map(|text| {
+            let mut words = String::new();
+            self.indexer.index(text, is_english, &mut words);
+            words
+        });
         self.texts.insert(chunk, row);
     }
 
@@ -77,7 +87,7 @@ impl Late {
         let mut insert_text = tx.prepare_cached(
             "INSERT INTO chunk_fts(rowid, title, headings, body) VALUES(?1, ?2, ?3, ?4)",
         )?;
-        for (chunk, (title, headings, body)) in self.texts {
+        for (chunk, [title, headings, body]) in self.texts {
             insert_text.execute(params![chunk, title, headings, body])?;
         }
         let mut delete_vector = tx.prepare_cached("DELETE FROM chunk_vec WHERE rowid = ?1")?;
