@@ -370,17 +370,62 @@ impl serde::de::Visitor<'_> for PiiVisitor {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Chunk {
-    /// Most tokens of a chunk, 50 to 4000 (S4: 500 to 1,000).
+    /// Most tokens of a chunk of running text, 50 to 4000 (S4: 500 to 1,000).
     pub max_tokens: u32,
     /// Sections smaller than this are joined with the next one, tokens.
     pub min_tokens: u32,
     /// Tokens of the previous chunk repeated at the start of the next, whole sentences only (S4: 10 to 20 %).
     pub overlap_tokens: u32,
+    /// The same for other kinds of text, which are told by their structure.
+    pub profiles: ChunkProfiles,
+}
+
+/// Chunk sizes of the kinds of text that are told by their structure.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ChunkProfiles {
+    /// Questions with their answers and terms with their meanings (S4: 150 to 400).
+    pub definition: ChunkSizes,
+    /// Steps in order (S4: 1,000 to 2,000; an ordered list stays whole up to twice `max_tokens`).
+    pub procedure: ChunkSizes,
+    /// Tables, and sections headed by an identifier.
+    pub reference: ChunkSizes,
+    /// Mostly code.
+    pub code: ChunkSizes,
+}
+
+/// Sizes as in `chunk`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ChunkSizes {
+    /// Most tokens of a chunk, 50 to 4000.
+    pub max_tokens: u32,
+    /// Smaller sections are joined with the next one of the same kind, tokens.
+    pub min_tokens: u32,
+    /// Tokens repeated, whole sentences only.
+    pub overlap_tokens: u32,
+}
+
+impl Default for ChunkProfiles {
+    fn default() -> Self {
+        let sizes = |max_tokens, min_tokens, overlap_tokens| ChunkSizes {
+            max_tokens,
+            min_tokens,
+            overlap_tokens,
+        };
+        ChunkProfiles {
+            definition: sizes(400, 80, 0),
+            procedure: sizes(1_000, 80, 80),
+            reference: sizes(600, 80, 0),
+            code: sizes(600, 80, 0),
+        }
+    }
 }
 
 impl Default for Chunk {
     fn default() -> Self {
-        Chunk { max_tokens: 600, min_tokens: 80, overlap_tokens: 80 }
+        let profiles = ChunkProfiles::default();
+        Chunk { max_tokens: 600, min_tokens: 80, overlap_tokens: 80, profiles }
     }
 }
 

@@ -17,6 +17,7 @@ pub mod serve;
 pub mod store;
 pub mod sys;
 pub mod terms;
+pub mod words;
 pub mod worker;
 
 pub use process::{Options, run};

@@ -81,7 +81,7 @@ fn print(name: &str, files: &[(String, String)], bare: impl Fn(&str)) {
     }
     let n_times = MIN_BYTES.div_ceil(n_bytes);
     let (mut ours_took, mut bare_took) = (Vec::new(), Vec::new());
-    let mut normalizer = Normalizer::new(&config::settings::Watch::default());
+    let mut normalizer = Normalizer::new(&Default::default(), &Default::default());
     for _ in 0..N_ROUNDS {
         bare_took.push(timed(|| {
             (0..n_times).for_each(|_| files.iter().for_each(|(_, text)| bare(text)))

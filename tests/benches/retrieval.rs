@@ -5,7 +5,9 @@
 //! `cargo bench -p tests --bench retrieval -- DATA_DIR [SET...] [--cache DIR] [--runs DIR] [--set KEY=VALUE]`
 //! Each set becomes a folder with one Markdown file a document (`# title`, then the text); the file's
 //! name is the document's id. `--cache` keeps folders and indexes for the next time, `--runs` keeps the
-//! run files; `--set` changes a setting of retrieval, such as `retrieval.weights.graph=0`.
+//! run files; `--set` changes a setting, such as `retrieval.weights.graph=0`.
+//! `--join N` writes N documents into each file, one paragraph each without its title's mark, and counts those as
+//! found whose lines a hit shows: what sizes of chunks do to long documents. (A `--cache` is for one N and one size.)
 
 #![allow(clippy::print_stdout, reason = "a bench prints its table")]
 
@@ -55,6 +57,9 @@ fn main() -> Result<()> {
     let cache = folder(support::option(&mut arguments, "--cache"), "cache");
     let runs = folder(support::option(&mut arguments, "--runs"), "runs");
     let mut changes = Vec::new();
+    let n_joined: usize = support::option(&mut arguments, "--join")
+        .map_or(Ok(1), |n| n.parse())
+        .context("--join N")?;
     while let Some(change) = support::option(&mut arguments, "--set") {
         changes.push(change);
     }
@@ -70,7 +75,8 @@ fn main() -> Result<()> {
     for (name, part) in
         SETS.iter().filter(|(name, _)| wanted.is_empty() || wanted.iter().any(|w| w == name))
     {
-        let set = Set::read(&data, name, part)?;
+        let mut set = Set::read(&data, name, part)?;
+        set.join(n_joined);
         let started = Instant::now();
         let project = runtime.block_on(open(&set, &cache, &settings))?;
         println!(
@@ -151,9 +157,10 @@ fn ask_with(
                 .map_err(|error| anyhow!("{}: {}", query.id, error.message))?;
             let mut documents: Answer = Vec::new();
             for hit in reply.chunks {
-                let id = set::id_of(&hit.path)?;
-                if !documents.iter().any(|(known, _)| *known == id) {
-                    documents.push((id, hit.score));
+                for id in set.found(&hit.path, hit.lines)? {
+                    if !documents.iter().any(|(known, _)| *known == id) {
+                        documents.push((id, hit.score));
+                    }
                 }
             }
             done.push((query.place, documents));

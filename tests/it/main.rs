@@ -9,6 +9,7 @@ mod events;
 mod graph;
 mod hostile;
 mod identity;
+mod languages;
 mod ledger;
 mod life;
 mod secrets;

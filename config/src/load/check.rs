@@ -6,7 +6,7 @@
 use std::iter::Peekable;
 use std::str::Chars;
 
-use crate::settings::Settings;
+use crate::settings::{ChunkProfiles, Settings};
 
 /// A numeric setting with its least and greatest value.
 type Range = (&'static str, f64, f64, f64);
@@ -19,6 +19,7 @@ fn table(settings: &Settings) -> Vec<Range> {
     let Settings { watch, belt, worker, privacy: _, chunk, recognize, link, embed, dedup, retrieval, serve } =
         settings;
     let weights = &retrieval.weights;
+    let ChunkProfiles { definition, procedure, reference, code } = &chunk.profiles;
     vec![
         ("watch.debounce_ms",                watch.debounce_ms as f64,              20.0,  5_000.0),
         ("watch.poll_interval_ms",           watch.poll_interval_ms as f64,         100.0, ANY),
@@ -36,6 +37,18 @@ fn table(settings: &Settings) -> Vec<Range> {
         ("chunk.max_tokens",                 f64::from(chunk.max_tokens),           50.0,  4_000.0),
         ("chunk.min_tokens",                 f64::from(chunk.min_tokens),           0.0,   4_000.0),
         ("chunk.overlap_tokens",             f64::from(chunk.overlap_tokens),       0.0,   2_000.0),
+        ("chunk.profiles.definition.max_tokens",     f64::from(definition.max_tokens),     50.0, 4_000.0),
+        ("chunk.profiles.definition.min_tokens",     f64::from(definition.min_tokens),     0.0,  4_000.0),
+        ("chunk.profiles.definition.overlap_tokens", f64::from(definition.overlap_tokens), 0.0,  2_000.0),
+        ("chunk.profiles.procedure.max_tokens",      f64::from(procedure.max_tokens),      50.0, 4_000.0),
+        ("chunk.profiles.procedure.min_tokens",      f64::from(procedure.min_tokens),      0.0,  4_000.0),
+        ("chunk.profiles.procedure.overlap_tokens",  f64::from(procedure.overlap_tokens),  0.0,  2_000.0),
+        ("chunk.profiles.reference.max_tokens",      f64::from(reference.max_tokens),      50.0, 4_000.0),
+        ("chunk.profiles.reference.min_tokens",      f64::from(reference.min_tokens),      0.0,  4_000.0),
+        ("chunk.profiles.reference.overlap_tokens",  f64::from(reference.overlap_tokens),  0.0,  2_000.0),
+        ("chunk.profiles.code.max_tokens",           f64::from(code.max_tokens),           50.0, 4_000.0),
+        ("chunk.profiles.code.min_tokens",           f64::from(code.min_tokens),           0.0,  4_000.0),
+        ("chunk.profiles.code.overlap_tokens",       f64::from(code.overlap_tokens),       0.0,  2_000.0),
         ("recognize.gazetteer.top_k",        recognize.gazetteer.top_k as f64,      0.0,   1_000_000.0),
         ("recognize.gazetteer.min_documents", f64::from(recognize.gazetteer.min_documents), 1.0, ANY),
         ("recognize.gazetteer.max_words",    recognize.gazetteer.max_words as f64,  1.0,   8.0),
@@ -147,14 +160,55 @@ fn class(rest: &mut Peekable<Chars<'_>>) -> Result<(), &'static str> {
 /// Checks numbers against each other, once all layers are in. The error names the key to change.
 pub(super) fn together(settings: &Settings) -> Result<(), (&'static str, String)> {
     let chunk = &settings.chunk;
-    if chunk.overlap_tokens * 2 > chunk.max_tokens {
-        let why =
-            format!("is {}; it must be at most half of `chunk.max_tokens`", chunk.overlap_tokens);
-        return Err(("chunk.overlap_tokens", why));
-    }
-    if chunk.min_tokens > chunk.max_tokens {
-        let why = format!("is {}; it must be at most `chunk.max_tokens`", chunk.min_tokens);
-        return Err(("chunk.min_tokens", why));
+    let ChunkProfiles { definition, procedure, reference, code } = &chunk.profiles;
+    let profiles = [
+        (
+            "chunk.overlap_tokens",
+            "chunk.min_tokens",
+            chunk.max_tokens,
+            chunk.overlap_tokens,
+            chunk.min_tokens,
+        ),
+        (
+            "chunk.profiles.definition.overlap_tokens",
+            "chunk.profiles.definition.min_tokens",
+            definition.max_tokens,
+            definition.overlap_tokens,
+            definition.min_tokens,
+        ),
+        (
+            "chunk.profiles.procedure.overlap_tokens",
+            "chunk.profiles.procedure.min_tokens",
+            procedure.max_tokens,
+            procedure.overlap_tokens,
+            procedure.min_tokens,
+        ),
+        (
+            "chunk.profiles.reference.overlap_tokens",
+            "chunk.profiles.reference.min_tokens",
+            reference.max_tokens,
+            reference.overlap_tokens,
+            reference.min_tokens,
+        ),
+        (
+            "chunk.profiles.code.overlap_tokens",
+            "chunk.profiles.code.min_tokens",
+            code.max_tokens,
+            code.overlap_tokens,
+            code.min_tokens,
+        ),
+    ];
+    for (overlap_key, min_key, most, overlap, least) in profiles {
+        let most_key = min_key.replace("min_tokens", "max_tokens");
+        if overlap * 2 > most {
+            return Err((
+                overlap_key,
+                format!("is {overlap}; it must be at most half of `{most_key}`"),
+            ));
+        }
+        if least > most {
+            return Err((min_key, format!("is {least}; it must be at most `{most_key}`")));
+        }
     }
     Ok(())
 }

@@ -24,6 +24,7 @@ use proto::tool::core::{HybridQuery, HybridReply};
 pub use entity::explain_entity;
 pub use error::AskError;
 pub use lookup::entity_lookup;
+pub use question::{is_stop_word, text_query};
 pub use review::{list_doubtful, norm_keys_exist};
 
 use crate::embedder::Embedder;

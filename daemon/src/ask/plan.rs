@@ -50,6 +50,7 @@ pub(super) struct Filter {
     pub path: Option<String>,
     pub tags: Vec<String>,
     pub doc_type: Option<String>,
+    pub language: Option<String>,
     pub after: Option<String>,
     pub before: Option<String>,
 }
@@ -69,6 +70,10 @@ impl Filter {
         if let Some(doc_type) = &self.doc_type {
             clauses.push("(d.doc_type = ? COLLATE NOCASE OR d.format = ? COLLATE NOCASE)");
             values.extend([doc_type.clone(), doc_type.clone()]);
+        }
+        if let Some(language) = &self.language {
+            clauses.push("d.language = ? COLLATE NOCASE");
+            values.push(language.clone());
         }
         if let Some(day) = &self.after {
             clauses.push("d.day >= ?");
@@ -131,6 +136,7 @@ fn filter(request: &HybridQuery) -> Result<Filter, ErrorView> {
         path: path.filter(|p| !p.is_empty()).map(String::from),
         tags: request.tags.clone().unwrap_or_default(),
         doc_type: request.doc_type.clone(),
+        language: request.language.clone(),
         after: day("after", request.after.as_deref())?,
         before: day("before", request.before.as_deref())?,
     })
@@ -174,13 +180,14 @@ mod tests {
             path: Some("/docs/".into()),
             tags: Some(vec!["#Ops".into()]),
             doc_type: Some("runbook".into()),
+            language: Some("de".into()),
             after: Some("2024-01-01".into()),
             ..request("a")
         };
         let filter = plan(&full, &Retrieval::default()).expect("planned").filter;
         let (sql, values) = filter.sql().expect("a condition");
         assert_eq!(sql.matches('?').count(), values.len());
-        assert_eq!(values, ["docs/", "docs/", "ops", "runbook", "runbook", "2024-01-01"]);
+        assert_eq!(values, ["docs/", "docs/", "ops", "runbook", "runbook", "de", "2024-01-01"]);
         assert_eq!(Filter::default().sql(), None);
     }
 }

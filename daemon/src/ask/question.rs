@@ -1,14 +1,16 @@
 //! A question: its words, what to look for in the text index, and which runs of words may be names.
 
-use crate::terms::norm_of;
+use crate::pipeline::normalize::language;
+use crate::words::{Term, is_word_char, terms_of};
 
 /// Longest run of words tried as a name.
 const MAX_NAME_WORDS: usize = 6;
 
-/// Most words of a question used for the text search; the rest of a long paste adds cost, not meaning.
-const MAX_TEXT_WORDS: usize = 64;
+/// Most terms of a question used for the text search; the rest of a long paste adds cost, not meaning.
+const MAX_TERMS: usize = 64;
 
-/// Words that say nothing about the topic. A question made of nothing else is searched as it stands.
+/// English words that say nothing about the topic. A question made of nothing else is searched as it stands, and so is
+/// one that is surely in another language.
 const STOP_WORDS: &[&str] = &[
     "a", "about", "after", "all", "also", "am", "an", "and", "any", "are", "as", "at", "be",
     "because", "been", "before", "being", "between", "both", "but", "by", "can", "could", "did",
@@ -27,22 +29,26 @@ const STOP_WORDS: &[&str] = &[
 pub(super) struct Question {
     /// As asked, trimmed.
     pub text: String,
-    /// Its content words, lowercase, in order.
+    /// What a snippet should show: its content words, folded, in order.
     pub words: Vec<String>,
     /// The text search as an FTS5 expression; empty when there is no word at all.
     pub fts: String,
+    /// True when it is surely in another language than English.
+    pub is_foreign: bool,
 }
 
 impl Question {
     pub(super) fn new(text: &str) -> Self {
         let text = text.trim();
-        let all: Vec<String> = runs(text).flat_map(parts).map(str::to_lowercase).collect();
-        let mut words: Vec<String> =
-            all.iter().filter(|word| !is_stop_word(word)).take(MAX_TEXT_WORDS).cloned().collect();
-        if words.is_empty() {
-            words = all.into_iter().take(MAX_TEXT_WORDS).collect();
+        let is_foreign = language::is_foreign(text);
+        let says_something = |word: &&str| is_foreign || !is_stop_word(&word.to_lowercase());
+        let mut terms = terms(runs(text).flat_map(parts).filter(says_something));
+        if terms.is_empty() {
+            terms = self::terms(runs(text).flat_map(parts));
         }
-        Question { text: text.into(), fts: fts_expression(&words), words }
+        let fts = terms.iter().map(|term| term.fts.as_str()).collect::<Vec<_>>().join(" OR ");
+        let words = terms.into_iter().map(|term| term.shown).collect();
+        Question { text: text.into(), words, fts, is_foreign }
     }
 
     /// Every run of words that may be a name, as written, longest first within each start.
@@ -61,20 +67,26 @@ impl Question {
 }
 
 /// True for words that say nothing about the topic.
-pub(super) fn is_stop_word(word: &str) -> bool {
+pub fn is_stop_word(word: &str) -> bool {
     STOP_WORDS.binary_search(&word).is_ok()
 }
 
-/// Each word once, quoted (so that nothing in a question is an operator), any of them may match. A word with inner
-/// signs (`rotate_keys`, `v1.2`) is a phrase of its parts.
-fn fts_expression(words: &[String]) -> String {
-    let mut seen: Vec<&str> = Vec::new();
+/// The terms of some words, each once; any of them may match.
+fn terms<'t>(words: impl Iterator<Item = &'t str>) -> Vec<Term> {
+    let mut terms: Vec<Term> = Vec::new();
     for word in words {
-        if !seen.contains(&word.as_str()) && !norm_of(word).is_empty() {
-            seen.push(word);
+        for term in terms_of(word) {
+            if terms.len() < MAX_TERMS && !terms.iter().any(|known| known.fts == term.fts) {
+                terms.push(term);
+            }
         }
     }
-    seen.iter().map(|word| format!("\"{word}\"")).collect::<Vec<_>>().join(" OR ")
+    terms
+}
+
+/// A question as an FTS5 expression; empty when there is no word at all.
+pub fn text_query(question: &str) -> String {
+    Question::new(question).fts
 }
 
 /// A compound (`dose-dependent`, `src/store`) is searched by its parts, any of which may match; a number such as
@@ -88,26 +100,42 @@ fn runs(text: &str) -> impl Iterator<Item = &str> {
     run_places(text).filter_map(|(start, end)| text.get(start..end))
 }
 
-/// Places of words: runs of letters and digits, joined by single inner signs as in `rotate_keys` or `v1.2.3`.
+/// Places of words: runs of letters and digits, joined by inner signs as in `rotate_keys`, `v1.2.3` or `a::b`, with the
+/// signs around them that make a name (`C++`, `.NET`).
 fn run_places(text: &str) -> impl Iterator<Item = (usize, usize)> {
-    let mut chars = text.char_indices().peekable();
+    let mut at = 0;
     std::iter::from_fn(move || {
-        while chars.next_if(|(_, c)| !c.is_alphanumeric()).is_some() {}
-        let (start, first) = chars.next()?;
-        let mut end = start + first.len_utf8();
-        while let Some((at, c)) = chars.peek().copied() {
-            let next_is_word = || text.get(at + c.len_utf8()..).and_then(|t| t.chars().next());
-            let joins = matches!(c, '_' | '.' | '-' | ':' | '/' | '+' | '#')
-                && next_is_word().is_some_and(char::is_alphanumeric);
-            let ends_name = matches!(c, '+' | '#');
-            if !(c.is_alphanumeric() || joins || ends_name) {
+        let rest = text.get(at..)?;
+        let first = at + rest.find(is_word_char)?;
+        let mut end = first;
+        while let Some(c) = text.get(end..).and_then(|rest| rest.chars().next()) {
+            let n_joining = n_joining(text.get(end..).unwrap_or(""));
+            if !(is_word_char(c) || n_joining > 0 || matches!(c, '+' | '#')) {
                 break;
             }
-            end = at + c.len_utf8();
-            chars.next();
+            end += n_joining.max(c.len_utf8());
         }
-        Some((start, end))
+        let before = text.get(at..first).unwrap_or("");
+        let has_dot =
+            before.ends_with('.') && before.trim_end_matches('.').len() + 1 == before.len();
+        let stands_alone =
+            before.len() == 1 || before.trim_end_matches('.').ends_with(char::is_whitespace);
+        at = end;
+        Some((first - usize::from(has_dot && stands_alone), end))
     })
+}
+
+/// Length of the sign that joins a word before it with one after it; 0 when the text does not begin with such a sign.
+fn n_joining(text: &str) -> usize {
+    let Some(sign) = text.chars().next() else { return 0 };
+    let length = match sign {
+        '_' | '.' | '-' | '/' | '+' | '#' | '@' => 1,
+        ':' if text.starts_with("::") => 2,
+        ':' => 1,
+        _ => return 0,
+    };
+    let after = text.get(length..).and_then(|rest| rest.chars().next());
+    if after.is_some_and(is_word_char) { length } else { 0 }
 }
 
 #[cfg(test)]
@@ -122,19 +150,31 @@ mod tests {
     #[test]
     fn questions_become_searches() {
         let rows = [
-            ("How do we rotate the signing keys?", "\"rotate\" OR \"signing\" OR \"keys\""),
-            ("who is who", "\"who\" OR \"is\""),
-            ("rotate_keys v1.2.3", "\"rotate_keys\" OR \"v1.2.3\""),
-            ("\"quoted\" AND NOT x*", "\"quoted\" OR \"x\""),
+            (
+                "How do we rotate the signing keys?",
+                r#"("rotat" OR "rotate") OR ("sign" OR "signing") OR ("key" OR "keys")"#,
+            ),
+            ("who is who", r#""who" OR "is""#),
+            ("rotate_keys v1.2.3", r#"("rotat key" OR "rotate keys") OR "v1 2 3""#),
+            (r#""quoted" AND NOT x*"#, r#"("quot" OR "quoted") OR "x""#),
             ("???", ""),
-            ("C++ or C#", "\"c++\" OR \"c#\""),
+            ("C++ or C#", r#""c++" OR "c#""#),
+            (".NET 8... net", r#"".net" OR "8" OR "net""#),
+            ("std::fs", r#""std fs""#),
+            ("署名鍵 x", r#""署名" OR "名鍵" OR "x""#),
             (
                 "dose-dependent since 2024-01-31",
-                "\"dose\" OR \"dependent\" OR \"since\" OR \"2024-01-31\"",
+                r#""dose" OR ("depend" OR "dependent") OR ("sinc" OR "since") OR "2024 01 31""#,
+            ),
+            (
+                "Wie oft wird der Schlüssel für die Unterschriften in der Zentrale ausgetauscht?",
+                r#""wie" OR "oft" OR "wird" OR "der" OR "schlussel" OR "fur" OR "die" OR"#,
             ),
         ];
         for (question, fts) in rows {
-            assert_eq!(Question::new(question).fts, fts, "{question}");
+            let found = Question::new(question).fts;
+            let is_it = if fts.ends_with(" OR") { found.starts_with(fts) } else { found == fts };
+            assert!(is_it, "{question}: {found}");
         }
     }
 

@@ -93,6 +93,9 @@ fn by_text(desk: &Desk<'_>, plan: &Plan, homes: &str) -> Result<Vec<(i64, f32)>,
 type Window = (i64, f32, (usize, usize));
 
 fn embed_question(desk: &Desk<'_>, plan: &Plan) -> Option<UnitVector> {
+    if plan.question.is_foreign && desk.embedder.is_english_only() {
+        return None;
+    }
     let vector = desk.embedder.embed(&[&plan.question.text]).pop()?;
     vector.0.iter().any(|component| *component != 0).then_some(vector)
 }

@@ -1,5 +1,7 @@
 //! Snippets: the few words of a chunk that answer best.
 
+use crate::words::{folded, gram_length, is_word_char};
+
 /// Where in `text` to cut a snippet of about `max_chars`: the stretch with most different question words, else
 /// `otherwise`. Returns a byte range on word boundaries.
 pub(super) fn choose(
@@ -40,24 +42,30 @@ pub(super) fn render(text: &str, range: std::ops::Range<usize>) -> String {
 }
 
 /// Places where a question word begins, with the word's number. Words match by their first letters, so that
-/// `rotation` answers `rotate`.
+/// `rotation` answers `rotate`; of scripts without blanks, anywhere.
 fn word_hits(text: &str, words: &[String]) -> Vec<(usize, usize)> {
     let stems: Vec<String> = words.iter().map(|word| stem(word)).collect();
     let mut hits = Vec::new();
     let mut start = None;
     for (at, c) in text.char_indices().chain([(text.len(), ' ')]) {
-        match (start, c.is_alphanumeric()) {
+        match (start, is_word_char(c)) {
             (None, true) => start = Some(at),
             (Some(from), false) => {
-                let word = text.get(from..at).unwrap_or("").to_lowercase();
-                hits.extend(
-                    stems.iter().position(|s| word.starts_with(s.as_str())).map(|n| (from, n)),
-                );
+                let word = text.get(from..at).unwrap_or("");
+                match gram_length(word) {
+                    Some(_) => hits.extend(inner_hits(word, words).map(|(at, n)| (from + at, n))),
+                    None => {
+                        let word = folded(word);
+                        let n = stems.iter().position(|stem| word.starts_with(stem.as_str()));
+                        hits.extend(n.map(|n| (from, n)));
+                    }
+                }
                 start = None;
             }
             _ => {}
         }
     }
+    hits.sort_unstable();
     hits
 }
 
@@ -68,7 +76,15 @@ pub(super) fn matched(text: &str, words: &[String]) -> u64 {
         .fold(0, |found, (_, n)| found | 1_u64.checked_shl(*n as u32).unwrap_or(0))
 }
 
+/// Places inside a run without blanks where a question's gram stands.
+fn inner_hits(run: &str, words: &[String]) -> impl Iterator<Item = (usize, usize)> {
+    let grams = words.iter().enumerate().filter(|(_, word)| gram_length(word).is_some());
+    grams.flat_map(move |(n, gram)| run.match_indices(gram.as_str()).map(move |(at, _)| (at, n)))
+}
+
+/// The first letters of a word; of a compound, those of its first part.
 fn stem(word: &str) -> String {
+    let word = word.split(' ').next().unwrap_or(word);
     let n = word.chars().count();
     word.chars().take(if n > 5 { n - 2 } else { n }).collect()
 }

@@ -14,6 +14,10 @@ pub trait Embedder: Send + Sync {
     fn space(&self) -> &str;
     /// Components of a vector.
     fn dimensions(&self) -> usize;
+    /// True when it has learned no other language: texts that are surely in another get no vector.
+    fn is_english_only(&self) -> bool {
+        false
+    }
     /// One vector for each text, in order; a text without known tokens gives a vector of zeros.
     fn embed(&self, texts: &[&str]) -> Vec<UnitVector>;
 }

@@ -175,6 +175,10 @@ impl Embedder for StaticModel {
         N_DIMENSIONS
     }
 
+    fn is_english_only(&self) -> bool {
+        true
+    }
+
     fn embed(&self, texts: &[&str]) -> Vec<UnitVector> {
         let mut bench = self.workbench();
         let embed_one = |text: &&str| {

@@ -51,6 +51,8 @@ pub struct NormalDoc {
     pub meta: DocMeta,
     /// ISO 639-1 code of the main language; empty when there is too little text to tell.
     pub language: String,
+    /// Blocks that are written in another language, with its ISO 639-1 code, in order of place.
+    pub other_languages: Vec<(Span<Norm>, &'static str)>,
     /// The normalized text: blocks separated by `\n\n`, list items and table rows of one block by `\n`, no
     /// markup, no frontmatter, no boilerplate.
     pub text: String,
@@ -98,6 +100,25 @@ impl Findings {
             }
         }
     }
+}
+
+impl NormalDoc {
+    /// The language of the text at a place; empty when nothing tells.
+    pub fn language_at(&self, offset: usize) -> &str {
+        let at = self.other_languages.partition_point(|(span, _)| span.end() <= offset);
+        let other = self.other_languages.get(at).filter(|(span, _)| span.start() <= offset);
+        other.map_or(self.language.as_str(), |(_, code)| code)
+    }
+
+    /// True where the text is English, or nothing says that it is not: what reads English only may read it.
+    pub fn is_english_at(&self, offset: usize) -> bool {
+        may_be_english(self.language_at(offset))
+    }
+}
+
+/// True for English, and for text too short to tell.
+pub fn may_be_english(language: &str) -> bool {
+    matches!(language, "" | "en")
 }
 
 /// Metadata a document states about itself.
@@ -222,6 +243,34 @@ pub struct ChunkedDoc {
     pub chunks: Vec<Chunk>,
 }
 
+/// A kind of text, by its structure; each has chunk sizes of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Profile {
+    /// Running text.
+    General,
+    /// A question with its answer, a term with its meaning.
+    Definition,
+    /// Steps to be done in order.
+    Procedure,
+    /// Tables, and what is said of one identifier.
+    Reference,
+    /// Mostly code.
+    Code,
+}
+
+impl Profile {
+    /// The name in the settings and in the index.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Profile::General => "general",
+            Profile::Definition => "definition",
+            Profile::Procedure => "procedure",
+            Profile::Reference => "reference",
+            Profile::Code => "code",
+        }
+    }
+}
+
 /// A span of a document sized for retrieval.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Chunk {
@@ -231,9 +280,13 @@ pub struct Chunk {
     pub headings: Vec<String>,
     /// Length in tokens of the built-in WordPiece tokenizer.
     pub n_tokens: u32,
+    /// What kind of text it is, which gave its sizes.
+    pub profile: Profile,
+    /// The language of most of it, as in [`NormalDoc::language`].
+    pub language: String,
     /// Embedding windows inside the chunk, in order; at least one.
     pub windows: Vec<Span<Norm>>,
-    /// Hash of title, headings and text: equal hash means equal rows and vectors.
+    /// Hash of title, headings, language and text: equal hash means equal rows and vectors.
     pub hash: ContentHash,
 }
 

@@ -30,7 +30,8 @@ pub const PARTS: &[(&str, &str)] = &[
     (
         "chunk",
         "SELECT d.path, c.idx, c.start, c.end, c.raw_start, c.raw_end, c.line_start, c.line_end, c.n_tokens,
-           c.section, c.hash, c.headings, c.own FROM chunks c LEFT JOIN docs d ON d.id = c.doc_id",
+           c.section, c.hash, c.language, c.profile, c.headings, c.own
+         FROM chunks c LEFT JOIN docs d ON d.id = c.doc_id",
     ),
     (
         "vector",

@@ -12,6 +12,7 @@ use crate::pipeline::recognize::gazetteer::{Gazetteer, GazetteerTerm};
 use crate::pipeline::recognize::lexicon;
 use crate::pipeline::recognize::mine::{TermCount, select};
 use crate::terms::{EntityType, tokens_of};
+use crate::words::phrase_of;
 
 /// Up to this many changed terms, the documents that contain them are looked up; for more, all are read again.
 const LOOK_UP_TO: usize = 200;
@@ -212,13 +213,10 @@ pub(super) fn requeue_readers(db: &Connection, changes: &Changes) -> Result<(), 
     )?;
     for (norm, surface) in &changes.terms {
         by_name.execute([norm])?;
-        let words = tokens_of(surface).join(" ");
-        if words.is_empty() {
-            continue;
-        }
         // As separate words, and written as one (`SigningService`).
-        let joined = words.replace(' ', "");
-        by_text.execute([format!("\"{words}\" OR \"{joined}\"")])?;
+        if let Some(fts) = phrase_of(surface) {
+            by_text.execute([fts])?;
+        }
     }
     Ok(())
 }

@@ -6,7 +6,7 @@
 pub const SCHEMA_VERSION: u32 = 3;
 
 /// Creates everything; runs once on an empty database.
-pub(super) const INDEX: &str = r"
+pub(super) const INDEX: &str = r#"
 CREATE TABLE meta(key TEXT PRIMARY KEY, value) WITHOUT ROWID;
 
 -- One row a file. Ids are never used again: evidence names documents by id. `text` is the normalized, redacted text:
@@ -31,10 +31,12 @@ CREATE TABLE chunks(
   id INTEGER PRIMARY KEY, doc_id INTEGER NOT NULL, idx INTEGER NOT NULL, start INTEGER NOT NULL,
   end INTEGER NOT NULL, raw_start INTEGER NOT NULL, raw_end INTEGER NOT NULL, line_start INTEGER NOT NULL,
   line_end INTEGER NOT NULL, n_tokens INTEGER NOT NULL, section TEXT NOT NULL, hash BLOB NOT NULL,
-  headings TEXT, own INTEGER);
+  language TEXT NOT NULL, profile TEXT NOT NULL, headings TEXT, own INTEGER);
 CREATE INDEX chunks_doc ON chunks(doc_id, idx);
+-- Holds what `words::Indexer` makes of title, headings and body, not these themselves; the tokenizer, which is
+-- `words::TOKENIZER`, only parts it at blanks.
 CREATE VIRTUAL TABLE chunk_fts USING fts5(
-  title, headings, body, content='', contentless_delete=1, tokenize='porter unicode61 remove_diacritics 2');
+  title, headings, body, content='', contentless_delete=1, tokenize="ascii tokenchars '+#.'");
 -- Unit vectors × 127, so Euclidean distance ranks as cosine does; sqlite-vec's cosine is a scalar loop over floats and
 -- several times slower.
 CREATE VIRTUAL TABLE chunk_vec USING vec0(embedding int8[256] distance_metric=L2);
@@ -130,4 +132,4 @@ CREATE TABLE requeue(doc_id INTEGER PRIMARY KEY);
 CREATE TABLE quarantine(path TEXT PRIMARY KEY, stage TEXT NOT NULL, reason TEXT NOT NULL,
   is_transient INTEGER NOT NULL, tick INTEGER NOT NULL, hash BLOB, mtime_ms INTEGER NOT NULL,
   n_bytes INTEGER NOT NULL, n_failures INTEGER NOT NULL, last_ms INTEGER NOT NULL) WITHOUT ROWID;
-";
+"#;

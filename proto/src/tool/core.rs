@@ -32,6 +32,9 @@ pub struct HybridQuery {
     /// Only documents of this type (frontmatter `type`, or a format: `md`, `txt`, `html`).
     #[serde(default, rename = "type", skip_serializing_if = "Option::is_none")]
     pub doc_type: Option<String>,
+    /// Only documents mainly written in this language, an ISO 639-1 code such as `de`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub language: Option<String>,
     /// Only documents dated (frontmatter, else modified) on or after this day, `YYYY-MM-DD`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after: Option<String>,

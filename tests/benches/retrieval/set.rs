@@ -4,7 +4,7 @@
 //! Invariants: an id becomes a file name and comes back whole, whatever characters it has.
 //! Not here: what is asked of it.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -24,6 +24,8 @@ pub(crate) struct Set {
     pub(crate) name: String,
     /// Id and Markdown.
     pub(crate) documents: Vec<(String, String)>,
+    /// For each joined file, the documents in it, one every second line.
+    joined: BTreeMap<String, Vec<String>>,
     /// Those that have a judgment.
     pub(crate) queries: Vec<Query>,
     /// Query, document, gain.
@@ -50,7 +52,34 @@ impl Set {
                 (text(row, "_id"), markdown)
             })
             .collect();
-        Ok(Set { name: name.to_string(), documents, queries, judgments })
+        Ok(Set { name: name.to_string(), documents, joined: BTreeMap::new(), queries, judgments })
+    }
+
+    /// Puts `n` documents into each file, in an order that has nothing to do with what they are about.
+    pub(crate) fn join(&mut self, n: usize) {
+        if n < 2 {
+            return;
+        }
+        self.documents.sort_by_key(|(id, _)| xxhash_rust::xxh3::xxh3_64(id.as_bytes()));
+        let mut files = Vec::new();
+        for (number, group) in self.documents.chunks(n).enumerate() {
+            let file = format!("joined-{number}");
+            let line = |text: &str| {
+                text.trim_start_matches("# ").split_whitespace().collect::<Vec<_>>().join(" ")
+            };
+            let text: String = group.iter().map(|(_, text)| line(text) + "\n\n").collect();
+            self.joined.insert(file.clone(), group.iter().map(|(id, _)| id.clone()).collect());
+            files.push((file, text));
+        }
+        self.documents = files;
+    }
+
+    /// The documents that a hit shows.
+    pub(crate) fn found(&self, path: &str, [first, last]: [u32; 2]) -> Result<Vec<String>> {
+        let id = id_of(path)?;
+        let Some(group) = self.joined.get(&id) else { return Ok(vec![id]) };
+        let shown = |line: u32| (line as usize).saturating_sub(1) / 2;
+        Ok((shown(first)..=shown(last)).filter_map(|at| group.get(at).cloned()).collect())
     }
 
     /// Writes one file a document.

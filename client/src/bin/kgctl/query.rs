@@ -36,6 +36,9 @@ pub(crate) struct Arguments {
     /// Only documents of this type: frontmatter `type`, or `md`, `txt`, `html`.
     #[arg(long, value_name = "TYPE")]
     r#type: Option<String>,
+    /// Only documents mainly written in this language, such as `de`.
+    #[arg(long, value_name = "CODE")]
+    language: Option<String>,
     /// Only documents dated on or after this day, `YYYY-MM-DD`.
     #[arg(long, value_name = "DAY")]
     after: Option<String>,
@@ -92,6 +95,7 @@ pub(crate) async fn run(arguments: Arguments, ctx: &Context) -> Result<Exit, Fai
         path: arguments.path,
         tags: some(arguments.tag),
         doc_type: arguments.r#type,
+        language: arguments.language,
         after: arguments.after,
         before: arguments.before,
         max_chars: arguments.max_chars,

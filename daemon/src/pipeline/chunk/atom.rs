@@ -5,10 +5,10 @@
 //! the text is tokenized once.
 //! Not here: which atoms go together (`fill.rs`).
 
-use super::Budget;
+use super::profile::Budgets;
 use super::sentence::sentences;
 use crate::embedder::wordpiece::{CachedWordPiece, Word};
-use crate::pipeline::parcel::{Block, BlockKind, NormalDoc};
+use crate::pipeline::parcel::{Block, BlockKind, NormalDoc, Profile};
 use crate::terms::{Norm, Span};
 
 /// A piece of a block that a chunk takes whole.
@@ -22,7 +22,7 @@ pub(super) struct Atom {
     pub(super) n_tokens: usize,
     /// Index of its block.
     pub(super) block: usize,
-    /// True for a whole sentence of running text; false for headings, lines, rows and cut pieces.
+    /// True for a whole sentence of running text or list item; false for headings, lines, rows and cut pieces.
     pub(super) is_sentence: bool,
 }
 
@@ -87,9 +87,20 @@ pub fn sentences_of(doc: &NormalDoc) -> Vec<Span<Norm>> {
 }
 
 /// The atoms of a document.
-pub(super) fn atoms_of(doc: &NormalDoc, index: &TokenIndex, budget: &Budget) -> Vec<Atom> {
+pub(super) fn atoms_of(
+    doc: &NormalDoc,
+    index: &TokenIndex,
+    (profiles, budgets): (&[Profile], &Budgets),
+) -> Vec<Atom> {
     let mut atoms = Vec::new();
     for (block_idx, block) in doc.blocks.iter().enumerate() {
+        let budget = budgets.of(profiles.get(block_idx).copied().unwrap_or(Profile::General));
+        if let Some(atom) =
+            whole_item(doc, index, block).filter(|atom| atom.n_tokens <= budget.max_line())
+        {
+            atoms.push(Atom { block: block_idx, ..atom });
+            continue;
+        }
         let is_running = is_running_text(block);
         let longest = if is_running { budget.max } else { budget.max_line() };
         let is_sentence = is_running && !matches!(block.kind, BlockKind::Heading(_));
@@ -107,6 +118,21 @@ pub(super) fn atoms_of(doc: &NormalDoc, index: &TokenIndex, budget: &Budget) -> 
         });
     }
     atoms
+}
+
+/// A list item as one atom: a step is not cut.
+fn whole_item(doc: &NormalDoc, index: &TokenIndex, block: &Block) -> Option<Atom> {
+    let text = block.span.of(&doc.text);
+    let start = block.span.start() + (text.len() - text.trim_start().len());
+    let end = block.span.start() + text.trim_end().len();
+    let is_item = matches!(block.kind, BlockKind::ListItem { .. }) && start < end;
+    is_item.then(|| Atom {
+        start,
+        end,
+        n_tokens: index.count(start, end),
+        block: 0,
+        is_sentence: true,
+    })
 }
 
 fn is_running_text(block: &Block) -> bool {

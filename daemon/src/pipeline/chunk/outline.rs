@@ -12,7 +12,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::Budget;
 use super::atom::Atom;
-use crate::pipeline::parcel::{Block, BlockKind, NormalDoc};
+use super::profile::Budgets;
+use crate::pipeline::parcel::{Block, BlockKind, NormalDoc, Profile};
 
 /// Headings have six levels; a longer chain of parents is a mistake and is cut.
 const MAX_DEPTH: usize = 6;
@@ -27,6 +28,16 @@ struct Section {
     n_tokens: usize,
     /// True when it holds more than its heading.
     has_body: bool,
+    profile: Profile,
+}
+
+/// Whole sections whose chunks are filled together.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Group {
+    /// Their atoms.
+    pub(super) atoms: Range<usize>,
+    /// The profile of all that have a body.
+    pub(super) profile: Profile,
 }
 
 /// Atoms that are placed together if they fit: a block, the rows of a table, or an ordered list.
@@ -56,7 +67,7 @@ pub(super) struct Outline<'a> {
 
 impl<'a> Outline<'a> {
     /// Reads the structure of blocks; each atom names its block.
-    pub(super) fn of(blocks: &'a [Block], atoms: &'a [Atom]) -> Self {
+    pub(super) fn of((blocks, profiles): (&'a [Block], &[Profile]), atoms: &'a [Atom]) -> Self {
         let mut sections: Vec<Section> = Vec::new();
         let mut list_ends = FxHashMap::default();
         let mut before = vec![0];
@@ -73,7 +84,8 @@ impl<'a> Outline<'a> {
             let opens = sections.last().is_none_or(|last| is_heading && last.heading != heading);
             if opens {
                 let atoms = atom_idx..atom_idx;
-                sections.push(Section { heading, atoms, n_tokens: 0, has_body: false });
+                let profile = profiles.get(atom.block).copied().unwrap_or(Profile::General);
+                sections.push(Section { heading, atoms, n_tokens: 0, has_body: false, profile });
             }
             if let Some(section) = sections.last_mut() {
                 section.atoms.end = atom_idx + 1;
@@ -84,23 +96,29 @@ impl<'a> Outline<'a> {
         Outline { blocks, atoms, before, sections, list_ends }
     }
 
-    /// Which sections are filled together, as ranges of atoms: a small one is joined by those that follow it
-    /// under its parent as long as all of them fit one chunk.
-    pub(super) fn groups(&self, budget: &Budget) -> Vec<Range<usize>> {
+    /// Which sections are filled together: a small one is joined by those of its profile that follow it under its
+    /// parent as long as all of them fit one chunk.
+    pub(super) fn groups(&self, budgets: &Budgets) -> Vec<Group> {
         let mut groups = Vec::new();
         let mut sections = self.sections.iter().peekable();
         while let Some(first) = sections.next() {
             let (mut end, mut n_tokens, mut has_body) =
                 (first.atoms.end, first.n_tokens, first.has_body);
+            let mut profile = first.profile;
             while let Some(next) = sections.next_if(|next| {
+                let budget = budgets.of(profile);
                 let fits = n_tokens < budget.min && n_tokens + next.n_tokens <= budget.max;
-                (fits || !has_body) && self.is_under_same_parent(first, next)
+                let is_alike = profile == next.profile || !next.has_body;
+                (fits && is_alike || !has_body) && self.is_under_same_parent(first, next)
             }) {
                 end = next.atoms.end;
                 n_tokens += next.n_tokens;
+                if !has_body {
+                    profile = next.profile;
+                }
                 has_body |= next.has_body;
             }
-            groups.push(first.atoms.start..end);
+            groups.push(Group { atoms: first.atoms.start..end, profile });
         }
         groups
     }

@@ -75,6 +75,7 @@ fn normal(text: String, blocks: Vec<Block>) -> NormalDoc {
         title: "Guide".into(),
         meta: DocMeta::default(),
         language: "en".into(),
+        other_languages: Vec::new(),
         map: SpanMap::identity(text.len(), 0),
         text,
         line_starts: vec![0],
@@ -94,7 +95,14 @@ fn chunked(
     doc: NormalDoc,
     (max_tokens, min_tokens, overlap_tokens, window_tokens): Sizes,
 ) -> ChunkedDoc {
-    let chunk = settings::Chunk { max_tokens, min_tokens, overlap_tokens };
+    let sizes = settings::ChunkSizes { max_tokens, min_tokens, overlap_tokens };
+    let profiles = settings::ChunkProfiles {
+        definition: sizes.clone(),
+        procedure: sizes.clone(),
+        reference: sizes.clone(),
+        code: sizes,
+    };
+    let chunk = settings::Chunk { max_tokens, min_tokens, overlap_tokens, profiles };
     let embed = settings::Embed { window_tokens };
     let mut chunker = Chunker::new(&chunk, &embed, Arc::clone(&WORDPIECE));
     chunker.run(doc).expect("chunking never fails")
@@ -294,6 +302,88 @@ fn procedures_stay_whole() {
     );
 }
 
+/// The profile of each chunk, with its headings.
+fn check_profiles(doc: NormalDoc, expected: Expect) {
+    let chunk = settings::Chunk { min_tokens: 1, ..settings::Chunk::default() };
+    let embed = settings::Embed::default();
+    let mut chunker = Chunker::new(&chunk, &embed, Arc::clone(&WORDPIECE));
+    let chunks = chunker.run(doc).expect("chunking never fails").chunks;
+    let row =
+        |chunk: &Chunk| format!("{:<10} {}\n", chunk.profile.as_str(), chunk.headings.join(" > "));
+    expected.assert_eq(&chunks.iter().map(row).collect::<String>());
+}
+
+#[test]
+fn sections_show_what_they_are() {
+    let rows = [
+        ("h1", "Manual"),
+        ("p", SENTENCES),
+        ("h2", "Set it up"),
+        ("p", "Do this:"),
+        ("1", "Fetch the sources."),
+        ("code", "git clone x"),
+        ("1", "Build them."),
+        ("1", "Start the service."),
+        ("h2", "Ports"),
+        ("row", "name | port"),
+        ("row", "http | 80"),
+        ("h2", "rotate_keys()"),
+        ("p", SENTENCES),
+        ("h2", "Example"),
+        ("p", "See:"),
+        ("code", "fn main() {\n    run(1, 2, 3);\n}"),
+        ("h2", "Why is it slow?"),
+        ("p", SENTENCES),
+        ("h2", "Glossary"),
+        ("h3", "Key"),
+        ("p", SENTENCES),
+    ];
+    check_profiles(
+        doc(&rows),
+        expect![[r#"
+            general    Manual
+            procedure  Manual > Set it up
+            reference  Manual
+            code       Manual > Example
+            definition Manual
+        "#]],
+    );
+    let stated = |doc_type: &str| {
+        let mut doc = doc(&[("h1", "Keys"), ("p", SENTENCES)]);
+        doc.meta.doc_type = Some(doc_type.into());
+        doc
+    };
+    check_profiles(stated("Runbook"), expect![["procedure  Keys\n"]]);
+    check_profiles(stated("faq"), expect![["definition Keys\n"]]);
+    check_profiles(stated("meeting"), expect![["general    Keys\n"]]);
+}
+
+#[test]
+fn profiles_have_sizes_of_their_own() {
+    let rows = [("h1", "Is it so?"), ("p", SENTENCES), ("h1", "Plain"), ("p", SENTENCES)];
+    let small = settings::ChunkSizes { max_tokens: 8, min_tokens: 1, overlap_tokens: 0 };
+    let profiles =
+        settings::ChunkProfiles { definition: small, ..settings::ChunkProfiles::default() };
+    let chunk = settings::Chunk { max_tokens: 60, min_tokens: 1, overlap_tokens: 0, profiles };
+    let mut chunker = Chunker::new(&chunk, &settings::Embed::default(), Arc::clone(&WORDPIECE));
+    let chunks = chunker.run(doc(&rows)).expect("chunking never fails").chunks;
+    let sizes: Vec<(&str, bool)> =
+        chunks.iter().map(|chunk| (chunk.profile.as_str(), chunk.n_tokens <= 8)).collect();
+    let definition = ("definition", true);
+    assert_eq!(sizes, [definition, definition, definition, ("general", false)]);
+}
+
+#[test]
+fn a_chunk_is_in_the_language_of_most_of_it() {
+    let mut doc = doc(&[("p", "Kurz."), ("p", SENTENCES)]);
+    doc.other_languages = vec![(doc.blocks[0].span, "de")];
+    let language =
+        |doc: &NormalDoc| chunked(doc.clone(), (60, 1, 0, 60)).chunks[0].language.clone();
+    assert_eq!(language(&doc), "en");
+    doc.other_languages = vec![(doc.blocks[1].span, "de")];
+    assert_eq!(language(&doc), "de");
+}
+
 #[test]
 fn empty_text_gives_no_chunk() {
     check(&[], (10, 1, 0, 10), expect![[""]]);
@@ -386,7 +476,7 @@ fn is_one_word(text: &str) -> bool {
     words.len() <= 1
 }
 
-/// Pieces that must not be cut, with their tokens: code lines and rows.
+/// Pieces that must not be cut, with their tokens: code lines, rows and list items.
 fn lines_of(doc: &NormalDoc) -> Vec<(Span<Norm>, usize)> {
     let mut lines = Vec::new();
     for block in &doc.blocks {
@@ -394,7 +484,7 @@ fn lines_of(doc: &NormalDoc) -> Vec<(Span<Norm>, usize)> {
         let body = block.span.of(&doc.text);
         let pieces: Vec<&str> = match block.kind {
             BlockKind::Code { .. } => body.split_inclusive('\n').collect(),
-            BlockKind::TableRow { .. } => vec![body],
+            BlockKind::TableRow { .. } | BlockKind::ListItem { .. } => vec![body],
             _ => vec![],
         };
         for piece in pieces {
@@ -452,7 +542,7 @@ proptest! {
     }
 
     #[test]
-    fn lines_and_rows_are_not_cut(doc in any_doc(), sizes in any_sizes()) {
+    fn lines_rows_and_steps_are_not_cut(doc in any_doc(), sizes in any_sizes()) {
         let ChunkedDoc { doc, chunks } = chunked(doc, sizes);
         for (line, n_tokens) in lines_of(&doc) {
             let is_cut = chunks.iter().any(|chunk| chunk.span.overlaps(line) && !chunk.span.contains(line));

@@ -2,7 +2,8 @@
 //!
 //! In: a document with its chunks and windows. Out: the same with one vector a window, and with prints.
 //! Invariants: one batch a document; the embedded text is the title, the last two headings and the window, so
-//! a renamed folder changes no vector.
+//! a renamed folder changes no vector; a chunk in a language that the model has not learned gets empty vectors, which
+//! nobody stores.
 //! Not here: the model (`embedder/`), and where windows are cut (`pipeline/chunk`).
 
 use std::ops::Range;
@@ -13,7 +14,9 @@ use rustc_hash::FxHashMap;
 
 use crate::belt::{DocFault, Stage};
 use crate::embedder::Embedder;
-use crate::pipeline::parcel::{Chunk, EmbeddedDoc, MentionedDoc, RelatedDoc, UnitVector};
+use crate::pipeline::parcel::{
+    Chunk, EmbeddedDoc, MentionedDoc, RelatedDoc, UnitVector, may_be_english,
+};
 use crate::pipeline::print::prints_of;
 use crate::terms::ContentHash;
 
@@ -63,7 +66,10 @@ impl EmbedStage {
         let is_new = |chunk: &&Chunk| {
             self.remembered.get(&chunk.hash).is_none_or(|v| v.len() != chunk.windows.len())
         };
-        let new: Vec<&Chunk> = doc.chunks.iter().filter(is_new).collect();
+        let is_read =
+            |chunk: &Chunk| !self.embedder.is_english_only() || may_be_english(&chunk.language);
+        let new: Vec<&Chunk> =
+            doc.chunks.iter().filter(|chunk| is_read(chunk)).filter(is_new).collect();
         let (buffer, places) = embedded_texts(doc, &new);
         let texts: Vec<&str> =
             places.into_iter().map(|place| buffer.get(place).unwrap_or("")).collect();
@@ -84,8 +90,9 @@ impl EmbedStage {
             let own = vectors.by_ref().take(chunk.windows.len()).collect();
             self.remembered.insert(chunk.hash, own);
         }
-        let of = |chunk: &Chunk| self.remembered.get(&chunk.hash).cloned().unwrap_or_default();
-        Ok(doc.chunks.iter().map(of).collect())
+        let of = |chunk: &Chunk| self.remembered.get(&chunk.hash).cloned();
+        let unread = |chunk: &Chunk| vec![UnitVector(Box::default()); chunk.windows.len()];
+        Ok(doc.chunks.iter().map(|chunk| of(chunk).unwrap_or_else(|| unread(chunk))).collect())
     }
 }
 
@@ -115,7 +122,7 @@ mod tests {
     use expect_test::expect;
 
     use super::*;
-    use crate::pipeline::parcel::{DocHead, DocMeta, LinkedDoc, NormalDoc};
+    use crate::pipeline::parcel::{DocHead, DocMeta, LinkedDoc, NormalDoc, Profile};
     use crate::terms::{RelPath, Span, SpanMap};
 
     /// Writes down what it is asked; each vector holds the number of its text.
@@ -148,6 +155,8 @@ mod tests {
             span: Span::new(windows[0].0, windows[windows.len() - 1].1),
             headings: headings.iter().map(ToString::to_string).collect(),
             n_tokens: 1,
+            profile: Profile::General,
+            language: "en".into(),
             windows: windows.iter().map(|&(start, end)| Span::new(start, end)).collect(),
             hash: ContentHash(windows[0].0 as u128),
         };
@@ -158,6 +167,7 @@ mod tests {
             title: "Guide".into(),
             meta: DocMeta::default(),
             language: "en".into(),
+            other_languages: Vec::new(),
             map: SpanMap::identity(text.len(), 0),
             text,
             line_starts: vec![0],

@@ -17,7 +17,7 @@ mod format;
 mod frontmatter;
 mod html;
 mod json;
-mod language;
+pub mod language;
 mod light;
 mod markdown;
 mod notebook;
@@ -32,7 +32,9 @@ use config::limits::MAX_DOCUMENT_TEXT_BYTES;
 use config::settings::{Privacy, Watch};
 
 use crate::belt::{DocFault, Stage};
-use crate::pipeline::parcel::{BlockKind, DocHead, Findings, LinkKind, NormalDoc, SourceDoc};
+use crate::pipeline::parcel::{
+    BlockKind, DocHead, DocMeta, Findings, LinkKind, NormalDoc, SourceDoc,
+};
 use crate::terms::{Lane, RelPath, Segment, SpanMap, norm_of};
 use crate::worker::{Request, Workers};
 use decode::Decoded;
@@ -111,6 +113,8 @@ impl Stage for Normalizer {
         let title = title_of(&mut parsed, &source.path, reader.takes_title_from_heading());
         add_heading_alias(&mut parsed, &title);
         resolve_links(&mut parsed, source.path.folder());
+        let stated = stated_language(&parsed.meta);
+        let languages = language::languages_of(&parsed.text, &parsed.blocks, stated);
         Ok(NormalDoc {
             head: DocHead {
                 path: source.path,
@@ -120,7 +124,8 @@ impl Stage for Normalizer {
             },
             title,
             meta: parsed.meta,
-            language: language::language_of(&parsed.text, &parsed.blocks).to_string(),
+            language: languages.main,
+            other_languages: languages.others,
             map: parsed.map,
             text: parsed.text,
             line_starts,
@@ -252,6 +257,12 @@ fn add_heading_alias(parsed: &mut Parsed, title: &str) {
 fn tidy(title: &str) -> String {
     let words: Vec<&str> = title.split_whitespace().collect();
     words.join(" ").chars().take(MAX_TITLE_CHARS).collect()
+}
+
+/// The language that a document states: its format's own, else a key of its frontmatter.
+fn stated_language(meta: &DocMeta) -> Option<&str> {
+    let by_key = |key: &&str| meta.extra.get(*key).and_then(serde_json::Value::as_str);
+    meta.language.as_deref().or_else(|| ["lang", "language"].iter().find_map(by_key))
 }
 
 /// Makes paths relative to the project's root.

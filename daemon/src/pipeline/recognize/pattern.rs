@@ -49,6 +49,7 @@ impl Recognizer for PatternRecognizer {
             let is_header = matches!(block.kind, BlockKind::TableRow { is_header: true, .. });
             if !is_header {
                 finds.is_heading = is_heading;
+                finds.capitals_name = !matches!(doc.language_at(block.span.start()), "de" | "lb");
                 read_block(words.of_block(block_idx), &mut finds);
             }
         }
@@ -90,8 +91,10 @@ fn read_block(view: View<'_>, finds: &mut Finds<'_>) {
             i += 1;
             continue;
         }
-        let hit = by_form(view, i).or_else(|| {
-            if finds.is_heading { name::read_heading(view, i) } else { names.read(view, i, finds) }
+        let hit = by_form(view, i).or_else(|| match (finds.capitals_name, finds.is_heading) {
+            (false, _) => None,
+            (true, true) => name::read_heading(view, i),
+            (true, false) => names.read(view, i, finds),
         });
         let hit = hit.or_else(|| acronym::read(view, i, finds));
         match hit {

@@ -67,6 +67,7 @@ impl Builder {
             title: title.to_string(),
             meta: DocMeta { has_stated_title: true, ..DocMeta::default() },
             language: "en".to_string(),
+            other_languages: Vec::new(),
             text: String::new(),
             map: SpanMap::default(),
             line_starts: vec![0],

@@ -65,6 +65,9 @@ fn sentences(page: &Page<'_>, out: &mut Statements) {
         let Some(mention) = page.mention(next).filter(|m| sentence.contains(m.span)) else {
             continue;
         };
+        if !page.doc.doc.is_english_at(sentence.start()) {
+            continue;
+        }
         let before = page.text.get(sentence.start()..mention.span.start()).unwrap_or("");
         let begins = matches!(before.trim(), "" | "A" | "An" | "The" | "a" | "an" | "the");
         let after = page.text.get(mention.span.end()..sentence.end()).unwrap_or("");

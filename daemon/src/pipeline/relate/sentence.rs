@@ -52,7 +52,8 @@ pub(super) fn relate(page: &Page<'_>, out: &mut Statements) {
         let is_heading =
             page.blocks().get(block_idx).is_some_and(|b| matches!(b.kind, BlockKind::Heading(_)));
         let is_question = sentence.of(page.text).trim_end().ends_with('?');
-        if !parties.is_empty() && !is_heading && !is_question {
+        let is_english = page.doc.doc.is_english_at(sentence.start());
+        if !parties.is_empty() && !is_heading && !is_question && is_english {
             let clause = Clause::new(page, *sentence, &parties, out);
             clause.read(&mut reader, page.about(block_idx));
         }

@@ -166,7 +166,7 @@ async fn a_failed_call_is_a_result_with_code_and_hint() {
         &client.call(2, "hybrid_query", json!({"query": "x"})).await,
         expect![[r#"
             ! invalid_params: `hybrid_query` has no parameter `query`
-            hint: it takes `q` (required), `k`, `hops`, `rels`, `path`, `tags`, `type`, `aft…
+            hint: it takes `q` (required), `k`, `hops`, `rels`, `path`, `tags`, `type`, `lan…
         "#]],
     );
     check(

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use rusqlite::{OptionalExtension, Transaction, params};
 
 use super::{Identity, Late, all_tags};
-use crate::pipeline::parcel::{Chunk, EmbeddedDoc, NormalDoc, UnitVector};
+use crate::pipeline::parcel::{Chunk, EmbeddedDoc, NormalDoc, UnitVector, may_be_english};
 use crate::store::{StoreError, lines};
 
 /// Headings that an answer tells of a chunk, the innermost ones.
@@ -47,7 +47,8 @@ pub(super) fn write_chunks(
         match kept {
             Some(_) => move_windows(tx, chunk_id, chunk)?,
             None => {
-                late.insert_text(chunk_id, indexed_text(chunk, &mentioned.doc, identity));
+                let row = indexed_text(chunk, &mentioned.doc, identity);
+                late.insert_text(chunk_id, row, may_be_english(&chunk.language));
                 let vectors = doc.vectors.get(idx).map_or(&[][..], Vec::as_slice);
                 index_vectors(tx, (chunk_id, chunk), vectors, late)?;
             }
@@ -71,10 +72,11 @@ fn write_chunk_row(
         chunk.headings.iter().rev().take(TOLD_HEADINGS).rev().cloned().collect::<Vec<_>>();
     let id = tx
         .prepare_cached(
-            "INSERT INTO chunks VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, NULL)
+            "INSERT INTO chunks VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, NULL)
              ON CONFLICT(id) DO UPDATE SET idx = excluded.idx, start = excluded.start, end = excluded.end,
                raw_start = excluded.raw_start, raw_end = excluded.raw_end, line_start = excluded.line_start,
-               line_end = excluded.line_end RETURNING id",
+               line_end = excluded.line_end,
+               profile = excluded.profile RETURNING id",
         )?
         .query_row(
             params![
@@ -90,6 +92,8 @@ fn write_chunk_row(
                 chunk.n_tokens,
                 last_headings.join(" › "),
                 chunk.hash.0.to_le_bytes(),
+                chunk.language,
+                chunk.profile.as_str(),
                 (chunk.headings.len() > TOLD_HEADINGS).then(|| chunk.headings.join(" / "))
             ],
             |row| row.get(0),

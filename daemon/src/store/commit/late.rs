@@ -6,6 +6,10 @@ use rusqlite::{Transaction, params};
 
 use crate::store::StoreError;
 use crate::terms::RelPath;
+use crate::words::Indexer;
+
+/// The index words of a chunk's title, headings and body.
+type IndexedWords = [String; 3];
 
 /// Writes to the virtual tables, kept for the end of the transaction: every ordinary statement that may fail halfway
 /// opens a savepoint, and FTS5 flushes its whole hash table at each (measured: a third of the writer's time).
@@ -13,11 +17,12 @@ use crate::terms::RelPath;
 pub(in crate::store) struct Late {
     deleted_chunks: Vec<i64>,
     deleted_vectors: Vec<i64>,
-    texts: BTreeMap<i64, (String, String, String)>,
+    texts: BTreeMap<i64, IndexedWords>,
     vectors: BTreeMap<i64, Vec<u8>>,
     next_vector: Option<i64>,
     look_again: Vec<RelPath>,
     promoted: BTreeSet<i64>,
+    indexer: Indexer,
 }
 
 impl Late {
@@ -60,8 +65,18 @@ impl Late {
         self.vectors.remove(&id)
     }
 
-    /// Keeps a chunk's title, headings and body.
-    pub(in crate::store) fn insert_text(&mut self, chunk: i64, row: (String, String, String)) {
+    /// Keeps the index words of a chunk's title, headings and body.
+    pub(in crate::store) fn insert_text(
+        &mut self,
+        chunk: i64,
+        (title, headings, body): (String, String, String),
+        is_english: bool,
+    ) {
+        let row = [title, headings, body].map(|text| {
+            let mut words = String::new();
+            self.indexer.index(&text, is_english, &mut words);
+            words
+        });
         self.texts.insert(chunk, row);
     }
 
@@ -93,7 +108,7 @@ impl Late {
         let mut insert_text = tx.prepare_cached(
             "INSERT INTO chunk_fts(rowid, title, headings, body) VALUES(?1, ?2, ?3, ?4)",
         )?;
-        for (chunk, (title, headings, body)) in self.texts {
+        for (chunk, [title, headings, body]) in self.texts {
             insert_text.execute(params![chunk, title, headings, body])?;
         }
         let mut delete_vector = tx.prepare_cached("DELETE FROM chunk_vec WHERE rowid = ?1")?;

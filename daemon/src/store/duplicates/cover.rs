@@ -17,6 +17,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::alike::root_of;
 use super::place::first_copy;
 use super::{Texts, mark};
+use crate::pipeline::parcel::may_be_english;
 use crate::pipeline::print::{Compared, PrintKind, count_words};
 use crate::store::StoreError;
 use crate::store::commit::{IndexedContext, Late};
@@ -71,6 +72,7 @@ struct ChunkRow {
     section: String,
     headings: Option<String>,
     own: Option<i64>,
+    is_english: bool,
 }
 
 /// Brings the chunks of a document in line; costs two look-ups where nothing stands elsewhere.
@@ -249,7 +251,7 @@ fn context_of(db: &Connection, doc: i64) -> Result<Option<(IndexedContext, Strin
 
 fn chunks_of(db: &Connection, doc: i64) -> Result<Vec<ChunkRow>, StoreError> {
     let mut statement = db.prepare_cached(
-        "SELECT id, idx, start, end, section, headings, own FROM chunks WHERE doc_id = ?1 ORDER BY idx",
+        "SELECT id, idx, start, end, section, headings, own, language FROM chunks WHERE doc_id = ?1 ORDER BY idx",
     )?;
     let rows = statement.query_map([doc], |row| {
         let span = row.get::<_, i64>(2)? as usize..row.get::<_, i64>(3)? as usize;
@@ -260,6 +262,7 @@ fn chunks_of(db: &Connection, doc: i64) -> Result<Vec<ChunkRow>, StoreError> {
             section: row.get(4)?,
             headings: row.get(5)?,
             own: row.get(6)?,
+            is_english: may_be_english(&row.get::<_, String>(7)?),
         })
     })?;
     Ok(rows.collect::<Result<_, _>>()?)
@@ -284,7 +287,7 @@ fn show(
     if let Some(body) = body {
         let headings =
             chunk.headings.clone().unwrap_or_else(|| chunk.section.replace(" › ", " / "));
-        late.insert_text(chunk.id, context.row(headings, body));
+        late.insert_text(chunk.id, context.row(headings, body), chunk.is_english);
     }
     tx.prepare_cached("UPDATE chunks SET own = ?2 WHERE id = ?1")?
         .execute(params![chunk.id, shown.own()])?;

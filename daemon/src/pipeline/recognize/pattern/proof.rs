@@ -52,6 +52,8 @@ pub(super) struct Finds<'a> {
     text: &'a str,
     /// True while a heading is read.
     pub(super) is_heading: bool,
+    /// True where a capital says that a word is a name: not in German, where every noun has one.
+    pub(super) capitals_name: bool,
     finds: Vec<Find>,
     seen: FxHashMap<u64, Seen>,
     /// Hash of the small-letter form → hash of the surface, for surfaces that await `Proof::Proper`.
@@ -61,7 +63,7 @@ pub(super) struct Finds<'a> {
 impl<'a> Finds<'a> {
     pub(super) fn new(text: &'a str) -> Self {
         let (seen, small) = (FxHashMap::default(), FxHashMap::default());
-        Finds { text, is_heading: false, finds: Vec::new(), seen, small }
+        Finds { text, is_heading: false, capitals_name: true, finds: Vec::new(), seen, small }
     }
 
     /// Takes a hit.

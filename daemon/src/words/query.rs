@@ -1,0 +1,139 @@
+//! Query: what a word, a name or a stretch of text is in FTS5's language.
+//!
+//! Invariant: every index word stands in quotation marks, so that nothing in a question is an operator.
+
+use super::{Segment, Stemmer, gram_length, grams, humps, is_acronym, segments};
+use crate::words::fold::folded;
+
+/// One thing a question asks for; any of them may match.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Term {
+    /// FTS5 expression.
+    pub fts: String,
+    /// What to look for in a text when a snippet is cut: folded, not stemmed.
+    pub shown: String,
+}
+
+/// The terms of one word or compound, as typed. A compound (`rotate_keys`, `v1.2`) is a phrase of its parts; of scripts
+/// without blanks, each gram is a term.
+pub fn terms_of(compound: &str) -> Vec<Term> {
+    let mut terms: Vec<Term> = Vec::new();
+    let mut add = |fts: String, shown: String| {
+        if !terms.iter().any(|term| term.fts == fts) {
+            terms.push(Term { fts, shown });
+        }
+    };
+    let mut words: Vec<Segment<'_>> = Vec::new();
+    for segment in segments(compound) {
+        match gram_length(segment.text) {
+            Some(n) => {
+                word_term(&words, &mut add);
+                words.clear();
+                gram_terms(segment.text, n, &mut add);
+            }
+            None => words.push(segment),
+        }
+    }
+    word_term(&words, &mut add);
+    terms
+}
+
+/// The term of words that stand side by side.
+fn word_term(words: &[Segment<'_>], add: &mut impl FnMut(String, String)) {
+    let parts: Vec<&str> = words.iter().map(|segment| segment.text).collect();
+    let shown = parts.iter().map(|part| folded(part)).collect::<Vec<_>>().join(" ");
+    match words {
+        [] => {}
+        [Segment { sign: Some(sign), .. }] => add(quoted(&[sign.attach(&shown)]), shown),
+        [one] => {
+            let mut forms = spellings(&parts);
+            let humps: Vec<&str> = humps(one.text).collect();
+            if !humps.is_empty() {
+                forms.extend(spellings(&humps));
+            }
+            add(any_of(forms), shown);
+        }
+        _ => add(any_of(spellings(&parts)), shown),
+    }
+}
+
+/// An expression that finds every text in which `surface` stands, however its words are joined (`Signing Service`,
+/// `signing-service`, `SigningService`), and whatever the language; `None` when it has no word.
+pub fn phrase_of(surface: &str) -> Option<String> {
+    let mut parts: Vec<&str> = Vec::new();
+    for segment in segments(surface) {
+        let before = parts.len();
+        parts.extend(humps(segment.text));
+        if parts.len() == before {
+            parts.push(segment.text);
+        }
+    }
+    if parts.is_empty() {
+        return None;
+    }
+    let mut forms = spellings(&parts);
+    let joined: String = parts.concat();
+    forms.extend(spellings(&[joined.as_str()]));
+    forms.sort();
+    forms.dedup();
+    Some(any_of(forms))
+}
+
+/// A sequence of words as a phrase: as English text holds it, and as any other does.
+fn spellings(parts: &[&str]) -> Vec<String> {
+    let stemmer = Stemmer::default();
+    let (mut stems, mut plain) = (Vec::new(), Vec::new());
+    for part in parts {
+        if let Some(n) = gram_length(part) {
+            let mut all = Vec::new();
+            grams(part, n, |gram| all.push(gram.to_string()));
+            // The last, shorter ones stand at the end of a run only.
+            all.truncate(all.len().saturating_sub(n - 1).max(1));
+            stems.extend(all.iter().cloned());
+            plain.extend(all);
+            continue;
+        }
+        let word = folded(part);
+        let stem = stemmer.stem(&word).filter(|_| !is_acronym(part));
+        stems.push(stem.unwrap_or_else(|| word.clone()));
+        plain.push(word);
+    }
+    let mut forms = vec![quoted(&stems)];
+    // An acronym is not stemmed where it is written in capitals, and is where it is not.
+    let all_stems: Vec<String> =
+        plain.iter().map(|word| stemmer.stem(word).unwrap_or_else(|| word.clone())).collect();
+    for other in [quoted(&plain), quoted(&all_stems)] {
+        if !forms.contains(&other) {
+            forms.push(other);
+        }
+    }
+    forms
+}
+
+/// The grams of a run; one that is shorter than a gram is the beginning of some.
+fn gram_terms(run: &str, n: usize, add: &mut impl FnMut(String, String)) {
+    let n_signs = folded(run).chars().count();
+    if n_signs < n {
+        let run = folded(run);
+        add(format!("{}*", quoted(std::slice::from_ref(&run))), run);
+        return;
+    }
+    let mut left = n_signs + 1 - n;
+    grams(run, n, |gram| {
+        if left > 0 {
+            left -= 1;
+            add(quoted(&[gram.to_string()]), gram.to_string());
+        }
+    });
+}
+
+fn quoted(words: &[String]) -> String {
+    format!("\"{}\"", words.join(" "))
+}
+
+fn any_of(forms: Vec<String>) -> String {
+    match forms.as_slice() {
+        [one] => one.clone(),
+        several => format!("({})", several.join(" OR ")),
+    }
+}

@@ -1,0 +1,32 @@
+//! Stem: English words without their endings, by Snowball's English algorithm (Porter 2).
+//!
+//! Not here: whether a text is English.
+
+use rust_stemmers::Algorithm;
+
+/// Longest word that is stemmed, bytes; a longer one is no word of English.
+const MAX_BYTES: usize = 40;
+
+/// Stems English words.
+pub(super) struct Stemmer(rust_stemmers::Stemmer);
+
+impl Default for Stemmer {
+    fn default() -> Self {
+        Stemmer(rust_stemmers::Stemmer::create(Algorithm::English))
+    }
+}
+
+impl std::fmt::Debug for Stemmer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Stemmer")
+    }
+}
+
+impl Stemmer {
+    /// The stem of a folded word; `None` when it is none that English could have.
+    pub(super) fn stem(&self, word: &str) -> Option<String> {
+        let may_have = (3..=MAX_BYTES).contains(&word.len())
+            && word.bytes().all(|byte| byte.is_ascii_lowercase());
+        may_have.then(|| self.0.stem(word).into_owned())
+    }
+}
