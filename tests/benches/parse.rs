@@ -126,7 +126,11 @@ fn through(
     std::thread::scope(|scope| {
         for _ in 0..n_threads {
             scope.spawn(|| {
-                let mut stage = Normalizer::with(&settings.watch, parsing.clone(), Lane::Bulk);
+                let mut stage = Normalizer::with(
+                    (&settings.watch, &settings.privacy),
+                    parsing.clone(),
+                    Lane::Bulk,
+                );
                 loop {
                     let i = next.fetch_add(1, Ordering::Relaxed);
                     // Every file once at least.
