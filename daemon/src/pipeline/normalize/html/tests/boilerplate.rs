@@ -192,7 +192,8 @@ fn article_of_the_press_without_what_stands_with_it() {
         <figure><img src=g.jpg alt="A gate seen from above"><figcaption>The gate. Photo: Port Office</figcaption></figure>
         {BODY}<p><b>Read also:</b> <a href=/x>Storm breaks the gate of the harbor and floods the lower town</a></p>
         <div class="addtoany_share_container"><a href=/f>Facebook</a></div>
-        <h3>More on this story</h3><ul><li><a href=/a>Who pays for the gate</a></li><li><a href=/b>Old maps found</a></ul>
+        <h3>More on this story</h3><ul><li><a href=/a>Who pays for the gate</a></li>
+        <li><a href=/b>Old maps found</a></ul>
         </div><div class="css-4"><div><h3><a href=/c>Seed bank opens</a></h3><p>It holds what grew here, once.</p></div>
         <div><h3><a href=/d>Train is late</a></h3><p>Snow fell on the line, the first for years.</p></div></div>
         <div class="css-5">© 2024 The Daily Pier. All rights reserved.</div></body></html>"#
