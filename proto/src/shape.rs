@@ -114,3 +114,32 @@ pub struct RelationView {
     /// Best evidence first.
     pub evidence: Vec<EvidenceView>,
 }
+
+/// Why nothing can be written for now. It goes on by itself when the trouble has passed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct StallView {
+    /// What is wrong.
+    pub why: String,
+    /// What to do about it.
+    pub hint: String,
+}
+
+/// The processes that parse documents: each can read the document it was given, compute and answer, and nothing else.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct WorkersView {
+    /// Processes that run; they end when there is nothing to parse.
+    pub running: u64,
+    /// Those that have a document.
+    pub busy: u64,
+    /// Most that run at once; one of them is for what was just saved.
+    pub most: u64,
+    /// Started since the daemon was.
+    pub started: u64,
+    /// Documents that cost a process: a crash, or more time, memory or output than allowed.
+    pub failed: u64,
+    /// Memory of those without a document, bytes.
+    pub idle_bytes: u64,
+    /// What confines them, and what this system does not offer; once one has been started.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sandbox: Option<String>,
+}

@@ -7,7 +7,8 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use config::Loaded;
-use proto::tool::core::{QueueView, StatusReply, WorkersView};
+use proto::shape::WorkersView;
+use proto::tool::core::{QueueView, StatusReply};
 
 use super::{Style, clean, counted, table, thousands};
 

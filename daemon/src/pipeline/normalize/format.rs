@@ -29,8 +29,8 @@ pub(crate) trait Format<Source: ?Sized>: Sync {
         false
     }
 
-    /// True when it is read in a worker process, which can do nothing else: what takes intricate code, or code of others,
-    /// to read. A format over bytes is always confined.
+    /// True when it is read in a worker process, which can do nothing else: what takes intricate code, or code of
+    /// others, to read. A format over bytes is always confined.
     fn is_confined(&self) -> bool {
         false
     }

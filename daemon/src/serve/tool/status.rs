@@ -4,9 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use proto::error::ErrorView;
-use proto::tool::core::{
-    Progress, QuarantineView, QueueView, StallView, Status, StatusReply, WarningView, WorkersView,
-};
+use proto::shape::{StallView, WorkersView};
+use proto::tool::core::{Progress, QuarantineView, QueueView, Status, StatusReply, WarningView};
 use rusqlite::Connection;
 
 use super::unreadable;
