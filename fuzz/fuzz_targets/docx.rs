@@ -12,9 +12,12 @@ const ROOT: &str = "<w:document xmlns:w=\"http://schemas.openxmlformats.org/word
     xmlns:c=\"http://schemas.openxmlformats.org/drawingml/2006/chart\" \
     xmlns:a=\"http://schemas.openxmlformats.org/drawingml/2006/main\" \
     xmlns:r=\"http://schemas.openxmlformats.org/officeDocument/2006/relationships\">";
-const BODY: &str = "<w:body><w:p><w:pPr><w:pStyle w:val=\"a\"/><w:numPr><w:ilvl w:val=\"1\"/><w:numId w:val=\"1\"/></w:numPr>\
-    </w:pPr><w:r><w:t>One</w:t><w:footnoteReference w:id=\"1\"/></w:r></w:p><w:p><w:r><c:chart r:id=\"c\"/></w:r></w:p>\
-    <w:p><w:pPr><w:pStyle w:val=\"b\"/></w:pPr><w:hyperlink r:id=\"h\"><w:r><w:t>Two</w:t></w:r></w:hyperlink></w:p></w:body>";
+const BODY: &str = "<w:body><w:p><w:pPr><w:pStyle w:val=\"a\"/><w:numPr><w:ilvl w:val=\"1\"/><w:numId w:val=\"1\
+    \"/></w:numPr>\
+    </w:pPr><w:r><w:t>One</w:t><w:footnoteReference w:id=\"1\"/></w:r></w:p><w:p><w:r><c:chart r:id=\"c\"/></w:r\
+    ></w:p>\
+    <w:p><w:pPr><w:pStyle w:val=\"b\"/></w:pPr><w:hyperlink r:id=\"h\"><w:r><w:t>Two</w:t></w:r></w:hyperlink></\
+    w:p></w:body>";
 const RELATIONSHIPS: &str = "<Relationships><Relationship Id=\"s\" Type=\"/styles\" Target=\"styles.xml\"/>\
     <Relationship Id=\"n\" Type=\"/numbering\" Target=\"numbering.xml\"/>\
     <Relationship Id=\"f\" Type=\"/footnotes\" Target=\"footnotes.xml\"/>\

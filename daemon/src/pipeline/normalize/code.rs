@@ -239,8 +239,10 @@ mod tests {
     fn comments_are_prose_and_items_are_blocks() {
         check(
             "rs",
-            "#!/x\n//! Reads the ledger, line by line.\n//!\n//! Never writes.\n\nuse a;\n\n/// Opens a file of entries.\n\
-             fn open() {\n    // let x = old();\n    go();\n\n    stop();\n}\n\nfn two() {}\n/* A block comment in\n * two lines. */\n",
+            "#!/x\n//! Reads the ledger, line by line.\n//!\n//! Never writes.\n\nuse a;\n\n/// Opens a file o\
+            f entries.\n\
+             fn open() {\n    // let x = old();\n    go();\n\n    stop();\n}\n\nfn two() {}\n/* A block commen\
+             t in\n * two lines. */\n",
             expect![[r##"
                 code(rust) §- "#!/x"
                 p §- "Reads the ledger, line by line."
@@ -258,7 +260,8 @@ mod tests {
     fn docstrings_and_configuration() {
         check(
             "py",
-            "def f(x):\n    \"\"\"Gives back what it was given, twice.\n\n    More about it in words.\n    \"\"\"\n    return x # no\n",
+            "def f(x):\n    \"\"\"Gives back what it was given, twice.\n\n    More about it in words.\
+            \n    \"\"\"\n    return x # no\n",
             expect![[r#"
                 code(python) §- "def f(x):"
                 p §- "Gives back what it was given, twice."

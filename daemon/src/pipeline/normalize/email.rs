@@ -108,8 +108,10 @@ mod tests {
     #[test]
     fn a_message_gives_its_text_and_names_what_is_attached() {
         let text = format!(
-            "{HEAD}Content-Type: multipart/mixed; boundary=b\r\n\r\n--b\r\nContent-Type: text/plain; charset=iso-8859-1\r\n\
-             Content-Transfer-Encoding: quoted-printable\r\n\r\nThe cr=E8me crane=\r\n stands.\r\n\r\n- one\r\n--b\r\n\
+            "{HEAD}Content-Type: multipart/mixed; boundary=b\r\n\r\n--b\r\nContent-Type: text/plain; charset=iso\
+            -8859-1\r\n\
+             Content-Transfer-Encoding: quoted-printable\r\n\r\nThe cr=E8me crane=\r\n stands.\r\n\r\n- one\r\n-\
+             -b\r\n\
              Content-Type: application/pdf; name=plan.pdf\r\nContent-Disposition: attachment; filename=plan.pdf\r\n\
              Content-Transfer-Encoding: base64\r\n\r\nAAAA\r\n--b--\r\n"
         );

@@ -252,12 +252,14 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_cells_keep_the_invariants(cells in proptest::collection::vec((any::<bool>(), "(\\PC|\n|`|#){0,30}"), 0..6)) {
+        fn any_cells_keep_the_invariants(
+            cells in proptest::collection::vec((any::<bool>(), "(\\PC|\n|`|#){0,30}"), 0..6)) {
             let cells: Vec<_> = cells.into_iter().map(|(is_code, source)| serde_json::json!({
                 "cell_type": if is_code { "code" } else { "markdown" }, "source": source})).collect();
             let text = serde_json::json!({"cells": cells}).to_string();
             let parsed = Notebook.read(&text, &LIMITS).expect("a notebook");
-            let plain = crate::pipeline::normalize::Parsed { map: crate::terms::SpanMap::identity(parsed.text.len(), 0), ..parsed.clone() };
+            let map = crate::terms::SpanMap::identity(parsed.text.len(), 0);
+            let plain = crate::pipeline::normalize::Parsed { map, ..parsed.clone() };
             check_invariants(&parsed.text, &plain);
             prop_assert!(parsed.map.source_range(0, parsed.text.len()).end <= text.len());
         }

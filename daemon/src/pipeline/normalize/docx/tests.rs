@@ -61,13 +61,15 @@ const NUMBERING: &str = r#"
 <w:abstractNum w:abstractNumId="9"><w:lvl w:ilvl="0"><w:start w:val="1"/><w:pStyle w:val="berschrift1"/>
  <w:numFmt w:val="upperRoman"/><w:lvlText w:val="%1."/></w:lvl></w:abstractNum>
 <w:num w:numId="1"><w:abstractNumId w:val="7"/></w:num>
-<w:num w:numId="2"><w:abstractNumId w:val="7"/><w:lvlOverride w:ilvl="0"><w:startOverride w:val="5"/></w:lvlOverride></w:num>
+<w:num w:numId="2"><w:abstractNumId w:val="7"/>
+<w:lvlOverride w:ilvl="0"><w:startOverride w:val="5"/></w:lvlOverride></w:num>
 <w:num w:numId="3"><w:abstractNumId w:val="8"/></w:num>
 <w:num w:numId="4"><w:abstractNumId w:val="9"/></w:num>"#;
 
 const NOTES: &str = r#"
 <w:footnote w:type="separator" w:id="-1"><w:p><w:r><w:separator/></w:r></w:p></w:footnote>
-<w:footnote w:id="1"><w:p><w:r><w:footnoteRef/></w:r><w:r><w:t xml:space="preserve"> Measured in spring.</w:t></w:r></w:p></w:footnote>
+<w:footnote w:id="1"><w:p><w:r><w:footnoteRef/></w:r>
+<w:r><w:t xml:space="preserve"> Measured in spring.</w:t></w:r></w:p></w:footnote>
 <w:footnote w:id="2"><w:p><w:r><w:t>Never referred to.</w:t></w:r></w:p></w:footnote>"#;
 
 const CORE: &str = r#"<cp:coreProperties xmlns:cp="c" xmlns:dc="d" xmlns:dcterms="t"><dc:title>Harbor plan</dc:title>
@@ -115,7 +117,8 @@ fn document(body: &str, space: &str) -> Vec<u8> {
         "<Relationship Id=\"web\" Type=\"x/hyperlink\" Target=\"https://x.org/a?b=1\" TargetMode=\"External\"/>",
         "<Relationship Id=\"file\" Type=\"x/hyperlink\" Target=\"../plans/q3.docx\" TargetMode=\"External\"/>"
     );
-    let chart = r#"<c:title><a:t>Ships</a:t></c:title><c:ser><c:tx><c:v>2025</c:v></c:tx><c:cat><c:pt idx="0"><c:v>Berth
+    let chart = r#"<c:title><a:t>Ships</a:t></c:title><c:ser><c:tx><c:v>2025</c:v></c:tx><c:cat>
+        <c:pt idx="0"><c:v>Berth
         </c:v></c:pt></c:cat><c:val><c:pt idx="0"><c:v>4.4000000000000004</c:v></c:pt></c:val></c:ser>"#;
     zipped(&[
         ("_rels/.rels", top.as_bytes()),
@@ -337,7 +340,8 @@ fn links_come_from_relationships_and_fields() {
 #[test]
 fn changes_notes_hidden_text_and_comments() {
     let body = "<w:p><w:r><w:t>Depth</w:t></w:r><w:r><w:footnoteReference w:id=\"1\"/></w:r>\
-        <w:del><w:r><w:delText>old</w:delText></w:r></w:del><w:ins><w:r><w:t xml:space=\"preserve\"> new</w:t></w:r></w:ins>\
+        <w:del><w:r><w:delText>old</w:delText></w:r></w:del><w:ins><w:r><w:t xml:space=\"preserve\"> new</w:t></\
+        w:r></w:ins>\
         <w:r><w:rPr><w:vanish/></w:rPr><w:t>secret</w:t></w:r><w:commentRangeStart w:id=\"0\"/>\
         <w:r><w:tab/><w:t>tab</w:t><w:br/><w:t>br</w:t><w:noBreakHyphen/><w:t>eak</w:t><w:softHyphen/><w:t>s</w:t>\
         <w:sym w:font=\"Symbol\" w:char=\"F061\"/></w:r><w:r><w:footnoteReference w:id=\"1\"/></w:r></w:p>\
@@ -381,7 +385,8 @@ fn text_boxes_controls_and_pictures_are_read_once() {
             p("", "Quays 3")
         ),
         "<w:p><w:r><w:drawing><wp:docPr descr=\"A crane over water\"/></w:drawing></w:r></w:p>".to_string(),
-        "<w:p><w:r><w:drawing><wp:docPr descr=\"image1.png\"/><c:chart r:id=\"c\"/></w:drawing></w:r></w:p>".to_string(),
+        "<w:p><w:r><w:drawing><wp:docPr descr=\"image1.png\"/><c:chart r:id=\"c\"/></w:drawing></w:r></w:p>"
+            .to_string(),
     ];
     check(
         &body.concat(),
@@ -457,7 +462,8 @@ fn strict_documents_and_other_prefixes_read_alike() {
     let strict = Docx.read(&document(&body, STRICT), &LIMITS).expect("strict");
     assert_eq!(printed(&strict), printed(&read(&body)));
     let renamed = format!(
-        "<ns0:document xmlns:ns0=\"{WORD}\"><ns0:body><ns0:p><ns0:r><ns0:t>Hi</ns0:t></ns0:r></ns0:p></ns0:body></ns0:document>"
+        "<ns0:document xmlns:ns0=\"{WORD}\"><ns0:body><ns0:p><ns0:r><ns0:t>Hi</ns0:t></ns0:r></ns0:p></ns0:body>\
+        </ns0:document>"
     );
     let utf16: Vec<u8> =
         format!("\u{feff}{renamed}").encode_utf16().flat_map(u16::to_le_bytes).collect();
@@ -574,7 +580,8 @@ fn a_bomb_is_not_unpacked() {
     let reason = Docx.read(&document(&body, WORD), &limits).expect_err("too large");
     assert!(reason.contains("unpacks to more than"), "{reason}");
     let declared = format!(
-        "<!DOCTYPE w [<!ENTITY a \"aaaaaaaa\"><!ENTITY b \"&a;&a;&a;\">]><w:document xmlns:w=\"{WORD}\"><w:body>{}</w:body></w:document>",
+        "<!DOCTYPE w [<!ENTITY a \"aaaaaaaa\"><!ENTITY b \"&a;&a;&a;\">]><w:document xmlns:w=\"{WORD}\"><w:body>\
+        {}</w:body></w:document>",
         p("", "x&b;y")
     );
     let parsed =

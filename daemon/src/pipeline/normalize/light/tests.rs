@@ -21,10 +21,14 @@ fn check(syntax: &'static Light, text: &str, expected: Expect) {
 fn restructured_text() {
     check(
         &RST,
-        "======\nHarbor\n======\n\n:Author: Ada\n:Date: 2026-03-01\n\n.. _top:\n\nQuays\n-----\n\nSee `the plan <plan.html>`_ and \
-         :doc:`tides`, ``code``,\n**bold** words. Run::\n\n  make all\n\n  make more\n\n* one\n* two\n  goes on\n\n  1. deep\n\n\
-         .. note:: Mind the gap.\n\n.. code-block:: Rust\n   :linenos:\n\n   fn main() {}\n\n.. image:: crane.png\n   :alt: x\n\n\
-         .. a comment\n   of two lines\n\n.. toctree::\n\n   a\n\nCranes\n------\n\n=====  =====\nName   Load\n=====  =====\n\
+        "======\nHarbor\n======\n\n:Author: Ada\n:Date: 2026-03-01\n\n.. _top:\n\nQuays\n-----\n\nSee `the pla\
+        n <plan.html>`_ and \
+         :doc:`tides`, ``code``,\n**bold** words. Run::\n\n  make all\n\n  make more\n\n* one\n* two\n  goes on\
+         \n\n  1. deep\n\n\
+         .. note:: Mind the gap.\n\n.. code-block:: Rust\n   :linenos:\n\n   fn main() {}\n\n.. image:: crane.pn\
+         g\n   :alt: x\n\n\
+         .. a comment\n   of two lines\n\n.. toctree::\n\n   a\n\nCranes\n------\n\n=====  =====\nName   Load\n=\
+         ====  =====\n\
          North  9 t\n=====  =====\n\n+---+---+\n| a | b |\n+===+===+\n| c | d |\n+---+---+\n",
         expect![[r#"
             title None author Some("Ada") date Some("2026-03-01")
@@ -55,8 +59,10 @@ fn restructured_text() {
 fn org_mode() {
     check(
         &ORG,
-        "#+TITLE: Harbor\n#+AUTHOR: Ada\n# comment\n* TODO Quays :work:\n:PROPERTIES:\n:ID: 1\n:END:\nSee [[file:plan.org][the plan]], \
-         =code=, *bold*\nand [[https://x.org]].\n- one\n  - deep\n- two\n1. first\n** Cranes\n| a | b |\n|---+---|\n| c | d |\n\n\
+        "#+TITLE: Harbor\n#+AUTHOR: Ada\n# comment\n* TODO Quays :work:\n:PROPERTIES:\n:ID: 1\n:END:\nSee [[file\
+        :plan.org][the plan]], \
+         =code=, *bold*\nand [[https://x.org]].\n- one\n  - deep\n- two\n1. first\n** Cranes\n| a | b |\n|---+--\
+         -|\n| c | d |\n\n\
          #+BEGIN_SRC rust\nfn main() {}\n\n#+END_SRC\n: fixed\nSCHEDULED: <2026-01-01>\nEnd. a*b*c\n",
         expect![[r#"
             title Some("Harbor") author Some("Ada") date None
@@ -84,9 +90,12 @@ fn org_mode() {
 fn asciidoc() {
     check(
         &ADOC,
-        "= Harbor\n:author: Ada\n:toc:\n\n// comment\n== Quays\n\nSee link:plan.adoc[the plan], https://x.org/a[a page],\nxref:b.adoc#p[b], \
-         `code`, *bold* and <<id,here>>.\n\n* one\n** deep\n* two\n\n. first\n. second\n\nNOTE: Mind the gap.\n\n.A listing\n[source,Rust]\n\
-         ----\nfn main() {}\n\n----\n\n====\nAn example.\n====\n\n|===\n|a |b\n\n|c |d\n|===\n\nimage::crane.png[A crane]\n",
+        "= Harbor\n:author: Ada\n:toc:\n\n// comment\n== Quays\n\nSee link:plan.adoc[the plan], https://x.org/a[\
+        a page],\nxref:b.adoc#p[b], \
+         `code`, *bold* and <<id,here>>.\n\n* one\n** deep\n* two\n\n. first\n. second\n\nNOTE: Mind the gap.\
+         \n\n.A listing\n[source,Rust]\n\
+         ----\nfn main() {}\n\n----\n\n====\nAn example.\n====\n\n|===\n|a |b\n\n|c |d\n|===\n\nimage::crane.png\
+         [A crane]\n",
         expect![[r#"
             title None author Some("Ada") date None
             h1 §- "Harbor"
@@ -116,7 +125,8 @@ fn asciidoc() {
 proptest! {
     #[test]
     fn any_text_keeps_the_invariants(lines in proptest::collection::vec(
-        "(  |    |\t)?(==|=====|-----|\\.\\. |::|\\* |\\*\\* |# |#\\+BEGIN_SRC|#\\+END_SRC|\\||\\|===|:a: |- |1\\. |\\. |\
+        "(  |    |\t)?(==|=====|-----|\\.\\. |::|\\* |\\*\\* |# |#\\+BEGIN_SRC|#\\+END_SRC|\\||\\|===|:a: |- |1\
+        \\. |\\. |\
          ----|\\[\\[|`|``|\\*|=|link:x\\[|:doc:`|<<|\\+--\\+)?[ a-zé`*=\\]|>_:]{0,10}", 0..30), which in 0usize..3) {
         let text = lines.join("\n");
         let syntax = [&RST, &ORG, &ADOC][which];
