@@ -77,7 +77,7 @@ mod tests {
     #[test]
     fn the_text_is_the_same_in_every_build() {
         // A change here means that every index of every user is rebuilt: do it knowingly.
-        expect_test::expect!["80d6224a37cacd5103690f8a43d59aa4"]
+        expect_test::expect!["bec11b10cb124cf9538cd69856ff0727"]
             .assert_eq(&rows(&Settings::default(), "schema 1"));
     }
 }

@@ -78,3 +78,12 @@ pub struct RelationView {
     /// Best evidence first.
     pub evidence: Vec<EvidenceView>,
 }
+
+/// Why nothing can be written for now. It goes on by itself when the trouble has passed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct StallView {
+    /// What is wrong.
+    pub why: String,
+    /// What to do about it.
+    pub hint: String,
+}

@@ -118,8 +118,8 @@ fn planted_secrets_are_nowhere() {
     let mut replies = String::new();
     for (_, secret) in secrets() {
         for (tool, arguments) in questions(&secret) {
-            let reply = project.client().call_whole(tool, arguments);
-            replies += &format!("{tool}: {reply:?}\n");
+            // Not with the name of the tool: of one call, that is the secret.
+            replies += &format!("{:?}\n", project.client().call_whole(tool, arguments));
         }
     }
     replies += &project.dump().text();
@@ -231,14 +231,15 @@ fn only_the_user_lifts_the_deny_list_and_redaction() {
     let mut project = TestProject::empty();
     project.write("fixtures/credentials.md", format!("Sample {token} here.\n"));
     project.write("fixtures/lines.md", format!("Sample {token} here.\n"));
-    project.write("lines.md", format!("One {token} kg:allow\n\nTwo {token}\n"));
+    project.write("lines.md", format!("One {token} kg:allow\n"));
+    project.write("other.md", format!("Two {token}\n"));
     project.set("privacy.allow_paths=fixtures/");
     project.start();
     project.settle();
     let mut hits = |question: &str| {
         project.call("hybrid_query", json!({"q": question, "k": 20}))["chunks"].to_string()
     };
-    let (sample, one, two) = (hits("sample"), hits("one kg allow"), hits("two"));
+    let (sample, one, two) = (hits("sample"), hits("one"), hits("two"));
     assert_eq!(sample.matches(&token).count(), 2, "{sample}");
     assert!(one.contains(&format!("One {token}")), "{one}");
     assert!(two.contains("Two [redacted:github-token]"), "{two}");

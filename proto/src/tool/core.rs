@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Effect, Tool, ToolSet};
+pub use crate::shape::StallView;
 use crate::shape::{EntityView, EvidenceView, Freshness, Id, RelationView, SourceView};
 
 /// Parameters of `hybrid_query`.
@@ -434,15 +435,6 @@ pub struct StatusReply {
     /// How fresh this is.
     #[serde(flatten)]
     pub freshness: Freshness,
-}
-
-/// Why nothing can be written for now. It goes on by itself when the trouble has passed.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct StallView {
-    /// What is wrong.
-    pub why: String,
-    /// What to do about it.
-    pub hint: String,
 }
 
 /// The parts of `settled`.
