@@ -42,7 +42,8 @@ fn places(secret: &str) -> Vec<(&'static str, Vec<u8>)> {
         (
             "frontmatter.md",
             text(format!(
-                "---\ntitle: Of {secret}\ntags: [{secret}]\naliases: [{secret}]\nsource_url: https://x.org/{secret}\nowner: {{ key: {secret} }}\n---\nBody.\n"
+                "---\ntitle: Of {secret}\ntags: [{secret}]\naliases: [{secret}]\n\
+                 source_url: https://x.org/{secret}\nowner: {{ key: {secret} }}\n---\nBody.\n"
             )),
         ),
         (
@@ -66,7 +67,9 @@ fn places(secret: &str) -> Vec<(&'static str, Vec<u8>)> {
         (
             "page.html",
             text(format!(
-                "<html><head><title>{secret}</title><meta name=author content='{secret}'></head><body><article><h1>{secret}</h1><p>A token={secret} and {head}<b></b>{tail} or {head}&shy;{tail}.</p><pre>{secret}</pre><a href='/{secret}' title='{secret}'>x</a></article></body></html>"
+                "<html><head><title>{secret}</title><meta name=author content='{secret}'></head>\
+                 <body><article><h1>{secret}</h1><p>A token={secret} and {head}<b></b>{tail} or {head}&shy;{tail}.</p>\
+                 <pre>{secret}</pre><a href='/{secret}' title='{secret}'>x</a></article></body></html>"
             )),
         ),
         (

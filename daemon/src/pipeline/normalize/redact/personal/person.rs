@@ -10,7 +10,10 @@ use super::{Pattern, matches, pattern};
 
 /// A word of a name, and particles between them.
 const WORD: &str = r"\p{Lu}[\p{L}'’]{1,20}(?:-\p{Lu}[\p{L}'’]{1,20})?";
-const MORE: &str = r"(?: (?:\p{Lu}\.|(?:van|von|de|da|di|del|della|la|le|bin|al|der|den|ter|af|dos|el) ?){0,3} ?\p{Lu}[\p{L}'’\-]{1,24}){0,3}";
+const MORE: &str = concat!(
+    r"(?: (?:\p{Lu}\.|(?:van|von|de|da|di|del|della|la|le|bin|al|d",
+    r"er|den|ter|af|dos|el) ?){0,3} ?\p{Lu}[\p{L}'’\-]{1,24}){0,3}",
+);
 
 static TITLED: LazyLock<Option<regex::Regex>> = LazyLock::new(|| {
     pattern(&format!(
