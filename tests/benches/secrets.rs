@@ -1,5 +1,5 @@
-//! What redaction finds, leaves and costs: recall on planted secrets, false alarms on decoys and on text in which nobody
-//! planted any, personal data against gold, speed; beside it the peers, in the same run.
+//! What redaction finds, leaves and costs: recall on planted secrets, false alarms on decoys and on text in which
+//! nobody planted any, personal data against gold, speed; beside it the peers, in the same run.
 //!
 //! ```text
 //! cargo bench -p tests --bench secrets                                   planted, decoys, speed
@@ -172,7 +172,10 @@ fn personal_data(data: &Path, out: &Path) -> Result<()> {
         let label = |kind| LABELS.iter().find(|(it, _)| *it == kind).map_or("", |(_, label)| label);
         let entities: Vec<Value> = personal_data_in(text, |_| true)
             .into_iter()
-            .map(|(range, kind)| json!({"start": n_chars(range.start), "end": n_chars(range.end), "label": label(kind)}))
+            .map(|(range, kind)| {
+                let (start, end) = (n_chars(range.start), n_chars(range.end));
+                json!({"start": start, "end": end, "label": label(kind)})
+            })
             .collect();
         writeln!(predicted, "{}", json!({"id": document["id"], "entities": entities}))?;
     }

@@ -42,7 +42,8 @@ fn places(secret: &str) -> Vec<(&'static str, Vec<u8>)> {
         (
             "frontmatter.md",
             text(format!(
-                "---\ntitle: Of {secret}\ntags: [{secret}]\naliases: [{secret}]\nsource_url: https://x.org/{secret}\nowner: {{ key: {secret} }}\n---\nBody.\n"
+                "---\ntitle: Of {secret}\ntags: [{secret}]\naliases: [{secret}]\n\
+                 source_url: https://x.org/{secret}\nowner: {{ key: {secret} }}\n---\nBody.\n"
             )),
         ),
         (
@@ -66,7 +67,9 @@ fn places(secret: &str) -> Vec<(&'static str, Vec<u8>)> {
         (
             "page.html",
             text(format!(
-                "<html><head><title>{secret}</title><meta name=author content='{secret}'></head><body><article><h1>{secret}</h1><p>A token={secret} and {head}<b></b>{tail} or {head}&shy;{tail}.</p><pre>{secret}</pre><a href='/{secret}' title='{secret}'>x</a></article></body></html>"
+                "<html><head><title>{secret}</title><meta name=author content='{secret}'></head>\
+                 <body><article><h1>{secret}</h1><p>A token={secret} and {head}<b></b>{tail} or {head}&shy;{tail}.</p>\
+                 <pre>{secret}</pre><a href='/{secret}' title='{secret}'>x</a></article></body></html>"
             )),
         ),
         (
@@ -118,8 +121,8 @@ fn planted_secrets_are_nowhere() {
     let mut replies = String::new();
     for (_, secret) in secrets() {
         for (tool, arguments) in questions(&secret) {
-            let reply = project.client().call_whole(tool, arguments);
-            replies += &format!("{tool}: {reply:?}\n");
+            // Not with the name of the tool: of one call, that is the secret.
+            replies += &format!("{:?}\n", project.client().call_whole(tool, arguments));
         }
     }
     replies += &project.dump().text();
@@ -231,14 +234,15 @@ fn only_the_user_lifts_the_deny_list_and_redaction() {
     let mut project = TestProject::empty();
     project.write("fixtures/credentials.md", format!("Sample {token} here.\n"));
     project.write("fixtures/lines.md", format!("Sample {token} here.\n"));
-    project.write("lines.md", format!("One {token} kg:allow\n\nTwo {token}\n"));
+    project.write("lines.md", format!("One {token} kg:allow\n"));
+    project.write("other.md", format!("Two {token}\n"));
     project.set("privacy.allow_paths=fixtures/");
     project.start();
     project.settle();
     let mut hits = |question: &str| {
         project.call("hybrid_query", json!({"q": question, "k": 20}))["chunks"].to_string()
     };
-    let (sample, one, two) = (hits("sample"), hits("one kg allow"), hits("two"));
+    let (sample, one, two) = (hits("sample"), hits("one"), hits("two"));
     assert_eq!(sample.matches(&token).count(), 2, "{sample}");
     assert!(one.contains(&format!("One {token}")), "{one}");
     assert!(two.contains("Two [redacted:github-token]"), "{two}");

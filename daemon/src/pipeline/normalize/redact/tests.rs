@@ -255,7 +255,7 @@ fn what_is_said_about_secrets_stays() {
         "Authorization: Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ==",
         "the password is required, and the token is used for signing",
         "mkdir -p build && docker run -p 8080:80 img && mysql -u root -p",
-        "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==",
+        "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhg==",
         "primary_key: id, public_key = ssh-rsa AAAAB3NzaC1yc2EAAAADAQABAAABgQC7",
         "secret_name: projects/p1/secrets/db-password-1",
         "amqp://guest:<password>@h postgres://user:password@localhost:5432/db",

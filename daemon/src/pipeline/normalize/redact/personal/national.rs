@@ -15,6 +15,31 @@ struct Id {
     check: fn(&str) -> bool,
 }
 
+/// Words before a German tax number.
+const TAX_WORDS: [&str; 8] = [
+    "tax",
+    "tin",
+    "steuer",
+    "steuer-id",
+    "idnr",
+    "steuernummer",
+    "identifikationsnummer",
+    "steueridentifikationsnummer",
+];
+
+/// Words before the number of a passport or licence.
+const PAPER_WORDS: [&str; 9] = [
+    "passport",
+    "passport number",
+    "passport no",
+    "driver's license",
+    "drivers license",
+    "driver license",
+    "driving licence",
+    "license number",
+    "licence number",
+];
+
 macro_rules! id {
     ($pattern:expr, $words:expr, $check:expr) => {
         Id { pattern: LazyLock::new(|| pattern($pattern)), words: $words, check: $check }
@@ -30,7 +55,9 @@ static IDS: [Id; 24] = [
     id!(r"(?i)[A-CEGHJ-PR-TW-Z][A-CEGHJ-NPR-TW-Z] ?[0-9]{2} ?[0-9]{2} ?[0-9]{2} ?[A-D]", &[], uk_nino),
     id!(r"[0-9]{3}[ -]?[0-9]{3}[ -]?[0-9]{4}", &["nhs", "nhs number"], uk_nhs),
     // Germany: tax number.
-    id!(r"[1-9][0-9] ?[0-9]{3} ?[0-9]{3} ?[0-9]{3}", &["tax", "tin", "steuer", "steuer-id", "idnr", "steuernummer", "identifikationsnummer", "steueridentifikationsnummer"], |it| german_tax(&digits_of(it))),
+    id!(concat!(
+        r"[1-9][0-9] ?[0-9]{3} ?[0-9]{3} ?[0-9]{3}",
+    ), &TAX_WORDS, |it| german_tax(&digits_of(it))),
     // France: social security.
     id!(r"[12] ?[0-9]{2} ?(?:0[1-9]|1[0-2]|[2-9][0-9]) ?[0-9][0-9AB] ?[0-9]{3} ?[0-9]{3} ?[0-9]{2}", &[], fr_nir),
     // Spain: DNI and NIE.
@@ -56,11 +83,17 @@ static IDS: [Id; 24] = [
     id!(r"756\.[0-9]{4}\.[0-9]{4}\.[0-9]{2}", &[], ch_ahv),
     id!(r"[0-9]{2}\.[01][0-9]\.[0-3][0-9]-[0-9]{3}\.[0-9]{2}", &[], be_national),
     // China, Canada, Australia.
-    id!(r"[1-9][0-9]{5}(?:19|20)[0-9]{2}(?:0[1-9]|1[0-2])[0-3][0-9][0-9]{3}[0-9Xx]", &[], |it| chinese_id(it.as_bytes())),
-    id!(r"[0-9]{3}[- ]?[0-9]{3}[- ]?[0-9]{3}", &["sin", "social insurance", "social insurance number"], |it| luhn(&digits_of(it))),
+    id!(concat!(
+        r"[1-9][0-9]{5}(?:19|20)[0-9]{2}(?:0[1-9]|1[0-2])[0-3][0-9][0-9]{3}[0-9Xx]",
+    ), &[], |it| chinese_id(it.as_bytes())),
+    id!(concat!(
+        r"[0-9]{3}[- ]?[0-9]{3}[- ]?[0-9]{3}",
+    ), &["sin", "social insurance", "social insurance number"], |it| luhn(&digits_of(it))),
     id!(r"[0-9]{3} ?[0-9]{3} ?[0-9]{3}", &["tfn", "tax file number"], au_tfn),
     // Papers whose numbers have no common form.
-    id!(r"[A-Z]{0,3}[0-9][A-Z0-9]{4,13}(?:-[0-9]{2,6}){0,3}", &["passport", "passport number", "passport no", "driver's license", "drivers license", "driver license", "driving licence", "license number", "licence number"], |it| digits_of(it).len() >= 5),
+    id!(concat!(
+        r"[A-Z]{0,3}[0-9][A-Z0-9]{4,13}(?:-[0-9]{2,6}){0,3}",
+    ), &PAPER_WORDS, |it| digits_of(it).len() >= 5),
 ];
 
 /// Places of numbers that are sound.

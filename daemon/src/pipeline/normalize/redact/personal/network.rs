@@ -13,14 +13,17 @@ static V4: Pattern = LazyLock::new(|| pattern(r"[0-9]{1,3}(?:\.[0-9]{1,3}){3}"))
 static V6: Pattern =
     LazyLock::new(|| pattern(r"[0-9A-Fa-f]{0,4}(?::[0-9A-Fa-f]{0,4}){2,7}(?:\.[0-9]{1,3}){0,3}"));
 static URL: Pattern = LazyLock::new(|| {
-    pattern(
-        r#"(?i)(?:https?|ftp)://[^\s<>"'`\])}|]{3,300}|\bwww\.[a-z0-9\-]{1,60}(?:\.[a-z0-9\-]{1,60}){1,4}(?:/[^\s<>"'`\])}|]{0,200})?"#,
-    )
+    pattern(concat!(
+        r#"(?i)(?:https?|ftp)://[^\s<>"'`\])}|]{3,300}|\bwww\.[a-z0-9\-]{1,60}(?:\.[a-z0-9\-]{1,60}){1,4}(?:/[^"#,
+        r#"\s<>"'`\])}|]{0,200})?"#,
+    ))
 });
 static HOST: Pattern = LazyLock::new(|| {
-    pattern(
-        r"(?i)(?:[a-z0-9](?:[a-z0-9\-]{0,61}[a-z0-9])?\.)+(?:com|org|net|edu|gov|mil|int|info|biz|io|dev|app|ai|co|me|eu|uk|de|fr|es|it|nl|be|ch|at|pl|se|no|dk|fi|cz|hu|pt|gr|ro|ru|us|ca|au|nz|br|mx|ar|jp|cn|in|kr|za|il|ie|tv|xyz|online|site|shop|store|blog|cloud)\b(?:/[^\s<>]{0,200})?",
-    )
+    pattern(concat!(
+        r"(?i)(?:[a-z0-9](?:[a-z0-9\-]{0,61}[a-z0-9])?\.)+(?:com|org|net|edu|gov|mil|int|info|biz|io|",
+        r"dev|app|ai|co|me|eu|uk|de|fr|es|it|nl|be|ch|at|pl|se|no|dk|fi|cz|hu|pt|gr|ro|ru|us|ca|au|nz|",
+        r"br|mx|ar|jp|cn|in|kr|za|il|ie|tv|xyz|online|site|shop|store|blog|cloud)\b(?:/[^\s<>]{0,200})?",
+    ))
 });
 
 /// Addresses of mail, but for the user of version control servers (`git@github.com:…`).

@@ -11,9 +11,10 @@ static IBAN: Pattern =
     LazyLock::new(|| pattern(r"(?i)[A-Z]{2}[0-9]{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,4})?"));
 /// A plus sign or brackets, or groups of digits.
 static PHONE: Pattern = LazyLock::new(|| {
-    pattern(
-        r"(?:(?:\+|\b00)[1-9][0-9]{0,2}[ .\-/]?)?(?:\(\+?[0-9]{1,5}\)[ .\-/]?)?[0-9]{1,5}(?:[ .\-/]?[0-9]{1,5}){1,6}(?: ?(?:x|ext\.?|#) ?[0-9]{1,6})?",
-    )
+    pattern(concat!(
+        r"(?:(?:\+|\b00)[1-9][0-9]{0,2}[ .\-/]?)?(?:\(\+?[0-9]{1,5}\)[ .\-/]?)?[0-9]{1,5}(?:[ .\-/]?[0-9]{1,5}",
+        r"){1,6}(?: ?(?:x|ext\.?|#) ?[0-9]{1,6})?",
+    ))
 });
 
 /// Countries with the length of their IBANs.

@@ -10,17 +10,28 @@ use super::{Pattern, matches, pattern};
 
 /// A word of a name, and particles between them.
 const WORD: &str = r"\p{Lu}[\p{L}'’]{1,20}(?:-\p{Lu}[\p{L}'’]{1,20})?";
-const MORE: &str = r"(?: (?:\p{Lu}\.|(?:van|von|de|da|di|del|della|la|le|bin|al|der|den|ter|af|dos|el) ?){0,3} ?\p{Lu}[\p{L}'’\-]{1,24}){0,3}";
+const MORE: &str = concat!(
+    r"(?: (?:\p{Lu}\.|(?:van|von|de|da|di|del|della|la|le|bin|al|d",
+    r"er|den|ter|af|dos|el) ?){0,3} ?\p{Lu}[\p{L}'’\-]{1,24}){0,3}",
+);
 
 static TITLED: LazyLock<Option<regex::Regex>> = LazyLock::new(|| {
     pattern(&format!(
-        r"\b(?:Mr|Mrs|Ms|Miss|Mx|Dr|Prof|Professor|Sir|Madam|Dame|Lord|Lady|Rev|Reverend|Father|Sister|Capt|Captain|Sgt|Sergeant|Lt|Lieutenant|Colonel|General|Judge|Senator|Herr|Frau|Monsieur|Madame|Mme|Mlle|Señor|Señora|Signor|Signora)\.? (?<name>{WORD}{MORE})"
+        concat!(
+            r"\b(?:Mr|Mrs|Ms|Miss|Mx|Dr|Prof|Professor|Sir|Madam|Dame|Lord|Lady|Rev|Reverend|Father|Sister|",
+            r"Capt|Captain|Sgt|Sergeant|Lt|Lieutenant|Colonel|General|Judge|Senator|Herr|Frau|Monsieur|Madame|",
+            r"Mme|Mlle|Señor|Señora|Signor|Signora)\.? (?<name>{WORD}{MORE})",
+        ),
+        WORD = WORD,
+        MORE = MORE
     ))
 });
 static INTRODUCED: LazyLock<Option<regex::Regex>> = LazyLock::new(|| {
-    pattern(
-        r"(?i:\b(?:my name is|name is|i am called|this is|i'm|sincerely,?|regards,?|signed,?|attn:?|name:|full name:|contact:|author:|patient:|employee:)) ?\n?(?<name>\p{Lu}[\p{L}'’\-]{1,20}(?: \p{Lu}\.)?(?: \p{Lu}[\p{L}'’\-]{1,24}){0,2})",
-    )
+    pattern(concat!(
+        r"(?i:\b(?:my name is|name is|i am called|this is|i'm|sincerely,?|regards,?|signed,?|attn:?|",
+        r"name:|full name:|contact:|author:|patient:|employee:)) ?\n?(?<name>\p{Lu}[\p{L}'’\-]{1,20}(?: \p{Lu}",
+        r"\.)?(?: \p{Lu}[\p{L}'’\-]{1,24}){0,2})",
+    ))
 });
 static FULL: Pattern = LazyLock::new(|| {
     pattern(&format!(
