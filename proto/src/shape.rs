@@ -48,6 +48,35 @@ pub struct SourceView {
     pub text: String,
 }
 
+/// A relation between two entities of the answer.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct EdgeView {
+    /// Subject's id.
+    pub src: Id,
+    /// Object's id.
+    pub dst: Id,
+    /// The relation.
+    pub rel: String,
+}
+
+/// Further sources of a text that is indexed once.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct AlsoIn {
+    /// Some of them.
+    pub places: Vec<PlaceView>,
+    /// How many documents there are, beside the hit's own.
+    pub n: u64,
+}
+
+/// A line of a document.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PlaceView {
+    /// Path relative to the project.
+    pub path: String,
+    /// From 1.
+    pub line: u32,
+}
+
 /// One statement of a relation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct EvidenceView {

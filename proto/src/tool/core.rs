@@ -6,7 +6,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Effect, Tool, ToolSet};
-use crate::shape::{EntityView, EvidenceView, Freshness, Id, RelationView, SourceView};
+use crate::shape::{
+    AlsoIn, EdgeView, EntityView, EvidenceView, Freshness, Id, RelationView, SourceView,
+};
 
 /// Parameters of `hybrid_query`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -88,35 +90,6 @@ pub struct HitView {
     /// Other documents where text of this chunk stands, equal or nearly so; they are not hits of their own for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub also_in: Option<AlsoIn>,
-}
-
-/// Further sources of a text that is indexed once.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct AlsoIn {
-    /// Some of them.
-    pub places: Vec<PlaceView>,
-    /// How many documents there are, beside the hit's own.
-    pub n: u64,
-}
-
-/// A line of a document.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct PlaceView {
-    /// Path relative to the project.
-    pub path: String,
-    /// From 1.
-    pub line: u32,
-}
-
-/// A relation between two entities of the answer.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct EdgeView {
-    /// Subject's id.
-    pub src: Id,
-    /// Object's id.
-    pub dst: Id,
-    /// The relation.
-    pub rel: String,
 }
 
 impl Tool for HybridQuery {
