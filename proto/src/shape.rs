@@ -84,6 +84,46 @@ pub fn place(path: &str, lines: [u32; 2], pages: [Option<u32>; 2]) -> String {
     }
 }
 
+/// A relation between two entities of the answer.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct EdgeView {
+    /// Subject's id.
+    pub src: Id,
+    /// Object's id.
+    pub dst: Id,
+    /// The relation.
+    pub rel: String,
+}
+
+/// Further sources of a text that is indexed once.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct AlsoIn {
+    /// Some of them.
+    pub places: Vec<PlaceView>,
+    /// How many documents there are, beside the hit's own.
+    pub n: u64,
+}
+
+/// A place of a document.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PlaceView {
+    /// Path relative to the project.
+    pub path: String,
+    /// From 1. Left out where a format has no lines (PDF, DOCX).
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub line: u32,
+    /// From 1, where a format has pages.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub page: Option<u32>,
+}
+
+impl PlaceView {
+    /// The place as people cite it: `note.md:12`, `report.pdf p. 3`, `letter.docx`.
+    pub fn place(&self) -> String {
+        place(&self.path, [self.line; 2], [self.page; 2])
+    }
+}
+
 /// One statement of a relation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct EvidenceView {

@@ -81,7 +81,8 @@ const EDITS: &[Edit] = &[
         owned(&own[..half]).into_iter().chain(owned(&other[rest..])).collect()
     }),
     ("first quarter kept", false, |own, other, _| {
-        owned(&own[..own.len() / 4]).into_iter().chain(owned(other)).collect()
+        let (first, _) = own.split_at(own.len() / 4);
+        owned(first).into_iter().chain(owned(other).into_iter().rev()).collect()
     }),
     ("other words in the same order of lengths", false, |own, other, _| {
         own.iter().enumerate().map(|(n, _)| other[n % other.len()].to_string()).rev().collect()

@@ -132,13 +132,13 @@ fn a_near_copy_is_found_by_what_is_new_in_it() {
     project.verify("near");
 }
 
-const VAULT: &str = "# Key Vault\n\nIt keeps keys.\n";
+const VAULT: &str = "---\ntype: Service\n---\n# Key Vault\n\nThe Key Vault stores keys.\n";
 
 #[test]
 fn relations_stand_while_one_of_their_places_does() {
     let page = "# Gateway\n\nThe Alpha Gateway depends on the Key Vault, because every request that it takes must be \
         signed before anybody else in the platform may see it at all.\n";
-    let mut project = TestProject::of(&[("a.md", page), ("b/a.md", page), ("vault.md", VAULT)]);
+    let mut project = TestProject::of(&[("a.md", page), ("b/a.md", page), ("Key Vault.md", VAULT)]);
     project.settle();
     let evidence = |project: &mut TestProject| -> Vec<String> {
         let reply = project.call("explain_entity", json!({"name": "Key Vault"}));

@@ -9,7 +9,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use proto::tool::core::{AlsoIn, PlaceView};
+use proto::shape::{AlsoIn, PlaceView};
 use rusqlite::{OptionalExtension, Row, ToSql, params};
 use rustc_hash::FxHashMap;
 

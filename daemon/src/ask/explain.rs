@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use proto::shape::{EntityView, Freshness};
-use proto::tool::core::{EdgeView, HitView, HybridReply};
+use proto::shape::{EdgeView, EntityView, Freshness};
+use proto::tool::core::{HitView, HybridReply};
 use rusqlite::OptionalExtension;
 
 use super::expand::Expanded;

@@ -20,13 +20,16 @@ mod place;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
+use std::sync::atomic::Ordering;
 
 use rusqlite::{Connection, OptionalExtension, Transaction, params};
 
 use self::place::{Place, Places, first_copy, places, rank_of};
 use super::StoreError;
 use super::commit::Late;
+use super::writer::{IndexWriter, set_meta_number};
 use crate::pipeline::print::Print;
+use crate::terms::Tick;
 
 /// Documents whose chunks are looked over in one step of the ripple.
 const DOCUMENTS_A_STEP: i64 = 64;
@@ -265,19 +268,39 @@ pub(super) fn promote(tx: &Transaction<'_>, late: &mut Late) -> Result<(), Store
     Ok(())
 }
 
+impl IndexWriter {
+    /// Does one step of what new, changed and deleted texts make necessary for others; false when nothing is left.
+    pub(super) fn settle_duplicates(&mut self) -> Result<bool, StoreError> {
+        if !has_work(&self.db)? {
+            return Ok(false);
+        }
+        let tick = Tick(self.tick.0 + 1);
+        let tx = self.db.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
+        crate::fail::point("duplicates.begun");
+        let mut late = Late::default();
+        settle(&tx, f64::from(self.settings.dedup.similarity), &mut late)?;
+        self.is_shielded.store(true, Ordering::SeqCst);
+        let written = late.run(&tx);
+        self.is_shielded.store(false, Ordering::SeqCst);
+        written?;
+        set_meta_number(&tx, "tick", tick.0)?;
+        crate::fail::point("duplicates.before");
+        tx.commit()?;
+        crate::fail::point("duplicates.after");
+        self.tick = tick;
+        Ok(true)
+    }
+}
+
 /// True while something waits for [`settle`].
-pub(super) fn has_work(db: &Connection) -> Result<bool, StoreError> {
+fn has_work(db: &Connection) -> Result<bool, StoreError> {
     let sql = "SELECT EXISTS (SELECT 1 FROM dirty_texts) OR EXISTS (SELECT 1 FROM dirty_keys)
                  OR EXISTS (SELECT 1 FROM dirty_copies)";
     Ok(db.prepare_cached(sql)?.query_row([], |row| row.get(0))?)
 }
 
 /// One step: decides some texts anew, or brings the chunks of some documents in line.
-pub(super) fn settle(
-    tx: &Transaction<'_>,
-    similarity: f64,
-    late: &mut Late,
-) -> Result<(), StoreError> {
+fn settle(tx: &Transaction<'_>, similarity: f64, late: &mut Late) -> Result<(), StoreError> {
     if alike::settle(tx, similarity)? {
         return Ok(());
     }

@@ -73,7 +73,7 @@ pub struct IndexWriter {
     pub(super) made_by: String,
     pub(super) ledger: Ledger,
     embedder: Arc<dyn Embedder>,
-    settings: Settings,
+    pub(super) settings: Settings,
     gazetteer: Arc<ArcSwap<Gazetteer>>,
     pub(super) tick: Tick,
     committed: FxHashMap<RelPath, Generation>,
@@ -406,28 +406,6 @@ impl IndexWriter {
         self.requeued = Round::default();
         self.gazetteer.store(Arc::new(loaded));
         Ok(())
-    }
-
-    /// Does one step of what new, changed and deleted texts make necessary for others; false when nothing is left.
-    fn settle_duplicates(&mut self) -> Result<bool, StoreError> {
-        if !super::duplicates::has_work(&self.db)? {
-            return Ok(false);
-        }
-        let tick = Tick(self.tick.0 + 1);
-        let tx = self.db.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
-        crate::fail::point("duplicates.begun");
-        let mut late = commit::Late::default();
-        super::duplicates::settle(&tx, f64::from(self.settings.dedup.similarity), &mut late)?;
-        self.is_shielded.store(true, Ordering::SeqCst);
-        let written = late.run(&tx);
-        self.is_shielded.store(false, Ordering::SeqCst);
-        written?;
-        set_meta_number(&tx, "tick", tick.0)?;
-        crate::fail::point("duplicates.before");
-        tx.commit()?;
-        crate::fail::point("duplicates.after");
-        self.tick = tick;
-        Ok(true)
     }
 
     pub(super) fn resolve(&mut self, names: &[i64]) -> Result<(), StoreError> {

@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{Effect, Tool, ToolSet};
 use crate::shape::{
-    EntityView, EvidenceView, Freshness, Id, RelationView, SourceView, StallView, WorkersView,
+    AlsoIn, EdgeView, EntityView, EvidenceView, Freshness, Id, RelationView, SourceView, StallView,
+    WorkersView,
 };
 
 /// Parameters of `hybrid_query`.
@@ -99,35 +100,6 @@ pub struct HitView {
     pub also_in: Option<AlsoIn>,
 }
 
-/// Further sources of a text that is indexed once.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct AlsoIn {
-    /// Some of them.
-    pub places: Vec<PlaceView>,
-    /// How many documents there are, beside the hit's own.
-    pub n: u64,
-}
-
-/// A place of a document.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct PlaceView {
-    /// Path relative to the project.
-    pub path: String,
-    /// From 1. Left out where a format has no lines (PDF, DOCX).
-    #[serde(default, skip_serializing_if = "crate::shape::is_zero")]
-    pub line: u32,
-    /// From 1, where a format has pages.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub page: Option<u32>,
-}
-
-impl PlaceView {
-    /// The place as people cite it: `note.md:12`, `report.pdf p. 3`, `letter.docx`.
-    pub fn place(&self) -> String {
-        crate::shape::place(&self.path, [self.line; 2], [self.page; 2])
-    }
-}
-
 fn are_none(lines: &[u32; 2]) -> bool {
     lines[0] == 0
 }
@@ -138,17 +110,6 @@ impl HitView {
         let pages = self.pages.map_or([None; 2], |[first, last]| [Some(first), Some(last)]);
         crate::shape::place(&self.path, self.lines, pages)
     }
-}
-
-/// A relation between two entities of the answer.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct EdgeView {
-    /// Subject's id.
-    pub src: Id,
-    /// Object's id.
-    pub dst: Id,
-    /// The relation.
-    pub rel: String,
 }
 
 impl Tool for HybridQuery {

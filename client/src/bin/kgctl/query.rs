@@ -2,8 +2,9 @@
 
 use client::connect::Session;
 use client::render::answer;
+use proto::shape::AlsoIn;
 use proto::tool::admin::Wait;
-use proto::tool::core::{AlsoIn, HitView, HybridQuery, HybridReply};
+use proto::tool::core::{HitView, HybridQuery, HybridReply};
 use serde::Serialize;
 
 use super::context::Context;
@@ -58,7 +59,7 @@ pub(crate) struct Arguments {
 struct QueryView<'a> {
     hits: Vec<HitRow<'a>>,
     entities: &'a [proto::shape::EntityView],
-    edges: &'a [proto::tool::core::EdgeView],
+    edges: &'a [proto::shape::EdgeView],
     explanations: &'a [String],
     #[serde(skip_serializing_if = "Option::is_none")]
     truncated: Option<&'a str>,

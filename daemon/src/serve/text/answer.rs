@@ -1,7 +1,7 @@
 //! Answers: hits, entities and explanations as text.
 
-use proto::shape::RelationView;
-use proto::tool::core::{AlsoIn, EntityReply, ExplainReply, HitView, HybridReply};
+use proto::shape::{AlsoIn, RelationView};
+use proto::tool::core::{EntityReply, ExplainReply, HitView, HybridReply};
 
 use super::clean::{indented, one_line};
 use super::sheet::Sheet;
