@@ -13,6 +13,7 @@
 mod bidi;
 mod blocks;
 mod bound;
+mod cid;
 mod columns;
 mod font;
 mod furniture;
@@ -77,6 +78,9 @@ fn read(bytes: &[u8], limits: &FormatLimits) -> Result<Parsed, String> {
     let pdf = open(bytes)?;
     let mut tally = Tally::default();
     let mut pages = read_pages(&pdf, limits, &mut tally);
+    if tally.n_pages == 0 {
+        return Err("damaged: no page of it can be found".to_string());
+    }
     furniture::drop_furniture(&mut pages);
     let headings = Headings::new(&pages, outline::read(&pdf));
     let vocabulary = Vocabulary::of_pages(&pages);

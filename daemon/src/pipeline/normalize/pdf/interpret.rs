@@ -268,10 +268,15 @@ impl<'a> Run<'a, '_> {
         let n_chars = code.text.chars().count().max(1);
         let step = (placed.x1 - placed.x0) / n_chars as f32;
         let is_reversed = code.text.chars().next().is_some_and(super::bidi::is_right_to_left);
-        for (i, char) in code.text.chars().enumerate() {
-            let at = if is_reversed { n_chars - 1 - i } else { i };
-            let x0 = placed.x0 + step * at as f32;
+        // From left to right, as they stand.
+        let mut push = |(i, char): (usize, char)| {
+            let x0 = placed.x0 + step * i as f32;
             self.shown.glyphs.push(Glyph { char, x0, x1: x0 + step, style, ..placed });
+        };
+        if is_reversed {
+            code.text.chars().rev().enumerate().for_each(&mut push);
+        } else {
+            code.text.chars().enumerate().for_each(&mut push);
         }
     }
 }

@@ -101,9 +101,7 @@ impl State<'_> {
 
     /// Moves the pen by a number among pieces of text: thousandths of the size, back.
     pub(super) fn adjust(&mut self, by: f64) {
-        let by = -by / 1000.0 * self.size;
-        let is_vertical = false;
-        self.move_pen(if is_vertical { (0.0, by) } else { (by * self.stretch, 0.0) });
+        self.move_pen((-by / 1000.0 * self.size * self.stretch, 0.0));
     }
 
     /// Moves the pen past a code.
