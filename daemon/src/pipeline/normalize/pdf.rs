@@ -10,6 +10,7 @@
 //! at a time; a document that cannot be opened is an error with a reason, a page that cannot be read is a warning.
 //! Not here: text in pictures (there is no OCR), forms filled in by scripts, annotations other than links.
 
+mod accent;
 mod bidi;
 mod blocks;
 mod bound;

@@ -8,8 +8,7 @@
 //! copies of a glyph at its own place, which fake heavy print.
 //! Not here: which stretch is read after which (`columns.rs`).
 
-use unicode_normalization::char::compose;
-
+use super::accent::accented;
 use super::bidi;
 use super::glyph::{Glyph, Style};
 
@@ -311,41 +310,4 @@ fn words_of(items: &[(Item, bool)]) -> Vec<Word> {
         word.text = text.into();
     }
     words
-}
-
-/// A letter and an accent drawn over it, as one character.
-fn accented(a: Glyph, b: Glyph) -> Option<char> {
-    let (letter, accent) = match (mark_of(a.char), mark_of(b.char)) {
-        (Some(mark), None) => (b.char, mark),
-        (None, Some(mark)) => (a.char, mark),
-        _ => return None,
-    };
-    let shared = a.x1.min(b.x1) - a.x0.max(b.x0);
-    let is_over = shared > 0.5 * (a.x1 - a.x0).min(b.x1 - b.x0);
-    let letter = match letter {
-        'ı' => 'i',
-        'ȷ' => 'j',
-        other => other,
-    };
-    compose(letter, accent).filter(|_| is_over)
-}
-
-/// The combining form of an accent that is a character of its own.
-fn mark_of(char: char) -> Option<char> {
-    Some(match char {
-        '`' => '\u{300}',
-        '´' => '\u{301}',
-        'ˆ' | '^' => '\u{302}',
-        '˜' | '~' => '\u{303}',
-        '¯' => '\u{304}',
-        '˘' => '\u{306}',
-        '˙' => '\u{307}',
-        '¨' => '\u{308}',
-        '˚' => '\u{30a}',
-        '˝' => '\u{30b}',
-        'ˇ' => '\u{30c}',
-        '¸' => '\u{327}',
-        '˛' => '\u{328}',
-        _ => return None,
-    })
 }
