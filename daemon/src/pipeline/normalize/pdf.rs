@@ -10,9 +10,11 @@
 //! at a time; a document that cannot be opened is an error with a reason, a page that cannot be read is a warning.
 //! Not here: text in pictures (there is no OCR), forms filled in by scripts, annotations other than links.
 
+mod accent;
 mod bidi;
 mod blocks;
 mod bound;
+mod cid;
 mod columns;
 mod font;
 mod furniture;
@@ -77,6 +79,9 @@ fn read(bytes: &[u8], limits: &FormatLimits) -> Result<Parsed, String> {
     let pdf = open(bytes)?;
     let mut tally = Tally::default();
     let mut pages = read_pages(&pdf, limits, &mut tally);
+    if tally.n_pages == 0 {
+        return Err("damaged: no page of it can be found".to_string());
+    }
     furniture::drop_furniture(&mut pages);
     let headings = Headings::new(&pages, outline::read(&pdf));
     let vocabulary = Vocabulary::of_pages(&pages);

@@ -23,6 +23,9 @@ const MAX_RUN_RATIO: usize = 64;
 /// Keys under which a font keeps its program.
 const FONT_FILES: [&[u8]; 3] = [keys::FONT_FILE, keys::FONT_FILE2, keys::FONT_FILE3];
 
+/// Widest row of a predictor that is followed, bytes. They are for images; tables have a few bytes a row.
+const MAX_ROW_BYTES: u64 = 1 << 20;
+
 /// The content of a stream; none if it is damaged or too much.
 pub(super) fn content<'a>(stream: &Stream<'a>) -> Option<Cow<'a, [u8]>> {
     if let [Filter::FlateDecode] = stream.filters().as_slice()
@@ -47,6 +50,9 @@ fn inflate(raw: &[u8]) -> (Vec<u8>, bool) {
 
 /// True if a stream cannot become longer than allowed.
 fn is_bounded(stream: &Stream<'_>) -> bool {
+    if !has_sane_rows(stream.dict()) {
+        return false;
+    }
     let n_raw = stream.raw_data().len();
     let filters = stream.filters();
     let worst = filters.iter().fold(n_raw, |n, filter| {
@@ -59,6 +65,19 @@ fn is_bounded(stream: &Stream<'_>) -> bool {
     });
     worst <= MAX_STREAM_BYTES
         || filters.as_slice() == [Filter::FlateDecode] && fits(&stream.raw_data(), MAX_STREAM_BYTES)
+}
+
+/// False if the rows that a predictor works on are wider than anything real.
+fn has_sane_rows(dict: &Dict<'_>) -> bool {
+    let one = dict.get::<Dict<'_>>(keys::DECODE_PARMS);
+    let many = dict.get::<Array<'_>>(keys::DECODE_PARMS);
+    let many = many.iter().flat_map(|many| many.iter::<Dict<'_>>());
+    one.into_iter().chain(many).all(|dict| {
+        let number = |key: &[u8]| dict.get::<u32>(key).map_or(1, u64::from);
+        let [columns, colors, bits] =
+            [keys::COLUMNS, keys::COLORS, keys::BITS_PER_COMPONENT].map(number);
+        columns.saturating_mul(colors).saturating_mul(bits) / 8 <= MAX_ROW_BYTES
+    })
 }
 
 /// True if what is packed in `raw` is no longer than `max_bytes`; unpacks it without keeping it.

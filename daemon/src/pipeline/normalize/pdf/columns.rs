@@ -13,6 +13,8 @@ use super::rows::{Stretch, Word};
 const MAX_DEPTH: usize = 6;
 /// Narrow strips that a page is divided into to look for gutters.
 const N_STRIPS: usize = 512;
+/// Gutters that are tried.
+const MAX_GUTTERS: usize = 4;
 /// Stretches on each side from which there can be columns.
 const MIN_STRETCHES: usize = 3;
 
@@ -52,29 +54,26 @@ struct Cut {
 
 impl Cut {
     fn cut(&mut self, mut stretches: Vec<Stretch>, depth: usize) {
-        let gutter = (depth < MAX_DEPTH).then(|| gutter(&stretches)).flatten();
-        let Some(gutter) = gutter else { return self.regions.push(stretches) };
         stretches.sort_by(|a, b| a.y.total_cmp(&b.y));
-        let mut bands: Vec<Band> = Vec::new();
-        for stretch in stretches {
-            let slack = 0.3 * stretch.size;
-            let is_across = stretch.x0 < gutter - slack && stretch.x1 > gutter + slack;
-            match bands.last_mut().filter(|band| band.is_across == is_across) {
-                Some(band) => band.stretches.push(stretch),
-                None => bands.push(Band { is_across, stretches: vec![stretch] }),
-            }
-        }
+        let gutters = if depth < MAX_DEPTH { gutters(&stretches) } else { Vec::new() };
+        let columns = gutters.into_iter().find_map(|gutter| {
+            let bands = bands(&stretches, gutter);
+            bands.iter().any(|band| band.are_columns).then_some((gutter, bands))
+        });
+        let Some((gutter, bands)) = columns else { return self.regions.push(stretches) };
+        let mut rest = stretches.into_iter();
         let mut plain: Vec<Stretch> = Vec::new();
         for band in bands {
-            if band.is_across || !are_columns(&band.stretches, gutter) {
-                plain.extend(band.stretches);
+            let stretches = rest.by_ref().take(band.n_stretches);
+            if !band.are_columns {
+                plain.extend(stretches);
                 continue;
             }
             if !plain.is_empty() {
                 self.regions.push(std::mem::take(&mut plain));
             }
             let (left, right): (Vec<_>, Vec<_>) =
-                band.stretches.into_iter().partition(|stretch| middle(stretch) < gutter);
+                stretches.partition(|stretch| middle(stretch) < gutter);
             let (first, second) = if self.starts_right { (right, left) } else { (left, right) };
             self.cut(first, depth + 1);
             self.cut(second, depth + 1);
@@ -85,19 +84,35 @@ impl Cut {
     }
 }
 
+/// A part of the page from edge to edge: stretches that follow each other downwards.
 struct Band {
-    is_across: bool,
-    stretches: Vec<Stretch>,
+    n_stretches: usize,
+    are_columns: bool,
+}
+
+/// Parts a page where text reaches across a gutter.
+fn bands(stretches: &[Stretch], gutter: f32) -> Vec<Band> {
+    let is_across = |stretch: &Stretch| {
+        let slack = 0.3 * stretch.size;
+        stretch.x0 < gutter - slack && stretch.x1 > gutter + slack
+    };
+    let parts = stretches.chunk_by(|a, b| is_across(a) == is_across(b));
+    parts
+        .map(|part| Band {
+            n_stretches: part.len(),
+            are_columns: !part.first().is_some_and(is_across) && are_columns(part, gutter),
+        })
+        .collect()
 }
 
 fn middle(stretch: &Stretch) -> f32 {
     (stretch.x0 + stretch.x1) / 2.0
 }
 
-/// The middle of the widest strip that least text crosses, if much less crosses it than stands beside it.
-fn gutter(stretches: &[Stretch]) -> Option<f32> {
+/// Places that much less text crosses than stands beside them; the best ones, best first.
+fn gutters(stretches: &[Stretch]) -> Vec<f32> {
     if stretches.len() < 2 * MIN_STRETCHES {
-        return None;
+        return Vec::new();
     }
     let left = stretches.iter().fold(f32::MAX, |x, stretch| x.min(stretch.x0));
     let right = stretches.iter().fold(f32::MIN, |x, stretch| x.max(stretch.x1));
@@ -118,48 +133,52 @@ fn gutter(stretches: &[Stretch]) -> Option<f32> {
         })
         .collect();
     let size = stretches.iter().map(|stretch| stretch.size).sum::<f32>() / stretches.len() as f32;
-    best_strip(&covered, 0.6 * size / strip).map(|at| left + at * strip)
+    let mut found = strips(&covered, 0.6 * size / strip);
+    found.sort_by(|a, b| b.0.total_cmp(&a.0));
+    found.into_iter().take(MAX_GUTTERS).map(|(_, at)| left + at * strip).collect()
 }
 
-/// The middle of the best gap in what is covered, at least `min_width` wide; in strips.
-fn best_strip(covered: &[f32], min_width: f32) -> Option<f32> {
+/// The gaps in what is covered that are at least `min_width` wide: how good each is, and its middle.
+fn strips(covered: &[f32], min_width: f32) -> Vec<(f32, f32)> {
     let n = covered.len();
-    // The most that is covered on each side of every strip.
-    let mut before = vec![0.0_f32; n];
-    let mut after = vec![0.0_f32; n];
+    // The most, and all, that is covered on each side of every strip.
+    let mut before = vec![(0.0_f32, 0.0_f32); n];
+    let mut after = vec![(0.0_f32, 0.0_f32); n];
     for i in 1..n {
-        before[i] = before[i - 1].max(covered[i - 1]);
-        after[n - 1 - i] = after[n - i].max(covered[n - i]);
+        let (most, all) = before[i - 1];
+        before[i] = (most.max(covered[i - 1]), all + covered[i - 1]);
+        let (most, all) = after[n - i];
+        after[n - 1 - i] = (most.max(covered[n - i]), all + covered[n - i]);
     }
-    let is_low = |i: usize| covered[i] < 0.55 * before[i].min(after[i]);
-    let mut best: Option<(f32, f32)> = None;
+    let is_low = |i: usize| covered[i] < 0.55 * before[i].0.min(after[i].0);
+    let mut found = Vec::new();
     let mut i = 0;
     while i < n {
-        if !is_low(i) {
-            i += 1;
-            continue;
-        }
         let start = i;
         while i < n && is_low(i) {
             i += 1;
         }
-        let Some(low) = covered.get(start..i) else { break };
-        let least = low.iter().copied().fold(f32::MAX, f32::min);
-        let peak = before[start].max(after[i - 1]);
-        let is_floor = |c: &f32| *c <= least + 0.03 * peak;
-        let (Some(first), Some(last)) =
-            (low.iter().position(is_floor), low.iter().rposition(is_floor))
-        else {
+        if i == start {
+            i += 1;
             continue;
-        };
+        }
+        let low = &covered[start..i];
+        let least = low.iter().copied().fold(f32::MAX, f32::min);
+        let peak = before[start].0.min(after[i - 1].0);
+        let is_floor = |c: &f32| *c <= least + 0.03 * peak;
+        let (first, last) = (low.iter().position(is_floor), low.iter().rposition(is_floor));
+        let (Some(first), Some(last)) = (first, last) else { continue };
         let width = (last - first + 1) as f32;
-        // Little crossed and wide is good; a wide one at the edge of a page is only a margin.
-        let score = (1.0 - least / peak.max(0.01)) * width.min(4.0 * min_width);
-        if width >= min_width && best.is_none_or(|(known, _)| score > known) {
-            best = Some((score, (start + first + start + last + 1) as f32 / 2.0));
+        if width >= min_width {
+            // Good is what little text crosses, what is wide, and what has much text on both sides.
+            let (all_before, all_after) = (before[start].1, after[i - 1].1);
+            let balance = all_before.min(all_after) / (all_before + all_after).max(0.01);
+            let score =
+                (1.0 - least / peak.max(0.01)) * width.min(6.0 * min_width) * (0.1 + balance);
+            found.push((score, (start + first + start + last + 1) as f32 / 2.0));
         }
     }
-    best.map(|(_, at)| at)
+    found
 }
 
 /// True if what stands on both sides of a gutter is to be read one side after the other.
@@ -175,8 +194,10 @@ fn are_columns(stretches: &[Stretch], gutter: f32) -> bool {
     drawn.sort_unstable();
     let n_turns = drawn.windows(2).filter(|pair| pair[0].1 != pair[1].1).count();
     let is_drawn_apart = n_turns <= 2 + n_pairs / 4;
+    // The mean over characters, not over stretches: boxes and bullets in front of lines do not count.
     let mean_chars = |side: &[&Stretch]| {
-        side.iter().map(|stretch| stretch.n_chars).sum::<usize>() / side.len().max(1)
+        let n_all: usize = side.iter().map(|stretch| stretch.n_chars).sum();
+        side.iter().map(|stretch| stretch.n_chars * stretch.n_chars).sum::<usize>() / n_all.max(1)
     };
     let (n_left, n_right) = (mean_chars(&left), mean_chars(&right));
     let are_filled = is_filled(&left) && is_filled(&right);

@@ -16,6 +16,7 @@ use rustc_hash::FxHashMap;
 use unicode_normalization::UnicodeNormalization;
 
 use super::bound;
+use super::cid::CidText;
 use super::glyph::Style;
 
 /// Units of a font's widths in one size of the font.
@@ -40,6 +41,8 @@ pub(super) struct Code {
 /// A font of the document.
 pub(super) struct PdfFont<'a> {
     font: Font<'a>,
+    /// For a font that does not say itself what its glyphs are.
+    collection: Option<CidText>,
     codes: RefCell<FxHashMap<u32, Code>>,
     pub(super) style: Style,
     /// What the stated size is to be multiplied with; other than 1 only where glyphs are drawings.
@@ -67,6 +70,7 @@ impl PdfFont<'_> {
             FontGlyph::Outline(glyph) => glyph.as_unicode(),
             FontGlyph::Type3(glyph) => glyph.as_unicode(),
         };
+        let text = text.or_else(|| self.collection.as_ref()?.text(number));
         let text = match text {
             Some(BfString::Char(char)) => char.to_string(),
             Some(BfString::String(text)) => text,
@@ -153,7 +157,14 @@ impl<'a> Fonts<'a> {
         bound::check_font(dict, descriptor.as_ref())?;
         let font = self.cache.font(dict, &self.resolver, &self.cmaps)?;
         let style = style_of(dict, descriptor.as_ref());
-        Some(Rc::new(PdfFont { font, codes: RefCell::default(), style, scale: scale_of(dict) }))
+        let collection = CidText::of_font(dict);
+        Some(Rc::new(PdfFont {
+            font,
+            collection,
+            codes: RefCell::default(),
+            style,
+            scale: scale_of(dict),
+        }))
     }
 }
 

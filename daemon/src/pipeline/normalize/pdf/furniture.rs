@@ -32,9 +32,12 @@ pub(super) fn drop_furniture(pages: &mut [PageLines]) {
         found.into_values().flat_map(|mut seen| repeated(&mut seen)).collect();
     dropped.sort_unstable();
     dropped.dedup();
-    for (page, line) in dropped.into_iter().rev() {
-        if let Some(page) = pages.get_mut(page) {
-            page.lines.remove(line);
+    for of_page in dropped.chunk_by(|a, b| a.0 == b.0) {
+        let page = of_page.first().and_then(|(page, _)| pages.get_mut(*page));
+        // A page of nothing but such lines has them for its text.
+        let Some(page) = page.filter(|page| page.lines.len() > of_page.len()) else { continue };
+        for (_, line) in of_page.iter().rev() {
+            page.lines.remove(*line);
         }
     }
 }

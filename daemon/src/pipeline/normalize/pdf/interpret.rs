@@ -7,7 +7,7 @@
 
 use std::rc::Rc;
 
-use hayro_font::kurbo::{Affine, Point, Vec2};
+use hayro_font::kurbo::Affine;
 use hayro_syntax::content::{Instruction, UntypedIter};
 use hayro_syntax::object::dict::keys;
 use hayro_syntax::object::{Array, Dict, Name, Object, Stream, String as PdfString};
@@ -15,7 +15,7 @@ use hayro_syntax::page::{Page, Resources};
 
 use super::bound;
 use super::font::{Code, Fonts, PdfFont};
-use super::glyph::{Glyph, Shown, Style};
+use super::glyph::{Glyph, Shown};
 use super::marked::Marked;
 use super::state::{State, number};
 
@@ -214,7 +214,7 @@ impl<'a> Run<'a, '_> {
         let Some(content) = bound::content(object) else { return };
         let before = self.state.clone();
         if let Some(matrix) = dict.get::<[f64; 6]>(keys::MATRIX) {
-            self.state.to_page = self.state.to_page * Affine::new(matrix);
+            self.state.to_page *= Affine::new(matrix);
         }
         let own = dict.get::<Dict<'_>>(keys::RESOURCES).map(Resources::new);
         self.depth += 1;
@@ -268,42 +268,15 @@ impl<'a> Run<'a, '_> {
         let n_chars = code.text.chars().count().max(1);
         let step = (placed.x1 - placed.x0) / n_chars as f32;
         let is_reversed = code.text.chars().next().is_some_and(super::bidi::is_right_to_left);
-        for (i, char) in code.text.chars().enumerate() {
-            let at = if is_reversed { n_chars - 1 - i } else { i };
-            let x0 = placed.x0 + step * at as f32;
+        // From left to right, as they stand.
+        let mut push = |(i, char): (usize, char)| {
+            let x0 = placed.x0 + step * i as f32;
             self.shown.glyphs.push(Glyph { char, x0, x1: x0 + step, style, ..placed });
+        };
+        if is_reversed {
+            code.text.chars().rev().enumerate().for_each(&mut push);
+        } else {
+            code.text.chars().enumerate().for_each(&mut push);
         }
-    }
-}
-
-impl State<'_> {
-    /// The place of a code at the pen: a glyph without its character.
-    fn placed(&self, font: &PdfFont<'_>, code: &Code) -> Option<Glyph> {
-        let to_page = self.to_page * self.text * Affine::translate(Vec2::new(0.0, self.rise));
-        let [a, b, c, d, ..] = to_page.as_coeffs();
-        let (origin_x, origin_y) = (f64::from(code.origin.0), f64::from(code.origin.1));
-        let width = f64::from(code.advance.0) * self.size + self.char_spacing.max(0.0);
-        let is_vertical = code.advance.1 != 0.0;
-        let width = if is_vertical { self.size } else { width } * self.stretch;
-        let start = to_page * Point::new(origin_x * self.size * self.stretch, origin_y * self.size);
-        let along = Vec2::new(a, b) * width;
-        let size = self.size.abs() * c.hypot(d) * f64::from(font.scale);
-        // Fonts may be set upside down and mirrored by their size; the pen then moves to the left.
-        let direction = if self.size < 0.0 { -Vec2::new(a, b) } else { Vec2::new(a, b) };
-        let turn = direction.y.atan2(direction.x).to_degrees().round().rem_euclid(360.0);
-        let (sin, cos) = turn.to_radians().sin_cos();
-        let x = start.x * cos + start.y * sin;
-        let y = start.y * cos - start.x * sin;
-        let end = x + along.x * cos + along.y * sin;
-        let is_sane = [x, y, end, size].iter().all(|n| n.is_finite() && n.abs() < 1e6);
-        (is_sane && size > 0.01).then_some(Glyph {
-            char: ' ',
-            x0: x.min(end) as f32,
-            x1: x.max(end) as f32,
-            y: y as f32,
-            size: size as f32,
-            turn: turn as u16 % 360,
-            style: Style::default(),
-        })
     }
 }

@@ -92,13 +92,14 @@ fn replace(glyphs: &mut Vec<Glyph>, start: usize, text: &str) {
     }
     let x0 = replaced.iter().fold(f32::MAX, |x, glyph| x.min(glyph.x0));
     let x1 = replaced.iter().fold(f32::MIN, |x, glyph| x.max(glyph.x1));
-    let text: Vec<char> = text.chars().filter(|c| !c.is_control()).collect();
-    let is_reversed = text.first().copied().is_some_and(super::bidi::is_right_to_left);
+    let mut text: Vec<char> = text.chars().filter(|c| !c.is_control()).collect();
+    if text.first().copied().is_some_and(super::bidi::is_right_to_left) {
+        text.reverse();
+    }
     let step = (x1 - x0) / text.len().max(1) as f32;
     glyphs.truncate(start);
-    for (i, char) in text.iter().copied().enumerate() {
-        let at = if is_reversed { text.len() - 1 - i } else { i };
-        let x0 = x0 + step * at as f32;
+    for (i, char) in text.into_iter().enumerate() {
+        let x0 = x0 + step * i as f32;
         glyphs.push(Glyph { char, x0, x1: x0 + step, ..first });
     }
 }

@@ -8,8 +8,7 @@
 //! copies of a glyph at its own place, which fake heavy print.
 //! Not here: which stretch is read after which (`columns.rs`).
 
-use unicode_normalization::char::compose;
-
+use super::accent::accented;
 use super::bidi;
 use super::glyph::{Glyph, Style};
 
@@ -75,6 +74,12 @@ fn runs(glyphs: &[Glyph]) -> Vec<Run> {
     let mut last: Option<&Glyph> = None;
     for (at, glyph) in glyphs.iter().enumerate() {
         if glyph.char == ' ' {
+            // It may part this run from what is drawn elsewhere.
+            if let Some(run) =
+                runs.last_mut().filter(|run| (run.y - glyph.y).abs() < 0.1 * glyph.size)
+            {
+                run.end = at + 1;
+            }
             continue;
         }
         let goes_on = last.is_some_and(|last| {
@@ -101,29 +106,49 @@ fn runs(glyphs: &[Glyph]) -> Vec<Run> {
     runs
 }
 
-/// Groups of runs at one height. What stands above or below other runs of a group begins another one.
+/// Runs at one height.
+struct Row {
+    runs: Vec<Run>,
+    /// The baseline and the size of its largest run, from which raised and lowered ones are told.
+    y: f32,
+    size: f32,
+}
+
+impl Row {
+    /// True if a run stands on this line, and neither above nor below another one of it. Small runs may: a
+    /// power stands above an index.
+    fn takes(&self, run: &Run) -> bool {
+        let is_small = run.size < 0.85 * self.size;
+        let stands_over = |other: &Run| {
+            let shared = run.x1.min(other.x1) - run.x0.max(other.x0);
+            let is_level = (run.y - other.y).abs() < 0.15 * run.size.min(other.size);
+            let are_small = is_small && other.size < 0.85 * self.size;
+            shared > 0.3 * (run.x1 - run.x0).min(other.x1 - other.x0) && !is_level && !are_small
+        };
+        (run.y - self.y).abs() < SAME_ROW * self.size.max(run.size)
+            && !self.runs.iter().rev().take(MAX_COMPARED).any(stands_over)
+    }
+
+    fn push(&mut self, run: Run) {
+        if run.size > 1.05 * self.size {
+            (self.y, self.size) = (run.y, run.size);
+        }
+        self.runs.push(run);
+    }
+}
+
+/// Groups runs by their height.
 fn rows(mut runs: Vec<Run>) -> Vec<Vec<Run>> {
     runs.sort_by(|a, b| a.y.total_cmp(&b.y).then(a.start.cmp(&b.start)));
-    let mut rows: Vec<Vec<Run>> = Vec::new();
+    let mut rows: Vec<Row> = Vec::new();
     for run in runs {
-        let fits = |row: &Vec<Run>| {
-            let Some(top) = row.first() else { return false };
-            let size =
-                row.iter().rev().take(MAX_COMPARED).fold(run.size, |size, run| size.max(run.size));
-            let is_level = |other: &Run| (run.y - other.y).abs() < 0.15 * run.size.min(other.size);
-            let overlaps = |other: &Run| {
-                let shared = run.x1.min(other.x1) - run.x0.max(other.x0);
-                shared > 0.3 * (run.x1 - run.x0).min(other.x1 - other.x0) && !is_level(other)
-            };
-            run.y - top.y < SAME_ROW * size && !row.iter().rev().take(MAX_COMPARED).any(overlaps)
-        };
         // A run that does not fit the last row for standing below one of its runs may fit the one before.
-        match rows.iter_mut().rev().take(3).find(|row| fits(row)) {
+        match rows.iter_mut().rev().take(3).find(|row| row.takes(&run)) {
             Some(row) => row.push(run),
-            None => rows.push(vec![run]),
+            None => rows.push(Row { y: run.y, size: run.size, runs: vec![run] }),
         }
     }
-    rows
+    rows.into_iter().map(|row| row.runs).collect()
 }
 
 /// A glyph of a row, and whether white space is drawn before it.
@@ -158,33 +183,28 @@ fn stretches_of(glyphs: &[Glyph], row: &[Run], out: &mut Vec<Stretch>) {
 
 /// The glyphs of a row from left to right, without copies at the same place.
 fn items_of(glyphs: &[Glyph], row: &[Run]) -> Vec<Item> {
-    let mut items: Vec<Item> = Vec::new();
-    for run in row {
-        // A space says that the next glyph begins a word if it is drawn to the right of it; where text is
-        // drawn from right to left it says so for the one before.
-        let mut space: Option<Glyph> = None;
-        for (order, glyph) in glyphs.iter().enumerate().take(run.end).skip(run.start) {
-            if glyph.char == ' ' {
-                space = Some(*glyph);
-                continue;
-            }
-            let mut is_after_space = false;
-            if let Some(space) = space.take() {
-                match items.last_mut() {
-                    Some(last) if glyph.x0 < space.x0 => last.is_after_space = true,
-                    _ => is_after_space = true,
-                }
-            }
-            items.push(Item { glyph: *glyph, order, is_after_space });
+    let places = row.iter().flat_map(|run| run.start..run.end);
+    let mut all: Vec<(usize, Glyph)> =
+        places.filter_map(|order| glyphs.get(order).map(|glyph| (order, *glyph))).collect();
+    all.sort_by(|(_, a), (_, b)| a.x0.total_cmp(&b.x0));
+    let mut items: Vec<Item> = Vec::with_capacity(all.len());
+    let mut is_after_space = false;
+    for (order, glyph) in all {
+        if glyph.char == ' ' {
+            is_after_space = true;
+            continue;
         }
+        let is_copy = items.last().is_some_and(|last| {
+            let Item { glyph: last, .. } = last;
+            last.char == glyph.char
+                && glyph.x0 - last.x0 < 0.3 * (last.x1 - last.x0)
+                && (glyph.y - last.y).abs() < 0.3 * last.size
+        });
+        if !is_copy {
+            items.push(Item { glyph, order, is_after_space });
+        }
+        is_after_space = false;
     }
-    items.sort_by(|a, b| a.glyph.x0.total_cmp(&b.glyph.x0));
-    items.dedup_by(|next, kept| {
-        let width = kept.glyph.x1 - kept.glyph.x0;
-        next.glyph.char == kept.glyph.char
-            && next.glyph.x0 - kept.glyph.x0 < 0.3 * width
-            && (next.glyph.y - kept.glyph.y).abs() < 0.3 * kept.glyph.size
-    });
     items
 }
 
@@ -290,41 +310,4 @@ fn words_of(items: &[(Item, bool)]) -> Vec<Word> {
         word.text = text.into();
     }
     words
-}
-
-/// A letter and an accent drawn over it, as one character.
-fn accented(a: Glyph, b: Glyph) -> Option<char> {
-    let (letter, accent) = match (mark_of(a.char), mark_of(b.char)) {
-        (Some(mark), None) => (b.char, mark),
-        (None, Some(mark)) => (a.char, mark),
-        _ => return None,
-    };
-    let shared = a.x1.min(b.x1) - a.x0.max(b.x0);
-    let is_over = shared > 0.5 * (a.x1 - a.x0).min(b.x1 - b.x0);
-    let letter = match letter {
-        'ı' => 'i',
-        'ȷ' => 'j',
-        other => other,
-    };
-    compose(letter, accent).filter(|_| is_over)
-}
-
-/// The combining form of an accent that is a character of its own.
-fn mark_of(char: char) -> Option<char> {
-    Some(match char {
-        '`' => '\u{300}',
-        '´' => '\u{301}',
-        'ˆ' | '^' => '\u{302}',
-        '˜' | '~' => '\u{303}',
-        '¯' => '\u{304}',
-        '˘' => '\u{306}',
-        '˙' => '\u{307}',
-        '¨' => '\u{308}',
-        '˚' => '\u{30a}',
-        '˝' => '\u{30b}',
-        'ˇ' => '\u{30c}',
-        '¸' => '\u{327}',
-        '˛' => '\u{328}',
-        _ => return None,
-    })
 }

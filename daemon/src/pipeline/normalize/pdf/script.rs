@@ -82,6 +82,12 @@ impl Script {
         let end = self.text.len().saturating_sub(n_bytes);
         if self.text.is_char_boundary(end) {
             self.text.truncate(end);
+            // A page that has just begun begins with what goes on.
+            self.pages
+                .iter_mut()
+                .rev()
+                .take_while(|page| **page > end)
+                .for_each(|page| *page = end);
             if let Some(Step::Flow(range)) =
                 self.steps.iter_mut().rev().find(|step| matches!(step, Step::Flow(_)))
             {

@@ -6,11 +6,12 @@
 
 use std::rc::Rc;
 
-use hayro_font::kurbo::{Affine, Vec2};
+use hayro_font::kurbo::{Affine, Point, Vec2};
 use hayro_syntax::content::OperandIterator;
 use hayro_syntax::object::Object;
 
 use super::font::{Code, PdfFont};
+use super::glyph::{Glyph, Style};
 
 /// What is set when a glyph is drawn.
 #[derive(Clone)]
@@ -86,7 +87,7 @@ impl State<'_> {
     /// `cm`.
     pub(super) fn transform(&mut self, operands: OperandIterator<'_, '_>) {
         if let Some(matrix) = matrix(operands) {
-            self.to_page = self.to_page * matrix;
+            self.to_page *= matrix;
         }
     }
 
@@ -95,15 +96,13 @@ impl State<'_> {
     }
 
     fn move_line(&mut self, x: f64, y: f64) {
-        self.line = self.line * Affine::translate(Vec2::new(x, y));
+        self.line *= Affine::translate(Vec2::new(x, y));
         self.text = self.line;
     }
 
     /// Moves the pen by a number among pieces of text: thousandths of the size, back.
     pub(super) fn adjust(&mut self, by: f64) {
-        let by = -by / 1000.0 * self.size;
-        let is_vertical = false;
-        self.move_pen(if is_vertical { (0.0, by) } else { (by * self.stretch, 0.0) });
+        self.move_pen((-by / 1000.0 * self.size * self.stretch, 0.0));
     }
 
     /// Moves the pen past a code.
@@ -116,8 +115,38 @@ impl State<'_> {
         });
     }
 
+    /// The place of a code at the pen: a glyph without its character.
+    pub(super) fn placed(&self, font: &PdfFont<'_>, code: &Code) -> Option<Glyph> {
+        let to_page = self.to_page * self.text * Affine::translate(Vec2::new(0.0, self.rise));
+        let [a, b, c, d, ..] = to_page.as_coeffs();
+        let (origin_x, origin_y) = (f64::from(code.origin.0), f64::from(code.origin.1));
+        let width = f64::from(code.advance.0) * self.size + self.char_spacing.max(0.0);
+        let is_vertical = code.advance.1 != 0.0;
+        let width = if is_vertical { self.size } else { width } * self.stretch;
+        let start = to_page * Point::new(origin_x * self.size * self.stretch, origin_y * self.size);
+        let along = Vec2::new(a, b) * width;
+        let size = self.size.abs() * c.hypot(d) * f64::from(font.scale);
+        // Fonts may be set upside down and mirrored by their size; the pen then moves to the left.
+        let direction = if self.size < 0.0 { -Vec2::new(a, b) } else { Vec2::new(a, b) };
+        let turn = direction.y.atan2(direction.x).to_degrees().round().rem_euclid(360.0);
+        let (sin, cos) = turn.to_radians().sin_cos();
+        let x = start.x * cos + start.y * sin;
+        let y = start.y * cos - start.x * sin;
+        let end = x + along.x * cos + along.y * sin;
+        let is_sane = [x, y, end, size].iter().all(|n| n.is_finite() && n.abs() < 1e6);
+        (is_sane && size > 0.01).then_some(Glyph {
+            char: ' ',
+            x0: x.min(end) as f32,
+            x1: x.max(end) as f32,
+            y: y as f32,
+            size: size as f32,
+            turn: turn as u16 % 360,
+            style: Style::default(),
+        })
+    }
+
     fn move_pen(&mut self, (x, y): (f64, f64)) {
-        self.text = self.text * Affine::translate(Vec2::new(x, y));
+        self.text *= Affine::translate(Vec2::new(x, y));
     }
 }
 

@@ -113,6 +113,9 @@ fn broken_words_are_joined_across_lines_and_pages() {
         ],
     );
     let second = Sheet::default().lines((50, 700), 10, &["ments are read to the end."]);
+    let parsed = read(&Draft::new().page(first.clone()).page(second.clone()).finish());
+    assert_eq!(parsed.pages.first(), Some(&0));
+    assert!(parsed.text[parsed.pages[1] as usize..].starts_with("ments are"), "{:?}", parsed.pages);
     check(
         Draft::new().page(first).page(second),
         expect![[r#"
@@ -276,6 +279,52 @@ fn a_document_that_needs_a_password_says_so() {
     ));
     let error = Pdf.read(&draft.finish(), &LIMITS).expect_err("no document");
     assert!(error.starts_with("encrypted:") && error.contains("hint:"), "{error}");
+}
+
+#[test]
+fn an_empty_password_is_tried() {
+    // Made from a draft with `pypdf.PdfWriter.encrypt("", "owner", algorithm="RC4-128")`.
+    let parsed = read(include_bytes!("tests/empty_password.pdf"));
+    assert_eq!(parsed.text, "Nobody needs a password for this.");
+}
+
+#[test]
+fn pages_that_are_all_alike_keep_their_text() {
+    let sheet = Sheet::default().lines((50, 700), 10, &["The same on every page."]);
+    let parsed = read(&Draft::new().page(sheet.clone()).page(sheet).finish());
+    assert_eq!(parsed.text.matches("The same").count(), 2);
+}
+
+#[test]
+fn a_power_above_an_index_stays_in_its_line() {
+    let sheet = Sheet::default().raw(
+        "BT /F1 10 Tf 50 700 Td (Let x) Tj /F1 7 Tf 0 4 Td 23.1 0 Td (2) Tj 0 -6 Td (0) Tj \
+         /F1 10 Tf 8 2 Td (be known.) Tj ET",
+    );
+    let text = read(&Draft::new().page(sheet).finish()).text;
+    assert!(
+        text.starts_with("Let x") && text.ends_with("be known.") && !text.contains('\n'),
+        "{text}"
+    );
+}
+
+#[test]
+fn hostile_files_end_and_ask_for_no_more_than_is_allowed() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../corpus/hostile/pdf");
+    let mut n_files = 0;
+    for entry in std::fs::read_dir(folder).expect("a folder").flatten() {
+        let bytes = std::fs::read(entry.path()).expect("a file");
+        if let Err(reason) = Pdf.read(&bytes, &LIMITS) {
+            let kinds = ["damaged:", "encrypted:", "too large:"];
+            assert!(
+                kinds.iter().any(|kind| reason.starts_with(kind)),
+                "{:?}: {reason}",
+                entry.path()
+            );
+        }
+        n_files += 1;
+    }
+    assert!(n_files > 20, "{n_files}");
 }
 
 #[test]

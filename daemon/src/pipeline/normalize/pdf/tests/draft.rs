@@ -13,7 +13,7 @@ pub(super) enum Face {
 }
 
 /// A page being drawn. Places count from the lower left corner, in points; a page is 600 × 800.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct Sheet {
     drawing: String,
     links: Vec<(String, [u32; 4])>,

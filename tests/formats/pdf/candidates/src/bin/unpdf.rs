@@ -1,0 +1,5 @@
+//! unpdf: all text.
+
+fn main() {
+    candidates::run(|path| unpdf::extract_text(path).ok());
+}
