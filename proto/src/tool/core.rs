@@ -1,14 +1,16 @@
 //! The tools every agent gets: ask, look up, explain, ingest, review, status (S4 §11).
 
+mod status;
+
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub use self::status::*;
 use super::{Effect, Tool, ToolSet};
 use crate::shape::{
-    AlsoIn, EdgeView, EntityView, EvidenceView, Freshness, Id, RelationView, SourceView, StallView,
-    WorkersView,
+    AlsoIn, EdgeView, EntityView, EvidenceView, Freshness, Id, RelationView, SourceView,
 };
 
 /// Parameters of `hybrid_query`.
@@ -375,140 +377,4 @@ impl Tool for ReviewLinks {
     const EFFECT: Effect = Effect::Writes;
     const SET: ToolSet = ToolSet::Core;
     type Reply = ReviewReply;
-}
-
-/// Parameters of `status`: none.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Status {}
-
-/// Reply of `status`.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct StatusReply {
-    /// The folder.
-    pub root: String,
-    /// The daemon's process id.
-    pub pid: u32,
-    /// The daemon's version.
-    pub version: String,
-    /// Version of the tools' contract.
-    pub protocol: u32,
-    /// Version of the index's schema.
-    pub schema: u32,
-    /// True when nothing is queued, in work, or waiting to be resolved.
-    pub settled: bool,
-    /// The parts of `settled`.
-    pub stages_settled: SettledView,
-    /// Files known to the watcher and documents indexed.
-    pub progress: Progress,
-    /// Rows a table.
-    pub counts: BTreeMap<String, u64>,
-    /// Documents by format.
-    pub formats: BTreeMap<String, u64>,
-    /// Depth of each stage's queue, in the order of the belt.
-    pub queues: Vec<QueueView>,
-    /// Bytes of source files between reading and commit; bounded by `belt.max_bytes_in_flight`.
-    #[serde(default)]
-    pub bytes_in_flight: u64,
-    /// The file committed last.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub last_file: Option<String>,
-    /// The last thing that went wrong.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub last_error: Option<String>,
-    /// Why nothing can be written for now, such as a full disk; answers come from the last commit meanwhile.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub stalled: Option<StallView>,
-    /// Documents a second over the last minute.
-    pub ingest_rate: f32,
-    /// Changes of files written since the daemon started; reading again for names learned late does not count.
-    #[serde(default)]
-    pub n_written: u64,
-    /// Average transaction, milliseconds.
-    pub average_transaction_ms: f32,
-    /// Entities without a mention or home; always 0 on a sound index.
-    pub orphaned_entities: u64,
-    /// Secrets, and personal data if the settings say so, removed from documents, by kind.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub redacted: BTreeMap<String, u64>,
-    /// Personal data that documents hold and that the settings only count, by kind.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub flagged: BTreeMap<String, u64>,
-    /// Files not indexed because of what they are, by reason.
-    pub skipped: BTreeMap<String, u64>,
-    /// Files that failed, newest first, at most 50.
-    pub quarantine: Vec<QuarantineView>,
-    /// Documents indexed with a warning (such as frontmatter that is not YAML), at most 50.
-    pub warnings: Vec<WarningView>,
-    /// How changes are noticed: `events`, `poll`, or in parts (`events in 3 folders, poll in 5, because …`), and what
-    /// goes on (`events, rescanning`).
-    pub watcher: String,
-    /// The processes that parse PDF, DOCX and HTML.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub workers: Option<WorkersView>,
-    /// Clients connected now.
-    pub clients: u64,
-    /// How fresh this is.
-    #[serde(flatten)]
-    pub freshness: Freshness,
-}
-
-/// The parts of `settled`.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct SettledView {
-    /// Every known change can be found by text.
-    pub searchable: bool,
-    /// Every name is resolved and the gazetteer applied everywhere.
-    pub resolved: bool,
-    /// Every chunk has its vectors.
-    pub vectors: bool,
-}
-
-/// How far the index is.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Progress {
-    /// Files that should be indexed.
-    pub known: u64,
-    /// Documents that are.
-    pub indexed: u64,
-}
-
-/// The queue in front of one stage.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct QueueView {
-    /// The stage.
-    pub stage: String,
-    /// Parcels waiting in the interactive lane.
-    pub interactive: u64,
-    /// Parcels waiting in the bulk lane.
-    pub bulk: u64,
-}
-
-/// A file that failed.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct QuarantineView {
-    /// Path relative to the project.
-    pub path: String,
-    /// The stage that gave up.
-    pub stage: String,
-    /// What was wrong.
-    pub reason: String,
-}
-
-/// A document indexed with a warning.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct WarningView {
-    /// Path relative to the project.
-    pub path: String,
-    /// What was odd.
-    pub warning: String,
-}
-
-impl Tool for Status {
-    const NAME: &'static str = "status";
-    const SUMMARY: &'static str =
-        "How far the index is, queue depths, counts, skipped and failed files, last error.";
-    const EFFECT: Effect = Effect::Reads;
-    const SET: ToolSet = ToolSet::Core;
-    type Reply = StatusReply;
 }
