@@ -7,8 +7,8 @@
 /// out: in a folder that holds them they outnumber what was written to be read, cost the first index most of its
 /// time, and answer with identifiers where people asked for words. They are one word away: `code`, `config`.
 pub const DOCUMENTS: &[&str] = &[
-    "md", "markdown", "txt", "html", "htm", "docx", "rst", "org", "adoc", "asciidoc", "ipynb",
-    "eml",
+    "md", "markdown", "txt", "html", "htm", "pdf", "docx", "rst", "org", "adoc", "asciidoc",
+    "ipynb", "eml",
 ];
 
 /// What the name `code` in `watch.extensions` stands for.

@@ -364,12 +364,13 @@ impl WriteState {
             Ok(writer.tick())
         };
         let tick = self.insist(Lane::Interactive, false, begin).await?;
-        self.args.health.set_tick(tick.unwrap_or_default());
         self.args.health.set_ripple(true);
+        (self.args.read_all)();
         self.args
             .health
             .report(format!("the index was damaged ({why}) and is built again from the files"));
-        (self.args.read_all)();
+        // Last: who waits for this tick must find that there is work to do, not an empty index that looks settled.
+        self.args.health.set_tick(tick.unwrap_or_default());
         Ok(())
     }
 

@@ -87,7 +87,7 @@ impl Folder {
     /// The files in whose chunks the text index finds all of these words.
     fn found(&self, words: &str) -> Vec<String> {
         let expression: Vec<String> =
-            words.split_whitespace().map(|word| format!("\"{word}\"")).collect();
+            words.split_whitespace().filter_map(crate::words::phrase_of).collect();
         let db = &self.bench.writer.db;
         let mut statement = db
             .prepare(
@@ -95,7 +95,7 @@ impl Folder {
                  WHERE chunk_fts MATCH ?1 ORDER BY 1",
             )
             .expect("prepared");
-        let rows = statement.query_map([expression.join(" ")], |row| row.get(0)).expect("queried");
+        let rows = statement.query_map([expression.join(" AND ")], |row| row.get(0)).expect("queried");
         rows.collect::<Result<_, _>>().expect("read")
     }
 
@@ -242,7 +242,7 @@ fn a_paragraph_that_fills_one_file_is_indexed_once_there() {
     let paragraphs = vec![BOILER; 2_000];
     let mut folder = Folder::of(&[("many.md", note("Many", &paragraphs))]);
     assert_eq!(folder.found("trademarks"), ["many.md"]);
-    let n = folder.bench.count("SELECT count(*) FROM chunk_fts WHERE chunk_fts MATCH 'trademarks'");
+    let n = folder.bench.count("SELECT count(*) FROM chunk_fts WHERE chunk_fts MATCH 'trademark'");
     assert_eq!(n, 1);
     folder.check("many");
     folder.remove("many.md");
