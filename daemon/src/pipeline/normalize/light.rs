@@ -376,7 +376,7 @@ fn marker(line: &str, bullets: &[char]) -> Option<(Option<u32>, usize)> {
 }
 
 /// The cells between bars, as parts of the line.
-fn cells_between<'a>(line: &'a str, bar: char) -> Vec<&'a str> {
+fn cells_between(line: &str, bar: char) -> Vec<&str> {
     let inner = line.trim_ascii();
     let inner = inner.strip_prefix(bar).unwrap_or(inner);
     let inner = inner.strip_suffix(bar).unwrap_or(inner);
