@@ -100,7 +100,7 @@ fn entities(body: &str) -> Vec<u8> {
 }
 
 /// A PDF of these objects, numbered from 1; the first is the root.
-fn pdf(objects: &[&str]) -> Vec<u8> {
+pub(crate) fn pdf(objects: &[&str]) -> Vec<u8> {
     let objects: Vec<Vec<u8>> = objects.iter().map(|it| it.as_bytes().to_vec()).collect();
     pdf_of(&objects)
 }
@@ -182,7 +182,7 @@ impl Bits {
 }
 
 /// What one entry of an archive holds.
-enum Entry {
+pub(crate) enum Entry {
     Stored(Vec<u8>),
     Bomb,
 }
@@ -192,7 +192,7 @@ fn many_entries() -> Vec<(&'static str, Entry)> {
 }
 
 /// A zip archive; checksums are left at zero.
-fn zip(entries: &[(&str, Entry)]) -> Vec<u8> {
+pub(crate) fn zip(entries: &[(&str, Entry)]) -> Vec<u8> {
     let (mut file, mut directory) = (Vec::new(), Vec::new());
     for (name, entry) in entries {
         let (method, data, size) = match entry {

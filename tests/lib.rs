@@ -14,6 +14,7 @@ pub mod hostile;
 mod index;
 mod kills;
 mod marked;
+pub mod papers;
 mod project;
 pub mod score;
 mod small_disk;

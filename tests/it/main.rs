@@ -4,6 +4,7 @@ mod bad_input;
 mod crash;
 mod crowd;
 mod determinism;
+mod documents;
 mod duplicates;
 mod events;
 mod graph;

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 
 use serde_json::{Value, json};
-use tests::TestProject;
+use tests::{TestProject, papers};
 
 /// A secret and the kind it should be called.
 type Secret = (&'static str, String);
@@ -38,6 +38,8 @@ fn places(secret: &str) -> Vec<(&'static str, Vec<u8>)> {
     let text = |text: String| text.into_bytes();
     vec![
         ("plain.txt", text(format!("The token is {secret}, they say.\n"))),
+        ("letter.docx", papers::letter(&[(1, secret), (0, &format!("The token is {secret}."))])),
+        ("report.pdf", papers::paged(&[&["Report.", &format!("The token is {secret}.")]])),
         ("heading.md", text(format!("# Vault `{secret}`\n\n**{secret}** and more.\n"))),
         (
             "frontmatter.md",
@@ -233,7 +235,7 @@ fn only_the_user_lifts_the_deny_list_and_redaction() {
     let token = secrets().remove(0).1;
     let mut project = TestProject::empty();
     project.write("fixtures/credentials.md", format!("Sample {token} here.\n"));
-    project.write("fixtures/lines.md", format!("Sample {token} here.\n"));
+    project.write("fixtures/lines.md", format!("Another sample: {token}\n"));
     project.write("lines.md", format!("One {token} kg:allow\n"));
     project.write("other.md", format!("Two {token}\n"));
     project.set("privacy.allow_paths=fixtures/");

@@ -9,7 +9,8 @@
 //! Not here: the prelude with the path (rendered at answer time), vectors (`pipeline/embed`).
 //!
 //! The steps, each in its file: `profile` (what kind of text, hence which sizes), `atom` (the smallest pieces,
-//! counted once), `outline` (which sections stay together), `fill` (pieces into chunks), `window` (chunks into windows).
+//! counted once), `outline` (which sections stay together), `fill` (pieces into chunks), `window` (chunks into
+//! windows).
 
 mod atom;
 mod fill;

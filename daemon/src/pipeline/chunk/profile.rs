@@ -2,9 +2,9 @@
 //!
 //! In: a document and its tokens. Out: a profile for each block, the same for all blocks of a section.
 //! Rules, in this order: what the document says it is (`type: faq`, a title such as `Glossary`) counts for sections
-//! that show nothing else; three ordered steps that are half of a section make a procedure; code that is three fifths makes
-//! code; table rows that are half, or a heading that is an identifier, make reference; a heading that asks, or stands
-//! under one that says `FAQ` or `Glossary`, makes a definition; the rest is general.
+//! that show nothing else; three ordered steps that are half of a section make a procedure; code that is three
+//! fifths makes code; table rows that are half, or a heading that is an identifier, make reference; a heading that
+//! asks, or stands under one that says `FAQ` or `Glossary`, makes a definition; the rest is general.
 //! Not here: how chunks are filled (`fill.rs`).
 
 use config::settings;

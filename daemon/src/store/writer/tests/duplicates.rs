@@ -95,7 +95,8 @@ impl Folder {
                  WHERE chunk_fts MATCH ?1 ORDER BY 1",
             )
             .expect("prepared");
-        let rows = statement.query_map([expression.join(" AND ")], |row| row.get(0)).expect("queried");
+        let rows =
+            statement.query_map([expression.join(" AND ")], |row| row.get(0)).expect("queried");
         rows.collect::<Result<_, _>>().expect("read")
     }
 

@@ -1,0 +1,79 @@
+//! PDF, DOCX and the other formats through the whole daemon: what is found says where it stands.
+
+use serde_json::{Value, json};
+use tests::{TestProject, papers};
+
+/// The place of the best hit: path, lines, pages, section.
+fn best(project: &mut TestProject, question: &str) -> String {
+    let reply = project.call("hybrid_query", json!({"q": question}));
+    let hit = &reply["chunks"][0];
+    format!("{} {} {} {}", hit["path"], hit["lines"], hit["pages"], hit["section"])
+}
+
+/// Where the relation of an entity is stated.
+fn stated(project: &mut TestProject, name: &str) -> Vec<Value> {
+    let reply = project.call("explain_entity", json!({"name": name}));
+    let evidence = reply["relations"].as_array().into_iter().flatten();
+    let evidence = evidence.flat_map(|it| it["evidence"].as_array().cloned().unwrap_or_default());
+    evidence.collect()
+}
+
+#[test]
+fn a_pdf_is_cited_by_page() {
+    let first: &[&str] = &["The lighthouse of Varn stands on a rock.", "It was painted in May."];
+    let second: &[&str] = &["The Tide Clock depends on the Beacon Lamp.", "Both stand in the tower."];
+    let mut project = TestProject::empty();
+    project.write("report.pdf", papers::paged(&[first, second]));
+    project.write("Tide Clock.md", "# Tide Clock\n");
+    project.write("Beacon Lamp.md", "# Beacon Lamp\n");
+    project.start();
+    project.settle();
+    assert_eq!(best(&mut project, "painted rock"), r#""report.pdf" null [1,1] null"#);
+    assert_eq!(best(&mut project, "both stand in the tower"), r#""report.pdf" null [2,2] null"#);
+    let evidence = stated(&mut project, "Tide Clock");
+    assert_eq!(evidence.len(), 1, "{evidence:#?}");
+    assert_eq!((&evidence[0]["path"], &evidence[0]["page"]), (&json!("report.pdf"), &json!(2)));
+    assert!(evidence[0].get("line").is_none(), "{evidence:#?}");
+    let graph = project.dump();
+    let report = graph.rows("document").find(|row| row["path"] == "report.pdf").expect("a row");
+    assert_eq!(report["pages"], 2);
+    project.verify("documents");
+}
+
+#[test]
+fn a_docx_is_cited_by_its_headings() {
+    let mut project = TestProject::empty();
+    let paragraphs = [
+        (1, "Terms"),
+        (0, "These are the terms of the harbor."),
+        (2, "Payment"),
+        (0, "The Tide Clock depends on the Beacon Lamp, and oil is paid for in advance."),
+    ];
+    project.write("letter.docx", papers::letter(&paragraphs));
+    project.write("Tide Clock.md", "# Tide Clock\n");
+    project.write("Beacon Lamp.md", "# Beacon Lamp\n");
+    project.start();
+    project.settle();
+    let place = best(&mut project, "oil paid in advance");
+    assert!(place.starts_with(r#""letter.docx" null null"#) && place.contains("Terms"), "{place}");
+    let evidence = stated(&mut project, "Tide Clock");
+    assert_eq!(evidence.len(), 1, "{evidence:#?}");
+    assert_eq!(evidence[0]["path"], "letter.docx");
+    assert!(evidence[0]["section"].as_str().is_some_and(|it| it.contains("Terms")), "{evidence:#?}");
+    project.verify("documents");
+}
+
+#[test]
+fn what_cannot_be_read_says_why() {
+    let mut project = TestProject::empty();
+    let hostile = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../corpus/hostile/pdf");
+    project.write("locked.pdf", std::fs::read(hostile.join("encrypted.pdf")).expect("a seed"));
+    project.write("scan.pdf", papers::paged(&[&[]]));
+    project.write("good.md", "# Good\n\nA quince.\n");
+    project.start();
+    project.settle();
+    let status = project.status();
+    let reasons = status["quarantine"].to_string() + &status["warnings"].to_string();
+    assert!(reasons.contains("encrypted:"), "{reasons}");
+    assert_eq!(project.found("quince"), ["good.md"]);
+}
