@@ -9,7 +9,8 @@ pub fn paged(pages: &[&[&str]]) -> Vec<u8> {
     let mut objects = vec![
         "<< /Type /Catalog /Pages 2 0 R >>".to_string(),
         format!("<< /Type /Pages /Count {n_pages} /Kids [{}] >>", kids.join(" ")),
-        "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /Encoding /WinAnsiEncoding >>".to_string(),
+        "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /Encoding /WinAnsiEncoding >>"
+            .to_string(),
     ];
     for (page, lines) in pages.iter().enumerate() {
         let shown: String = lines.iter().map(|line| format!("({line}) Tj 0 -14 Td ")).collect();

@@ -5,6 +5,8 @@
 //! their XML, in turns. With OUT, writes a line `{"id", "text"}` a document for `score/text_score.py`.
 //! `tests/formats/docx/run.sh` compares other readers on the same files.
 
+#![allow(clippy::print_stdout, reason = "a bench prints its table")]
+
 use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::Instant;

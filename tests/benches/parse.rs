@@ -59,7 +59,7 @@ fn bench() -> Result<()> {
             by_format.entry(format).or_default().push(source(&path)?);
         }
     }
-    by_format.insert("html, small", (0..200).map(|n| small_page(n)).collect());
+    by_format.insert("html, small", (0..200).map(small_page).collect());
     println!(
         "{:<14}{:<14}{:>8}{:>12}{:>9}{:>16}{:>9}",
         "format", "way", "files", "documents/s", "MB/s", "CPU ms/document", "failed"

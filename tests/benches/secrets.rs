@@ -8,6 +8,8 @@
 //! ```
 //! Predictions and tables are left in the folder `KG_OUT` (else a temporary one), for the scorer and the peers.
 
+#![allow(clippy::print_stdout, reason = "a bench prints its table")]
+
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;

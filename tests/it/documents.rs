@@ -20,10 +20,12 @@ fn stated(project: &mut TestProject, name: &str) -> Vec<Value> {
 
 #[test]
 fn a_pdf_is_cited_by_page() {
-    let first: &[&str] = &["The lighthouse of Varn stands on a rock.", "It was painted in May."];
-    let second: &[&str] = &["The Tide Clock depends on the Beacon Lamp.", "Both stand in the tower."];
+    let mut first = vec!["The lighthouse of Varn stands on a painted rock."];
+    first.extend(["Ropes and tar lie on the pier until the ships come back from the sea."; 40]);
+    let second: &[&str] =
+        &["The Tide Clock depends on the Beacon Lamp.", "Both stand in the tower."];
     let mut project = TestProject::empty();
-    project.write("report.pdf", papers::paged(&[first, second]));
+    project.write("report.pdf", papers::paged(&[&first, second]));
     project.write("Tide Clock.md", "# Tide Clock\n");
     project.write("Beacon Lamp.md", "# Beacon Lamp\n");
     project.start();
@@ -59,7 +61,10 @@ fn a_docx_is_cited_by_its_headings() {
     let evidence = stated(&mut project, "Tide Clock");
     assert_eq!(evidence.len(), 1, "{evidence:#?}");
     assert_eq!(evidence[0]["path"], "letter.docx");
-    assert!(evidence[0]["section"].as_str().is_some_and(|it| it.contains("Terms")), "{evidence:#?}");
+    assert!(
+        evidence[0]["section"].as_str().is_some_and(|it| it.contains("Terms")),
+        "{evidence:#?}"
+    );
     project.verify("documents");
 }
 

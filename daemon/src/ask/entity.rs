@@ -131,7 +131,7 @@ fn first_sentence(
             let at = at + sentence.start;
             let words = paragraph.get(sentence).unwrap_or("");
             let range = super::snippet::choose(words, &[], 0, MAX_QUOTE_BYTES);
-            return source.view(desk, at, super::snippet::render(words, range)).map(Some);
+            return Ok(Some(source.view(at, super::snippet::render(words, range))));
         }
         at += paragraph.len() + 2;
     }
@@ -147,7 +147,7 @@ fn quote(
     let Some(source) = Source::load(desk, doc)? else { return Ok(None) };
     let words = source.text.get(start..end).unwrap_or("");
     let range = super::snippet::choose(words, &[], 0, MAX_QUOTE_BYTES);
-    source.view(desk, start, super::snippet::render(words, range)).map(Some)
+    Ok(Some(source.view(start, super::snippet::render(words, range))))
 }
 
 /// Relations within `hops`, each with its best evidence, surest first within a hop.
@@ -271,7 +271,7 @@ fn sources(desk: &Desk<'_>, entity: i64) -> Result<Vec<MentioningSource>, AskErr
         let Some(source) = Source::load(desk, doc)? else { continue };
         let text = line_around(&source.text, at as usize);
         out.push(MentioningSource {
-            source: source.view(desk, at as usize, text)?,
+            source: source.view(at as usize, text),
             n_mentions: n as u64,
             confidence,
         });

@@ -11,7 +11,7 @@ use super::graph::name_of;
 use super::plan::Plan;
 use super::rank::Ranked;
 use super::{AskError, Desk, copies, snippet};
-use crate::store::lines::{LineMap, PageMap};
+use crate::store::lines::{HeadingMap, LineMap, PageMap};
 use crate::terms::EntityType;
 
 /// Characters of a hit beside its snippet, in the text form: number, path, lines, section, score.
@@ -69,11 +69,12 @@ fn hit_view(
     candidate: &Ranked,
     snippet_chars: usize,
 ) -> Result<Option<HitView>, AskError> {
-    type Row = (i64, String, String, String, (Vec<u8>, Option<Vec<u8>>), usize, usize);
+    type Row =
+        (i64, String, String, String, (Vec<u8>, Option<Vec<u8>>, Option<Vec<u8>>), usize, usize);
     let row: Option<Row> = desk
         .snapshot
         .prepare_cached(
-            "SELECT d.id, d.path, c.section, d.text, d.lines, c.start, c.end, d.pages
+            "SELECT d.id, d.path, c.section, d.text, d.lines, c.start, c.end, d.pages, d.headings
              FROM chunks c JOIN docs d ON d.id = c.doc_id WHERE c.id = ?1",
         )?
         .query_row([candidate.chunk], |row| {
@@ -83,13 +84,13 @@ fn hit_view(
                 row.get(1)?,
                 row.get(2)?,
                 row.get(3)?,
-                (row.get(4)?, row.get(7)?),
+                (row.get(4)?, row.get(7)?, row.get(8)?),
                 number(5)?,
                 number(6)?,
             ))
         })
         .optional()?;
-    let Some((doc_id, path, section, text, (lines, pages), start, end)) = row else {
+    let Some((doc_id, path, section, text, (lines, pages, headings), start, end)) = row else {
         return Ok(None);
     };
     let body = text.get(start..end).unwrap_or("");
@@ -98,6 +99,11 @@ fn hit_view(
     let pages = PageMap::decode(pages.as_deref());
     let also_in = copies::also_in(desk, plan, (doc_id, (start as i64, end as i64)))?;
     let (start, end) = (start + range.start, (start + range.end).saturating_sub(1));
+    // A chunk may hold several short sections: the heading above the words that are shown says more.
+    let section = match HeadingMap::decode(headings.as_deref()) {
+        Some(headings) => headings.path_at(&text, start),
+        None => section,
+    };
     let (first, last) = (lines.line_at(start), lines.line_at(end.max(start)));
     let pages = pages.page_at(start).zip(pages.page_at(end.max(start)));
     Ok(Some(HitView {

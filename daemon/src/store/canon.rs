@@ -23,7 +23,7 @@ pub const PARTS: &[(&str, &str)] = &[
     (
         "doc",
         "SELECT d.path, d.title, d.is_note, d.format, d.doc_type, d.language, d.day, d.hash, d.source_url, d.meta,
-           d.text, d.lines, d.pages, d.terms, d.warnings, d.redactions, e.norm, e.name, h.path
+           d.text, d.lines, d.pages, d.headings, d.terms, d.warnings, d.redactions, e.norm, e.name, h.path
          FROM docs d LEFT JOIN entities e ON e.id = d.entity_id LEFT JOIN docs h ON h.id = e.doc_id",
     ),
     ("tag", "SELECT d.path, t.tag FROM doc_tags t LEFT JOIN docs d ON d.id = t.doc_id"),

@@ -214,15 +214,16 @@ fn upsert_doc(
         linked.doc.gazetteer_version as i64,
         warnings,
         redactions,
-        lines::encode_pages(&normal.pages)
+        lines::encode_pages(&normal.pages),
+        lines::encode_headings(format, &normal.blocks)
     ];
     let id = tx
         .prepare_cached(
             "INSERT INTO docs(id, uid, path, title, is_note, format, doc_type, language, day, hash, mtime_ms,
                n_bytes, source_url, meta, text, lines, terms, mentions_hash, gazetteer_version, warnings, redactions,
-               pages)
+               pages, headings)
              VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21,
-               ?22)
+               ?22, ?23)
              ON CONFLICT(id) DO UPDATE SET uid = excluded.uid, path = excluded.path, title = excluded.title,
                is_note = excluded.is_note, format = excluded.format, doc_type = excluded.doc_type,
                language = excluded.language, day = excluded.day, hash = excluded.hash,
@@ -230,7 +231,7 @@ fn upsert_doc(
                meta = excluded.meta, text = excluded.text, lines = excluded.lines, terms = excluded.terms,
                mentions_hash = excluded.mentions_hash, gazetteer_version = excluded.gazetteer_version,
                warnings = excluded.warnings, redactions = excluded.redactions,
-               pages = excluded.pages
+               pages = excluded.pages, headings = excluded.headings
              RETURNING id",
         )?
         .query_row(values, |row| row.get(0))?;

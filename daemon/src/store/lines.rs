@@ -4,7 +4,14 @@
 //! beside the text. It is a list of (place in the text, line in the file) where the line changes, delta-coded. A format
 //! whose bytes are no text (PDF, DOCX) has no lines: the map is empty. Pages are kept the same way: where each begins.
 
+use crate::pipeline::parcel::{Block, BlockKind};
 use crate::terms::SpanMap;
+
+/// Formats whose lines mean nothing to a reader, or are not shown to him: their places are told by headings, too.
+const SHOWN_BY_HEADING: [&str; 8] = ["pdf", "docx", "docm", "dotx", "dotm", "html", "htm", "xhtml"];
+
+/// Headings told of a place, the innermost ones.
+const TOLD_HEADINGS: usize = 2;
 
 /// The line, from 1, of a byte of the file; 0 when it has no lines.
 pub fn line_of(line_starts: &[u32], raw_offset: usize) -> u32 {
@@ -64,6 +71,55 @@ impl LineMap {
         let after = self.0.partition_point(|(start, _)| *start as usize <= place);
         let line = after.checked_sub(1).and_then(|i| self.0.get(i)).map(|(_, line)| *line);
         line.unwrap_or(u32::from(!self.0.is_empty()))
+    }
+}
+
+/// Encodes where headings stand, how long they are and how deep, for a format that is shown by them.
+pub fn encode_headings(format: &str, blocks: &[Block]) -> Option<Vec<u8>> {
+    let (mut out, mut last) = (Vec::new(), 0);
+    if !SHOWN_BY_HEADING.contains(&format) {
+        return None;
+    }
+    for block in blocks {
+        let BlockKind::Heading(level) = block.kind else { continue };
+        let start = u32::try_from(block.span.start()).unwrap_or(u32::MAX);
+        varint(&mut out, start.saturating_sub(last));
+        varint(&mut out, u32::try_from(block.span.len()).unwrap_or(0));
+        varint(&mut out, u32::from(level));
+        last = last.max(start);
+    }
+    Some(out)
+}
+
+/// Where headings stand.
+pub struct HeadingMap(Vec<(usize, usize, u32)>);
+
+impl HeadingMap {
+    /// Reads what [`encode_headings`] wrote; stops at the first malformed byte. `None` for a format that is told by
+    /// lines alone.
+    pub fn decode(bytes: Option<&[u8]>) -> Option<Self> {
+        let (bytes, mut headings, mut at, mut last) = (bytes?, Vec::new(), 0, 0usize);
+        while let (Some(further), Some(length), Some(level)) =
+            (read_varint(bytes, &mut at), read_varint(bytes, &mut at), read_varint(bytes, &mut at))
+        {
+            last = last.saturating_add(further as usize);
+            headings.push((last, last.saturating_add(length as usize), level));
+        }
+        Some(HeadingMap(headings))
+    }
+
+    /// The last two headings above a place of the text, or at it, as `Terms › Payment`; empty when there is none.
+    pub fn path_at(&self, text: &str, place: usize) -> String {
+        let n_above = self.0.partition_point(|(start, ..)| *start <= place);
+        let (mut path, mut deepest) = (Vec::new(), u32::MAX);
+        for (start, end, level) in self.0.iter().take(n_above).rev() {
+            if *level < deepest && path.len() < TOLD_HEADINGS {
+                path.push(text.get(*start..*end).unwrap_or("").replace('\n', " "));
+                deepest = *level;
+            }
+        }
+        path.reverse();
+        path.join(" › ")
     }
 }
 
@@ -165,11 +221,28 @@ mod tests {
         assert_eq!(PageMap::decode(encode_pages(&[]).as_deref()).page_at(7), None);
     }
 
+    #[test]
+    fn places_lead_to_the_headings_above() {
+        let text = "Terms\n\nAll.\n\nPayment\n\nSoon.\n\nSigns\n\nHere.";
+        let heading = |level, words: &str| {
+            let start = text.find(words).expect("it is there");
+            let span = crate::terms::Span::new(start, start + words.len());
+            Block { kind: BlockKind::Heading(level), span, section: None }
+        };
+        let blocks = [heading(1, "Terms"), heading(2, "Payment"), heading(1, "Signs")];
+        let bytes = encode_headings("docx", &blocks);
+        let headings = HeadingMap::decode(bytes.as_deref()).expect("shown by heading");
+        let at = |words: &str| headings.path_at(text, text.find(words).expect("it is there"));
+        assert_eq!([at("All"), at("Soon"), at("Here")], ["Terms", "Terms › Payment", "Signs"]);
+        assert!(encode_headings("md", &blocks).is_none());
+    }
+
     proptest! {
         #[test]
         fn any_bytes_decode(bytes in proptest::collection::vec(any::<u8>(), 0..64)) {
             LineMap::decode(&bytes).line_at(5);
             PageMap::decode(Some(&bytes)).page_at(5);
+            HeadingMap::decode(Some(&bytes)).map(|it| it.path_at("some text", 5));
         }
 
         #[test]

@@ -11,13 +11,14 @@ CREATE TABLE meta(key TEXT PRIMARY KEY, value) WITHOUT ROWID;
 
 -- One row a file. Ids are never used again: evidence names documents by id. `text` is the normalized, redacted text:
 -- chunks are spans of it, so nothing is stored twice.
--- `lines` maps places of `text` to lines of the file, `pages` holds where pages begin (see `store/lines.rs`).
+-- `lines` maps places of `text` to lines of the file, `pages` and `headings` hold where those
+-- begin (see `store/lines.rs`).
 CREATE TABLE docs(
   id INTEGER PRIMARY KEY AUTOINCREMENT, uid TEXT NOT NULL UNIQUE, path TEXT NOT NULL UNIQUE, title TEXT NOT NULL,
   is_note INTEGER NOT NULL, format TEXT NOT NULL, doc_type TEXT, language TEXT NOT NULL, day TEXT NOT NULL,
   hash BLOB NOT NULL, mtime_ms INTEGER NOT NULL, n_bytes INTEGER NOT NULL, source_url TEXT, meta TEXT NOT NULL,
-  text TEXT NOT NULL, lines BLOB NOT NULL, pages BLOB, terms TEXT NOT NULL, mentions_hash INTEGER NOT NULL,
-  gazetteer_version INTEGER NOT NULL, warnings TEXT, redactions TEXT, entity_id INTEGER);
+  text TEXT NOT NULL, lines BLOB NOT NULL, pages BLOB, headings BLOB, terms TEXT NOT NULL,
+  mentions_hash INTEGER NOT NULL, gazetteer_version INTEGER NOT NULL, warnings TEXT, redactions TEXT, entity_id INTEGER);
 CREATE INDEX docs_entity ON docs(entity_id);
 CREATE INDEX docs_hash ON docs(hash);
 CREATE TABLE doc_tags(doc_id INTEGER NOT NULL, tag TEXT NOT NULL, PRIMARY KEY(doc_id, tag)) WITHOUT ROWID;

@@ -212,8 +212,7 @@ fn segments(text: &str) -> impl Iterator<Item = Segment<'_>> {
         let follows_version = start == version_end.saturating_add(1)
             && text.as_bytes().get(version_end) == Some(&b'.');
         let is_in_version = is_number && follows_version;
-        let opens_version =
-            word.strip_prefix(['v', 'V']).is_some_and(|rest| version_number_like(rest));
+        let opens_version = word.strip_prefix(['v', 'V']).is_some_and(version_number_like);
         version_end = if is_in_version || opens_version { end } else { usize::MAX };
         Some(Segment { text: word, start, end, sign: sign_of(text, start, end), is_in_version })
     })

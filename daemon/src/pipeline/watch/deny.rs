@@ -297,7 +297,7 @@ fn is_denied(name: &str) -> bool {
             .iter()
             .any(|it| name.starts_with(it) && !(is_for_readers && stem.len() > it.len() + 8))
         || extension(name).is_some_and(|it| EXTENSIONS.contains(&it))
-        || (!is_for_readers && ending != "" && WORDS.iter().any(|word| has_word(word)))
+        || (!is_for_readers && !ending.is_empty() && WORDS.iter().any(has_word))
 }
 
 #[cfg(test)]

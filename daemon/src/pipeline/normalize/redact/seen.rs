@@ -19,12 +19,15 @@ pub(super) struct Seen {
     gaps: Vec<(usize, usize)>,
 }
 
+/// A piece of the whole text, with places and lengths of what is hidden in it.
+type Piece = (Range<usize>, Vec<(usize, usize)>);
+
 impl Seen {
     /// The pieces of a text that hold hidden characters; as a rule none.
     pub(super) fn pieces_of(text: &str) -> Vec<Seen> {
         let bytes = text.as_bytes();
         let places = memchr::memchr3_iter(0xc2, 0xe2, 0xef, bytes);
-        let mut pieces: Vec<(Range<usize>, Vec<(usize, usize)>)> = Vec::new();
+        let mut pieces: Vec<Piece> = Vec::new();
         for (at, n) in places.filter_map(|at| Some((at, n_hidden(bytes.get(at..)?)?))) {
             let end = ceil(text, at + n + ROOM_BYTES);
             match pieces.last_mut() {

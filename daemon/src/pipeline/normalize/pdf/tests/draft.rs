@@ -195,7 +195,7 @@ impl Draft {
         let start = out.len();
         let _ = write!(out, "xref\n0 {}\n0000000000 65535 f \n", places.len() + 1);
         for place in &places {
-            let _ = write!(out, "{place:010} 00000 n \n");
+            let _ = writeln!(out, "{place:010} 00000 n ");
         }
         let trailer = self.trailer;
         let _ = write!(

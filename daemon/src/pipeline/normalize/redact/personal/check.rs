@@ -13,7 +13,7 @@ pub(super) fn luhn(digits: &[u8]) -> bool {
             if twice > 9 { twice - 9 } else { twice }
         })
         .sum();
-    !digits.is_empty() && sum % 10 == 0
+    !digits.is_empty() && sum.is_multiple_of(10)
 }
 
 /// IBAN: letters as numbers, the first four characters last, 1 modulo 97.

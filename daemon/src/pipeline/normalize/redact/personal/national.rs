@@ -55,9 +55,7 @@ static IDS: [Id; 24] = [
     id!(r"(?i)[A-CEGHJ-PR-TW-Z][A-CEGHJ-NPR-TW-Z] ?[0-9]{2} ?[0-9]{2} ?[0-9]{2} ?[A-D]", &[], uk_nino),
     id!(r"[0-9]{3}[ -]?[0-9]{3}[ -]?[0-9]{4}", &["nhs", "nhs number"], uk_nhs),
     // Germany: tax number.
-    id!(concat!(
-        r"[1-9][0-9] ?[0-9]{3} ?[0-9]{3} ?[0-9]{3}",
-    ), &TAX_WORDS, |it| german_tax(&digits_of(it))),
+    id!(r"[1-9][0-9] ?[0-9]{3} ?[0-9]{3} ?[0-9]{3}", &TAX_WORDS, |it| german_tax(&digits_of(it))),
     // France: social security.
     id!(r"[12] ?[0-9]{2} ?(?:0[1-9]|1[0-2]|[2-9][0-9]) ?[0-9][0-9AB] ?[0-9]{3} ?[0-9]{3} ?[0-9]{2}", &[], fr_nir),
     // Spain: DNI and NIE.
@@ -83,17 +81,19 @@ static IDS: [Id; 24] = [
     id!(r"756\.[0-9]{4}\.[0-9]{4}\.[0-9]{2}", &[], ch_ahv),
     id!(r"[0-9]{2}\.[01][0-9]\.[0-3][0-9]-[0-9]{3}\.[0-9]{2}", &[], be_national),
     // China, Canada, Australia.
-    id!(concat!(
+    id!(
         r"[1-9][0-9]{5}(?:19|20)[0-9]{2}(?:0[1-9]|1[0-2])[0-3][0-9][0-9]{3}[0-9Xx]",
-    ), &[], |it| chinese_id(it.as_bytes())),
-    id!(concat!(
+        &[],
+        |it| chinese_id(it.as_bytes())
+    ),
+    id!(
         r"[0-9]{3}[- ]?[0-9]{3}[- ]?[0-9]{3}",
-    ), &["sin", "social insurance", "social insurance number"], |it| luhn(&digits_of(it))),
+        &["sin", "social insurance", "social insurance number"],
+        |it| luhn(&digits_of(it))
+    ),
     id!(r"[0-9]{3} ?[0-9]{3} ?[0-9]{3}", &["tfn", "tax file number"], au_tfn),
     // Papers whose numbers have no common form.
-    id!(concat!(
-        r"[A-Z]{0,3}[0-9][A-Z0-9]{4,13}(?:-[0-9]{2,6}){0,3}",
-    ), &PAPER_WORDS, |it| digits_of(it).len() >= 5),
+    id!(r"[A-Z]{0,3}[0-9][A-Z0-9]{4,13}(?:-[0-9]{2,6}){0,3}", &PAPER_WORDS, |it| digits_of(it).len() >= 5),
 ];
 
 /// Places of numbers that are sound.

@@ -175,16 +175,18 @@ pub(super) fn cards(text: &str) -> Vec<Range<usize>> {
 /// True for the first digits of the card networks, with the lengths they use.
 fn is_issuer(digits: &[u8]) -> bool {
     let head = digits.iter().take(4).fold(0_u32, |sum, digit| sum * 10 + u32::from(*digit));
-    match (head, digits.len()) {
-        (4000..=4999, 13 | 16 | 19) | (5100..=5599 | 2221..=2720, 16) => true,
-        (3400..=3499 | 3700..=3799, 15) | (3000..=3059 | 3600..=3699 | 3800..=3999, 14..=19) => {
-            true
-        }
-        (6011 | 6440..=6599, 16..=19) | (3528..=3589, 16..=19) | (1800 | 2131, 15) => true,
-        (5000..=5099 | 5600..=5899 | 6000..=6999, 13..=19) => true,
-        (2200..=2204, 16) => true,
-        _ => false,
-    }
+    matches!(
+        (head, digits.len()),
+        (4000..=4999, 13 | 16 | 19)
+            | (5100..=5599 | 2221..=2720, 16)
+            | (3400..=3499 | 3700..=3799, 15)
+            | (3000..=3059 | 3600..=3699 | 3800..=3999, 14..=19)
+            | (6011 | 6440..=6599, 16..=19)
+            | (3528..=3589, 16..=19)
+            | (1800 | 2131, 15)
+            | (5000..=5099 | 5600..=5899 | 6000..=6999, 13..=19)
+            | (2200..=2204, 16)
+    )
 }
 
 /// IBANs of the right length for their country, with sound check digits.
@@ -238,7 +240,7 @@ pub(super) fn phones(text: &str) -> Vec<Range<usize>> {
             || (shown.contains('(') && n_digits >= 8 && groups.len() >= 2)
             || is_nanp
             || (is_trunk && !is_other())
-            || (n_digits <= 15 && n_digits >= 7 && is_announced_so())
+            || ((7..=15).contains(&n_digits) && is_announced_so())
     };
     matches(text, &PHONE, is_phone).map(|range| with_plus(text, range)).collect()
 }
