@@ -340,6 +340,11 @@ fn mask(value: &mut Value, field: &str, root: &str) {
         "last_file",
         "seconds",
         "commits",
+        "running",
+        "most",
+        "started",
+        "idle_bytes",
+        "sandbox",
     ];
     match value {
         _ if VOLATILE.contains(&field) => *value = json!(format!("<{field}>")),
