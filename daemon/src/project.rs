@@ -28,6 +28,7 @@ use crate::pipeline::watch::WatcherHandle;
 use crate::pipeline::write::Command;
 use crate::serve::{Activity, Tallies};
 use crate::store::{Breakers, Readers, Snapshot, StoreError};
+use crate::terms::Tick;
 use crate::worker::Workers;
 
 /// What a project is opened with.
@@ -56,6 +57,8 @@ pub struct Project {
     pub settings: Settings,
     /// Snapshots of what answers: the build's index, or the one before until that is whole.
     answers: ArcSwap<Readers>,
+    /// The last commit of the index before, which stands still; none when there is none, or it cannot be read.
+    tick_before: Option<Tick>,
     recipe: Recipe,
     build: Build,
     /// Held by whoever replaces the index or builds another: one at a time.
@@ -89,12 +92,15 @@ impl Project {
             Some(old) => Readers::new(old.clone()),
             None => build.readers.clone(),
         };
+        let before = build.answers.as_ref().and_then(|_| answers.snapshot().ok());
+        let tick_before = before.map(|snapshot| snapshot.tick());
         let project = Arc::new(Project {
             root,
             name,
             state_dir,
             settings,
             answers: ArcSwap::new(answers),
+            tick_before,
             recipe,
             build,
             upkeep: Arc::default(),
@@ -146,7 +152,8 @@ impl Project {
 
     fn building(&self, snapshot: &Snapshot) -> Option<String> {
         let known = self.build.watcher.state().n_known_files();
-        if self.is_being_replaced() {
+        // The new file is in its place an instant before its readers are: who sees it already must not name the other.
+        if self.is_being_replaced() && self.tick_before.is_none_or(|tick| snapshot.tick() <= tick) {
             let indexed = self.build.n_documents().unwrap_or(0);
             let (indexed, known) = (grouped(indexed), grouped(known));
             return Some(format!(

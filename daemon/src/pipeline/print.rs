@@ -12,6 +12,7 @@ use rustc_hash::FxHashSet;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::parcel::{Block, BlockKind, Chunk, NormalDoc};
+use crate::terms::overlap;
 
 /// Bands of a MinHash, each of two rows: texts that share .8 of their pairs of words share a band with probability
 /// 1 − (1 − .8²)³ = .95, those that share .9 with .993.
@@ -218,24 +219,7 @@ impl Compared {
 
     /// Pairs of words that both have over those that either has, each as often as it stands there, in [0, 1].
     pub fn similarity(&self, other: &Compared) -> f64 {
-        let (mut left, mut right) = (self.pairs.iter().peekable(), other.pairs.iter().peekable());
-        let (mut n_union, mut n_common) = (0_u64, 0_u64);
-        loop {
-            let order = match (left.peek(), right.peek()) {
-                (None, None) => break,
-                (Some(_), None) => std::cmp::Ordering::Less,
-                (None, Some(_)) => std::cmp::Ordering::Greater,
-                (Some(a), Some(b)) => a.cmp(b),
-            };
-            if order.is_le() {
-                left.next();
-            }
-            if order.is_ge() {
-                right.next();
-            }
-            n_union += 1;
-            n_common += u64::from(order.is_eq());
-        }
+        let (n_union, n_common) = overlap(self.pairs.iter(), other.pairs.iter(), usize::MAX);
         n_common as f64 / n_union.max(1) as f64
     }
 

@@ -11,5 +11,5 @@ mod span;
 pub use confidence::Confidence;
 pub use ids::{ContentHash, FileVersion, Generation, Lane, RelPath, Tick};
 pub use name::{EntityType, Norm as NormKey, norm_of, tokens_of};
-pub use similarity::{SAME_DOCUMENT, Sketch};
+pub use similarity::{SAME_DOCUMENT, Sketch, overlap};
 pub use span::{Norm, Raw, Segment, Span, SpanMap};

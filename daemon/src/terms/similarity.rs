@@ -60,25 +60,7 @@ impl Sketch {
 
     /// Words in either and words in both, among the `most` of smallest hash.
     fn overlap(&self, other: &Sketch, most: usize) -> (usize, usize) {
-        let (mut left, mut right) = (self.hashes.iter().peekable(), other.hashes.iter().peekable());
-        let (mut n_union, mut n_common) = (0, 0);
-        while n_union < most {
-            let order = match (left.peek(), right.peek()) {
-                (None, None) => break,
-                (Some(_), None) => std::cmp::Ordering::Less,
-                (None, Some(_)) => std::cmp::Ordering::Greater,
-                (Some(a), Some(b)) => a.cmp(b),
-            };
-            if order.is_le() {
-                left.next();
-            }
-            if order.is_ge() {
-                right.next();
-            }
-            n_union += 1;
-            n_common += usize::from(order.is_eq());
-        }
-        (n_union, n_common)
+        overlap(self.hashes.iter(), other.hashes.iter(), most)
     }
 
     /// False when the two are of such different length that they cannot be the same document.
@@ -87,6 +69,34 @@ impl Sketch {
         // Sharing all words of the shorter gives twice `few` over both.
         few > 0 && 2.0 * few as f64 / (few + many) as f64 >= SAME_DOCUMENT
     }
+}
+
+/// How many of two rising sequences are in either and in both, each as often as it stands there, among the `most`
+/// smallest.
+pub fn overlap<T: Ord>(
+    left: impl Iterator<Item = T>,
+    right: impl Iterator<Item = T>,
+    most: usize,
+) -> (usize, usize) {
+    let (mut left, mut right) = (left.peekable(), right.peekable());
+    let (mut n_union, mut n_common) = (0, 0);
+    while n_union < most {
+        let order = match (left.peek(), right.peek()) {
+            (None, None) => break,
+            (Some(_), None) => std::cmp::Ordering::Less,
+            (None, Some(_)) => std::cmp::Ordering::Greater,
+            (Some(a), Some(b)) => a.cmp(b),
+        };
+        if order.is_le() {
+            left.next();
+        }
+        if order.is_ge() {
+            right.next();
+        }
+        n_union += 1;
+        n_common += usize::from(order.is_eq());
+    }
+    (n_union, n_common)
 }
 
 #[cfg(test)]

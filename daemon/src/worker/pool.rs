@@ -107,7 +107,10 @@ struct State {
 #[derive(Default)]
 struct Team {
     idle: Vec<Process>,
+    /// Turns that are taken; some still wait for their process to start.
     n_out: usize,
+    /// Processes that have a document.
+    n_busy: usize,
 }
 
 /// Asks the starting thread for a worker.
@@ -150,7 +153,7 @@ impl Workers {
     pub fn now(&self) -> WorkersNow {
         let state = self.shared.lock();
         let teams = [&state.interactive, &state.bulk];
-        let n_busy: usize = teams.iter().map(|team| team.n_out).sum();
+        let n_busy: usize = teams.iter().map(|team| team.n_busy).sum();
         let n_idle: usize = teams.iter().map(|team| team.idle.len()).sum();
         WorkersNow {
             n_running: (n_busy + n_idle) as u64,
@@ -204,6 +207,7 @@ impl Workers {
         if turn.process.is_none() {
             turn.process = Some(self.start(lane)?);
         }
+        self.shared.lock().team(lane).n_busy += 1;
         turn.process.as_mut().ok_or_else(|| io::ErrorKind::NotFound.into())
     }
 
@@ -401,6 +405,7 @@ impl Drop for Turn<'_> {
                 && process.n_documents < MAX_DOCUMENTS
                 && process.resident_bytes() <= MAX_RESIDENT_BYTES
         };
+        let had_process = self.process.is_some();
         let kept = self.process.take_if(|process| is_good(process));
         // One that is not kept ends here, before its place is free.
         let is_failed = !self.is_reusable && self.process.is_some();
@@ -409,6 +414,7 @@ impl Drop for Turn<'_> {
         state.n_failed += u64::from(is_failed);
         let team = state.team(self.lane);
         team.n_out -= 1;
+        team.n_busy -= usize::from(had_process);
         team.idle.extend(kept);
         drop(state);
         self.shared.freed.notify_all();

@@ -92,6 +92,11 @@ pub(crate) fn resolve(folder: &str, path: &str) -> String {
         _ if path.starts_with("./") || path.starts_with("../") => folder,
         _ => return path.to_string(),
     };
+    joined(base, path)
+}
+
+/// A path seen from a folder; `..` stops at the root.
+pub(crate) fn joined(base: &str, path: &str) -> String {
     let mut parts: Vec<&str> = base.split('/').filter(|part| !part.is_empty()).collect();
     for part in path.split('/') {
         match part {

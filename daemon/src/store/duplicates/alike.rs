@@ -2,12 +2,10 @@
 //!
 //! In: texts with their keys. Out: for each the root that tells it, or none.
 //! Texts are ordered by their hash, which is as good as chance. The first text with a key leads it, and a text is
-//! compared
-//! with the leaders of its keys and with their roots, never with all: however many are alike, each costs the same, and
-//! the leader of n texts changes about ln n times while they come.
+//! compared with the leaders of its keys and with their roots, never with all: however many are alike, each costs the
+//! same, and the leader of n texts changes about ln n times while they come.
 //! Invariants: [`decide`] looks at smaller texts only, so that there is one outcome whatever came first; a root has
-//! none
-//! itself, so a chain of small changes never leads from a text to one that is not alike.
+//! none itself, so a chain of small changes never leads from a text to one that is not alike.
 //! Not here: what becomes of the chunks (`cover.rs`).
 
 use std::cell::RefCell;
@@ -100,11 +98,14 @@ pub(super) fn died(
     Ok(())
 }
 
-/// What a text is told by has changed: those that follow it look at that.
+/// A text has been decided about: those that it leads look at the outcome.
 fn mark_followers(tx: &Transaction<'_>, text: i64, keys: &[i64]) -> Result<(), StoreError> {
+    let mut mark = tx.prepare_cached(
+        "INSERT OR IGNORE INTO dirty_texts SELECT text FROM print_keys WHERE key = ?1 AND text > ?2",
+    )?;
     for key in keys {
         if leader(tx, *key)? == Some(text) {
-            mark_key(tx, *key)?;
+            mark.execute([*key, text])?;
         }
     }
     Ok(())
@@ -217,7 +218,8 @@ fn settle_one(rows: &Rows<'_>, text: i64) -> Result<(), StoreError> {
     let Some(keys) = stored_keys(tx, text)? else { return Ok(()) };
     let (old, new) = (root_of(tx, text)?, decide(rows, text, &keys)?);
     if old == new {
-        return Ok(());
+        // They may have looked while the root had gone, or was no root, and it is one again.
+        return mark_followers(tx, text, &keys);
     }
     match new {
         None => tx.prepare_cached("DELETE FROM alike WHERE text = ?1")?.execute([text])?,

@@ -147,17 +147,7 @@ fn part_name(raw: &str) -> Option<String> {
 /// The part that a target names, seen from a folder.
 fn joined(folder: &str, target: &str) -> String {
     let base = if target.starts_with('/') { "" } else { folder };
-    let mut parts: Vec<&str> = base.split('/').filter(|part| !part.is_empty()).collect();
-    for part in target.split('/') {
-        match part {
-            "" | "." => {}
-            ".." => {
-                parts.pop();
-            }
-            _ => parts.push(part),
-        }
-    }
-    parts.join("/")
+    crate::pipeline::normalize::target::joined(base, target)
 }
 
 /// Parts are UTF-8 as a rule; UTF-16 is allowed, and what is neither is read as far as it goes.

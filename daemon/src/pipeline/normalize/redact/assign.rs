@@ -165,12 +165,16 @@ fn begins_word(bytes: &[u8], place: usize) -> bool {
     !before.is_ascii_alphabetic() || is_hump
 }
 
-/// True inside of `[redacted:password]`: marks are no names.
-fn is_in_mark(bytes: &[u8], place: usize) -> bool {
-    const MARK: &[u8] = b"[redacted:";
-    let before = bytes.get(place.saturating_sub(40)..place).unwrap_or(&[]);
+/// True inside of `[redacted:password]`: marks are no names, and announce nothing. What only begins like one is none.
+pub(super) fn is_in_mark(bytes: &[u8], place: usize) -> bool {
+    const MAX_MARK_BYTES: usize = 64;
+    let is_kind = |byte: &u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || *byte == b'-';
+    let before = bytes.get(place.saturating_sub(MAX_MARK_BYTES)..place).unwrap_or(&[]);
     let open = memchr::memrchr(b'[', before).and_then(|at| before.get(at..));
-    open.is_some_and(|open| open.starts_with(MARK) && !open.contains(&b']'))
+    let kind = open.and_then(|open| open.strip_prefix(b"[redacted:"));
+    let mut rest = bytes.get(place..).unwrap_or(&[]).iter().take(MAX_MARK_BYTES);
+    kind.is_some_and(|kind| kind.iter().all(is_kind))
+        && rest.find(|byte| !is_kind(byte)) == Some(&b']')
 }
 
 /// Passes a number that belongs to the name: `password2`, `SECRET_1`; and what Rails adds, `secret_key_base`.

@@ -14,7 +14,7 @@ use std::sync::LazyLock;
 use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 
 use super::allow::AllowedLines;
-use super::assign::{assigned, name_at};
+use super::assign::{assigned, is_in_mark, name_at};
 use super::header::{COMMANDS, authorization, bearer, flagged};
 use super::key::pem_key;
 use super::likely::is_example_token;
@@ -190,7 +190,10 @@ pub(super) fn find_words(text: &str, found: &mut Vec<Found>) {
                 continue;
             }
             last_word = end;
-            by_word(text, end)
+            match by_word(text, end) {
+                (Some(_), ..) if is_in_mark(text.as_bytes(), end) => continue,
+                found => found,
+            }
         };
         found.extend(range.map(|range| Found { range, kind, rank }));
     }

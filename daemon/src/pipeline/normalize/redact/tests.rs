@@ -313,6 +313,15 @@ fn personal_data_is_redacted_or_counted_as_the_settings_say() {
     assert!(kept == text && findings.is_empty());
 }
 
+#[test]
+fn the_name_in_a_mark_announces_nothing() {
+    let marked = "Authorization: Bearer [redacted:authorization],.atlasv1.00a0aaa0aAAAaBbB";
+    assert_eq!(clean(marked), marked);
+    // What only begins like a mark is none.
+    let hidden = "[redacted: password=a8Kx2PqZ7wLm4Rt9";
+    assert!(!clean(hidden).contains("a8Kx2PqZ7wLm4Rt9"));
+}
+
 proptest! {
     #[test]
     fn any_text_is_redacted_without_panic(pieces in proptest::collection::vec(
@@ -336,21 +345,13 @@ proptest! {
     }
 
     #[test]
-    fn a_mark_stays_as_it_is(pieces in proptest::collection::vec(
+    fn what_is_redacted_once_stays_as_it_is(pieces in proptest::collection::vec(
         (0..SHAPES.len() + 4, "[A-Za-z0-9]{16,40}|[ \n\"':;.,=]{1,3}|[a-f0-9]{32}"), 0..6)) {
         let names = ["password=", "api_key: \"", "Authorization: Bearer ", "curl -u a:"];
         let literal = |i: usize| SHAPES.get(i).map_or_else(|| names[i % 4], |shape| shape.literal);
         let text: String = pieces.iter().map(|(i, rest)| format!("{}{rest}", literal(*i))).collect();
-        // A second look may find more (what stands behind a mark reads otherwise than behind a secret), but it leaves
-        // each mark alone.
-        let marks = |text: &str| -> Vec<String> {
-            let beginnings = text.split("[redacted:").skip(1);
-            beginnings.filter_map(|rest| rest.split_once(']')).map(|(kind, _)| kind.to_string()).collect()
-        };
         let once = clean(&text).into_owned();
-        let twice = marks(&clean(&once));
-        let mut left = twice.iter();
-        let all_stay = marks(&once).iter().all(|mark| left.any(|it| it == mark));
-        prop_assert!(all_stay, "{once:?} became {twice:?}");
+        let twice = clean(&once).into_owned();
+        prop_assert_eq!(once, twice);
     }
 }

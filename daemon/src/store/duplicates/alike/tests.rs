@@ -91,7 +91,8 @@ impl Model {
     fn mark_followers(&mut self, text: i64) {
         for key in self.texts.get(&text).cloned().unwrap_or_default() {
             if self.leads(key) == Some(text) {
-                self.mark_key(key);
+                let having = self.texts.iter().filter(|(_, keys)| keys.contains(&key));
+                self.dirty.extend(having.map(|(other, _)| *other).filter(|other| *other > text));
             }
         }
     }
@@ -110,8 +111,8 @@ impl Model {
                 Some(root) => self.roots.insert(text, root),
                 None => self.roots.remove(&text),
             };
-            self.mark_followers(text);
         }
+        self.mark_followers(text);
         true
     }
 }
