@@ -10,11 +10,11 @@
 
 mod support;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::process::ExitCode;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
@@ -121,7 +121,8 @@ fn through(
     (parsing, n_threads, at_least): (Parsing, usize, Duration),
 ) -> Result<()> {
     let settings = Settings::default();
-    let [next, n_done, n_bytes, n_failed] = [0; 4].map(AtomicUsize::new);
+    let [next, n_done, n_bytes] = [0; 3].map(AtomicUsize::new);
+    let failed: Mutex<BTreeSet<usize>> = Mutex::default();
     let (cpu_before, begin) = (cpu_seconds()?, Instant::now());
     std::thread::scope(|scope| {
         for _ in 0..n_threads {
@@ -141,7 +142,7 @@ fn through(
                     n_bytes.fetch_add(source.bytes.len(), Ordering::Relaxed);
                     n_done.fetch_add(1, Ordering::Relaxed);
                     if stage.run(source.clone()).is_err() {
-                        n_failed.fetch_add(1, Ordering::Relaxed);
+                        failed.lock().expect("not poisoned").insert(i % sources.len());
                     }
                 }
             });
@@ -157,7 +158,7 @@ fn through(
         n_done / wall,
         megabytes / wall,
         cpu * 1000.0 / n_done,
-        n_failed.into_inner(),
+        failed.into_inner().expect("not poisoned").len(),
     );
     Ok(())
 }

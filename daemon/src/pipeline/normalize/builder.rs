@@ -13,6 +13,7 @@ mod structure;
 
 use std::ops::Range;
 
+use super::bytes::has_single_spaces;
 use super::format::{FormatLimits, Parsed};
 use crate::pipeline::parcel::{Block, Inline, Link};
 use crate::terms::SpanMap;
@@ -80,6 +81,9 @@ impl<'a> TextBuilder<'a> {
     pub(crate) fn flow(&mut self, range: Range<usize>) {
         let Some(piece) = self.source.get(range.clone()) else { return };
         let bytes = piece.as_bytes();
+        if has_single_spaces(bytes) {
+            return self.flow_evenly(bytes, range);
+        }
         let mut at = 0;
         while at < bytes.len() {
             let words_end = end_of_words(bytes, at);
@@ -92,6 +96,21 @@ impl<'a> TextBuilder<'a> {
                 self.space_at(range.start + words_end);
             }
             at = words_end + n_blank;
+        }
+    }
+
+    /// Running text in which every white space is one space: all of it but the ends is taken as it is.
+    fn flow_evenly(&mut self, bytes: &[u8], range: Range<usize>) {
+        let (begins, ends) = (bytes.starts_with(b" "), bytes.ends_with(b" "));
+        if begins {
+            self.space_at(range.start);
+        }
+        let words = range.start + usize::from(begins)..range.end - usize::from(ends);
+        if !words.is_empty() {
+            self.verbatim(words);
+            if ends {
+                self.space_at(range.end - 1);
+            }
         }
     }
 

@@ -10,6 +10,7 @@ use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
 use encoding_rs::{Encoding, UTF_8};
 
 use super::builder::push_replaced;
+use super::bytes::count;
 use crate::belt::DocFault;
 use crate::terms::SpanMap;
 
@@ -72,12 +73,10 @@ fn binary() -> DocFault {
 /// Faults when too many characters are control characters (white space, form feed and escape codes of
 /// terminals set aside).
 fn check_controls(text: &str) -> Result<(), DocFault> {
-    // Without short-circuits, and counted in bytes, so that the compiler can take many at once.
+    // Without short-circuits, so that many are looked at at once.
     let is_white = |byte: u8| (byte == b'\t') | (byte == b'\n') | (byte == b'\r') | (byte == 0x0c);
     let is_control = |byte: u8| ((byte < 0x20) & !is_white(byte) & (byte != 0x1b)) | (byte == 0x7f);
-    let count = |chunk: &[u8]| chunk.iter().map(|byte| u8::from(is_control(*byte))).sum::<u8>();
-    let n_controls: usize =
-        text.as_bytes().chunks(usize::from(u8::MAX)).map(|chunk| usize::from(count(chunk))).sum();
+    let n_controls = count(text.as_bytes(), is_control);
     if n_controls * 100 > text.len() * MAX_CONTROL_PERCENT { Err(binary()) } else { Ok(()) }
 }
 

@@ -11,6 +11,7 @@ use std::collections::BTreeMap;
 
 use whatlang::{Lang, Script, detect};
 
+use super::bytes::count;
 use crate::pipeline::parcel::{Block, BlockKind};
 use crate::terms::{Norm, Span};
 use crate::words::is_latin;
@@ -142,7 +143,12 @@ fn language_of_block(block: &Block, text: &str, main: &str) -> Option<&'static s
     let is_latin = is_mostly_latin(body);
     // The detector costs as much as all else about a document: it is asked where the cheap signs disagree.
     let is_as_expected = match main {
-        "en" => is_latin && (body.len() < MIN_BLOCK_BYTES || has_word_of(body, ENGLISH_WORDS)),
+        "en" => {
+            is_latin
+                && (body.len() < MIN_BLOCK_BYTES
+                    || english_signs(body).any(|is_english| is_english)
+                    || !has_foreign_signs(body))
+        }
         "" => true,
         _ => is_latin == is_written_in_latin(main) && !(is_latin && is_plainly_english(body)),
     };
@@ -166,6 +172,12 @@ pub fn is_foreign(question: &str) -> bool {
 fn has_word_of(text: &str, known: &[&str]) -> bool {
     let mut words = text.split(|c: char| !c.is_alphabetic()).filter(|word| !word.is_empty());
     words.any(|word| known.iter().any(|known| word.eq_ignore_ascii_case(known)))
+}
+
+/// True when an English text of some length could not look like this: letters that it does not use, or words of others.
+fn has_foreign_signs(text: &str) -> bool {
+    (!text.is_ascii() && text.chars().any(|c| !c.is_ascii() && c.is_alphabetic()))
+        || has_word_of(text, FOREIGN_WORDS)
 }
 
 /// `de` of `de-AT`, lowercase; `None` for what is no tag.
@@ -218,18 +230,30 @@ fn is_plainly_english(sample: &str) -> bool {
 
 /// Words, and those of [`ENGLISH_WORDS`] among them.
 fn n_english_words(sample: &str) -> (usize, usize) {
-    let (mut n_words, mut n_english) = (0, 0);
-    for word in sample.split(|c: char| !c.is_alphabetic()).filter(|word| !word.is_empty()) {
-        n_words += 1;
-        n_english +=
-            usize::from(ENGLISH_WORDS.iter().any(|known| word.eq_ignore_ascii_case(known)));
-    }
-    (n_words, n_english)
+    english_signs(sample).fold((0, 0), |(n_words, n_english), is_english| {
+        (n_words + 1, n_english + usize::from(is_english))
+    })
+}
+
+/// Whether each word is one of [`ENGLISH_WORDS`]. A word ends at any letter beyond ASCII, so one with such letters
+/// counts as several that are not: every block of every document is asked, and bytes are told faster than characters.
+fn english_signs(text: &str) -> impl Iterator<Item = bool> {
+    let words = text.as_bytes().split(|byte| !byte.is_ascii_alphabetic());
+    words.filter(|word| !word.is_empty()).map(|word| {
+        (3..=5).contains(&word.len())
+            && ENGLISH_WORDS.iter().any(|known| word.eq_ignore_ascii_case(known.as_bytes()))
+    })
 }
 
 /// True when most letters are Latin.
 fn is_mostly_latin(text: &str) -> bool {
     if text.is_ascii() {
+        return true;
+    }
+    let n_ascii = count(text.as_bytes(), |byte| byte.is_ascii_alphabetic());
+    let n_beyond = count(text.as_bytes(), |byte| !byte.is_ascii());
+    // No other letter is shorter than two bytes.
+    if n_ascii * 2 >= n_beyond {
         return true;
     }
     let letters = text.chars().filter(|c| c.is_alphabetic());

@@ -9,6 +9,7 @@
 //! Not here: chunks, sentences, names. A new file type is a file here and a line in `format.rs`.
 
 mod builder;
+mod bytes;
 mod code;
 mod decode;
 mod docx;

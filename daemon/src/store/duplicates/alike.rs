@@ -23,6 +23,9 @@ use crate::store::commit::Late;
 /// Texts decided in one step of the ripple: some tens of milliseconds.
 const TEXTS_A_STEP: i64 = 500;
 
+/// Texts marked in one step of the ripple; one key may lead any number.
+const MARKS_A_STEP: usize = 5_000;
+
 /// Texts kept as they are compared; leaders come again and again.
 const MOST_KEPT: usize = 256;
 
@@ -189,16 +192,7 @@ impl Known for Rows<'_> {
 
 /// Does one step; false when there is nothing to do.
 pub(super) fn settle(tx: &Transaction<'_>, similarity: f64) -> Result<bool, StoreError> {
-    let key: Option<i64> = tx
-        .prepare_cached("SELECT key FROM dirty_keys LIMIT 1")?
-        .query_row([], |row| row.get(0))
-        .optional()?;
-    if let Some(key) = key {
-        tx.prepare_cached(
-            "INSERT OR IGNORE INTO dirty_texts SELECT text FROM print_keys WHERE key = ?1",
-        )?
-        .execute([key])?;
-        tx.prepare_cached("DELETE FROM dirty_keys WHERE key = ?1")?.execute([key])?;
+    if settle_keys(tx)? {
         return Ok(true);
     }
     // Smaller texts first, because larger ones follow from them.
@@ -211,6 +205,25 @@ pub(super) fn settle(tx: &Transaction<'_>, similarity: f64) -> Result<bool, Stor
         tx.prepare_cached("DELETE FROM dirty_texts WHERE text = ?1")?.execute([text])?;
     }
     Ok(!texts.is_empty())
+}
+
+/// Marks the texts of keys that have another leader now; false when there are none.
+fn settle_keys(tx: &Transaction<'_>) -> Result<bool, StoreError> {
+    let mut next = tx.prepare_cached("SELECT key FROM dirty_keys LIMIT 1")?;
+    let mut done = tx.prepare_cached("DELETE FROM dirty_keys WHERE key = ?1")?;
+    let mut mark = tx.prepare_cached(
+        "INSERT OR IGNORE INTO dirty_texts SELECT text FROM print_keys WHERE key = ?1",
+    )?;
+    let (mut n_keys, mut n_marked) = (0, 0);
+    while n_marked < MARKS_A_STEP
+        && n_keys < MARKS_A_STEP
+        && let Some(key) = next.query_row([], |row| row.get::<_, i64>(0)).optional()?
+    {
+        n_marked += mark.execute([key])?;
+        done.execute([key])?;
+        n_keys += 1;
+    }
+    Ok(n_keys > 0)
 }
 
 fn settle_one(rows: &Rows<'_>, text: i64) -> Result<(), StoreError> {

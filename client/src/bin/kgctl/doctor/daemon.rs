@@ -186,9 +186,11 @@ fn documents(status: &StatusReply, checkup: &CheckupReply) -> Vec<Finding> {
     for it in &checkup.failed {
         let skipped = if it.skipped { "; left alone now" } else { "" };
         let failures = counted(u64::from(it.failures), "failure");
+        let (reason, own_hint) = reason_and_hint(&it.reason);
         let detail =
-            format!("`{}` failed in {}: {} ({failures}{skipped})", it.path, it.stage, it.reason);
-        found.push(warning("document", detail, &it.hint));
+            format!("`{}` failed in {}: {reason} ({failures}{skipped})", it.path, it.stage);
+        let hint = own_hint.map_or(it.hint.clone(), |own| format!("{own}; {}", it.hint));
+        found.push(warning("document", detail, &hint));
     }
     let left = checkup.n_failed.saturating_sub(checkup.failed.len() as u64);
     if left > 0 {
@@ -197,12 +199,10 @@ fn documents(status: &StatusReply, checkup: &CheckupReply) -> Vec<Finding> {
     }
     let told: BTreeSet<&str> = checkup.failed.iter().map(|it| it.path.as_str()).collect();
     for it in status.quarantine.iter().filter(|it| !told.contains(it.path.as_str())) {
-        let detail = format!("`{}` failed in {}: {}", it.path, it.stage, it.reason);
-        found.push(warning(
-            "document",
-            detail,
-            "correct the file; it is read again when it changes",
-        ));
+        let (reason, own_hint) = reason_and_hint(&it.reason);
+        let detail = format!("`{}` failed in {}: {reason}", it.path, it.stage);
+        let hint = own_hint.unwrap_or("correct the file; it is read again when it changes");
+        found.push(warning("document", detail, hint));
     }
     for it in &status.warnings {
         found.push(warning(
@@ -214,9 +214,15 @@ fn documents(status: &StatusReply, checkup: &CheckupReply) -> Vec<Finding> {
     found
 }
 
+/// What went wrong, and what the stage that says so would do about it, if it says that.
+fn reason_and_hint(reason: &str) -> (&str, Option<&str>) {
+    reason.split_once("; hint: ").map_or((reason, None), |(reason, hint)| (reason, Some(hint)))
+}
+
 #[cfg(test)]
 mod tests {
     use client::render::health::Verdict;
+    use proto::tool::core::QuarantineView;
 
     use super::*;
 
@@ -255,6 +261,17 @@ mod tests {
         assert_eq!(verdict("rlimits, landlock abi 4, seccomp"), Some(Verdict::Good));
         let partly = "rlimits, seccomp; missing: landlock (not in this kernel)";
         assert_eq!(verdict(partly), Some(Verdict::Warning));
+    }
+
+    #[test]
+    fn a_reason_with_a_hint_of_its_own_keeps_it() {
+        let mut status = StatusReply::default();
+        let reason = "on the deny list: not a format of text; hint: only text is read";
+        status.quarantine =
+            vec![QuarantineView { path: "a.md".into(), reason: reason.into(), stage: "watch".into() }];
+        let found = documents(&status, &CheckupReply::default());
+        assert_eq!(found[0].hint.as_deref(), Some("only text is read"));
+        assert!(found[0].detail.ends_with("not a format of text"), "{}", found[0].detail);
     }
 
     #[test]

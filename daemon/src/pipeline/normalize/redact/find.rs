@@ -13,6 +13,7 @@ use std::sync::LazyLock;
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 
+use super::super::bytes::count;
 use super::allow::AllowedLines;
 use super::assign::{assigned, is_in_mark, name_at};
 use super::header::{COMMANDS, authorization, bearer, flagged};
@@ -22,8 +23,8 @@ use super::seen::Seen;
 use super::shape::SHAPES;
 use super::token::{URL_SAFE, run};
 
-/// Shortest run without white space that may hold a token or a URL with a password, bytes. Fifteen hold eight that
-/// begin at a multiple of eight; no token is shorter.
+/// Shortest run without white space that may hold a token or a URL with a password, bytes: no token is shorter. From 9
+/// to 16 (see `run_start`).
 pub(super) const MIN_RUN_BYTES: usize = 15;
 
 /// Longest word looked at around a fragment, bytes.
@@ -121,42 +122,62 @@ fn scan(text: &str) -> Vec<Found> {
     found
 }
 
-/// The next run of at least [`MIN_RUN_BYTES`] without white space that may hold a token.
-///
-/// Such a run has eight bytes in a row that begin at a multiple of eight and none of which is white space: most of
-/// a text is passed by looking at eight bytes at once.
+/// The next run of at least [`MIN_RUN_BYTES`] without white space that may hold a token. `from` is the start of the text
+/// or the end of the run before.
 pub(super) fn next_run(bytes: &[u8], from: usize) -> Option<Range<usize>> {
-    let mut at = from.next_multiple_of(8);
-    while let Some(word) = bytes.get(at..).and_then(<[u8]>::first_chunk::<8>) {
-        if has_blank(u64::from_le_bytes(*word)) {
-            at += 8;
+    let mut at = from;
+    while at + MIN_RUN_BYTES <= bytes.len() {
+        let Some(n_before) = run_start(blanks_in(bytes.get(at..).unwrap_or(&[]))) else {
+            // A run that begins further back has its start in the next window.
+            at += WINDOW_BYTES + 1 - MIN_RUN_BYTES;
             continue;
-        }
-        let before = bytes.get(from..at).unwrap_or(&[]);
-        let start =
-            before.iter().rposition(|byte| *byte <= b' ').map_or(from, |blank| from + blank + 1);
-        let after = bytes.get(at + 8..).unwrap_or(&[]);
-        let end = after.iter().position(|byte| *byte <= b' ').map_or(bytes.len(), |n| at + 8 + n);
-        if end - start >= MIN_RUN_BYTES && bytes.get(start..end).is_some_and(may_hold_token) {
+        };
+        let start = at + n_before;
+        let after = bytes.get(start + MIN_RUN_BYTES..).unwrap_or(&[]);
+        let n_after = after.iter().position(|byte| *byte <= b' ').unwrap_or(after.len());
+        let end = start + MIN_RUN_BYTES + n_after;
+        if bytes.get(start..end).is_some_and(may_hold_token) {
             return Some(start..end);
         }
-        at = end.next_multiple_of(8);
+        at = end;
     }
     None
 }
 
-/// True when one of eight bytes is white space or a control character.
-fn has_blank(word: u64) -> bool {
+/// Bytes looked at at once: one bit each.
+const WINDOW_BYTES: usize = 64;
+
+/// Which of the first 64 bytes are white space or control characters, or beyond the end; the first is the lowest bit.
+fn blanks_in(bytes: &[u8]) -> u64 {
     const ONES: u64 = u64::MAX / 255;
-    // A byte below 0x21 borrows into its highest bit.
-    word.wrapping_sub(ONES * 0x21) & !word & (ONES * 0x80) != 0
+    const HIGH: u64 = ONES * 0x80;
+    let mut padded = [b' '; WINDOW_BYTES];
+    let window = bytes.first_chunk::<WINDOW_BYTES>().unwrap_or_else(|| {
+        padded.iter_mut().zip(bytes).for_each(|(to, from)| *to = *from);
+        &padded
+    });
+    window.as_chunks::<8>().0.iter().enumerate().fold(0, |all, (i, word)| {
+        let word = u64::from_le_bytes(*word);
+        // The highest bit of each byte says whether the other seven are 0x21 or more; nothing is carried further.
+        let visible = (word & !HIGH) + ONES * (0x80 - 0x21);
+        let blank = !(visible | word) & HIGH;
+        // Each of these eight bits lands in the highest byte, in order.
+        let packed = (blank >> 7).wrapping_mul(0x0102_0408_1020_4080) >> 56;
+        all | packed << (i * 8)
+    })
+}
+
+/// Where a run of at least [`MIN_RUN_BYTES`] that are not blank begins.
+fn run_start(blanks: u64) -> Option<usize> {
+    // Bit n stays as long as so many in a row from n on are not blank: 2, 4, 8, 15.
+    let runs = [1, 2, 4, MIN_RUN_BYTES - 8].iter().fold(!blanks, |runs, n| runs & (runs >> n));
+    (runs != 0).then_some(runs.trailing_zeros() as usize)
 }
 
 /// Every token has digits or several capitals, and a password in a URL an `@` behind it.
 fn may_hold_token(run: &[u8]) -> bool {
-    // Counting, and not ending at the first, is what the compiler turns into SIMD.
-    let n_digits = run.iter().filter(|byte| byte.wrapping_sub(b'0') < 10).count();
-    let n_capitals = run.iter().filter(|byte| byte.wrapping_sub(b'A') < 26).count();
+    let n_digits = count(run, |byte| byte.wrapping_sub(b'0') < 10);
+    let n_capitals = count(run, |byte| byte.wrapping_sub(b'A') < 26);
     n_digits > 0 || n_capitals >= 5 || memchr::memchr(b'@', run).is_some()
 }
 

@@ -1,4 +1,4 @@
-use super::find::{TOKENS, WORDS};
+use super::find::{MIN_RUN_BYTES, TOKENS, WORDS, next_run};
 use super::shape::SHAPES;
 use super::{Redacted, Redactor, clean};
 use config::settings::{PiiMode, Privacy};
@@ -323,6 +323,27 @@ fn the_name_in_a_mark_announces_nothing() {
 }
 
 proptest! {
+    #[test]
+    fn every_long_run_that_may_hold_a_token_is_found(text in "([a-z]{1,9}|[A1é@-]{1,40}|[ \n]{1,3}|[ \t\u{7f}!]){0,60}") {
+        let mut found = Vec::new();
+        let mut from = 0;
+        while let Some(run) = next_run(text.as_bytes(), from) {
+            from = run.end;
+            found.push(run);
+        }
+        let mut expected = Vec::new();
+        let mut start = 0;
+        for run in text.split(|c: char| c <= ' ') {
+            let n_capitals = run.bytes().filter(u8::is_ascii_uppercase).count();
+            let may_hold_token = run.contains(|c: char| c.is_ascii_digit() || c == '@') || n_capitals >= 5;
+            if run.len() >= MIN_RUN_BYTES && may_hold_token {
+                expected.push(start..start + run.len());
+            }
+            start += run.len() + 1;
+        }
+        prop_assert_eq!(found, expected);
+    }
+
     #[test]
     fn any_text_is_redacted_without_panic(pieces in proptest::collection::vec(
         (0..SHAPES.len() + 4, "[A-Za-z0-9_.:/@ é\u{200b}\n=\"'-]{0,50}"), 0..8)) {
