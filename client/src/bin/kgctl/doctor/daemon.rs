@@ -267,8 +267,11 @@ mod tests {
     fn a_reason_with_a_hint_of_its_own_keeps_it() {
         let mut status = StatusReply::default();
         let reason = "on the deny list: not a format of text; hint: only text is read";
-        status.quarantine =
-            vec![QuarantineView { path: "a.md".into(), reason: reason.into(), stage: "watch".into() }];
+        status.quarantine = vec![QuarantineView {
+            path: "a.md".into(),
+            reason: reason.into(),
+            stage: "watch".into(),
+        }];
         let found = documents(&status, &CheckupReply::default());
         assert_eq!(found[0].hint.as_deref(), Some("only text is read"));
         assert!(found[0].detail.ends_with("not a format of text"), "{}", found[0].detail);

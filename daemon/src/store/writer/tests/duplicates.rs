@@ -64,14 +64,14 @@ impl Folder {
         self.bench.commit(&[Item::Document(ticket, doc)]);
     }
 
-    /// Follows the ripple to its end.
-    fn settle(&mut self) {
+    /// Follows the ripple to its end; gives the number of its steps.
+    fn settle(&mut self) -> usize {
         let mut n_steps = 0;
         loop {
             n_steps += 1;
             assert!(n_steps < 1_000, "it never settles");
             match self.bench.writer.ripple(true).expect("a step") {
-                RippleStep::Settled => return,
+                RippleStep::Settled => return n_steps,
                 RippleStep::Progress => {}
                 RippleStep::Requeue(paths) => {
                     for path in paths {
@@ -121,6 +121,35 @@ impl Folder {
 
 fn note(title: &str, paragraphs: &[&str]) -> String {
     format!("# {title}\n\n{}\n", paragraphs.join("\n\n"))
+}
+
+#[test]
+fn many_groups_of_near_copies_are_settled_in_few_steps() {
+    // Each step is a transaction, after a pause in which saves go first.
+    let copy = |group: usize, n: usize| {
+        let words =
+            ["harbor", "ledger", "granite", "willow", "copper", "meadow", "lantern", "orchard"];
+        let own: Vec<String> = (0..30)
+            .map(|k| format!("{}{}", words[(group * 7 + k * 3 + k * k) % 8], group * k % 97))
+            .collect();
+        note(&format!("Note {group}.{n}"), &[&format!("{} and in the end copy{n}", own.join(" "))])
+    };
+    let mut folder = Folder::of(&[]);
+    for n in 0..4 {
+        for group in 0..40 {
+            folder.write(&format!("{group}-{n}.md"), &copy(group, n));
+        }
+    }
+    let n_keys: i64 = folder
+        .bench
+        .writer
+        .db
+        .query_row("SELECT count(*) FROM dirty_keys", [], |row| row.get(0))
+        .expect("counted");
+    let n_steps = folder.settle();
+    assert!(n_keys > 40, "{n_keys} keys: too few to tell");
+    assert!(n_steps < 20, "{n_steps} steps for {n_keys} keys");
+    folder.check("groups");
 }
 
 #[test]
@@ -317,7 +346,9 @@ proptest! {
                 Act::Rename(from, to) if !folder.files.contains_key(PATHS[*to]) => {
                     folder.rename(PATHS[*from], PATHS[*to]);
                 }
-                Act::Settle => folder.settle(),
+                Act::Settle => {
+                    folder.settle();
+                }
                 _ => {}
             }
             // Nothing that stands somewhere is ever lost.
