@@ -230,7 +230,8 @@ pub struct PiiKinds {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Chunk {
-    /// Most tokens of a chunk of running text, 50 to 4000 (S4: 500 to 1,000).
+    /// Most tokens of a chunk of running text, 50 to 4000 (S4: 500 to 1,000; smaller ones find more,
+    /// `tests/benches/RESULTS.md`).
     pub max_tokens: u32,
     /// Sections smaller than this are joined with the next one, tokens.
     pub min_tokens: u32,
@@ -285,7 +286,7 @@ impl Default for ChunkProfiles {
 impl Default for Chunk {
     fn default() -> Self {
         let profiles = ChunkProfiles::default();
-        Chunk { max_tokens: 600, min_tokens: 80, overlap_tokens: 80, profiles }
+        Chunk { max_tokens: 300, min_tokens: 80, overlap_tokens: 40, profiles }
     }
 }
 

@@ -2,8 +2,9 @@
 //!
 //! `cargo bench -p tests --bench formats -- FOLDER…` reads every `.html`, `.htm` and `.md` below; without one,
 //! the sample corpus. Ours is the whole normalize stage: decoding, redaction, the format, the map, titles, links,
-//! language; `allowed` is the same where no secret is looked for, which no parser does. Bare is html5ever with its tree builder and the smallest tree, or pulldown-cmark's events with the
-//! same extensions, from text that is decoded already. Rounds alternate; the median of the time on the CPU is printed.
+//! language; `allowed` is the same where no secret is looked for, which no parser does. Bare is html5ever with its
+//! tree builder and the smallest tree, or pulldown-cmark's events with the same extensions, from text that is decoded
+//! already. Rounds alternate; the median of the time on the CPU is printed.
 
 #![allow(clippy::print_stdout, reason = "a bench prints its table")]
 

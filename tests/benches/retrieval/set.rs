@@ -1,7 +1,9 @@
 //! A judged set: documents, queries and judgments in BEIR's form, and its documents as a folder of
 //! Markdown files.
 //!
-//! Invariants: an id becomes a file name and comes back whole, whatever characters it has.
+//! A set of notes instead (`anchors.tsv`) asks with the words that links of other notes stand on, where the links
+//! themselves have been taken out of the notes: which note do these words name?
+//! Invariants: an id becomes a file name and comes back whole, whatever characters it has; notes keep their paths.
 //! Not here: what is asked of it.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -22,10 +24,12 @@ pub(crate) struct Query {
 /// A set, read whole: the largest has 8 MB.
 pub(crate) struct Set {
     pub(crate) name: String,
-    /// Id and Markdown.
+    /// Id, or the path of a note, and Markdown.
     pub(crate) documents: Vec<(String, String)>,
     /// For each joined file, the documents in it, one every second line.
     joined: BTreeMap<String, Vec<String>>,
+    /// True for notes, whose files keep their paths.
+    is_of_notes: bool,
     /// Those that have a judgment.
     pub(crate) queries: Vec<Query>,
     /// Query, document, gain.
@@ -36,6 +40,9 @@ impl Set {
     /// Reads `data/name`, with the queries of one part (`train`, `dev`).
     pub(crate) fn read(data: &Path, name: &str, part: &str) -> Result<Set> {
         let folder = data.join(name);
+        if folder.join("anchors.tsv").is_file() {
+            return Set::of_notes(name, &folder);
+        }
         let judgments = read_judgments(&folder.join(format!("qrels.{part}.tsv")))?;
         let judged: BTreeSet<&str> = judgments.iter().map(|(query, _, _)| query.as_str()).collect();
         let text = |row: &Value, key: &str| row[key].as_str().unwrap_or_default().to_string();
@@ -52,7 +59,38 @@ impl Set {
                 (text(row, "_id"), markdown)
             })
             .collect();
-        Ok(Set { name: name.to_string(), documents, joined: BTreeMap::new(), queries, judgments })
+        let (name, joined) = (name.to_string(), BTreeMap::new());
+        Ok(Set { name, documents, joined, is_of_notes: false, queries, judgments })
+    }
+
+    fn of_notes(name: &str, folder: &Path) -> Result<Set> {
+        let vault = folder.join("vault_nolinks");
+        let mut documents = Vec::new();
+        let mut open = vec![vault.clone()];
+        while let Some(folder) = open.pop() {
+            for entry in std::fs::read_dir(&folder)?.collect::<Result<Vec<_>, _>>()? {
+                let path = entry.path();
+                if path.is_dir() {
+                    open.push(path);
+                } else if let Ok(text) = std::fs::read_to_string(&path) {
+                    documents.push((path.strip_prefix(&vault)?.display().to_string(), text));
+                }
+            }
+        }
+        documents.sort();
+        let mut named: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+        for (_, words, note) in read_judgments(&folder.join("anchors.tsv"))? {
+            named.entry(words).or_default().insert(note);
+        }
+        let (mut queries, mut judgments) = (Vec::new(), Vec::new());
+        for (place, (words, notes)) in named.into_iter().enumerate() {
+            let id = place.to_string();
+            let of_note = |note: String| (id.clone(), escaped(&note), "1".to_string());
+            judgments.extend(notes.into_iter().map(of_note));
+            queries.push(Query { id, text: words, place });
+        }
+        let (name, joined) = (name.to_string(), BTreeMap::new());
+        Ok(Set { name, documents, joined, is_of_notes: true, queries, judgments })
     }
 
     /// Puts `n` documents into each file, in an order that has nothing to do with what they are about.
@@ -76,6 +114,9 @@ impl Set {
 
     /// The documents that a hit shows.
     pub(crate) fn found(&self, path: &str, [first, last]: [u32; 2]) -> Result<Vec<String>> {
+        if self.is_of_notes {
+            return Ok(vec![escaped(path)]);
+        }
         let id = id_of(path)?;
         let Some(group) = self.joined.get(&id) else { return Ok(vec![id]) };
         let shown = |line: u32| (line as usize).saturating_sub(1) / 2;
@@ -86,7 +127,12 @@ impl Set {
     pub(crate) fn write_files(&self, folder: &Path) -> Result<()> {
         std::fs::create_dir_all(folder)?;
         for (id, markdown) in &self.documents {
-            std::fs::write(folder.join(file_name(id)), markdown)?;
+            let file = match self.is_of_notes {
+                true => folder.join(id),
+                false => folder.join(escaped(id) + ".md"),
+            };
+            std::fs::create_dir_all(file.parent().context("a file in a folder")?)?;
+            std::fs::write(file, markdown)?;
         }
         Ok(())
     }
@@ -109,7 +155,7 @@ fn read_judgments(path: &PathBuf) -> Result<Vec<(String, String, String)>> {
 }
 
 /// The id with every byte but letters, digits and `-` as `_` and two hexadecimal digits.
-fn file_name(id: &str) -> String {
+fn escaped(id: &str) -> String {
     let mut name = String::new();
     for byte in id.bytes() {
         match byte.is_ascii_alphanumeric() || byte == b'-' {
@@ -117,10 +163,10 @@ fn file_name(id: &str) -> String {
             false => write!(name, "_{byte:02x}").expect("writing to a string cannot fail"),
         }
     }
-    name + ".md"
+    name
 }
 
-/// The id that [`file_name`] made a name of.
+/// The id that became the name of a file.
 pub(crate) fn id_of(path: &str) -> Result<String> {
     let stem = path.strip_suffix(".md").with_context(|| format!("`{path}` is none of ours"))?;
     let mut bytes = Vec::new();

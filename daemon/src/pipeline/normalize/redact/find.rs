@@ -122,8 +122,8 @@ fn scan(text: &str) -> Vec<Found> {
     found
 }
 
-/// The next run of at least [`MIN_RUN_BYTES`] without white space that may hold a token. `from` is the start of the text
-/// or the end of the run before.
+/// The next run of at least [`MIN_RUN_BYTES`] without white space that may hold a token. `from` is the start of the
+/// text or the end of the run before.
 pub(super) fn next_run(bytes: &[u8], from: usize) -> Option<Range<usize>> {
     let mut at = from;
     while at + MIN_RUN_BYTES <= bytes.len() {

@@ -324,7 +324,9 @@ fn the_name_in_a_mark_announces_nothing() {
 
 proptest! {
     #[test]
-    fn every_long_run_that_may_hold_a_token_is_found(text in "([a-z]{1,9}|[A1é@-]{1,40}|[ \n]{1,3}|[ \t\u{7f}!]){0,60}") {
+    fn every_long_run_that_may_hold_a_token_is_found(
+        text in "([a-z]{1,9}|[A1é@-]{1,40}|[ \n]{1,3}|[ \t\u{7f}!]){0,60}"
+    ) {
         let mut found = Vec::new();
         let mut from = 0;
         while let Some(run) = next_run(text.as_bytes(), from) {
