@@ -5,6 +5,8 @@
 //! Invariants: pure; the order of either side does not matter, but for the ranks of an answer.
 //! Not here: reading a corpus or asking a daemon (`bin/kgctl/eval`).
 
+pub mod interval;
+
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use serde::Serialize;
@@ -25,6 +27,15 @@ impl Counts {
     pub fn of_sets<T: Ord>(gold: &BTreeSet<T>, found: &BTreeSet<T>) -> Self {
         let right = gold.intersection(found).count() as u64;
         Counts { right, wrong: found.len() as u64 - right, missed: gold.len() as u64 - right }
+    }
+
+    /// Both together.
+    pub fn plus(self, other: Counts) -> Counts {
+        Counts {
+            right: self.right + other.right,
+            wrong: self.wrong + other.wrong,
+            missed: self.missed + other.missed,
+        }
     }
 
     /// Right among found; 1 when nothing was found.
@@ -315,6 +326,11 @@ pub fn ranks(questions: &[(BTreeSet<String>, Vec<String>)]) -> RankScores {
 
 fn gain(hits: impl Iterator<Item = bool>) -> f64 {
     hits.enumerate().filter(|(_, hit)| *hit).map(|(idx, _)| 1.0 / ((idx + 2) as f64).log2()).sum()
+}
+
+/// The gain of each question by itself, as [`ranks`] takes their mean.
+pub fn gains(questions: &[(BTreeSet<String>, Vec<String>)]) -> Vec<f64> {
+    questions.iter().map(|question| ranks(std::slice::from_ref(question)).ndcg_at_10).collect()
 }
 
 #[cfg(test)]

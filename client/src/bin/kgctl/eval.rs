@@ -1,7 +1,7 @@
 //! `kgctl eval`: how well kgd does on a corpus that was annotated by hand.
 //!
 //! In: a folder with `docs/`, `gold/` and `questions/`. Out: precision, recall and F1 of mentions, links and
-//! relations, and ranking metrics for questions.
+//! relations, and ranking metrics for questions; by half where the corpus is divided, with intervals.
 //! Invariants: the corpus is only read; the daemon that reads it keeps its state in a scratch folder,
 //! which is deleted afterwards, and sees nothing of the user's settings but `KG_*` variables.
 //! Not here: the metrics (`client::score`).
@@ -14,7 +14,8 @@ use ::config::{Places, Project};
 use client::connect::Session;
 use client::launch::{Life, Target};
 use client::render::quality::{Report, report};
-use client::score::{self, RelationMark, norm};
+use client::score::interval::{Interval, of_f1, of_mean};
+use client::score::{self, RelationMark};
 use proto::tool::core::HybridQuery;
 
 use super::context::Context;
@@ -86,30 +87,92 @@ async fn measure(target: &Target, gold: &Gold) -> Result<Report, Failure> {
     wait::settle(&session, PATIENCE).await?;
     let graph = dump::read(&session).await?;
     let found = Found::read(&graph.rows, &gold.documents)?;
-    let mut retrieval = BTreeMap::new();
+    let mut answers = BTreeMap::new();
     for formula in FORMULAS {
-        retrieval
-            .insert(formula.to_string(), score::ranks(&ask_all(&session, gold, formula).await?));
+        answers.insert(formula.to_string(), ask_all(&session, gold, formula).await?);
     }
     session.close().await;
-    Ok(Report {
+    let mut whole = compare(gold, &found, &answers);
+    let of_half = |(half, documents): (&String, &BTreeSet<String>)| {
+        let part = gold.part(documents);
+        (half.clone(), compare(&part, &found.part(documents), &answers_to(&answers, &part)))
+    };
+    whole.halves = gold.halves.iter().map(of_half).collect();
+    Ok(whole)
+}
+
+/// The documents that answer a question, and those that were found, best first.
+type Answer = (BTreeSet<String>, Vec<String>);
+
+/// By formula: each question with its answer.
+type Answers = BTreeMap<String, Vec<(String, Answer)>>;
+
+fn answers_to(answers: &Answers, part: &Gold) -> Answers {
+    let asked: BTreeSet<&str> =
+        part.questions.iter().map(|(question, _)| question.as_str()).collect();
+    let of_part = |answers: &Vec<(String, _)>| {
+        answers.iter().filter(|(question, _)| asked.contains(question.as_str())).cloned().collect()
+    };
+    answers.iter().map(|(formula, answers)| (formula.clone(), of_part(answers))).collect()
+}
+
+fn compare(gold: &Gold, found: &Found, answers: &Answers) -> Report {
+    let ranked: BTreeMap<&String, Vec<_>> = answers
+        .iter()
+        .map(|(formula, answers)| (formula, answers.iter().map(|(_, it)| it.clone()).collect()))
+        .collect();
+    Report {
         documents: gold.documents.len(),
         questions: gold.questions.len(),
         mentions: score::mentions(&gold.mentions, &found.mentions),
-        links: links(gold, &found),
-        relations: score::relations(
-            &relation_set(&gold.relations, gold),
-            &relation_set(&judged(&found.relations, gold), gold),
-        ),
-        retrieval,
-    })
+        links: links(gold, found),
+        relations: relations(gold, found),
+        retrieval: ranked
+            .iter()
+            .map(|(formula, answers)| ((*formula).clone(), score::ranks(answers)))
+            .collect(),
+        intervals: intervals(gold, found, &ranked),
+        halves: BTreeMap::new(),
+    }
+}
+
+fn relations(gold: &Gold, found: &Found) -> score::RelationScores {
+    score::relations(
+        &relation_set(&gold.relations, gold),
+        &relation_set(&judged(&found.relations, gold), gold),
+    )
+}
+
+/// The intervals of what is a sum over documents, or a mean over questions.
+fn intervals(
+    gold: &Gold,
+    found: &Found,
+    ranked: &BTreeMap<&String, Vec<Answer>>,
+) -> BTreeMap<String, Interval> {
+    let mut counts: [Vec<score::Counts>; 3] = Default::default();
+    for document in &gold.documents {
+        let document = BTreeSet::from([document.clone()]);
+        // Which predicates are judged is a matter of the whole set.
+        let (part, own) = (gold.part(&document), found.part(&document));
+        let mentions = score::mentions(&part.mentions, &own.mentions);
+        let relations = score::relations(
+            &relation_set(&part.relations, gold),
+            &relation_set(&judged(&own.relations, gold), gold),
+        );
+        let all = [mentions.exact, mentions.exact_typed, relations.typed];
+        counts.iter_mut().zip(all).for_each(|(counts, of_document)| counts.push(of_document));
+    }
+    let names = ["mentions, exact span", "mentions, exact span and type", "relations"];
+    let of_extraction = names.iter().zip(&counts).map(|(name, it)| (name.to_string(), of_f1(it)));
+    let of_ranking = ranked.iter().map(|(name, it)| ((*name).clone(), of_mean(&score::gains(it))));
+    of_extraction.chain(of_ranking).collect()
 }
 
 async fn ask_all(
     session: &Session,
     gold: &Gold,
     formula: &str,
-) -> Result<Vec<(BTreeSet<String>, Vec<String>)>, Failure> {
+) -> Result<Vec<(String, Answer)>, Failure> {
     let mut answers = Vec::new();
     for (question, paths) in &gold.questions {
         let request = HybridQuery {
@@ -120,15 +183,17 @@ async fn ask_all(
             ..HybridQuery::default()
         };
         let reply = session.call(&request).await?;
-        answers.push((paths.clone(), reply.chunks.into_iter().map(|hit| hit.path).collect()));
+        let found = reply.chunks.into_iter().map(|hit| hit.path).collect();
+        answers.push((question.clone(), (paths.clone(), found)));
     }
     Ok(answers)
 }
 
 fn links(gold: &Gold, found: &Found) -> score::LinkScores {
     let name_of = |id: &str| found.names.get(id).cloned();
-    let is_name_of = |name: &str, entity: &str| gold.canonical(name) == norm(entity);
-    score::links(&gold.mentions, &found.mentions, name_of, is_name_of)
+    score::links(&gold.mentions, &found.mentions, name_of, |name, entity| {
+        gold.is_name_of(name, entity)
+    })
 }
 
 /// The relations found whose predicate was annotated at all: who annotated said nothing about the others (plain
@@ -143,9 +208,9 @@ fn judged(found: &[RelationMark], gold: &Gold) -> Vec<RelationMark> {
 fn relation_set(relations: &[RelationMark], gold: &Gold) -> BTreeSet<RelationMark> {
     let resolved = |it: &RelationMark| RelationMark {
         path: it.path.clone(),
-        subject: gold.canonical(&it.subject),
+        subject: gold.canonical(&it.path, &it.subject),
         predicate: it.predicate.clone(),
-        object: gold.canonical(&it.object),
+        object: gold.canonical(&it.path, &it.object),
     };
     relations.iter().map(resolved).collect()
 }

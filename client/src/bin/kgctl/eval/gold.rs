@@ -1,11 +1,11 @@
 //! What a person found: the annotations of a corpus.
 //!
-//! In: `gold/*.tsv` and `questions/questions.tsv`. Out: mentions with their spans, names, relations,
-//! questions.
+//! In: `gold/*.tsv` and `questions/questions.tsv`. Out: mentions with their spans, names, relations, questions, and the
+//! halves of the corpus: what was seen while extraction was made, and what was not.
 //! Invariants: an annotation that does not fit its document is an error that names file and line.
 //! Not here: comparing.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
 
 use client::score::{MentionMark, RelationMark, norm, nth_span};
@@ -13,7 +13,7 @@ use client::score::{MentionMark, RelationMark, norm, nth_span};
 use super::{Exit, Failure, read_file};
 
 /// The annotations of a corpus.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Gold {
     /// Paths that are annotated exhaustively; only these count.
     pub(super) documents: BTreeSet<String>,
@@ -21,8 +21,12 @@ pub(super) struct Gold {
     pub(super) relations: Vec<RelationMark>,
     /// Each with the documents that answer it.
     pub(super) questions: Vec<(String, BTreeSet<String>)>,
-    /// From the norm of a name to the norm of its entity's.
-    aliases: HashMap<String, String>,
+    /// Documents by half; empty when the corpus is not divided.
+    pub(super) halves: BTreeMap<String, BTreeSet<String>>,
+    /// From a page and the norm of a name on it to the norm of its entity's.
+    on_page: HashMap<(String, String), String>,
+    /// From the norm of a name to the norms of the entities that go by it.
+    aliases: HashMap<String, BTreeSet<String>>,
 }
 
 /// One row of a table, and where it stands.
@@ -42,10 +46,10 @@ impl Gold {
             .filter(|line| !line.is_empty())
             .map(str::to_string)
             .collect();
-        let aliases = rows::<2>(&gold.join("links.tsv"))?.into_iter().map(|row| {
-            let [entity, surface] = row.cells;
-            (norm(&surface), norm(&entity))
-        });
+        let mut aliases: HashMap<String, BTreeSet<String>> = HashMap::new();
+        for Row { cells: [entity, surface], .. } in rows::<2>(&gold.join("links.tsv"))? {
+            aliases.entry(norm(&surface)).or_default().insert(norm(&entity));
+        }
         let relations =
             rows::<4>(&gold.join("relations.tsv"))?.into_iter().map(|row| row.cells).map(relation);
         let questions =
@@ -53,27 +57,75 @@ impl Gold {
                 let [_, question, paths] = row.cells;
                 (question, paths.split(',').map(|path| path.trim().to_string()).collect())
             });
+        let (mentions, on_page) = mentions(corpus, &documents)?;
         Ok(Gold {
-            mentions: mentions(corpus, &documents)?,
+            mentions,
+            on_page,
+            halves: halves(&gold, &documents)?,
             relations: relations.filter(|it| documents.contains(&it.path)).collect(),
             questions: questions.collect(),
-            aliases: aliases.collect(),
+            aliases,
             documents,
         })
     }
 
-    /// The norm of the entity that goes by this name; the name's own norm when it is none's.
-    pub(super) fn canonical(&self, name: &str) -> String {
+    /// The norm of the entity that goes by this name on this page, else of the one that goes by it anywhere; the name's
+    /// own norm when it is none's, or several'.
+    pub(super) fn canonical(&self, path: &str, name: &str) -> String {
         let own = norm(name);
-        self.aliases.get(&own).cloned().unwrap_or(own)
+        if let Some(entity) = self.on_page.get(&(path.to_string(), own.clone())) {
+            return entity.clone();
+        }
+        let mut entities = self.aliases.get(&own).into_iter().flatten();
+        match (entities.next(), entities.next()) {
+            (Some(entity), None) => entity.clone(),
+            _ => own,
+        }
     }
+
+    /// True when an entity goes by this name somewhere.
+    pub(super) fn is_name_of(&self, name: &str, entity: &str) -> bool {
+        let (name, entity) = (norm(name), norm(entity));
+        name == entity || self.aliases.get(&name).is_some_and(|it| it.contains(&entity))
+    }
+
+    /// What concerns some of the documents: their annotations, and the questions that they alone answer.
+    pub(super) fn part(&self, documents: &BTreeSet<String>) -> Gold {
+        let mut part =
+            Gold { halves: BTreeMap::new(), documents: documents.clone(), ..self.clone() };
+        part.mentions.retain(|it| documents.contains(&it.path));
+        part.relations.retain(|it| documents.contains(&it.path));
+        part.questions.retain(|(_, paths)| paths.is_subset(documents));
+        part
+    }
+}
+
+/// The documents of each half, where the corpus says.
+fn halves(
+    gold: &Path,
+    documents: &BTreeSet<String>,
+) -> Result<BTreeMap<String, BTreeSet<String>>, Failure> {
+    let mut halves: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    let path = gold.join("halves.tsv");
+    if path.exists() {
+        for Row { cells: [path, half], .. } in rows::<2>(&path)? {
+            if documents.contains(&path) {
+                halves.entry(half).or_default().insert(path);
+            }
+        }
+    }
+    Ok(halves)
 }
 
 fn relation([path, subject, predicate, object]: [String; 4]) -> RelationMark {
     RelationMark { path, subject, predicate, object }
 }
 
-fn mentions(corpus: &Path, documents: &BTreeSet<String>) -> Result<Vec<MentionMark>, Failure> {
+/// Mentions, and the entities that names denote on their pages; a name that denotes several on one page is left out.
+type Marked = (Vec<MentionMark>, HashMap<(String, String), String>);
+
+fn mentions(corpus: &Path, documents: &BTreeSet<String>) -> Result<Marked, Failure> {
+    let mut on_page: HashMap<(String, String), BTreeSet<String>> = HashMap::new();
     let mut texts: HashMap<String, String> = HashMap::new();
     let mut marks = Vec::new();
     for Row { place, cells: [path, surface, nth, kind, entity] } in
@@ -92,9 +144,13 @@ fn mentions(corpus: &Path, documents: &BTreeSet<String>) -> Result<Vec<MentionMa
                 format!("{place}: `{path}` has no `{surface}` number {nth}"),
             )
         })?;
+        on_page.entry((path.clone(), norm(&surface))).or_default().insert(norm(&entity));
         marks.push(MentionMark { path, start, end, kind, entity: Some(entity) });
     }
-    Ok(marks)
+    let single = |(name, entities): (_, BTreeSet<String>)| {
+        (entities.len() == 1).then(|| entities.into_iter().next().map(|entity| (name, entity)))?
+    };
+    Ok((marks, on_page.into_iter().filter_map(single).collect()))
 }
 
 /// The rows of a table without its header.
@@ -156,9 +212,28 @@ mod tests {
             [("who?".to_string(), ["a.md".to_string(), "b.md".to_string()].into())]
         );
         assert_eq!(
-            [gold.canonical("kms"), gold.canonical("Other!")],
+            [gold.canonical("a.md", "kms"), gold.canonical("b.md", "Other!")],
             ["keymanagementservice", "other"]
         );
+        assert!(gold.is_name_of("KMS", "Key Management Service") && !gold.is_name_of("KMS", "x"));
+    }
+
+    #[test]
+    fn a_name_of_several_entities_is_told_by_its_page() {
+        let header = "path\tsurface\tnth\ttype\tentity\n";
+        let scratch = corpus(&format!(
+            "{header}a.md\tKMS\t1\tService\tKey Management Service\nb.md\tKMS\t1\tProduct\tKiosk\n"
+        ));
+        let write = |path: &str, text: &str| std::fs::write(scratch.path().join(path), text);
+        write("gold/pages.txt", "a.md\nb.md\n").expect("written");
+        write("gold/halves.tsv", "path\thalf\na.md\ttuning\nb.md\treporting\n").expect("written");
+        let links = "entity\tsurface\nKey Management Service\tKMS\nKiosk\tKMS\n";
+        write("gold/links.tsv", links).expect("written");
+        let gold = Gold::read(scratch.path()).unwrap_or_else(|failure| panic!("{failure:?}"));
+        let named = ["a.md", "b.md", "c.md"].map(|path| gold.canonical(path, "KMS"));
+        assert_eq!(named, ["keymanagementservice", "kiosk", "kms"]);
+        let part = gold.part(&gold.halves["reporting"]);
+        assert_eq!([part.mentions.len(), part.relations.len(), part.questions.len()], [1, 1, 0]);
     }
 
     #[test]

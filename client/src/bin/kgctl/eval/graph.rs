@@ -12,7 +12,7 @@ use serde_json::Value;
 use super::{Exit, Failure};
 
 /// What kgd found in the annotated documents.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Found {
     pub(super) mentions: Vec<MentionMark>,
     /// Names of all entities, by id.
@@ -93,6 +93,14 @@ impl Found {
             }
         }
         Ok(found)
+    }
+
+    /// What was found in some of the documents.
+    pub(super) fn part(&self, documents: &BTreeSet<String>) -> Found {
+        let mut part = self.clone();
+        part.mentions.retain(|it| documents.contains(&it.path));
+        part.relations.retain(|it| documents.contains(&it.path));
+        part
     }
 }
 

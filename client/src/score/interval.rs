@@ -1,0 +1,75 @@
+//! Interval: how far a score may be from what other pages of the same kind would give.
+//!
+//! In: the counts of each document, or the score of each question. Out: the middle 95 % of the scores of sets that are
+//! drawn from them with replacement (percentile bootstrap, Efron 1979).
+//! Invariants: the same input gives the same interval: the generator has a fixed seed.
+
+use super::{Counts, rounded};
+
+/// Sets drawn.
+const DRAWS: usize = 2_000;
+
+/// Lowest and highest score of the middle 95 %.
+pub type Interval = [f64; 2];
+
+/// Of F1, by document.
+pub fn of_f1(documents: &[Counts]) -> Interval {
+    let f1 = |drawn: &mut dyn Iterator<Item = usize>| {
+        drawn.fold(Counts::default(), |sum, at| sum.plus(documents[at])).f1()
+    };
+    interval(documents.len(), f1)
+}
+
+/// Of a mean, by question.
+pub fn of_mean(scores: &[f64]) -> Interval {
+    let mean = |drawn: &mut dyn Iterator<Item = usize>| {
+        drawn.map(|at| scores[at]).sum::<f64>() / scores.len() as f64
+    };
+    interval(scores.len(), mean)
+}
+
+fn interval(n: usize, score: impl Fn(&mut dyn Iterator<Item = usize>) -> f64) -> Interval {
+    if n == 0 {
+        return [0.0, 1.0];
+    }
+    let mut random = Random(0x9e37_79b9_7f4a_7c15);
+    let mut scores: Vec<f64> =
+        (0..DRAWS).map(|_| score(&mut (0..n).map(|_| random.below(n)))).collect();
+    scores.sort_by(f64::total_cmp);
+    [DRAWS / 40, DRAWS - 1 - DRAWS / 40].map(|at| rounded(scores[at]))
+}
+
+/// `xorshift64*` (Vigna 2016): enough for drawing, and the same everywhere.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, n: usize) -> usize {
+        self.0 ^= self.0 >> 12;
+        self.0 ^= self.0 << 25;
+        self.0 ^= self.0 >> 27;
+        let high = self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 32;
+        ((high * n as u64) >> 32) as usize
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_interval_holds_the_score_and_narrows_with_more_documents() {
+        let counts = |n: usize| -> Vec<Counts> {
+            (0..n)
+                .map(|i| Counts { right: 8 + i as u64 % 5, wrong: 2, missed: i as u64 % 4 })
+                .collect()
+        };
+        let width = |[low, high]: Interval| high - low;
+        let f1 = counts(20).into_iter().fold(Counts::default(), Counts::plus).f1();
+        let [low, high] = of_f1(&counts(20));
+        assert!(low < f1 && f1 < high, "{low} {f1} {high}");
+        assert!(width(of_f1(&counts(200))) < (high - low) / 2.0);
+        assert_eq!(of_f1(&counts(20)), [low, high]);
+        assert_eq!(of_mean(&[0.5; 9]), [0.5, 0.5]);
+        assert_eq!(of_mean(&[]), [0.0, 1.0]);
+    }
+}
