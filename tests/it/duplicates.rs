@@ -61,6 +61,38 @@ fn a_copied_page_is_one_hit_with_further_sources() {
 }
 
 #[test]
+fn a_shared_footer_is_no_further_source_of_what_stands_above_it() {
+    let soup = "The soup of the old harbor kitchen is made of beets, dill and smoked herring, and nobody who has tasted \
+        it on a cold evening forgets it again.";
+    let note = |title: &str, own: &str| format!("# {title}\n\n{own}\n\n{BOILER}\n");
+    let files = [
+        (
+            "a.md",
+            note(
+                "Trams",
+                "Something about trams and their drivers, who meet each morning at six before the depot.",
+            ),
+        ),
+        ("b.md", note("Soup", soup)),
+        ("c.md", note("Plans", PLAN)),
+    ];
+    let files: Vec<(&str, &str)> =
+        files.iter().map(|(path, text)| (*path, text.as_str())).collect();
+    let mut project = TestProject::of(&files);
+    project.settle();
+    let first = |project: &mut TestProject, words: &str| hits(project, ask(words)).remove(0);
+    assert_eq!(first(&mut project, "soup of beets and smoked herring"), "b.md");
+    project.write("c.md", note("Plans", soup));
+    project.settle();
+    assert_eq!(first(&mut project, "soup of beets and smoked herring"), "b.md +c.md:3 (1)");
+    project.write("c.md", note("Plans", PLAN));
+    project.settle();
+    assert_eq!(first(&mut project, "soup of beets and smoked herring"), "b.md");
+    let footer = first(&mut project, "consent of the legal department in Zurich");
+    assert!(footer.contains("b.md") && footer.ends_with("(2)"), "{footer}");
+}
+
+#[test]
 fn a_filter_finds_the_copy_that_lies_inside() {
     let page = page();
     let tagged = format!("---\ntags: [archive]\ndate: 2020-01-01\n---\n{page}");

@@ -8,6 +8,7 @@
 //! Not here: which place is indexed (`store/duplicates/`).
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 
 use proto::shape::{AlsoIn, PlaceView};
 use rusqlite::{OptionalExtension, Row, ToSql, params};
@@ -347,16 +348,19 @@ fn stand_ins(desk: &Desk<'_>, plan: &Plan, told: &Part) -> Result<Vec<i64>, AskE
     Ok(out)
 }
 
-/// The other documents where words of a chunk stand; none for most.
+/// The other documents where what a hit shows stands; none for most. A chunk may hold several paragraphs: only what
+/// was asked for is told.
 pub(super) fn also_in(
     desk: &Desk<'_>,
     plan: &Plan,
     (doc, span): (i64, (i64, i64)),
+    (text, shown): (&str, Range<usize>),
 ) -> Result<Option<AlsoIn>, AskError> {
     let mut first: BTreeMap<i64, (usize, String, i64)> = BTreeMap::new();
     let (mut n_most, mut n_seen) = (0_u64, 0);
     let mut texts = BTreeSet::new();
-    for print in prints(desk, doc, span)? {
+    let prints = prints(desk, doc, span)?;
+    for print in asked_for(plan, &prints, (text, shown)) {
         if !texts.insert(print.text) {
             continue;
         }
@@ -385,6 +389,27 @@ pub(super) fn also_in(
         places.push(PlaceView { path, line, page });
     }
     Ok((n > 0).then_some(AlsoIn { places, n }))
+}
+
+/// The chunk as a whole, and those paragraphs shown that hold most of the words that were found, or else most of what
+/// is shown.
+fn asked_for<'a>(
+    plan: &Plan,
+    prints: &'a [Found],
+    (text, shown): (&str, Range<usize>),
+) -> Vec<&'a Found> {
+    let overlap = |it: &Found| {
+        let (start, end) = (it.span.0 as usize, it.span.1 as usize);
+        text.get(start.max(shown.start)..end.min(shown.end)).unwrap_or("")
+    };
+    let n_words = |text: &str| matched(text, &plan.question.words).count_ones();
+    let n_shown = n_words(text.get(shown.clone()).unwrap_or(""));
+    let tells = |it: &&Found| match (overlap(it), n_shown) {
+        ("", _) => false,
+        (part, 0) => part.len() * 2 > shown.len(),
+        (part, n_shown) => n_words(part) * 2 > n_shown,
+    };
+    prints.iter().filter(|it| it.is_chunk || tells(it)).collect()
 }
 
 fn count_documents(desk: &Desk<'_>, text: i64) -> Result<u64, AskError> {

@@ -97,7 +97,9 @@ fn hit_view(
     let range = snippet::choose(body, &plan.question.words, 0, snippet_chars);
     let lines = LineMap::decode(&lines);
     let pages = PageMap::decode(pages.as_deref());
-    let also_in = copies::also_in(desk, plan, (doc_id, (start as i64, end as i64)))?;
+    let shown = start + range.start..start + range.end;
+    let span = (start as i64, end as i64);
+    let also_in = copies::also_in(desk, plan, (doc_id, span), (&text, shown))?;
     let (start, end) = (start + range.start, (start + range.end).saturating_sub(1));
     // A chunk may hold several short sections: the heading above the words that are shown says more.
     let section = match HeadingMap::decode(headings.as_deref()) {

@@ -34,7 +34,7 @@ pub(crate) struct Arguments {
     /// Only documents with this tag; may be given several times.
     #[arg(long)]
     tag: Vec<String>,
-    /// Only documents of this type: frontmatter `type`, or `md`, `txt`, `html`.
+    /// Only documents of this type: frontmatter `type`, or the format: `md`, `txt`, `html`, `pdf`, `docx`, …
     #[arg(long, value_name = "TYPE")]
     r#type: Option<String>,
     /// Only documents mainly written in this language, such as `de`.

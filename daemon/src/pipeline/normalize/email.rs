@@ -6,15 +6,17 @@
 //! can nest.
 //! Not here: mailboxes of many messages (`.mbox`).
 
-use mail_parser::{Address, MessageParser, MimeHeaders, PartType};
+use mail_parser::{Address, MessageParser, MessagePart, MimeHeaders, PartType};
 
 use super::builder::TextBuilder;
 use super::format::{Format, FormatLimits, Parsed};
 use super::html::Html;
 use super::plain::Plain;
-use crate::pipeline::parcel::{Block, BlockKind};
-use crate::terms::{Span, SpanMap};
+use crate::pipeline::parcel::{Block, BlockKind, Inline, Link};
+use crate::terms::{Norm, Span, SpanMap};
 
+/// Most parts that are read.
+const MAX_PARTS: usize = 50;
 /// Most attachments that are named.
 const MAX_ATTACHMENTS: usize = 50;
 /// Longest name of an attachment or person, characters.
@@ -33,21 +35,20 @@ impl Format<[u8]> for Email {
             .parse(source)
             .filter(|message| message.from().is_some() || message.subject().is_some())
             .ok_or("not an e-mail: it has neither sender nor subject")?;
-        let text = message.text_bodies().find_map(|part| match &part.body {
-            PartType::Text(text) if !text.trim().is_empty() => Some(text.clone()),
-            _ => None,
-        });
-        let html = || {
-            message.html_bodies().find_map(|part| match &part.body {
-                PartType::Html(text) => Some(text.clone()),
-                _ => None,
-            })
-        };
-        let mut parsed = match (text, html()) {
-            (Some(text), _) => Plain.read(&text.replace("\r\n", "\n"), limits)?,
-            (None, Some(html)) => Html.read(&html.replace("\r\n", "\n"), limits)?,
-            (None, None) => TextBuilder::new("", limits).finish(),
-        };
+        let mut parsed = TextBuilder::new("", limits).finish();
+        let is_written =
+            |part: &&MessagePart<'_>| matches!(&part.body, PartType::Text(_) | PartType::Html(_));
+        // Of parts that say the same in several ways the parser gives one, the text where there is one.
+        for part in message.text_bodies().filter(is_written).take(MAX_PARTS) {
+            let room = limits.max_output_bytes.saturating_sub(parsed.text.len() + 2);
+            let limits = FormatLimits { max_output_bytes: room, ..*limits };
+            let next = match &part.body {
+                PartType::Html(html) => Html.read(&html.replace("\r\n", "\n"), &limits)?,
+                PartType::Text(text) => Plain.read(&text.replace("\r\n", "\n"), &limits)?,
+                _ => continue,
+            };
+            append(&mut parsed, next);
+        }
         parsed.title = message.subject().map(String::from);
         parsed.meta.author = message.from().and_then(name_of);
         parsed.meta.date = message.date().map(|date| date.to_rfc3339());
@@ -74,6 +75,28 @@ fn short(name: &str) -> Option<String> {
     let words: Vec<&str> = name.split_whitespace().collect();
     let name: String = words.join(" ").chars().take(MAX_NAME_CHARS).collect();
     (!name.is_empty()).then_some(name)
+}
+
+/// Puts what a further part holds behind what there is.
+fn append(parsed: &mut Parsed, mut next: Parsed) {
+    if next.text.is_empty() {
+        return parsed.warnings.append(&mut next.warnings);
+    }
+    if !parsed.text.is_empty() {
+        parsed.text.push_str("\n\n");
+    }
+    let (n_bytes, n_blocks) = (parsed.text.len(), parsed.blocks.len() as u32);
+    let moved = |span: Span<Norm>| Span::new(span.start() + n_bytes, span.end() + n_bytes);
+    parsed.text.push_str(&next.text);
+    parsed.blocks.extend(next.blocks.into_iter().map(|block| Block {
+        span: moved(block.span),
+        section: block.section.map(|section| section + n_blocks),
+        ..block
+    }));
+    let inlines = next.inlines.into_iter();
+    parsed.inlines.extend(inlines.map(|it| Inline { span: moved(it.span), ..it }));
+    parsed.links.extend(next.links.into_iter().map(|it| Link { span: moved(it.span), ..it }));
+    parsed.warnings.append(&mut next.warnings);
 }
 
 /// A paragraph at the end.
@@ -126,6 +149,23 @@ mod tests {
         assert_eq!(parsed.title.as_deref(), Some("Quay repairs"));
         assert_eq!(parsed.meta.author.as_deref(), Some("Adéla"));
         assert_eq!(parsed.meta.date.as_deref(), Some("2026-03-02T10:00:00+01:00"));
+    }
+
+    #[test]
+    fn every_part_that_is_text_is_read_and_of_alternatives_one() {
+        let text = format!(
+            "{HEAD}Content-Type: multipart/mixed; boundary=b\r\n\r\n\
+             --b\r\nContent-Type: multipart/alternative; boundary=c\r\n\r\n\
+             --c\r\nContent-Type: text/plain\r\n\r\nThe tapir.\r\n\
+             --c\r\nContent-Type: text/html\r\n\r\n<p>The tapir.</p>\r\n--c--\r\n\
+             --b\r\nContent-Type: image/png\r\nContent-Disposition: inline\r\n\
+             Content-Transfer-Encoding: base64\r\n\r\nAAAA\r\n\
+             --b\r\nContent-Type: text/plain\r\n\r\nThe capybara.\r\n\
+             --b\r\nContent-Type: text/html\r\n\r\n<h2>River</h2><p>The <b>otter</b>.</p>\r\n--b--\r\n"
+        );
+        let parsed = Email.read(text.as_bytes(), &LIMITS).expect("a message");
+        check_invariants(&parsed.text, &parsed);
+        assert_eq!(parsed.text, "The tapir.\n\nThe capybara.\n\nRiver\n\nThe otter.");
     }
 
     #[test]

@@ -142,8 +142,8 @@ impl<'a> Walk<'a> {
             Event::Text(text) if self.is_code => self.code_text(&text, range),
             Event::Text(text) => self.text(&text, range),
             Event::Code(text) => self.code_span(&text, range),
-            Event::InlineMath(_) => self.running(inner(range, 1)),
-            Event::DisplayMath(_) => self.running(inner(range, 2)),
+            // With its signs: in prose they are money, and in commands variables.
+            Event::InlineMath(_) | Event::DisplayMath(_) => self.running(range),
             Event::Html(_) if !self.is_hidden(&range) => {
                 self.html.feed(self.source, range, &mut self.out);
             }

@@ -39,7 +39,7 @@ pub use allow::AllowedPaths;
 pub use personal::{Kind, personal_data_in};
 
 /// Raised with every change of what is found: part of the index's fingerprint, so that a rebuild follows.
-pub const DETECTORS: u32 = 2;
+pub const DETECTORS: u32 = 3;
 
 /// What is removed from documents.
 #[derive(Debug, Clone)]
@@ -96,6 +96,8 @@ impl Redactor {
         allowed: &[String],
     ) -> (String, Option<SpanMap>, Findings) {
         let mut found = secrets_in(&text);
+        found.extend(find::wrapped_in(&text));
+        let mut found = find::joined(found);
         found.retain(|it| {
             text.get(it.range.clone()).is_some_and(|secret| !allowed.iter().any(|it| it == secret))
         });

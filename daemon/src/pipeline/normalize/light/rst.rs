@@ -67,6 +67,9 @@ fn classify(lines: &Lines<'_>, at: usize, state: &mut State) -> Found {
         let below = lines.get(at + 1).trim_ascii();
         return Found::Row { cells, is_header: below.starts_with("+=") };
     }
+    if let Some(note) = footnote(text) {
+        return Found::TextFrom(lines.place(at, note).start);
+    }
     if text == ".." || text.starts_with(".. ") {
         return directive(lines, at);
     }
@@ -83,6 +86,13 @@ fn classify(lines: &Lines<'_>, at: usize, state: &mut State) -> Found {
         }
         None => Found::Text,
     }
+}
+
+/// The text of a footnote or citation, `.. [1] text`.
+fn footnote(line: &str) -> Option<&str> {
+    let (label, text) = line.strip_prefix(".. [")?.split_once("] ")?;
+    let text = text.trim_ascii();
+    (!label.contains(['[', ' ']) && !text.is_empty()).then_some(text)
 }
 
 /// A heading with a line under it, or above and under it.

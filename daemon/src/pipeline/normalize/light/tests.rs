@@ -18,6 +18,18 @@ fn check(syntax: &'static Light, text: &str, expected: Expect) {
 }
 
 #[test]
+fn footnotes_of_restructured_text_are_text() {
+    let text = "Marsupials [1]_ are odd.\n\n.. [1] A footnote on wombats.\n.. [Ref] A citation.\n\n.. a comment\n";
+    let parsed = RST.read(text, &LIMITS).expect("read");
+    assert!(parsed.text.contains("A footnote on wombats."), "{}", parsed.text);
+    assert!(
+        parsed.text.contains("A citation.") && !parsed.text.contains("comment"),
+        "{}",
+        parsed.text
+    );
+}
+
+#[test]
 fn restructured_text() {
     check(
         &RST,

@@ -191,10 +191,10 @@ fn footnotes_strikethrough_and_math() {
     check(
         "a[^1] ~~b~~ $x_1 * y_1$ costs $5 and $6 [^none]\n\n$$\nE = m\n$$\n\n[^1]: The *note*.\n",
         expect![[r#"
-        p §- "a b x_1 * y_1 costs $5 and $6 [^none]"
-        p §- "E = m"
-        p §- "The note."
-    "#]],
+            p §- "a b $x_1 * y_1$ costs $5 and $6 [^none]"
+            p §- "$$ E = m $$"
+            p §- "The note."
+        "#]],
     );
 }
 

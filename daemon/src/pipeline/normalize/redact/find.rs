@@ -99,6 +99,18 @@ pub(super) fn secrets_in(text: &str) -> Vec<Found> {
     joined(found)
 }
 
+/// Tokens that go on after a line end, as a PDF prints them.
+pub(super) fn wrapped_in(text: &str) -> Vec<Found> {
+    let Some(finder) = TOKENS.as_ref() else { return Vec::new() };
+    let mut found = Vec::new();
+    for seen in Seen::wrapped_in(text, |word| finder.is_match(word)) {
+        let mut here = Vec::new();
+        find_tokens(&seen.text, &(0..seen.text.len()), &mut here);
+        found.extend(here.into_iter().map(|it| Found { range: seen.place(&it.range), ..it }));
+    }
+    found
+}
+
 /// Those of `found` that stand on lines which are left alone, taken out of it.
 pub(super) fn take_allowed(text: &str, found: &mut Vec<Found>) -> Vec<Found> {
     if found.is_empty() {

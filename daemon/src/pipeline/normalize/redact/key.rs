@@ -53,9 +53,32 @@ fn window(text: &str, start: usize) -> &str {
     text.get(start..end).unwrap_or("")
 }
 
-/// How far lines look like a key that was cut off: base64, `Name: value` headers, blank lines. `None` when
-/// no line does: then somebody only writes about keys.
+/// How far a key goes that was cut off; `None` where somebody only writes about keys.
 fn n_key_bytes(text: &str) -> Option<usize> {
+    n_key_bytes_in_lines(text).max(n_key_bytes_in_words(text))
+}
+
+/// How far words look like the lines of a key: formats join the lines of a paragraph by spaces.
+fn n_key_bytes_in_words(text: &str) -> Option<usize> {
+    let (mut at, mut end) = (0, None);
+    for word in text.split_inclusive(|c: char| c.is_ascii_whitespace()) {
+        let bare = word.trim_ascii_end();
+        let is_base64 = !bare.is_empty() && bare.bytes().all(|byte| is_in(&BASE64, byte));
+        // A line of a key has 64 signs, or 70, or 76; a shorter one is the last.
+        match (is_base64, bare.len()) {
+            (true, 48..) => end = Some(at + bare.len()),
+            (true, 16..) => return Some(at + bare.len()).filter(|_| end.is_some()),
+            _ if bare.is_empty() || at == 0 => {}
+            _ => break,
+        }
+        at += word.len();
+    }
+    end
+}
+
+/// How far lines look like a key that was cut off: base64, `Name: value` headers, blank lines. `None` when
+/// no line does.
+fn n_key_bytes_in_lines(text: &str) -> Option<usize> {
     let (mut at, mut end) = (0, None);
     for (index, line) in text.split_inclusive('\n').enumerate() {
         let bare = line.trim_start_matches([' ', '\t', '>', '#', '*', '|']).trim_ascii_end();

@@ -1,13 +1,17 @@
-//! Seen: a text as a reader sees it, without the characters that have no width.
+//! Seen: a text as a reader sees it, without the characters that have no width, and without the line ends inside of
+//! words that are too long for a line.
 //!
-//! Copying from pages leaves soft hyphens and zero-width spaces inside of tokens. In: a text. Out: pieces around such
-//! characters, without them, with the way back to the text.
-//! Invariant: the pieces are short and do not overlap, so that looking at them costs no more than the text did.
+//! Copying from pages leaves soft hyphens and zero-width spaces inside of tokens; a PDF breaks them over lines. In: a
+//! text. Out: pieces around such characters, without them, with the way back to the text.
+//! Invariant: the pieces are short, and at most a dozen overlap, so that looking at them costs about what the text did.
 
 use std::ops::Range;
 
 /// How much before and after a hidden character belongs to its piece, bytes: a long token, and the name before it.
 const ROOM_BYTES: usize = 400;
+
+/// Lines after its first that a token is followed over.
+const MAX_LINES: usize = 12;
 
 /// A piece of a text without its hidden characters.
 pub(super) struct Seen {
@@ -45,6 +49,42 @@ impl Seen {
         pieces.into_iter().map(|(range, hidden)| Seen::without(text, range, hidden)).collect()
     }
 
+    /// Words that go on after a line end, where `may_begin` says of what stands before it that it may begin a token.
+    pub(super) fn wrapped_in(text: &str, may_begin: impl Fn(&str) -> bool) -> Vec<Seen> {
+        let bytes = text.as_bytes();
+        let is_inside = |at: usize| bytes.get(at).is_some_and(|byte| *byte > b' ');
+        let mut pieces = Vec::new();
+        let mut done = 0;
+        for at in memchr::memchr_iter(b'\n', bytes) {
+            if at < done.max(1) || !is_inside(at - 1) || !is_inside(at + 1) {
+                continue;
+            }
+            let least = floor(text, at.saturating_sub(ROOM_BYTES)).max(done);
+            let before = bytes.get(least..at).unwrap_or(&[]);
+            let start =
+                before.iter().rposition(|byte| *byte <= b' ').map_or(least, |n| least + n + 1);
+            if !text.get(start..at).is_some_and(&may_begin) {
+                continue;
+            }
+            // The token may end with any of the lines: what follows it may be another word.
+            let mut ends = vec![(at, 1)];
+            while ends.len() <= MAX_LINES {
+                let next = ends.last().map_or(at, |(at, _)| *at) + 1;
+                let rest = bytes.get(next..).unwrap_or(&[]).iter().take(ROOM_BYTES);
+                done = floor(text, next + rest.take_while(|byte| **byte > b' ').count());
+                if !is_random(bytes.get(next..done).unwrap_or(&[])) {
+                    break;
+                }
+                pieces.push(Seen::without(text, start..done, ends.clone()));
+                if bytes.get(done) != Some(&b'\n') || !is_inside(done + 1) {
+                    break;
+                }
+                ends.push((done, 1));
+            }
+        }
+        pieces
+    }
+
     fn without(text: &str, range: Range<usize>, hidden: Vec<(usize, usize)>) -> Seen {
         let mut seen = Seen { text: String::new(), start: range.start, gaps: Vec::new() };
         let (mut n_hidden, mut from) = (0, range.start);
@@ -69,6 +109,12 @@ impl Seen {
         self.start + range.start + hidden_before(range.start, false)
             ..self.start + range.end + hidden_before(range.end, true)
     }
+}
+
+/// True when this looks like a part of a token, and not like the next word.
+fn is_random(part: &[u8]) -> bool {
+    part.iter().any(u8::is_ascii_digit)
+        || part.get(1..).is_some_and(|rest| rest.iter().any(u8::is_ascii_uppercase))
 }
 
 /// The length of the hidden character that a text begins with, bytes.

@@ -32,7 +32,7 @@ fn a_change_of_the_tables_raises_the_version() {
     let literals: Vec<_> =
         SHAPES.iter().map(|shape| format!("{}{}", shape.kind, shape.literal)).collect();
     let hash = xxhash_rust::xxh3::xxh3_64(literals.concat().as_bytes());
-    expect!["2 d546ffc9425d21ad"].assert_eq(&format!("{} {hash:x}", super::DETECTORS));
+    expect!["3 d546ffc9425d21ad"].assert_eq(&format!("{} {hash:x}", super::DETECTORS));
 }
 
 #[test]
@@ -320,6 +320,31 @@ fn the_name_in_a_mark_announces_nothing() {
     // What only begins like a mark is none.
     let hidden = "[redacted: password=a8Kx2PqZ7wLm4Rt9";
     assert!(!clean(hidden).contains("a8Kx2PqZ7wLm4Rt9"));
+}
+
+#[test]
+fn a_token_that_goes_on_after_a_line_end_is_gone_in_what_a_format_gives() {
+    let token = joined(&["ghp_DNxril3RavGD5Mfv", "J7NScUykT8C8UBkkpdhi"]);
+    let wrapped = format!("Use this:\n{}\n{}\nand go on.", &token[..20], &token[20..]);
+    let redactor = Redactor::new(&Privacy::default());
+    let (text, _, findings) = redactor.redact_again(wrapped, &[]);
+    assert_eq!(text, "Use this:\n[redacted:github-token]\nand go on.");
+    assert_eq!(findings.redacted.values().sum::<u32>(), 1);
+    let prose = "a line that ends in sk-\nlearn and task-\nforce".to_string();
+    assert_eq!(redactor.redact_again(prose.clone(), &[]).0, prose);
+}
+
+#[test]
+fn a_key_that_was_cut_off_is_gone_also_where_its_lines_were_joined() {
+    let line = "b3BlbnNzaC1rZXktdjEAAAAABG5vbmUAAAAEbm9uZQAAAAAAAAABAAAAMwAAAAtz";
+    let begin = joined(&["-----BEGIN OPENSSH ", "PRIVATE KEY-----"]);
+    for gap in [" ", "\n"] {
+        let text =
+            format!("Key: {begin}{gap}{line}{gap}{line}{gap}c2gtZWQyNTUxOQAAACDk\n\nThat was it.");
+        assert_eq!(redact(text).text, "Key: [redacted:private-key]\n\nThat was it.", "{gap:?}");
+    }
+    let said = format!("A key begins with `{begin}` and lines of base64.");
+    assert_eq!(redact(said.clone()).text, said);
 }
 
 proptest! {
