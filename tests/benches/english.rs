@@ -14,7 +14,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use anyhow::{Context, Result};
-use daemon::language::{Entity, Pipeline, operations};
+use daemon::language::{Entity, Pipeline, operations_a_token};
 use daemon::sys::{Rows, product};
 use serde_json::{Value, json};
 
@@ -92,7 +92,7 @@ fn speed(texts: &[String]) -> Result<()> {
     let pipeline = Pipeline::shared();
     let load_ms = start.elapsed().as_secs_f64() * 1e3;
     let n_tokens: usize = texts.iter().map(|text| pipeline.tokens(text).len()).sum();
-    let (names, syntax) = operations();
+    let (names, syntax) = operations_a_token();
     let cut = |text: &String| drop(black_box(pipeline.tokens(text)));
     let find_names = |text: &String| {
         black_box(pipeline.entities(&pipeline.tokens(text), &[]));

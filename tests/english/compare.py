@@ -125,10 +125,10 @@ def compare(name, text, theirs, mine, counts, options):
         counts[kind].add(a, b)
         show(name, kind, text, a ^ b, counts, options)
     show(name, "tokens", text, set(spans[0]) ^ set(spans[1]), counts, options)
+    counts["texts cut otherwise"].total += 1
     if spans[0] != spans[1]:
         counts["texts cut otherwise"].differ += 1
         return
-    counts["texts cut otherwise"].total += 1
     for kind in KINDS:
         a, b = list(enumerate(theirs[kind])), list(enumerate(mine[kind]))
         counts[kind].add(a, b)

@@ -22,7 +22,8 @@ pub(super) const WIDTH: usize = 96;
 /// Tokens encoded at once: the buffers of a layer stay in a core's second cache, and the product is wide enough.
 pub(super) const TILE_TOKENS: usize = 512;
 
-/// Layers that see neighbors; also how far to either side a vector sees, and how many rows of zeros stand around a text.
+/// Layers that see neighbors; also how far to either side a vector sees, and how many rows of zeros stand around a
+/// text.
 const DEPTH: usize = 4;
 
 /// Pieces of a maxout layer.

@@ -15,8 +15,8 @@ const LONG_CHARS: usize = 100;
 /// Repeats of one kind of character that a shape keeps.
 const MAX_REPEATS: usize = 4;
 
-/// What the models know of a word. Equal words have equal lexemes but for exceptions, whose parts may have a normal form
-/// of their own ("n't" is "not").
+/// What the models know of a word. Equal words have equal lexemes but for exceptions, whose parts may have a normal
+/// form of their own ("n't" is "not").
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Lexeme {
     /// Id of its characters as written.

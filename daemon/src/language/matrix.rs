@@ -68,7 +68,7 @@ pub(super) fn dot(a: &[f32; 64], b: &[f32; 64]) -> f32 {
 
 /// Floating-point operations (multiplications and additions) that the models' layers do a token: names, and tags with
 /// dependencies; hash tables and transitions not counted.
-pub fn operations() -> (f64, f64) {
+pub fn operations_a_token() -> (f64, f64) {
     const CONVOLUTIONS: f64 = 4.0 * 288.0 * 288.0;
     const NAMES: f64 = CONVOLUTIONS + 96.0 * 64.0 + 64.0 * 384.0 + 64.0 * 74.0;
     const SYNTAX: f64 = CONVOLUTIONS + 96.0 * 50.0 + 96.0 * 64.0 + 64.0 * 1024.0;

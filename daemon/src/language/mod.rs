@@ -1,9 +1,10 @@
 //! Language: English tokens, tags, dependencies, sentences and names; the answers of spaCy's `en_core_web_sm` 3.8.
 //!
 //! In: a text. Out: its tokens (byte spans); from tokens, a [`Parse`] or the [`Entity`]s among them.
-//! Invariants: functions of their arguments alone, whatever was asked before and on whichever thread; every byte that is
-//! not white space lies in exactly one token, in order; time is linear in the text, whatever stands in it; the memory of
-//! a call is bounded but for what it returns. `tests/english/compare.py` runs spaCy beside it and counts what differs.
+//! Invariants: functions of their arguments alone, whatever was asked before and on whichever thread; every byte that
+//! is not white space lies in exactly one token, in order; time is linear in the text, whatever stands in it; the
+//! memory of a call is bounded but for what it returns. `tests/english/compare.py` runs spaCy beside it and counts what
+//! differs.
 //! Not here: which text is English (`pipeline/normalize`), what a name means, or whether spaCy is right.
 //!
 //! # Whole documents and parts
@@ -35,7 +36,7 @@ use tokenizer::{ChunkCache, Tokenizer};
 pub use data::LoadError;
 pub use entities::Entity;
 pub use lexeme::Lexeme;
-pub use matrix::operations;
+pub use matrix::operations_a_token;
 pub use parser::{MAX_PARSED_TOKENS, Parse};
 
 /// One token: a word, a mark, or white space that is more than a single blank after a word.
@@ -58,7 +59,8 @@ impl Token {
     }
 }
 
-/// The English pipeline: tables and weights, about 6 MB, and workbenches of at most 8 MB a thread that uses it at once.
+/// The English pipeline: tables and weights, about 6 MB, and a workbench of at most 10 MB for each thread that uses it at
+/// once.
 #[derive(Debug)]
 pub struct Pipeline {
     tokenizer: Tokenizer,

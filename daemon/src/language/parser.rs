@@ -240,8 +240,8 @@ impl<'a> Feed<'a> {
     }
 }
 
-/// Tokens of the first piece: all, if they are not too many; else up to a blank line, the end of a sentence, or the most
-/// that fit, whichever the second half offers last and first in this order.
+/// Tokens of the first piece: all, if they are not too many; else up to a blank line, the end of a sentence, or the
+/// most that fit, whichever the second half offers last and first in this order.
 fn piece_length(tokens: &[Token]) -> usize {
     let Some(window) = tokens.get(..MAX_PARSED_TOKENS).filter(|window| window.len() < tokens.len())
     else {
@@ -256,4 +256,28 @@ fn piece_length(tokens: &[Token]) -> usize {
         .or_else(|| last(&|token| token.lexeme.is_space))
         .or_else(|| last(&|token| token.has_blank_after && token.lexeme.ends_sentence))
         .unwrap_or(MAX_PARSED_TOKENS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{MAX_PARSED_TOKENS, piece_length};
+    use crate::language::Pipeline;
+
+    #[test]
+    fn a_long_text_is_cut_where_it_pauses() {
+        let pipeline = Pipeline::shared();
+        let ends = |text: &str| {
+            let tokens = pipeline.tokens(text);
+            let n = piece_length(&tokens);
+            (n, tokens[n - 1].surface(text).to_owned(), n < tokens.len())
+        };
+        let most = MAX_PARSED_TOKENS;
+        assert_eq!(ends(&"word ".repeat(most)), (most, "word".to_owned(), false));
+        assert_eq!(ends(&"word ".repeat(most + 1)), (most, "word".to_owned(), true));
+        let early = format!("{}\n\n{}", "Yes. ".repeat(most / 8), "word ".repeat(most));
+        assert_eq!(ends(&early), (most, "word".to_owned(), true));
+        assert_eq!(ends(&"One two. ".repeat(most)).1, ".");
+        let lines = "One two.\nThree four.\n\nFive six. Seven.\n".repeat(most / 8);
+        assert_eq!(ends(&lines).1, "\n\n");
+    }
 }

@@ -1,7 +1,7 @@
 //! Patterns: the part of Python's pattern language that the tokenizer's tables use, matched in linear time.
 //!
-//! In: a pattern of alternatives, each `(?<=…)` characters before it, a body of sets (perhaps repeated, perhaps a group of
-//! bodies), and one character after it, `(?=…)` or `(?!…)`. Out: whether it matches at a place, and how long.
+//! In: a pattern of alternatives, each `(?<=…)` characters before it, a body of sets (perhaps repeated, perhaps a group
+//! of bodies), and one character after it, `(?=…)` or `(?!…)`. Out: whether it matches at a place, and how long.
 //! Invariants: as Python's `re`: the first alternative that matches counts; a match looks at a few characters only, but
 //! for a run of one repeated set, which it takes.
 //! Not here: what is done with matches (`tokenizer.rs`), URLs (`url.rs`).

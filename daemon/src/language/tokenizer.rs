@@ -3,8 +3,8 @@
 //! In: a text. Out: tokens in order. A run of what is not white space (a chunk) is an exception or loses marks at its
 //! front and end, again and again, until an exception or nothing more is found; the rest is a URL or is cut at infixes.
 //! Last, exceptions that hold marks (":-)") are found among the tokens and joined again.
-//! Invariants: tokens cover every byte but the blank after a word, in order; equal chunks give equal tokens, so they are
-//! cached; linear time, since marks are looked for within a few characters and exceptions are short.
+//! Invariants: tokens cover every byte but the blank after a word, in order; equal chunks give equal tokens, so they
+//! are cached; linear time, since marks are looked for within a few characters and exceptions are short.
 //! Not here: the patterns (`pattern.rs`, `url.rs`), what models see of a word (`lexeme.rs`).
 
 mod joined;
@@ -20,8 +20,8 @@ use super::data::{LoadError, Shipped};
 use super::lexeme::{Lexeme, Lexicon};
 use super::pattern::Pattern;
 
-/// Chunks kept; as many as spaCy keeps. A token of a chunk takes some 60 bytes.
-const MAX_CACHED_CHUNKS: usize = 10_000;
+/// Tokens kept of chunks cut before, of some 60 bytes each; then the cache starts anew. Words come back sooner.
+const MAX_CACHED_PIECES: usize = 20_000;
 
 /// Longest chunk kept, bytes: what is longer hardly comes again.
 const MAX_CACHED_BYTES: usize = 64;
@@ -35,7 +35,25 @@ pub(super) struct Piece {
 
 /// Chunks that were cut before, for one thread.
 #[derive(Debug, Default)]
-pub(super) struct ChunkCache(FxHashMap<Box<str>, Box<[Piece]>>);
+pub(super) struct ChunkCache {
+    chunks: FxHashMap<Box<str>, Box<[Piece]>>,
+    /// Tokens of all of them.
+    n_pieces: usize,
+}
+
+impl ChunkCache {
+    fn keep(&mut self, chunk: &str, pieces: Vec<Piece>) {
+        if chunk.len() > MAX_CACHED_BYTES {
+            return;
+        }
+        self.n_pieces += pieces.len();
+        if self.n_pieces > MAX_CACHED_PIECES {
+            self.chunks.clear();
+            self.n_pieces = pieces.len();
+        }
+        self.chunks.insert(chunk.into(), pieces.into());
+    }
+}
 
 #[derive(Debug)]
 pub(super) struct Tokenizer {
@@ -126,17 +144,12 @@ impl Tokenizer {
         if let Some(pieces) = self.exception(chunk) {
             return push(pieces, start, tokens);
         }
-        if let Some(pieces) = cache.0.get(chunk) {
+        if let Some(pieces) = cache.chunks.get(chunk) {
             return push(pieces, start, tokens);
         }
         let pieces = self.cut(chunk, true);
         push(&pieces, start, tokens);
-        if chunk.len() <= MAX_CACHED_BYTES {
-            if cache.0.len() >= MAX_CACHED_CHUNKS {
-                cache.0.clear();
-            }
-            cache.0.insert(chunk.into(), pieces.into());
-        }
+        cache.keep(chunk, pieces);
     }
 
     fn exception(&self, chunk: &str) -> Option<&[Piece]> {

@@ -36,8 +36,8 @@ pub fn product(rows: &Rows<'_>, weights: &[f32], out: &mut [f32]) {
         return;
     }
     // SAFETY: the kernel reads rows i < n_rows at i * stride + k with k < width, all below `values.len()`; weights at
-    // j * width + k with j < n_out, all below `weights.len()`; and writes i * n_out + j, all below `out.len()`. `out` is
-    // borrowed alone, so it overlaps neither.
+    // j * width + k with j < n_out, all below `weights.len()`; and writes i * n_out + j, all below `out.len()`. `out`
+    // is borrowed alone, so it overlaps neither.
     unsafe {
         matrixmultiply::sgemm(
             n_rows,
