@@ -1,7 +1,8 @@
 //! Data: the shipped model's files, as they lie in `models/en_core_web_sm`, and how tensors are read from them.
 //!
-//! In: nothing. Out: configuration, tables, and tensors of f32 unpacked from f16.
-//! Invariants: strings are borrowed from the binary; only what a model asks for is unpacked.
+//! In: nothing. Out: configuration, tables, and tensors: layers as f32, the hash tables' rows as the
+//! f16 that they are stored in (`tests/english/export.py` tells why and makes the file).
+//! Invariants: strings and rows are borrowed from the binary; only what a model asks for is copied.
 //! Not here: what the tensors mean (`encoder.rs`, `entities.rs`, `parser/`).
 
 use rustc_hash::FxHashMap;
@@ -9,13 +10,12 @@ use safetensors::{Dtype, SafeTensors};
 use serde::Deserialize;
 
 use super::matrix::Matrix;
-use crate::embedder::half_to_f32;
 
 const CONFIG: &str = include_str!("../../models/en_core_web_sm/config.json");
 const NORMS: &str = include_str!("../../models/en_core_web_sm/norms.json");
 const SYMBOLS: &str = include_str!("../../models/en_core_web_sm/symbols.json");
 const TOKENIZER: &str = include_str!("../../models/en_core_web_sm/tokenizer.json");
-const WEIGHTS: &[u8] = include_bytes!("../../models/en_core_web_sm/en_sm_f16.safetensors");
+const WEIGHTS: &[u8] = include_bytes!("../../models/en_core_web_sm/en_sm.safetensors");
 
 /// A shipped model that cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -105,11 +105,12 @@ impl Shipped {
 
     /// A tensor of `n` numbers.
     pub(super) fn numbers(&self, name: &str, n: usize) -> Result<Vec<f32>, LoadError> {
-        let halves = self.halves(name)?;
-        match halves.len() == n {
-            true => Ok(halves.iter().map(|&bytes| half_to_f32(bytes)).collect()),
-            false => Err(LoadError::Shape(name.to_owned())),
+        let tensor = self.weights.tensor(name)?;
+        let (numbers, _) = tensor.data().as_chunks::<4>();
+        if tensor.dtype() != Dtype::F32 || numbers.len() != n {
+            return Err(LoadError::Shape(name.to_owned()));
         }
+        Ok(numbers.iter().map(|&bytes| f32::from_le_bytes(bytes)).collect())
     }
 
     /// A layer `prefix.W` [outputs, inputs] with its bias `prefix.b`.
