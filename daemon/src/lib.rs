@@ -10,6 +10,7 @@ mod build;
 pub mod embedder;
 pub mod fail;
 pub mod health;
+pub mod language;
 pub mod pipeline;
 pub mod process;
 pub mod project;

@@ -1,14 +1,16 @@
-//! The only place with `unsafe`: what the operating system and SQLite's C interface ask for.
+//! The only place with `unsafe`: what the operating system, SQLite's C interface and a matrix kernel ask for.
 
 #![allow(unsafe_code)]
 
 mod clock;
 mod files;
 mod memory;
+mod product;
 
 pub use clock::process_cpu_time;
 pub use files::close_inherited_files;
 pub use memory::{release_free_memory, spare_memory};
+pub use product::{Rows, product};
 
 /// Makes the statically linked sqlite-vec available to every connection opened from now on.
 pub fn register_sqlite_vec() {

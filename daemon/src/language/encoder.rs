@@ -1,0 +1,248 @@
+//! Encoder: a vector of 96 numbers a token, from its features and its neighbors' (spaCy's token-to-vector layers).
+//!
+//! In: tokens and a range of them. Out: one row a token of the range.
+//! Hash tables give each feature a row; a maxout layer mixes the features of a word; four more see three neighbors each
+//! and add to what was there. What the first layer makes of a word depends on the word alone, so it is cached.
+//! Invariants: the same tokens give the same rows, whatever range they are asked in (rows round alike or nearly so: the
+//! kernel may add in another order); buffers are bounded by [`TILE_TOKENS`].
+//! Not here: what is read from the rows (`entities.rs`, `parser.rs`).
+
+use std::ops::Range;
+
+use rustc_hash::FxHashMap;
+
+use super::Token;
+use super::data::{LoadError, Shipped, pieces_first};
+use super::matrix::{Matrix, add};
+use crate::embedder::half_to_f32;
+
+/// Numbers in a token's vector.
+pub(super) const WIDTH: usize = 96;
+
+/// Tokens encoded at once: the buffers of a layer stay in a core's second cache, and the product is wide enough.
+pub(super) const TILE_TOKENS: usize = 512;
+
+/// Layers that see neighbors; also how far to either side a vector sees, and how many rows of zeros stand around a
+/// text.
+const DEPTH: usize = 4;
+
+/// Pieces of a maxout layer.
+const PIECES: usize = 3;
+
+/// Rows that a feature's id is spread over.
+const N_HASHES: usize = 4;
+
+/// Words whose first layer is kept; 1.5 MB.
+const MAX_CACHED_WORDS: usize = 4096;
+
+/// Added to a variance so that nothing is divided by zero; thinc's.
+const EPSILON: f32 = 1e-8;
+
+/// Ids of norm, prefix, suffix and shape; and, for syntax, whether a blank follows and whether it is white space.
+type Features = [u64; 6];
+
+type Row = [f32; WIDTH];
+
+/// Rows that a feature's hashed ids lead to, as they lie in the binary.
+#[derive(Debug)]
+struct HashTable {
+    halves: &'static [[u8; 2]],
+    seed: u64,
+}
+
+/// A maxout layer with the normalization that follows it. Outputs lie piece by piece.
+#[derive(Debug)]
+struct Layer {
+    matrix: Matrix,
+    gain: Vec<f32>,
+    offset: Vec<f32>,
+}
+
+#[derive(Debug)]
+pub(super) struct Encoder {
+    tables: Vec<HashTable>,
+    mixer: Layer,
+    convolutions: Vec<Layer>,
+}
+
+/// Caches and buffers of one thread for one encoder.
+#[derive(Debug, Default)]
+pub(super) struct EncoderBench {
+    places: FxHashMap<Features, u32>,
+    words: Vec<Row>,
+    /// Rows of the tile with the rows around it.
+    rows: Vec<f32>,
+    products: Vec<f32>,
+    embedded: Vec<f32>,
+    /// For who reads the rows.
+    pub(super) scores: Vec<f32>,
+}
+
+impl Encoder {
+    pub(super) fn new(shipped: &Shipped, name: &str, seeds: &[u64]) -> Result<Self, LoadError> {
+        let table = |(i, seed): (usize, &u64)| -> Result<HashTable, LoadError> {
+            Ok(HashTable { halves: shipped.halves(&format!("{name}.embed.{i}.E"))?, seed: *seed })
+        };
+        let layer = |i: usize, n_in: usize| -> Result<Layer, LoadError> {
+            let stored = shipped.matrix(&format!("{name}.maxout.{i}"), (WIDTH * PIECES, n_in))?;
+            let matrix = Matrix {
+                n_in,
+                weights: pieces_first(&stored.weights, PIECES, n_in),
+                bias: pieces_first(&stored.bias, PIECES, 1),
+            };
+            let gain = shipped.numbers(&format!("{name}.ln.{i}.G"), WIDTH)?;
+            Ok(Layer { matrix, gain, offset: shipped.numbers(&format!("{name}.ln.{i}.b"), WIDTH)? })
+        };
+        Ok(Encoder {
+            tables: seeds.iter().enumerate().map(table).collect::<Result<_, _>>()?,
+            mixer: layer(0, WIDTH * seeds.len())?,
+            convolutions: (1..=DEPTH).map(|i| layer(i, WIDTH * 3)).collect::<Result<_, _>>()?,
+        })
+    }
+
+    /// Rows of the tokens in `tile`, which see the tokens around it; at most [`TILE_TOKENS`] at once, end to end.
+    pub(super) fn encode<'a>(
+        &self,
+        tokens: &[Token],
+        tile: Range<usize>,
+        bench: &'a mut EncoderBench,
+    ) -> &'a [f32] {
+        self.gather(tokens, &tile, bench);
+        let EncoderBench { rows, products, .. } = bench;
+        for layer in &self.convolutions {
+            // Three neighbors lie side by side, so a window is 288 numbers from its first row on: no copy is made.
+            let n_rows = (rows.len() / WIDTH).saturating_sub(2);
+            layer.matrix.times(rows, (n_rows, WIDTH), products);
+            let mut normal = [0.0; WIDTH];
+            for (i, product) in products.chunks_exact(WIDTH * PIECES).enumerate() {
+                layer.finish(product, &mut normal);
+                // The window's middle moves to where the window began: each layer needs two rows less.
+                let start = i * WIDTH;
+                rows.copy_within(start + WIDTH..start + 2 * WIDTH, start);
+                rows.get_mut(start..start + WIDTH).into_iter().for_each(|row| add(row, &normal));
+            }
+            rows.truncate(n_rows * WIDTH);
+        }
+        rows
+    }
+
+    /// Sets `rows` to the first layer's of the tile and of [`DEPTH`] tokens to either side, zeros outside of the text.
+    fn gather(&self, tokens: &[Token], tile: &Range<usize>, bench: &mut EncoderBench) {
+        let range = tile.start.saturating_sub(DEPTH)..(tile.end + DEPTH).min(tokens.len());
+        let known = tokens.get(range.clone()).unwrap_or_default();
+        if bench.words.len() + known.len() > MAX_CACHED_WORDS {
+            bench.places.clear();
+            bench.words.clear();
+        }
+        self.learn(known, bench);
+        bench.rows.clear();
+        let n_before = DEPTH - (tile.start - range.start);
+        bench.rows.resize(n_before * WIDTH, 0.0);
+        for token in known {
+            let place = bench.places.get(&features(token, self.tables.len()));
+            let row = place.and_then(|place| bench.words.get(*place as usize));
+            bench.rows.extend_from_slice(row.unwrap_or(&[0.0; WIDTH]));
+        }
+        bench.rows.resize((tile.len() + 2 * DEPTH) * WIDTH, 0.0);
+    }
+
+    /// Computes the first layer of the words that are not cached, all at once.
+    fn learn(&self, tokens: &[Token], bench: &mut EncoderBench) {
+        bench.embedded.clear();
+        let n_before = bench.words.len();
+        let mut n_new = 0;
+        for token in tokens {
+            let features = features(token, self.tables.len());
+            let fresh = (n_before + n_new) as u32;
+            if *bench.places.entry(features).or_insert(fresh) == fresh {
+                n_new += 1;
+                for (table, id) in self.tables.iter().zip(features) {
+                    bench.embedded.extend_from_slice(&table.row(id));
+                }
+            }
+        }
+        let shape = (n_new, self.mixer.matrix.n_in);
+        self.mixer.matrix.times(&bench.embedded, shape, &mut bench.products);
+        for product in bench.products.chunks_exact(WIDTH * PIECES) {
+            let mut row = [0.0; WIDTH];
+            self.mixer.finish(product, &mut row);
+            bench.words.push(row);
+        }
+    }
+}
+
+/// What the first `n` tables are asked for; zeros after.
+fn features(token: &Token, n: usize) -> Features {
+    let lexeme = &token.lexeme;
+    let (is_followed, is_space) = (token.has_blank_after.into(), lexeme.is_space.into());
+    let all = [lexeme.norm, lexeme.prefix, lexeme.suffix, lexeme.shape, is_followed, is_space];
+    std::array::from_fn(|i| if i < n { all.get(i).copied().unwrap_or(0) } else { 0 })
+}
+
+impl Layer {
+    /// The greatest of each output's pieces, normalized to mean 0 and variance 1, scaled and moved.
+    fn finish(&self, product: &[f32], normal: &mut Row) {
+        let (first, rest) = product.split_at(WIDTH);
+        let (second, third) = rest.split_at(WIDTH);
+        let (bias, rest) = self.matrix.bias.split_at(WIDTH);
+        let (second_bias, third_bias) = rest.split_at(WIDTH);
+        for (out, (value, bias)) in normal.iter_mut().zip(first.iter().zip(bias)) {
+            *out = value + bias;
+        }
+        for (piece, bias) in [(second, second_bias), (third, third_bias)] {
+            for (out, (value, bias)) in normal.iter_mut().zip(piece.iter().zip(bias)) {
+                let value = value + bias;
+                *out = if value > *out { value } else { *out };
+            }
+        }
+        let mean = sum(normal, |value| value) / WIDTH as f32;
+        let variance = sum(normal, |value| (value - mean) * (value - mean)) / WIDTH as f32;
+        let factor = 1.0 / (variance + EPSILON).sqrt();
+        for (out, (gain, offset)) in normal.iter_mut().zip(self.gain.iter().zip(&self.offset)) {
+            *out = (*out - mean) * factor * gain + offset;
+        }
+    }
+}
+
+/// The sum over a row, in lanes that a vector unit adds side by side.
+fn sum(row: &Row, of: impl Fn(f32) -> f32) -> f32 {
+    let mut lanes = [0.0f32; 8];
+    for eight in row.as_chunks::<8>().0 {
+        lanes.iter_mut().zip(eight).for_each(|(lane, value)| *lane += of(*value));
+    }
+    lanes.iter().sum()
+}
+
+impl HashTable {
+    /// The sum of the rows that an id is spread over.
+    fn row(&self, id: u64) -> Row {
+        let mut sum = [0.0; WIDTH];
+        let n_rows = (self.halves.len() / WIDTH).max(1);
+        for hash in hashes(id, self.seed) {
+            let start = hash as usize % n_rows * WIDTH;
+            let row = self.halves.get(start..start + WIDTH).unwrap_or_default();
+            sum.iter_mut().zip(row).for_each(|(sum, &half)| *sum += half_to_f32(half));
+        }
+        sum
+    }
+}
+
+/// MurmurHash 3, 128 bits for x64, of an id's eight bytes; as four numbers.
+fn hashes(id: u64, seed: u64) -> [u32; N_HASHES] {
+    const N_BYTES: u64 = 8;
+    let mixed =
+        id.wrapping_mul(0x87c3_7b91_1142_53d5).rotate_left(31).wrapping_mul(0x4cf5_ad43_2745_937f);
+    let (mut low, mut high) = (mixed ^ seed ^ N_BYTES, seed ^ N_BYTES);
+    low = low.wrapping_add(high);
+    high = high.wrapping_add(low);
+    (low, high) = (avalanche(low), avalanche(high));
+    low = low.wrapping_add(high);
+    high = high.wrapping_add(low);
+    [low as u32, (low >> 32) as u32, high as u32, (high >> 32) as u32]
+}
+
+fn avalanche(mut hash: u64) -> u64 {
+    hash = (hash ^ hash >> 33).wrapping_mul(0xff51_afd7_ed55_8ccd);
+    hash = (hash ^ hash >> 33).wrapping_mul(0xc4ce_b9fe_1a85_ec53);
+    hash ^ hash >> 33
+}

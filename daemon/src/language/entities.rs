@@ -1,0 +1,229 @@
+//! Entities: names, dates and numbers, decided token by token (begin, inside, last, unit or out).
+//!
+//! In: tokens, and where sentences start when a parse is at hand. Out: spans with a label, in order.
+//! Invariants: spans are disjoint, begin on no white space and cross no sentence start; tiles do not show.
+//! Not here: the vectors (`encoder.rs`), trust in a name (`pipeline/recognize`).
+
+use super::Token;
+use super::data::{LoadError, Shipped, pieces_first};
+use super::encoder::{Encoder, EncoderBench, TILE_TOKENS, WIDTH};
+use super::matrix::{Matrix, add, dot, greatest_of_two};
+
+/// Numbers in a projected row and in a hidden one.
+const HIDDEN: usize = 64;
+
+/// Pieces of the hidden layer.
+const PIECES: usize = 2;
+
+/// Numbers that a token brings to a decision in one part: the token at hand, the name's first, the one before.
+const PART: usize = HIDDEN * PIECES;
+const N_PARTS: usize = 3;
+
+type Part = [f32; PART];
+
+/// A name found in tokens.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entity {
+    /// Its first token.
+    pub start: u32,
+    /// The token after its last.
+    pub end: u32,
+    /// OntoNotes' label: `PERSON`, `ORG`, `GPE`, `DATE`…
+    pub label: &'static str,
+}
+
+/// What a score stands for, with the number of its label.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Action {
+    Begin,
+    Inside,
+    Last,
+    Unit,
+    Out,
+}
+
+#[derive(Debug)]
+struct Move {
+    action: Action,
+    label: &'static str,
+}
+
+#[derive(Debug)]
+pub(super) struct EntityModel {
+    encoder: Encoder,
+    project: Matrix,
+    /// Outputs: parts, pieces, units.
+    lower: Matrix,
+    /// What a part counts for where there is no token.
+    missing: Vec<Part>,
+    upper: Matrix,
+    moves: Vec<Move>,
+}
+
+/// What is known at a token, before it is decided.
+struct Open {
+    entity: Entity,
+    /// Scores of going on and of ending here.
+    inside: usize,
+    last: usize,
+    /// The first token's part of a decision.
+    first: Part,
+}
+
+impl EntityModel {
+    pub(super) fn new(shipped: &Shipped) -> Result<Self, LoadError> {
+        let moves = shipped.config.ner_moves.iter().map(|(action, label)| Move {
+            action: match action {
+                1 => Action::Begin,
+                2 => Action::Inside,
+                3 => Action::Last,
+                4 => Action::Unit,
+                _ => Action::Out,
+            },
+            label,
+        });
+        let moves: Vec<Move> = moves.collect();
+        let stored = shipped.numbers("ner.lower.W", N_PARTS * PART * HIDDEN)?;
+        let in_order = |part: &[f32]| pieces_first(part, PIECES, HIDDEN);
+        let missing = shipped.numbers("ner.lower.pad", N_PARTS * PART)?;
+        let missing =
+            missing.chunks_exact(PART).map(|part| part_of(&pieces_first(part, PIECES, 1)));
+        let hidden_bias = pieces_first(&shipped.numbers("ner.lower.b", PART)?, PIECES, 1);
+        Ok(EntityModel {
+            encoder: Encoder::new(shipped, "ner", &shipped.config.ner_seeds)?,
+            project: shipped.matrix("ner.proj", (HIDDEN, WIDTH))?,
+            lower: Matrix {
+                n_in: HIDDEN,
+                weights: stored.chunks_exact(PART * HIDDEN).flat_map(in_order).collect(),
+                // Every decision adds one part of a token at hand, so the layer's bias rides with it.
+                bias: hidden_bias.into_iter().chain([0.0; PART * (N_PARTS - 1)]).collect(),
+            },
+            missing: missing.collect(),
+            upper: shipped.matrix("ner.upper", (moves.len(), HIDDEN))?,
+            moves,
+        })
+    }
+
+    pub(super) fn entities(
+        &self,
+        tokens: &[Token],
+        starts: &[bool],
+        bench: &mut EncoderBench,
+    ) -> Vec<Entity> {
+        let mut run =
+            Run { model: self, tokens, starts, open: None, before: [0.0; PART], found: Vec::new() };
+        let (mut projected, mut parts, mut closed) = (Vec::new(), Vec::new(), Vec::new());
+        for start in (0..tokens.len()).step_by(TILE_TOKENS) {
+            let tile = start..(start + TILE_TOKENS).min(tokens.len());
+            self.project.apply(self.encoder.encode(tokens, tile, bench), &mut projected);
+            self.lower.apply(&projected, &mut parts);
+            closed.clear();
+            parts
+                .chunks_exact(PART * N_PARTS)
+                .for_each(|row| closed.extend(self.hidden_outside(row)));
+            // Most tokens are outside of names, where all scores can be had at once.
+            self.upper.apply(&closed, &mut bench.scores);
+            let rows = parts.as_chunks::<PART>().0.as_chunks::<N_PARTS>().0;
+            let scores = bench.scores.chunks_exact(self.moves.len());
+            for (i, (row, scores)) in rows.iter().zip(scores).enumerate() {
+                run.decide(start + i, row, scores);
+            }
+        }
+        run.found
+    }
+
+    /// The hidden row of a token when no name is open.
+    fn hidden_outside(&self, parts: &[f32]) -> [f32; HIDDEN] {
+        let mut sum = part_of(parts);
+        self.missing.iter().skip(1).for_each(|missing| add(&mut sum, missing));
+        greatest_of_two(&sum)
+    }
+}
+
+/// The first [`PART`] numbers of a row.
+fn part_of(row: &[f32]) -> Part {
+    row.first_chunk().copied().unwrap_or([0.0; PART])
+}
+
+/// The walk over a text.
+struct Run<'a> {
+    model: &'a EntityModel,
+    tokens: &'a [Token],
+    starts: &'a [bool],
+    open: Option<Open>,
+    /// What the token before brings, as such.
+    before: Part,
+    found: Vec<Entity>,
+}
+
+impl Run<'_> {
+    /// Decides token `i` from its parts and from the scores that hold when no name is open.
+    fn decide(&mut self, i: usize, parts: &[Part; N_PARTS], scores: &[f32]) {
+        let is_at_end =
+            i + 1 >= self.tokens.len() || self.starts.get(i + 1).is_some_and(|start| *start);
+        match self.open.take() {
+            Some(open) => self.go_on(open, (i, is_at_end), parts),
+            None => self.begin(i, (is_at_end, parts), scores),
+        }
+        self.before = parts[2];
+    }
+
+    fn begin(&mut self, i: usize, (is_at_end, parts): (bool, &[Part; N_PARTS]), scores: &[f32]) {
+        let is_space = self.tokens.get(i).is_some_and(|token| token.lexeme.is_space);
+        let is_possible = |action| match action {
+            Action::Begin => !is_at_end && !is_space,
+            Action::Unit => !is_space,
+            Action::Inside | Action::Last => false,
+            Action::Out => true,
+        };
+        let possible = self.model.moves.iter().enumerate().zip(scores);
+        let possible = possible.filter(|((_, one), _)| {
+            is_possible(one.action) && (one.label.is_empty() == (one.action == Action::Out))
+        });
+        // Of equal scores the first counts.
+        let best = possible.reduce(|best, next| if next.1 > best.1 { next } else { best });
+        let Some(((_, &Move { action, label }), _)) = best else { return };
+        let entity = Entity { start: i as u32, end: i as u32 + 1, label };
+        match action {
+            Action::Unit => self.found.push(entity),
+            Action::Begin => {
+                let place = |wanted| {
+                    let is_it = |one: &Move| one.action == wanted && one.label == label;
+                    self.model.moves.iter().position(is_it)
+                };
+                let (Some(inside), Some(last)) = (place(Action::Inside), place(Action::Last))
+                else {
+                    return;
+                };
+                self.open = Some(Open { entity, inside, last, first: parts[1] });
+            }
+            Action::Inside | Action::Last | Action::Out => {}
+        }
+    }
+
+    /// Inside a name only two things can happen: it goes on, or it ends with this token.
+    fn go_on(&mut self, mut open: Open, (i, is_at_end): (usize, bool), parts: &[Part; N_PARTS]) {
+        open.entity.end = i as u32 + 1;
+        if is_at_end || self.ends_here(&open, &parts[0]) {
+            self.found.push(open.entity);
+        } else {
+            self.open = Some(open);
+        }
+    }
+
+    fn ends_here(&self, open: &Open, here: &Part) -> bool {
+        let mut sum = *here;
+        add(&mut sum, &open.first);
+        add(&mut sum, &self.before);
+        let hidden = greatest_of_two(&sum);
+        let upper = &self.model.upper;
+        let score = |i: usize| {
+            let weights = upper.weights.as_chunks::<HIDDEN>().0.get(i);
+            weights
+                .zip(upper.bias.get(i))
+                .map_or(f32::MIN, |(weights, bias)| dot(weights, &hidden) + bias)
+        };
+        // "Inside" stands before "last" among the moves, so it wins a tie.
+        score(open.last) > score(open.inside)
+    }
+}
