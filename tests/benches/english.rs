@@ -86,6 +86,9 @@ fn answers(texts: &[String]) -> Result<()> {
     Ok(())
 }
 
+/// What is timed, of one text.
+type Work<'a> = &'a dyn Fn(&String);
+
 /// Prints tokens a CPU second, and operations a second beside the peak of a large product.
 fn speed(texts: &[String]) -> Result<()> {
     let start = Instant::now();
@@ -104,7 +107,7 @@ fn speed(texts: &[String]) -> Result<()> {
     };
     println!("  ours: {} texts, {n_tokens} tokens; model unpacked in {load_ms:.0} ms", texts.len());
     let peak = peak_gflops()?;
-    let works: [(&str, f64, &dyn Fn(&String)); 3] = [
+    let works: [(&str, f64, Work<'_>); 3] = [
         ("tokens alone", 0.0, &cut),
         ("names alone", names, &find_names),
         ("whole pipeline", names + syntax, &read_all),
