@@ -59,7 +59,8 @@ impl Token {
     }
 }
 
-/// The English pipeline: tables and weights, about 6 MB, and a workbench of at most 10 MB for each thread that uses it at
+/// The English pipeline: tables and weights, about 6 MB, and a workbench of at most 10 MB for each thread
+/// that uses it at
 /// once.
 #[derive(Debug)]
 pub struct Pipeline {
