@@ -103,11 +103,12 @@ pub(super) fn secrets_in(text: &str) -> Vec<Found> {
 pub(super) fn wrapped_in(text: &str) -> Vec<Found> {
     let Some(finder) = TOKENS.as_ref() else { return Vec::new() };
     let mut found = Vec::new();
-    for seen in Seen::wrapped_in(text, |word| finder.is_match(word)) {
+    let look = |seen: Seen| {
         let mut here = Vec::new();
         find_tokens(&seen.text, &(0..seen.text.len()), &mut here);
         found.extend(here.into_iter().map(|it| Found { range: seen.place(&it.range), ..it }));
-    }
+    };
+    Seen::each_wrapped(text, |word| finder.is_match(word), look);
     found
 }
 

@@ -49,17 +49,20 @@ impl Seen {
         pieces.into_iter().map(|(range, hidden)| Seen::without(text, range, hidden)).collect()
     }
 
-    /// Words that go on after a line end, where `may_begin` says of what stands before it that it may begin a token.
-    pub(super) fn wrapped_in(text: &str, may_begin: impl Fn(&str) -> bool) -> Vec<Seen> {
+    /// Words that go on after a line end, where `may_begin` says of what stands before it that it may begin a token. They
+    /// are handed out one by one: each line end may give a dozen that overlap.
+    pub(super) fn each_wrapped(
+        text: &str,
+        may_begin: impl Fn(&str) -> bool,
+        mut look: impl FnMut(Seen),
+    ) {
         let bytes = text.as_bytes();
         let is_inside = |at: usize| bytes.get(at).is_some_and(|byte| *byte > b' ');
-        let mut pieces = Vec::new();
-        let mut done = 0;
         for at in memchr::memchr_iter(b'\n', bytes) {
-            if at < done.max(1) || !is_inside(at - 1) || !is_inside(at + 1) {
+            if at == 0 || !is_inside(at - 1) || !is_inside(at + 1) {
                 continue;
             }
-            let least = floor(text, at.saturating_sub(ROOM_BYTES)).max(done);
+            let least = floor(text, at.saturating_sub(ROOM_BYTES));
             let before = bytes.get(least..at).unwrap_or(&[]);
             let start =
                 before.iter().rposition(|byte| *byte <= b' ').map_or(least, |n| least + n + 1);
@@ -68,21 +71,21 @@ impl Seen {
             }
             // The token may end with any of the lines: what follows it may be another word.
             let mut ends = vec![(at, 1)];
+            let mut end = at;
             while ends.len() <= MAX_LINES {
-                let next = ends.last().map_or(at, |(at, _)| *at) + 1;
+                let next = end + 1;
                 let rest = bytes.get(next..).unwrap_or(&[]).iter().take(ROOM_BYTES);
-                done = floor(text, next + rest.take_while(|byte| **byte > b' ').count());
-                if !is_random(bytes.get(next..done).unwrap_or(&[])) {
+                end = floor(text, next + rest.take_while(|byte| **byte > b' ').count());
+                if !is_random(bytes.get(next..end).unwrap_or(&[])) {
                     break;
                 }
-                pieces.push(Seen::without(text, start..done, ends.clone()));
-                if bytes.get(done) != Some(&b'\n') || !is_inside(done + 1) {
+                look(Seen::without(text, start..end, ends.clone()));
+                if bytes.get(end) != Some(&b'\n') || !is_inside(end + 1) {
                     break;
                 }
-                ends.push((done, 1));
+                ends.push((end, 1));
             }
         }
-        pieces
     }
 
     fn without(text: &str, range: Range<usize>, hidden: Vec<(usize, usize)>) -> Seen {

@@ -330,6 +330,11 @@ fn a_token_that_goes_on_after_a_line_end_is_gone_in_what_a_format_gives() {
     let (text, _, findings) = redactor.redact_again(wrapped, &[]);
     assert_eq!(text, "Use this:\n[redacted:github-token]\nand go on.");
     assert_eq!(findings.redacted.values().sum::<u32>(), 1);
+    let (one, two) = (&token[..20], &token[20..]);
+    for before in [format!("{one}\n{two}"), "the sk-\nlearn".to_string()] {
+        let text = redactor.redact_again(format!("{before}\n{one}\n{two}\n"), &[]).0;
+        assert!(!text.contains(one) && !text.contains(two), "{text}");
+    }
     let prose = "a line that ends in sk-\nlearn and task-\nforce".to_string();
     assert_eq!(redactor.redact_again(prose.clone(), &[]).0, prose);
 }
