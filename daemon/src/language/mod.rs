@@ -59,8 +59,8 @@ impl Token {
     }
 }
 
-/// The English pipeline: tables and weights (8.5 MB as they lie in the binary, more unpacked), and a workbench of at most
-/// 10 MB for each thread that uses it at once.
+/// The English pipeline: tables and weights (8.5 MB as they lie in the binary, more unpacked), and a workbench of at
+/// most 10 MB for each thread that uses it at once.
 #[derive(Debug)]
 pub struct Pipeline {
     tokenizer: Tokenizer,

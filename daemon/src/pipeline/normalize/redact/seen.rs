@@ -49,8 +49,8 @@ impl Seen {
         pieces.into_iter().map(|(range, hidden)| Seen::without(text, range, hidden)).collect()
     }
 
-    /// Words that go on after a line end, where `may_begin` says of what stands before it that it may begin a token. They
-    /// are handed out one by one: each line end may give a dozen that overlap.
+    /// Words that go on after a line end, where `may_begin` says of what stands before it that it may begin a token.
+    /// They are handed out one by one: each line end may give a dozen that overlap.
     pub(super) fn each_wrapped(
         text: &str,
         may_begin: impl Fn(&str) -> bool,
