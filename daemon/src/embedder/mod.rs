@@ -3,7 +3,6 @@
 mod static_model;
 pub mod wordpiece;
 
-pub(crate) use static_model::half_to_f32;
 pub use static_model::{StaticModel, cosine};
 pub use wordpiece::WordPiece;
 

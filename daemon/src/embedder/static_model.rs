@@ -224,7 +224,7 @@ fn quantized(sum: &[f32; N_DIMENSIONS]) -> UnitVector {
 }
 
 /// An IEEE 754 half, little-endian. Written out because no half-precision type is stable.
-pub(crate) fn half_to_f32(bytes: [u8; 2]) -> f32 {
+fn half_to_f32(bytes: [u8; 2]) -> f32 {
     let bits = u16::from_le_bytes(bytes);
     let sign = if bits & 0x8000 == 0 { 1.0 } else { -1.0 };
     let (exponent, fraction) = (i32::from(bits >> 10 & 0x1f), f32::from(bits & 0x3ff));

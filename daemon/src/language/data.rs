@@ -113,12 +113,16 @@ impl Shipped {
         Ok(numbers.iter().map(|&bytes| f32::from_le_bytes(bytes)).collect())
     }
 
+    /// A tensor of `n` rows of 64 numbers.
+    pub(super) fn rows(&self, name: &str, n: usize) -> Result<Vec<[f32; 64]>, LoadError> {
+        Ok(self.numbers(name, n * 64)?.as_chunks::<64>().0.to_vec())
+    }
+
     /// A layer `prefix.W` [outputs, inputs] with its bias `prefix.b`.
     pub(super) fn matrix(&self, prefix: &str, size: (usize, usize)) -> Result<Matrix, LoadError> {
         let (n_out, n_in) = size;
-        let weights = self.numbers(&format!("{prefix}.W"), n_out * n_in)?;
-        let bias = self.numbers(&format!("{prefix}.b"), n_out)?;
-        Ok(Matrix { n_in, weights, bias })
+        let rows = self.numbers(&format!("{prefix}.W"), n_out * n_in)?;
+        Ok(Matrix::from_rows(n_in, &rows, self.numbers(&format!("{prefix}.b"), n_out)?))
     }
 }
 

@@ -14,7 +14,6 @@ use rustc_hash::FxHashMap;
 use super::Token;
 use super::data::{LoadError, Shipped, pieces_first};
 use super::matrix::{Matrix, add};
-use crate::embedder::half_to_f32;
 
 /// Numbers in a token's vector.
 pub(super) const WIDTH: usize = 96;
@@ -84,12 +83,11 @@ impl Encoder {
             Ok(HashTable { halves: shipped.halves(&format!("{name}.embed.{i}.E"))?, seed: *seed })
         };
         let layer = |i: usize, n_in: usize| -> Result<Layer, LoadError> {
-            let stored = shipped.matrix(&format!("{name}.maxout.{i}"), (WIDTH * PIECES, n_in))?;
-            let matrix = Matrix {
-                n_in,
-                weights: pieces_first(&stored.weights, PIECES, n_in),
-                bias: pieces_first(&stored.bias, PIECES, 1),
-            };
+            let n_out = WIDTH * PIECES;
+            let rows = shipped.numbers(&format!("{name}.maxout.{i}.W"), n_out * n_in)?;
+            let bias = shipped.numbers(&format!("{name}.maxout.{i}.b"), n_out)?;
+            let rows = pieces_first(&rows, PIECES, n_in);
+            let matrix = Matrix::from_rows(n_in, &rows, pieces_first(&bias, PIECES, 1));
             let gain = shipped.numbers(&format!("{name}.ln.{i}.G"), WIDTH)?;
             Ok(Layer { matrix, gain, offset: shipped.numbers(&format!("{name}.ln.{i}.b"), WIDTH)? })
         };
@@ -227,6 +225,15 @@ impl HashTable {
     }
 }
 
+/// An IEEE 754 half, little-endian; not infinite. Its exponent is moved by a product, exact even below the least normal.
+fn half_to_f32(bytes: [u8; 2]) -> f32 {
+    /// 2 to the difference of the two formats' biases: 127 - 15.
+    const SCALE: f32 = f32::from_bits((127 + 112) << 23);
+    let bits = u32::from(u16::from_le_bytes(bytes));
+    let magnitude = f32::from_bits((bits & 0x7fff) << 13) * SCALE;
+    f32::from_bits(magnitude.to_bits() | (bits & 0x8000) << 16)
+}
+
 /// MurmurHash 3, 128 bits for x64, of an id's eight bytes; as four numbers.
 fn hashes(id: u64, seed: u64) -> [u32; N_HASHES] {
     const N_BYTES: u64 = 8;
@@ -245,4 +252,27 @@ fn avalanche(mut hash: u64) -> u64 {
     hash = (hash ^ hash >> 33).wrapping_mul(0xff51_afd7_ed55_8ccd);
     hash = (hash ^ hash >> 33).wrapping_mul(0xc4ce_b9fe_1a85_ec53);
     hash ^ hash >> 33
+}
+
+#[cfg(test)]
+mod tests {
+    use super::half_to_f32;
+
+    #[test]
+    fn halves_are_read_exactly() {
+        let expected = [
+            (0x0000, 0.0),
+            (0x8000, -0.0),
+            (0x0001, 2f32.powi(-24)),
+            (0x83ff, -1023.0 * 2f32.powi(-24)),
+            (0x0400, 2f32.powi(-14)),
+            (0x3c00, 1.0),
+            (0xc500, -5.0),
+            (0x7bff, 65504.0),
+        ];
+        for (bits, value) in expected {
+            let half = half_to_f32(u16::to_le_bytes(bits));
+            assert_eq!(half.to_bits(), f32::to_bits(value), "{bits:#x}");
+        }
+    }
 }

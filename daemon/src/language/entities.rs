@@ -57,6 +57,8 @@ pub(super) struct EntityModel {
     /// What a part counts for where there is no token.
     missing: Vec<Part>,
     upper: Matrix,
+    /// The weights of `upper` once more, one row a score.
+    upper_rows: Vec<[f32; HIDDEN]>,
     moves: Vec<Move>,
 }
 
@@ -92,14 +94,15 @@ impl EntityModel {
         Ok(EntityModel {
             encoder: Encoder::new(shipped, "ner", &shipped.config.ner_seeds)?,
             project: shipped.matrix("ner.proj", (HIDDEN, WIDTH))?,
-            lower: Matrix {
-                n_in: HIDDEN,
-                weights: stored.chunks_exact(PART * HIDDEN).flat_map(in_order).collect(),
-                // Every decision adds one part of a token at hand, so the layer's bias rides with it.
-                bias: hidden_bias.into_iter().chain([0.0; PART * (N_PARTS - 1)]).collect(),
-            },
+            // Every decision adds one part of a token at hand, so the layer's bias rides with it.
+            lower: Matrix::from_rows(
+                HIDDEN,
+                &stored.chunks_exact(PART * HIDDEN).flat_map(in_order).collect::<Vec<f32>>(),
+                hidden_bias.into_iter().chain([0.0; PART * (N_PARTS - 1)]).collect(),
+            ),
             missing: missing.collect(),
             upper: shipped.matrix("ner.upper", (moves.len(), HIDDEN))?,
+            upper_rows: shipped.rows("ner.upper.W", moves.len())?,
             moves,
         })
     }
@@ -216,11 +219,10 @@ impl Run<'_> {
         add(&mut sum, &open.first);
         add(&mut sum, &self.before);
         let hidden = greatest_of_two(&sum);
-        let upper = &self.model.upper;
         let score = |i: usize| {
-            let weights = upper.weights.as_chunks::<HIDDEN>().0.get(i);
+            let weights = self.model.upper_rows.get(i);
             weights
-                .zip(upper.bias.get(i))
+                .zip(self.model.upper.bias.get(i))
                 .map_or(f32::MIN, |(weights, bias)| dot(weights, &hidden) + bias)
         };
         // "Inside" stands before "last" among the moves, so it wins a tie.

@@ -4,17 +4,25 @@
 
 use crate::sys::{Rows, product};
 
-/// A linear layer: outputs are `weights` [outputs, inputs] times a row, plus `bias`.
+/// A linear layer: outputs are a row times `weights` [inputs, outputs], plus `bias`.
 #[derive(Debug)]
 pub(super) struct Matrix {
     /// Numbers in a row that goes in.
     pub(super) n_in: usize,
+    /// Inputs first: the kernel copies weights into its own order at every call, which is most of the cost of a short
+    /// text when neighbors there are not neighbors here.
     pub(super) weights: Vec<f32>,
     /// One number an output; who adds it is the caller's choice.
     pub(super) bias: Vec<f32>,
 }
 
 impl Matrix {
+    /// A layer of weights [outputs, inputs], as models store them.
+    pub(super) fn from_rows(n_in: usize, rows: &[f32], bias: Vec<f32>) -> Self {
+        let column = |i: usize| rows.iter().skip(i).step_by(n_in).copied();
+        Matrix { n_in, weights: (0..n_in).flat_map(column).collect(), bias }
+    }
+
     /// Numbers in a row that comes out.
     pub(super) fn n_out(&self) -> usize {
         self.bias.len()

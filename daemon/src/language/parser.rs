@@ -59,7 +59,9 @@ pub(super) struct ParserModel {
     bias: Part,
     /// What a slot counts for where there is no token.
     missing: Vec<Part>,
-    upper: Matrix,
+    /// One row a move.
+    upper: Vec<[f32; HIDDEN]>,
+    upper_bias: Vec<f32>,
     moves: Vec<(Action, &'static str)>,
 }
 
@@ -78,14 +80,15 @@ impl ParserModel {
             tags: shipped.config.tags.clone(),
             tagger: shipped.matrix("tagger", (shipped.config.tags.len(), WIDTH))?,
             project: shipped.matrix("parser.proj", (HIDDEN, WIDTH))?,
-            lower: Matrix {
-                n_in: HIDDEN,
-                weights: stored.chunks_exact(PART * HIDDEN).flat_map(in_order).collect(),
-                bias: vec![0.0; PART * N_SLOTS],
-            },
+            lower: Matrix::from_rows(
+                HIDDEN,
+                &stored.chunks_exact(PART * HIDDEN).flat_map(in_order).collect::<Vec<f32>>(),
+                vec![0.0; PART * N_SLOTS],
+            ),
             bias: part_of(&shipped.numbers("parser.lower.b", PART)?),
             missing: missing.chunks_exact(PART).map(part_of).collect(),
-            upper: shipped.matrix("parser.upper", (moves.len(), HIDDEN))?,
+            upper: shipped.rows("parser.upper.W", moves.len())?,
+            upper_bias: shipped.numbers("parser.upper.b", moves.len())?,
             moves,
         })
     }
@@ -140,9 +143,9 @@ impl ParserModel {
     /// The move of the highest score among those that are allowed; of equal ones the first.
     fn best_move(&self, state: &State, hidden: &[f32; HIDDEN]) -> Option<(Action, &'static str)> {
         let allowed = state.allowed();
-        let weights = self.upper.weights.as_chunks::<HIDDEN>().0;
         let mut best: Option<(f32, (Action, &'static str))> = None;
-        for (one, (weights, bias)) in self.moves.iter().zip(weights.iter().zip(&self.upper.bias)) {
+        for (one, (weights, bias)) in self.moves.iter().zip(self.upper.iter().zip(&self.upper_bias))
+        {
             if !allowed.contains(&Some(one.0)) {
                 continue;
             }
@@ -234,9 +237,12 @@ impl<'a> Feed<'a> {
             return;
         }
         let Some(projected) = self.projected.get(i) else { return };
-        let weights = self.model.lower.weights.as_chunks::<HIDDEN>().0;
-        let weights = weights.get(slot * PART..(slot + 1) * PART).unwrap_or_default();
-        sum.iter_mut().zip(weights).for_each(|(sum, weights)| *sum += dot(weights, projected));
+        for (input, weights) in
+            projected.iter().zip(self.model.lower.weights.chunks_exact(PART * N_SLOTS))
+        {
+            let weights = weights.get(slot * PART..(slot + 1) * PART).unwrap_or_default();
+            sum.iter_mut().zip(weights).for_each(|(sum, weight)| *sum += input * weight);
+        }
     }
 }
 

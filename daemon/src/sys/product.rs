@@ -15,7 +15,7 @@ pub struct Rows<'a> {
     pub stride: usize,
 }
 
-/// Sets `out` [rows, outputs] to the products of each row with each row of `weights` [outputs, width]. Does nothing
+/// Sets `out` [rows, outputs] to the products of each row with `weights` [width, outputs]. Does nothing
 /// where the sizes do not fit each other.
 pub fn product(rows: &Rows<'_>, weights: &[f32], out: &mut [f32]) {
     let Rows { values, n_rows, width, stride } = *rows;
@@ -25,10 +25,8 @@ pub fn product(rows: &Rows<'_>, weights: &[f32], out: &mut [f32]) {
     let n_out = weights.len() / width;
     let last = (n_rows - 1).checked_mul(stride).and_then(|first| first.checked_add(width));
     let is_inside = last.is_some_and(|last| last <= values.len());
-    let is_whole = n_out.checked_mul(n_rows) == Some(out.len());
-    let (Ok(row_step), Ok(weight_step), Ok(out_step)) =
-        (isize::try_from(stride), isize::try_from(width), isize::try_from(n_out))
-    else {
+    let is_whole = n_out * width == weights.len() && n_out.checked_mul(n_rows) == Some(out.len());
+    let (Ok(row_step), Ok(out_step)) = (isize::try_from(stride), isize::try_from(n_out)) else {
         return;
     };
     debug_assert!(is_inside && is_whole, "{n_rows} x {width} by {n_out} into {}", out.len());
@@ -36,7 +34,7 @@ pub fn product(rows: &Rows<'_>, weights: &[f32], out: &mut [f32]) {
         return;
     }
     // SAFETY: the kernel reads rows i < n_rows at i * stride + k with k < width, all below `values.len()`; weights at
-    // j * width + k with j < n_out, all below `weights.len()`; and writes i * n_out + j, all below `out.len()`. `out`
+    // k * n_out + j with j < n_out, all below `weights.len()`; and writes i * n_out + j, all below `out.len()`. `out`
     // is borrowed alone, so it overlaps neither.
     unsafe {
         matrixmultiply::sgemm(
@@ -48,8 +46,8 @@ pub fn product(rows: &Rows<'_>, weights: &[f32], out: &mut [f32]) {
             row_step,
             1,
             weights.as_ptr(),
+            out_step,
             1,
-            weight_step,
             0.0,
             out.as_mut_ptr(),
             out_step,
@@ -65,7 +63,7 @@ mod tests {
     #[test]
     fn rows_that_overlap_are_multiplied_like_any_others() {
         let values: Vec<f32> = (0..6).map(|i| i as f32).collect();
-        let weights = [1.0, 10.0, 100.0, 0.0, 1.0, 0.0];
+        let weights = [1.0, 0.0, 10.0, 1.0, 100.0, 0.0];
         let mut out = [0.0; 4];
         product(&Rows { values: &values, n_rows: 2, width: 3, stride: 2 }, &weights, &mut out);
         assert_eq!(out, [210.0, 1.0, 432.0, 3.0]);
