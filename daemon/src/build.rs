@@ -20,11 +20,13 @@ use crate::belt::{Budget, Depth, Gauge, Plan, Supervisor};
 use crate::embedder::{Embedder, WordPiece};
 use crate::health::Health;
 use crate::pipeline::normalize::Parsing;
+use crate::pipeline::parcel::Pass;
 use crate::pipeline::watch::{
     KnownFile, KnownFiles, MOST_EQUAL, WatchOptions, WatchState, Watcher, WatcherHandle,
 };
 use crate::pipeline::write::{Command, WriteStation, WriterArgs};
 use crate::pipeline::{Queues, Stations, Tools};
+use crate::store::schema::PASS_SWIFT;
 use crate::store::{Breakers, Decisions, IndexWriter, Readers, StoreError};
 use crate::terms::{ContentHash, FileVersion, Generation, RelPath};
 
@@ -360,6 +362,15 @@ impl KnownFiles for KnownInIndex {
             rows.map(|path| path.map(RelPath::new)).collect::<rusqlite::Result<Vec<_>>>()
         })
         .unwrap_or_default()
+    }
+
+    fn pass_of(&self, path: &RelPath) -> Pass {
+        let pass = self.read(|db| {
+            db.prepare_cached("SELECT pass FROM docs WHERE path = ?1")?
+                .query_row([path.as_str()], |row| row.get::<_, i64>(0))
+                .optional()
+        });
+        if pass.flatten().is_some_and(|pass| pass != PASS_SWIFT) { Pass::Deep } else { Pass::Swift }
     }
 
     fn text_of(&self, path: &RelPath) -> Option<String> {

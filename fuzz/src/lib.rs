@@ -24,6 +24,7 @@ pub fn read(extension: &str, bytes: &[u8]) {
         bytes: Arc::from(bytes),
         hash: ContentHash(0),
         mtime_ms: 0,
+        pass: Default::default(),
     };
     if let Ok(doc) = NORMALIZER.with_borrow_mut(|normalizer| normalizer.run(source)) {
         check(&doc);

@@ -83,7 +83,13 @@ fn documents_in(folder: &Path) -> Result<Vec<(PathBuf, Vec<u8>)>> {
 fn source(path: &Path, bytes: &[u8]) -> SourceDoc {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let hash = ContentHash::of(bytes);
-    SourceDoc { path: RelPath::new(&*name), bytes: bytes.into(), hash, mtime_ms: 0 }
+    SourceDoc {
+        path: RelPath::new(&*name),
+        bytes: bytes.into(),
+        hash,
+        mtime_ms: 0,
+        pass: Default::default(),
+    }
 }
 
 /// Inflates the body, styles, lists and notes, and counts their XML.

@@ -89,9 +89,6 @@ fn answers(texts: &[String]) -> Result<()> {
     Ok(())
 }
 
-/// What is timed, of one text.
-type Work<'a> = &'a dyn Fn(&String);
-
 /// Prints tokens a CPU second, and operations a second beside the peak of a large product.
 fn speed(texts: &[String]) -> Result<()> {
     let start = Instant::now();

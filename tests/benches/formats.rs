@@ -124,6 +124,7 @@ fn source(name: &str, text: &str) -> SourceDoc {
         bytes: Arc::from(text.as_bytes()),
         hash: ContentHash(0),
         mtime_ms: 0,
+        pass: Default::default(),
     }
 }
 

@@ -92,7 +92,13 @@ fn source(path: &Path) -> Result<SourceDoc> {
 
 fn of_bytes(name: &str, bytes: Vec<u8>) -> SourceDoc {
     let hash = ContentHash::of(&bytes);
-    SourceDoc { path: RelPath::new(name), bytes: bytes.into(), hash, mtime_ms: 0 }
+    SourceDoc {
+        path: RelPath::new(name),
+        bytes: bytes.into(),
+        hash,
+        mtime_ms: 0,
+        pass: Default::default(),
+    }
 }
 
 /// A page of three kilobytes.

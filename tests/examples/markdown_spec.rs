@@ -50,6 +50,7 @@ fn read(normalizer: &mut Normalizer, markdown: &str) -> anyhow::Result<NormalDoc
         bytes: Arc::from(markdown.as_bytes()),
         hash: ContentHash(0),
         mtime_ms: 0,
+        pass: Default::default(),
     };
     normalizer.run(source).map_err(|fault| anyhow::anyhow!("{fault:?}"))
 }

@@ -13,6 +13,17 @@ use crate::terms::{
     Confidence, ContentHash, EntityType, Norm, NormKey, Raw, RelPath, Span, SpanMap,
 };
 
+/// How closely a document is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub enum Pass {
+    /// What costs microseconds a sentence: stated names, gazetteer, patterns, templates. Searchable at once.
+    #[default]
+    Swift,
+    /// And what costs milliseconds: statistical names, dependencies. A document that was read so once is always
+    /// read so again, so that none of its facts comes and goes.
+    Deep,
+}
+
 /// A file as read from disk.
 #[derive(Debug, Clone)]
 pub struct SourceDoc {
@@ -24,6 +35,8 @@ pub struct SourceDoc {
     pub hash: ContentHash,
     /// Modification time, milliseconds since 1970.
     pub mtime_ms: i64,
+    /// How closely to read it.
+    pub pass: Pass,
 }
 
 /// What is known of a document beside its text.
@@ -37,6 +50,8 @@ pub struct DocHead {
     pub n_bytes: u64,
     /// Modification time, milliseconds since 1970.
     pub mtime_ms: i64,
+    /// How closely it is read.
+    pub pass: Pass,
 }
 
 /// The outcome of normalization: text, structure, and the way back to the file. Secrets are already removed.

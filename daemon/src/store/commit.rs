@@ -21,8 +21,9 @@ use self::names::{
     intern_names, mark_dirty, mark_stated_terms, mentions_hash, names_of_doc, write_evidence,
     write_mentions, write_stated,
 };
+use super::schema::{PASS_ASKED, PASS_DEEP, PASS_SWIFT};
 use super::{StoreError, duplicates, ids, lines};
-use crate::pipeline::parcel::{EmbeddedDoc, LinkedDoc, NormalDoc};
+use crate::pipeline::parcel::{EmbeddedDoc, LinkedDoc, NormalDoc, Pass};
 use crate::pipeline::print::title_print;
 use crate::pipeline::recognize::Gazetteer;
 use crate::terms::{EntityType, RelPath, norm_of};
@@ -123,13 +124,14 @@ fn refresh_doc(
     (mentions_hash, linked): (i64, &LinkedDoc),
 ) -> Result<(), StoreError> {
     tx.prepare_cached(
-        "UPDATE docs SET mentions_hash = ?2, gazetteer_version = ?3, mtime_ms = ?4 WHERE id = ?1",
+        "UPDATE docs SET mentions_hash = ?2, gazetteer_version = ?3, mtime_ms = ?4, pass = ?5 WHERE id = ?1",
     )?
     .execute(params![
         id,
         mentions_hash,
         linked.doc.gazetteer_version as i64,
-        normal.head.mtime_ms
+        normal.head.mtime_ms,
+        pass_code(linked)
     ])?;
     Ok(())
 }
@@ -215,15 +217,16 @@ fn upsert_doc(
         warnings,
         redactions,
         lines::encode_pages(&normal.pages),
-        lines::encode_headings(format, &normal.blocks)
+        lines::encode_headings(format, &normal.blocks),
+        pass_code(linked)
     ];
     let id = tx
         .prepare_cached(
             "INSERT INTO docs(id, uid, path, title, is_note, format, doc_type, language, day, hash, mtime_ms,
                n_bytes, source_url, meta, text, lines, terms, mentions_hash, gazetteer_version, warnings, redactions,
-               pages, headings)
+               pages, headings, pass)
              VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21,
-               ?22, ?23)
+               ?22, ?23, ?24)
              ON CONFLICT(id) DO UPDATE SET uid = excluded.uid, path = excluded.path, title = excluded.title,
                is_note = excluded.is_note, format = excluded.format, doc_type = excluded.doc_type,
                language = excluded.language, day = excluded.day, hash = excluded.hash,
@@ -231,11 +234,20 @@ fn upsert_doc(
                meta = excluded.meta, text = excluded.text, lines = excluded.lines, terms = excluded.terms,
                mentions_hash = excluded.mentions_hash, gazetteer_version = excluded.gazetteer_version,
                warnings = excluded.warnings, redactions = excluded.redactions,
-               pages = excluded.pages, headings = excluded.headings
+               pages = excluded.pages, headings = excluded.headings, pass = excluded.pass
              RETURNING id",
         )?
         .query_row(values, |row| row.get(0))?;
     Ok(id)
+}
+
+/// `docs.pass` of a document as it was read now. Before anything was mined, no document is read for its names.
+fn pass_code(linked: &LinkedDoc) -> i64 {
+    match linked.doc.doc.head.pass {
+        Pass::Swift => PASS_SWIFT,
+        Pass::Deep if linked.doc.gazetteer_version == Gazetteer::UNMINED => PASS_ASKED,
+        Pass::Deep => PASS_DEEP,
+    }
 }
 
 /// Everything beside a chunk's own text that its rows in the text index depend on.

@@ -19,7 +19,7 @@ mod open;
 mod quarantine;
 mod replace;
 mod said;
-mod schema;
+pub(crate) mod schema;
 mod snapshot;
 mod trouble;
 mod writer;

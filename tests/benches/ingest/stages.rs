@@ -100,7 +100,13 @@ fn read(scratch: &Scratch) -> Result<Vec<SourceDoc>> {
             continue;
         }
         let bytes: Arc<[u8]> = std::fs::read(&path)?.into();
-        docs.push(SourceDoc { path: relative, hash: ContentHash::of(&bytes), bytes, mtime_ms: 0 });
+        docs.push(SourceDoc {
+            path: relative,
+            hash: ContentHash::of(&bytes),
+            bytes,
+            mtime_ms: 0,
+            pass: Default::default(),
+        });
     }
     Ok(docs)
 }

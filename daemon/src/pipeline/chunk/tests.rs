@@ -71,7 +71,13 @@ fn is_item(kind: &str) -> bool {
 fn normal(text: String, blocks: Vec<Block>) -> NormalDoc {
     let hash = ContentHash::of(text.as_bytes());
     NormalDoc {
-        head: DocHead { path: RelPath::new("a.md"), hash, n_bytes: text.len() as u64, mtime_ms: 0 },
+        head: DocHead {
+            path: RelPath::new("a.md"),
+            hash,
+            n_bytes: text.len() as u64,
+            mtime_ms: 0,
+            pass: Default::default(),
+        },
         title: "Guide".into(),
         meta: DocMeta::default(),
         language: "en".into(),

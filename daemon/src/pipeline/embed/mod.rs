@@ -150,7 +150,13 @@ mod tests {
     fn related() -> RelatedDoc {
         let text = "Install\n\nFetch it. Build it.\n\nThe end.".to_string();
         let hash = ContentHash::of(text.as_bytes());
-        let head = DocHead { path: RelPath::new("guide.md"), hash, n_bytes: 0, mtime_ms: 0 };
+        let head = DocHead {
+            path: RelPath::new("guide.md"),
+            hash,
+            n_bytes: 0,
+            mtime_ms: 0,
+            pass: Default::default(),
+        };
         let chunk = |headings: &[&str], windows: &[(usize, usize)]| Chunk {
             span: Span::new(windows[0].0, windows[windows.len() - 1].1),
             headings: headings.iter().map(ToString::to_string).collect(),

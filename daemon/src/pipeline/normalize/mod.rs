@@ -122,6 +122,7 @@ impl Stage for Normalizer {
                 hash: source.hash,
                 n_bytes: source.bytes.len() as u64,
                 mtime_ms: source.mtime_ms,
+                pass: source.pass,
             },
             title,
             meta: parsed.meta,

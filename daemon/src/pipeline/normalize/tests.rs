@@ -114,6 +114,7 @@ pub(super) fn normalized(path: &str, bytes: &[u8]) -> NormalDoc {
         bytes: bytes.into(),
         hash: ContentHash::of(bytes),
         mtime_ms: 0,
+        pass: Default::default(),
     };
     Normalizer::new(&Default::default(), &Default::default())
         .run(source)
@@ -269,6 +270,7 @@ proptest! {
             path: RelPath::new("a.md"),
             hash: ContentHash::of(&bytes),
             mtime_ms: 0,
+            pass: Default::default(),
             bytes: bytes.clone().into(),
         };
         if let Ok(doc) = Normalizer::new(&Default::default(), &Default::default()).run(source) {

@@ -61,6 +61,7 @@ impl Builder {
             hash: ContentHash::of(b""),
             n_bytes: 0,
             mtime_ms: 0,
+            pass: Default::default(),
         };
         let doc = NormalDoc {
             head,

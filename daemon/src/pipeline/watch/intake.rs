@@ -332,7 +332,8 @@ impl Intake {
         ticket.weight = self.budget.take(ask.lane, file.bytes.len());
         self.sent.put(&ask.path, Was::Present(now), is_racy, &*self.known);
         let bytes: Arc<[u8]> = file.bytes.into();
-        let doc = SourceDoc { path: ask.path.clone(), bytes, hash, mtime_ms: now.mtime_ms };
+        let pass = self.known.pass_of(ticket.moved_from.as_ref().unwrap_or(&ask.path));
+        let doc = SourceDoc { path: ask.path.clone(), bytes, hash, mtime_ms: now.mtime_ms, pass };
         Look::Item(Item::Document(ticket, doc))
     }
 

@@ -16,7 +16,7 @@ use super::sent::Was;
 use super::settle::SettledChange;
 use crate::belt::Stage as _;
 use crate::pipeline::normalize::Normalizer;
-use crate::pipeline::parcel::SourceDoc;
+use crate::pipeline::parcel::{Pass, SourceDoc};
 use crate::terms::{ContentHash, Lane, RelPath, SAME_DOCUMENT, Sketch};
 
 /// Texts of each side that are compared with each other. More at once is another folder, not edited files.
@@ -166,7 +166,13 @@ fn sketch(intake: &Intake, normalizer: &mut Normalizer, found: &Found) -> Option
     let bytes = read(intake, found)?;
     let hash = ContentHash::of(&bytes);
     let path = found.path.clone();
-    let source = SourceDoc { path, bytes: bytes.into(), hash, mtime_ms: found.stat.mtime_ms };
+    let source = SourceDoc {
+        path,
+        bytes: bytes.into(),
+        hash,
+        mtime_ms: found.stat.mtime_ms,
+        pass: Pass::Swift,
+    };
     normalizer.run(source).ok().map(|normal| Sketch::of(&normal.text))
 }
 

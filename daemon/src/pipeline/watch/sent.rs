@@ -18,6 +18,7 @@ use std::time::{Duration, Instant};
 use super::crawl::Found;
 use super::read::Stat;
 use super::state::lock;
+use crate::pipeline::parcel::Pass;
 use crate::terms::{ContentHash, FileVersion, RelPath};
 
 /// A crawl leaves a path alone for so long after it was put on the belt and did not arrive. A full belt takes
@@ -58,6 +59,10 @@ pub trait KnownFiles: Send + Sync {
     fn paths_with(&self, hash: ContentHash) -> Vec<RelPath>;
     /// The text that was read out of the file when it was committed.
     fn text_of(&self, path: &RelPath) -> Option<String>;
+    /// How closely the file is to be read, by what was decided for the document that is there.
+    fn pass_of(&self, _: &RelPath) -> Pass {
+        Pass::Swift
+    }
     /// True when this version of the file failed so often that crawls leave it alone until it changes.
     fn is_given_up(&self, _: &RelPath, _: &FileVersion) -> bool {
         false

@@ -45,6 +45,7 @@ impl Bench {
             bytes: text.as_bytes().into(),
             hash: ContentHash::of(text.as_bytes()),
             mtime_ms: 0,
+            pass: Default::default(),
         };
         let doc = normalize::Normalizer::new(&settings.watch, &settings.privacy)
             .run(source)
