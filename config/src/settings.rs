@@ -291,11 +291,20 @@ impl Default for Chunk {
 }
 
 /// How names are found.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Default)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Recognize {
+    /// Read every document a second time, closely, when everything is searchable: for statistical names and for the
+    /// dependencies between words. Runs at the lowest priority; `kgctl deep --pause` stops it for now.
+    pub deep: bool,
     /// The mined gazetteer.
     pub gazetteer: Gazetteer,
+}
+
+impl Default for Recognize {
+    fn default() -> Self {
+        Recognize { deep: true, gazetteer: Gazetteer::default() }
+    }
 }
 
 /// The gazetteer mined from headings, bold text, code spans and n-grams.

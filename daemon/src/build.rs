@@ -125,7 +125,9 @@ impl Build {
             commands: Arc::new(tokio::sync::Mutex::new(command_receiver)),
             health: health.clone(),
             is_quiet: is_quiet(state.clone(), gauges.clone()),
+            n_news: n_news(state.clone()),
             requeue: requeue(late_watcher.clone()),
+            deepen: deepen(late_watcher.clone()),
             read_all: read_all(late_watcher.clone()),
             readers: readers.clone(),
             now_ms,
@@ -193,9 +195,16 @@ impl Build {
     /// Whether everything that was noticed is searchable, resolved, and has its vectors.
     pub(crate) fn settled(&self) -> SettledView {
         // In the order work flows: what left one place is found in a later one.
-        let searchable = self.watcher.state().is_settled() && self.depth().total() == 0;
+        let state = self.watcher.state();
+        // What is on its way only to be read more closely is searchable and linked already.
+        if self.health.only_deepens(state.n_news()) {
+            return SettledView { searchable: true, resolved: true, vectors: true, deep: false };
+        }
+        let searchable = state.is_settled() && self.depth().total() == 0;
         let resolved = searchable && !self.health.has_ripple();
-        SettledView { searchable, resolved, vectors: searchable }
+        let rest = self.health.deep();
+        let deep = resolved && (rest.is_paused || rest.left.0 == 0);
+        SettledView { searchable, resolved, vectors: searchable, deep }
     }
 
     /// Waits until `reached` says so, or until the time is over or the writer has stopped; false then.
@@ -275,6 +284,18 @@ fn requeue(watcher: Arc<OnceLock<WatcherHandle>>) -> Arc<dyn Fn(Vec<RelPath>) + 
     Arc::new(move |paths| {
         if let Some(watcher) = watcher.get() {
             watcher.requeue(paths);
+        }
+    })
+}
+
+fn n_news(state: Arc<WatchState>) -> Arc<dyn Fn() -> u64 + Send + Sync> {
+    Arc::new(move || state.n_news())
+}
+
+fn deepen(watcher: Arc<OnceLock<WatcherHandle>>) -> Arc<dyn Fn(Vec<RelPath>) + Send + Sync> {
+    Arc::new(move |paths| {
+        if let Some(watcher) = watcher.get() {
+            watcher.deepen(paths);
         }
     })
 }

@@ -222,7 +222,7 @@ impl Project {
         let mut settled = self.build.settled();
         // While an index is built beside the one that answers, nothing new can be found.
         if self.is_being_replaced() {
-            settled = SettledView { searchable: false, resolved: false, vectors: false };
+            settled = SettledView::default();
         }
         settled
     }
@@ -232,9 +232,9 @@ impl Project {
         !Arc::ptr_eq(&self.answers.load(), &self.build.readers)
     }
 
-    /// True when nothing is queued, in work, or waiting to be resolved.
+    /// True when nothing is queued, in work, waiting to be resolved, or to be read closely.
     pub fn is_settled(&self) -> bool {
-        self.settled().resolved
+        self.settled().deep
     }
 
     /// Waits until `reached` says so, or until the time is over; false then.

@@ -29,7 +29,7 @@ CREATE TABLE docs(
   pass INTEGER NOT NULL, entity_id INTEGER);
 CREATE INDEX docs_entity ON docs(entity_id);
 CREATE INDEX docs_hash ON docs(hash);
-CREATE INDEX docs_pass ON docs(id) WHERE pass < 2;
+CREATE INDEX docs_pass ON docs(id, n_bytes) WHERE pass < 2;
 CREATE TABLE doc_tags(doc_id INTEGER NOT NULL, tag TEXT NOT NULL, PRIMARY KEY(doc_id, tag)) WITHOUT ROWID;
 CREATE INDEX doc_tags_tag ON doc_tags(tag);
 
