@@ -6,13 +6,14 @@
 //! `MAX_SURFACE_BYTES` bytes and number at most `MAX_MENTIONS`; where two recognizers disagree the most
 //! trusted wins, then the longest, then the earliest. Time is linear in the text but for sorting the
 //! mentions.
-//! Not here: which entity a mention denotes (`link`), pronouns (coreference), and statistical names, which
-//! join as one more [`Recognizer`].
+//! Not here: which entity a mention denotes (`link`).
 
 pub mod gazetteer;
+pub mod known;
 pub mod mine;
 pub mod pattern;
 pub mod stated;
+pub mod statistical;
 
 pub(crate) mod lexicon;
 mod overlap;
@@ -34,8 +35,10 @@ use crate::belt::{DocFault, Stage};
 use crate::pipeline::chunk::sentences_of;
 use crate::pipeline::parcel::{ChunkedDoc, Mention, MentionedDoc, NormalDoc, RecognizerKind};
 use crate::terms::{Norm, Span};
+use known::KnownRecognizer;
 use pattern::PatternRecognizer;
 use stated::StatedRecognizer;
+use statistical::StatisticalRecognizer;
 
 /// One way of finding mentions.
 pub trait Recognizer: Send + Sync {
@@ -58,8 +61,12 @@ impl RecognizeStage {
     /// A stage that reads the gazetteer anew for each document, so that a swap counts from the next one on.
     pub fn new(settings: &config::settings::Recognize, gazetteer: Arc<ArcSwap<Gazetteer>>) -> Self {
         let max_words = settings.gazetteer.max_words;
-        let others: Vec<Box<dyn Recognizer>> =
-            vec![Box::new(StatedRecognizer), Box::new(PatternRecognizer)];
+        let others: Vec<Box<dyn Recognizer>> = vec![
+            Box::new(StatedRecognizer),
+            Box::new(PatternRecognizer),
+            Box::new(KnownRecognizer),
+            Box::new(StatisticalRecognizer),
+        ];
         RecognizeStage { max_words, gazetteer, others }
     }
 }
