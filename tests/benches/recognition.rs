@@ -4,7 +4,11 @@
 //! text a line with `text` and `entities` (`start`, `end` in characters, `label`). A set is read as a folder is: the
 //! gazetteer is mined over all of its texts. Prints span F1 in percent: exact spans without and with types, and
 //! overlapping spans (`partial`) without and with types. What counts are the labels of [`SETS`]; a found span that
-//! overlaps a gold span of another label is left out, and so is one of a type that the set does not annotate. `--dump` writes what was found as JSON lines.
+//! overlaps a gold span of another label is left out, and so is one of a type that the set does not annotate. `--dump` writes what was found
+//! as JSON lines.
+//!
+//! `… -- anaphora CORPUS` tells how many of the corpus's pronouns and descriptions (`gold/anaphora.tsv`) are resolved, and
+//! to the right name. `… -- read FILE…` prints what is recognized in files, by line.
 
 #![allow(clippy::print_stdout, reason = "a bench prints its table")]
 
@@ -21,7 +25,9 @@ use daemon::belt::Stage as _;
 use daemon::pipeline::chunk::Chunker;
 use daemon::pipeline::link::vote::Votes;
 use daemon::pipeline::normalize::Normalizer;
-use daemon::pipeline::parcel::{ChunkedDoc, Mention, NormalDoc, Pass, SourceDoc};
+use daemon::pipeline::parcel::{
+    ChunkedDoc, Mention, MentionedDoc, NormalDoc, Party, Pass, SourceDoc,
+};
 use daemon::pipeline::recognize::{
     Gazetteer, RecognizeStage, TermCount, select, statistical::StatisticalRecognizer,
 };
@@ -57,17 +63,13 @@ const SETS: [(&str, &[(&str, &str)]); 4] = [
     ),
     (
         "somesci",
-        &[
-            ("organization", "Developer"),
-            ("version", "Version"),
-            (
-                "technology",
-                "Application_Usage Application_Mention Application_Creation Application_Deposition \
+        &[(
+            "technology",
+            "Application_Usage Application_Mention Application_Creation Application_Deposition \
                  PlugIn_Usage PlugIn_Mention PlugIn_Creation PlugIn_Deposition \
                  ProgrammingEnvironment_Usage ProgrammingEnvironment_Mention OperatingSystem_Usage \
                  OperatingSystem_Mention",
-            ),
-        ],
+        )],
     ),
     (
         "wnut17",
@@ -115,9 +117,15 @@ struct Text {
 fn main() -> Result<()> {
     let arguments = support::arguments();
     let mut wanted: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    if let ["anaphora", corpus] = wanted[..] {
+        return anaphora(Path::new(corpus));
+    }
     let data =
         wanted.first().copied().context("which data? hint: … --bench recognition -- DATA")?;
     wanted.remove(0);
+    if data == "read" {
+        return wanted.iter().try_for_each(|path| show(path));
+    }
     let dump = wanted.iter().position(|it| *it == "--dump").map(|at| {
         wanted.remove(at);
         wanted.remove(at)
@@ -137,6 +145,104 @@ fn main() -> Result<()> {
         run_set(set, &texts, &labels, dump)?;
     }
     Ok(())
+}
+
+/// Scores the resolved pronouns and descriptions of the corpus's annotated pages.
+fn anaphora(corpus: &Path) -> Result<()> {
+    let gold = std::fs::read_to_string(corpus.join("gold/anaphora.tsv"))?;
+    let mut of_pages: BTreeMap<&str, Vec<[&str; 3]>> = BTreeMap::new();
+    for line in gold.lines().skip(1) {
+        let cells: Vec<&str> = line.split('\t').collect();
+        let [path, surface, nth, entity] = cells[..] else { continue };
+        of_pages.entry(path).or_default().push([surface, nth, entity]);
+    }
+    let (mut n_gold, mut n_found, mut n_right) = (0, 0, 0);
+    for (path, rows) in &of_pages {
+        let bytes = std::fs::read(corpus.join("docs").join(path))?;
+        let doc = recognized(path, &bytes)?;
+        let name_of = |party: Party| match party {
+            Party::Document => doc.doc.title.clone(),
+            Party::Mention(idx) => {
+                doc.mentions.get(idx as usize).map_or(String::new(), |m| m.name.clone())
+            }
+        };
+        n_gold += rows.len();
+        for [surface, nth, entity] in rows {
+            let Some(at) = nth_word(&doc.doc.text, surface, nth.parse()?) else { continue };
+            if let Some(found) = doc.anaphors.iter().find(|a| a.span.start() == at) {
+                n_found += 1;
+                let name = name_of(found.antecedent);
+                n_right += usize::from(norm_of(&name) == norm_of(entity));
+            }
+        }
+    }
+    println!("anaphora: {n_gold} annotated, {n_found} resolved, {n_right} to the annotated name");
+    Ok(())
+}
+
+/// Prints the mentions and anaphors of a file.
+fn show(path: &str) -> Result<()> {
+    let doc = recognized(path, &std::fs::read(path)?)?;
+    let text = &doc.doc.text;
+    let flat = |from: usize, to: usize| {
+        let from = (0..=from).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
+        let to = (to.min(text.len())..=text.len()).find(|at| text.is_char_boundary(*at));
+        text.get(from..to.unwrap_or(text.len())).unwrap_or("").replace('\n', " ")
+    };
+    for mention in &doc.mentions {
+        let guess = if mention.place.is_type_guessed { "?" } else { "" };
+        println!(
+            "{path} {:?} {}{guess} `{}` = {}",
+            mention.recognizer,
+            mention.entity_type.as_str(),
+            flat(mention.span.start(), mention.span.end()),
+            mention.name
+        );
+    }
+    for anaphor in &doc.anaphors {
+        let name = match anaphor.antecedent {
+            Party::Document => "(document)",
+            Party::Mention(idx) => doc.mentions.get(idx as usize).map_or("", |m| &m.name),
+        };
+        let (start, end) = (anaphor.span.start(), anaphor.span.end());
+        println!(
+            "{path} anaphor `{}` = {name}: …{}[{}]{}…",
+            flat(start, end),
+            flat(start.saturating_sub(160), start),
+            flat(start, end),
+            flat(end, end + 40)
+        );
+    }
+    Ok(())
+}
+
+/// Where a word stands for the n-th time, whole words and case counted.
+fn nth_word(text: &str, word: &str, nth: usize) -> Option<usize> {
+    let is_part = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');
+    let whole = |at: &usize| {
+        let before = text.get(..*at).and_then(|head| head.chars().next_back());
+        let after = text.get(at + word.len()..).and_then(|tail| tail.chars().next());
+        !is_part(before) && !is_part(after)
+    };
+    text.match_indices(word).map(|(at, _)| at).filter(whole).nth(nth.checked_sub(1)?)
+}
+
+/// One document as the first stages read it, deeply, with nothing mined.
+fn recognized(path: &str, bytes: &[u8]) -> Result<MentionedDoc> {
+    let settings = Settings::default();
+    let source = SourceDoc {
+        path: RelPath::new(path),
+        bytes: Arc::from(bytes),
+        hash: ContentHash::of(bytes),
+        mtime_ms: 0,
+        pass: Pass::Deep,
+    };
+    let fault = |fault| anyhow::anyhow!("{fault:?}");
+    let doc = Normalizer::new(&settings.watch, &settings.privacy).run(source).map_err(fault)?;
+    let tokens = daemon::embedder::WordPiece::builtin();
+    let doc = Chunker::new(&settings.chunk, &settings.embed, tokens).run(doc).map_err(fault)?;
+    let known = Arc::new(ArcSwap::from_pointee(Gazetteer::build(1, std::iter::empty())));
+    RecognizeStage::new(&settings.recognize, known).run(doc).map_err(fault)
 }
 
 fn run_set(set: &str, texts: &[Text], labels: &Labels, dump: Option<&str>) -> Result<()> {

@@ -173,6 +173,7 @@ fn recognizer_name(code: i64) -> &'static str {
         c if c == RecognizerKind::Stated as i64 => "stated",
         c if c == RecognizerKind::Gazetteer as i64 => "gazetteer",
         c if c == RecognizerKind::Pattern as i64 => "pattern",
+        c if c == RecognizerKind::Coreference as i64 => "coreference",
         _ => "statistical",
     }
 }

@@ -6,7 +6,7 @@
 //! `MAX_SURFACE_BYTES` bytes and number at most `MAX_MENTIONS`; where two recognizers disagree the most
 //! trusted wins, then the longest, then the earliest. Time is linear in the text but for sorting the
 //! mentions.
-//! Not here: which entity a mention denotes (`link`).
+//! Not here: which entity a mention denotes (`link`), what is said of it (`relate`).
 
 pub mod gazetteer;
 pub mod known;
@@ -15,6 +15,8 @@ pub mod pattern;
 pub mod stated;
 pub mod statistical;
 
+mod context;
+mod coreference;
 pub(crate) mod lexicon;
 mod overlap;
 mod place;
@@ -90,10 +92,22 @@ impl Stage for RecognizeStage {
         }
         let mut mentions = overlap::resolve(&doc.text, found);
         place::fill(&doc, &mut mentions);
+        context::correct(&doc, &mut mentions);
+        coreference::lengthen(&doc, &mut mentions);
+        let anaphors = coreference::find(&doc, &sentences, &mentions);
         let stated = stated::names_of(&doc);
         let terms = mine::terms_of(&doc, &sentences, self.max_words);
         let gazetteer_version = gazetteer.version();
-        Ok(MentionedDoc { doc, chunks, sentences, stated, mentions, terms, gazetteer_version })
+        Ok(MentionedDoc {
+            doc,
+            chunks,
+            sentences,
+            stated,
+            mentions,
+            anaphors,
+            terms,
+            gazetteer_version,
+        })
     }
 }
 

@@ -84,7 +84,8 @@ fn read(pipeline: &Arc<Pipeline>, doc: &NormalDoc, run: Span<Norm>, out: &mut Ve
     }
 }
 
-/// OntoNotes' label as our type. Numbers, amounts and times of day name nothing; dates are told by their form.
+/// OntoNotes' label as our type. Numbers, amounts and times of day name nothing, nor do peoples and languages; dates
+/// are told by their form.
 fn type_of(label: &str) -> Option<(EntityType, f32)> {
     Some(match label {
         "PERSON" => (EntityType::Person, SURE),
@@ -94,7 +95,6 @@ fn type_of(label: &str) -> Option<(EntityType, f32)> {
         "EVENT" => (EntityType::Event, UNSURE),
         "WORK_OF_ART" => (EntityType::Concept, UNSURE),
         "LAW" => (EntityType::Standard, UNSURE),
-        "NORP" | "LANGUAGE" => (EntityType::Concept, UNSURE),
         _ => return None,
     })
 }
