@@ -3,6 +3,7 @@
 mod bad_input;
 mod crash;
 mod crowd;
+mod deep;
 mod determinism;
 mod documents;
 mod duplicates;

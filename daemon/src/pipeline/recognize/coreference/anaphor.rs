@@ -138,6 +138,8 @@ impl Scope<'_> {
             }
         }
         let is_opening = section.is_none_or(|idx| self.is_title(idx));
+        let before = self.mentions.iter().take_while(|m| m.span.end() <= found.span.start());
+        let is_opening = is_opening && before.filter(|m| !m.place.in_heading).count() == 0;
         let is_own = is_opening && matches!(found.wants, Wants::Thing) && found.is_first;
         is_own.then_some((Party::Document, OWN_SCORE))
     }
