@@ -24,6 +24,7 @@ use crate::build::{Build, Recipe};
 use crate::embedder::{Embedder, StaticModel, WordPiece};
 use crate::health::Health;
 use crate::pipeline::normalize::Parsing;
+use crate::pipeline::relate::Vocabulary;
 use crate::pipeline::watch::WatcherHandle;
 use crate::pipeline::write::Command;
 use crate::serve::{Activity, Tallies};
@@ -79,10 +80,12 @@ impl Project {
         let OpenProject { root, name, state_dir, settings, parsing } = place;
         let tokens = WordPiece::builtin();
         let embedder: Arc<dyn Embedder> = Arc::new(StaticModel::builtin(tokens.clone()));
+        let vocabulary = Vocabulary::load(&root, &settings.relate)?;
         let recipe = Recipe {
             root: root.clone(),
             state_dir: state_dir.clone(),
             settings: settings.clone(),
+            vocabulary,
             tokens,
             embedder,
             parsing,

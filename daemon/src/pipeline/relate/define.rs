@@ -5,7 +5,7 @@
 //! same` and questions define nothing; people, dates, versions and steps are not defined. Linear.
 //! Not here: which words of a glossary are names (`recognize/pattern/definition.rs`).
 
-use super::cues::{CUES, Cue, CueKind};
+use super::cues::{Cue, CueKind, Cues};
 use super::page::Page;
 use super::{Statement, Statements};
 use crate::pipeline::parcel::{BlockKind, Party};
@@ -71,7 +71,9 @@ fn sentences(page: &Page<'_>, out: &mut Statements) {
         let before = page.text.get(sentence.start()..mention.span.start()).unwrap_or("");
         let begins = matches!(before.trim(), "" | "A" | "An" | "The" | "a" | "an" | "the");
         let after = page.text.get(mention.span.end()..sentence.end()).unwrap_or("");
-        let Some(cue) = cue_after(after).filter(|_| begins && is_definable(page, next)) else {
+        let Some(cue) =
+            cue_after(page.cues(), after).filter(|_| begins && is_definable(page, next))
+        else {
             continue;
         };
         let confidence = if page.is_own(next) { OWN_CONFIDENCE } else { cue.weight };
@@ -80,12 +82,12 @@ fn sentences(page: &Page<'_>, out: &mut Statements) {
 }
 
 /// The definition cue that follows a name, with three words or more after it.
-fn cue_after(after: &str) -> Option<&'static Cue> {
+fn cue_after<'v>(cues: &'v Cues, after: &str) -> Option<&'v Cue> {
     let after = after.strip_prefix(' ')?;
     if after.trim_end().ends_with('?') {
         return None;
     }
-    let cue = CUES
+    let cue = cues
         .of_kind(CueKind::Definition)
         .find(|cue| after.strip_prefix(cue.words).is_some_and(|rest| rest.starts_with(' ')))?;
     let mut rest = after.get(cue.words.len()..)?.split_whitespace();
