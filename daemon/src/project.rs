@@ -61,6 +61,8 @@ pub struct Project {
     /// The last commit of the index before, which stands still; none when there is none, or it cannot be read.
     tick_before: Option<Tick>,
     recipe: Recipe,
+    /// Relations that contradict themselves when stated both ways.
+    one_way: Vec<&'static str>,
     build: Build,
     /// Held by whoever replaces the index or builds another: one at a time.
     upkeep: Arc<tokio::sync::Mutex<()>>,
@@ -104,6 +106,7 @@ impl Project {
             settings,
             answers: ArcSwap::new(answers),
             tick_before,
+            one_way: recipe.vocabulary.one_way(),
             recipe,
             build,
             upkeep: Arc::default(),
@@ -129,6 +132,7 @@ impl Project {
             snapshot,
             settings: &self.settings,
             embedder: self.recipe.embedder.as_ref(),
+            one_way: &self.one_way,
             decisions: self.build.decisions.at(snapshot.tick()),
         }
     }

@@ -229,13 +229,13 @@ fn fields_and_tables() {
 #[test]
 fn steps_follow_each_other() {
     check(
-        "1. Pause the sweep.\n2. Alpha\n3. Resume the sweep of Beta.\n\nText.\n\n1. One more.\n2. And \
-        the end.\n\
+        "1. Pause the sweep.\n2. Alpha\n3. Resume the sweep of Beta.\n\nText.\n\n1. Open one more.\n2. Close \
+        the end.\n\n\nText.\n\n1. Fun experiments.\n2. Coverage of the range.\n\
          ## Step 1: Begin\n## Step 2: End",
         expect![[r#"
             0.90 Pause the sweep precedes Alpha [list:step]
             0.90 Alpha precedes Resume the sweep of Beta [list:step]
-            0.90 One more precedes And the end [list:step]
+            0.90 Open one more precedes Close the end [list:step]
             0.90 Begin precedes End [list:step]
         "#]],
     );

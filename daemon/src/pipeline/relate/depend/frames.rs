@@ -89,6 +89,10 @@ fn phrase_of(cue: &Cue) -> Option<(Voice, String)> {
     let words: Vec<&str> = cue.words.split(' ').collect();
     let has_be = words.first().is_some_and(|first| stem_of(first) == "be");
     let rest = words.get(usize::from(has_be)..)?;
+    // `also called` says that there are two names, `called` alone that there is one.
+    if rest.first().is_some_and(|lead| LEADS.contains(lead)) && !rest.contains(&"known") {
+        return None;
+    }
     let n_leads = rest.iter().take_while(|word| LEADS.contains(word) || ARTICLES.contains(word));
     let rest = rest.get(n_leads.count()..)?;
     let first = rest.first()?;
@@ -128,6 +132,7 @@ mod tests {
             ("is a part of", Some((Voice::Nominal, "part of"))),
             ("member of", Some((Voice::Nominal, "member of"))),
             ("is also known as", Some((Voice::Passive, "know as"))),
+            ("is also called", None),
             ("before", None),
             ("aka", None),
         ];

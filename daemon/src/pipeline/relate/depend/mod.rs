@@ -8,6 +8,7 @@
 
 mod frames;
 mod object;
+mod refute;
 mod subject;
 mod tree;
 mod truth;
@@ -23,6 +24,7 @@ use crate::terms::{Norm, Span};
 use frames::Frame;
 pub(super) use frames::Frames;
 use object::{Phrase, phrases_of};
+use refute::Refuted;
 use subject::{Subject, named_by, subjects_of};
 use tree::Tree;
 use truth::{Truth, truth_of};
@@ -57,12 +59,19 @@ pub(super) fn relate(page: &Page<'_>, out: &mut Statements) {
     let pipeline = Pipeline::shared();
     let tokens = pipeline.tokens(&text);
     let parse = pipeline.parse(&tokens);
+    let mut refuted = Refuted::of(out);
     for line in &lines {
-        read_line(page, (&text, &tokens, &parse), line, out);
+        read_line(page, (&text, &tokens, &parse), line, (out, &mut refuted));
     }
+    refuted.apply(out);
 }
 
-fn read_line(page: &Page<'_>, parsed: (&str, &[Token], &Parse), line: &Line, out: &mut Statements) {
+fn read_line(
+    page: &Page<'_>,
+    parsed: (&str, &[Token], &Parse),
+    line: &Line,
+    (out, refuted): (&mut Statements, &mut Refuted),
+) {
     let (_, tokens, _) = parsed;
     let end = line.start + line.sentence.len();
     let from = tokens.partition_point(|token| (token.start as usize) < line.start);
@@ -75,7 +84,9 @@ fn read_line(page: &Page<'_>, parsed: (&str, &[Token], &Parse), line: &Line, out
         line.things.iter().filter_map(|idx| Some((here(page.mention(*idx)?.span), *idx))).collect();
     let Some(tree) = Tree::new(parsed, from..to, &mentions) else { return };
     let reader = Reader { page, tree: &tree, line };
+    let n_before = out.all.len();
     (0..tree.len()).filter(|i| tree.mention(*i).is_some()).for_each(|i| reader.name(i, out));
+    refuted.judge(&reader, (&out.all, n_before));
 }
 
 /// One sentence while it is read.

@@ -7,7 +7,7 @@
 
 use super::frames::Voice;
 use super::tree::Tree;
-use super::words::{is_in, stem_of};
+use super::words::{is_in, is_participle, stem_of};
 
 /// Steps from a name to its verb.
 const MAX_STEPS: usize = 12;
@@ -121,7 +121,10 @@ impl Walk<'_, '_> {
             "IN" | "TO" | "RP" => self.preposition(over, found),
             tag if tag.starts_with("JJ") || tag.starts_with("VB") => {
                 self.end(over, Voice::Nominal, found);
-                self.end(over, Voice::Passive, found);
+                // `relative to` is not `related to`.
+                if is_participle(&tree.word(over).to_lowercase()) {
+                    self.end(over, Voice::Passive, found);
+                }
                 None
             }
             tag if tag.starts_with("NN") && tree.mention(over).is_none() => {

@@ -52,7 +52,7 @@ fn of_verb(tree: &Tree<'_>, verb: usize, left: usize) -> Vec<Subject> {
             matches!(tree.tag(own), "WDT" | "WP") || is_in("that which who", tree.word(own));
         return match (is_relative, label) {
             (false, _) => of_noun(tree, own, left),
-            (true, "relcl") => of_noun(tree, head, left),
+            (true, "relcl") => before(of_noun(tree, head, left), verb),
             // `…, which uses A and that needs B`.
             (true, "conj") if tree.label(head) == "relcl" => of_noun(tree, tree.head(head), left),
             (true, _) => Vec::new(),
@@ -61,7 +61,7 @@ fn of_verb(tree: &Tree<'_>, verb: usize, left: usize) -> Vec<Subject> {
     let is_participle = matches!(tree.tag(verb), "VBG" | "VBN" | "VBD");
     match label {
         "conj" if tree.is_verb(head) => weaker(of_verb(tree, head, left), SHARED),
-        "acl" if is_participle => of_noun(tree, head, left),
+        "acl" if is_participle => before(of_noun(tree, head, left), verb),
         "advcl" if is_participle && tree.child(verb, &["mark"]).is_none() => {
             weaker(of_verb(tree, head, left), ADVERBIAL)
         }
@@ -69,6 +69,12 @@ fn of_verb(tree: &Tree<'_>, verb: usize, left: usize) -> Vec<Subject> {
         "pcomp" if tree.is_verb(tree.head(head)) => of_verb(tree, tree.head(head), left),
         _ => Vec::new(),
     }
+}
+
+/// Those that stand before a clause: `A, which uses B, and C` says nothing of C.
+fn before(mut subjects: Vec<Subject>, verb: usize) -> Vec<Subject> {
+    subjects.retain(|subject| subject.token < verb);
+    subjects
 }
 
 fn of_noun(tree: &Tree<'_>, noun: usize, left: usize) -> Vec<Subject> {
