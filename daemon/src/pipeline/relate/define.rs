@@ -20,7 +20,15 @@ const GLOSSARY_CONFIDENCE: f32 = 0.9;
 /// Fewest words of a definition after its sign.
 const MIN_WORDS: usize = 3;
 /// After `is the` or `is a`, these lead to a remark, not to a meaning.
-const REMARKS: [&str; 27] = [
+const REMARKS: [&str; 35] = [
+    "mix",
+    "fine",
+    "core",
+    "second",
+    "third",
+    "more",
+    "less",
+    "name",
     "only",
     "same",
     "best",
@@ -128,7 +136,11 @@ fn outline(page: &Page<'_>, out: &mut Statements) {
             _ => None,
         };
         if let Some((mention, pattern, confidence)) = found {
-            define(out, block.span, mention, (pattern, confidence));
+            let span = match block.kind {
+                BlockKind::Heading(_) => with_text_below(page, block_idx),
+                _ => block.span,
+            };
+            define(out, span, mention, (pattern, confidence));
         }
     }
 }
@@ -142,6 +154,13 @@ fn leading(page: &Page<'_>, block_idx: usize, signs: &[&str]) -> Option<u32> {
     let meaning = signs.iter().find_map(|sign| after.strip_prefix(sign))?;
     let is_meaning = meaning.split_whitespace().take(MIN_WORDS).count() == MIN_WORDS;
     (is_meaning && is_definable(page, first)).then_some(first)
+}
+
+/// A heading with the paragraph below it, which says what it means.
+fn with_text_below(page: &Page<'_>, block_idx: usize) -> Span<Norm> {
+    let heading = page.blocks().get(block_idx).map_or(Span::new(0, 0), |block| block.span);
+    let below = page.blocks().get(block_idx + 1).filter(|it| it.kind == BlockKind::Paragraph);
+    below.map_or(heading, |it| Span::new(heading.start(), it.span.end()))
 }
 
 /// The name a heading consists of.

@@ -39,8 +39,11 @@ const INSTRUCTIONS: &str = "access accept acknowledge activate adapt add adjust 
 const OPENERS: &str = "first second third then next now finally lastly afterwards again optionally optional carefully please \
      once also and";
 /// Words of a heading or lead that announce an order of time.
-const ORDERS: &str = "step steps procedure procedures process workflow sequence order stages lifecycle walkthrough runbook \
-     install installation installing instructions timeline";
+const ORDERS: &str =
+    "step steps procedure procedures workflow walkthrough runbook instructions timeline";
+/// Words of a lead that announce things to choose from.
+const CHOICES: &str =
+    "ability abilities can may ways options reasons examples exercises either any one tips ideas";
 
 /// Adds the order of the steps.
 pub(super) fn relate(page: &Page<'_>, out: &mut Statements) {
@@ -78,10 +81,20 @@ pub(super) fn relate(page: &Page<'_>, out: &mut Statements) {
     }
 }
 
+/// What is known of a list.
+struct Count {
+    n_items: u32,
+    /// Instructions among them.
+    n_told: u32,
+    /// The words above announce an order.
+    is_said: bool,
+    /// They announce a choice.
+    is_choice: bool,
+}
+
 /// The lists, with the depth in them, whose items follow each other in time.
 fn ordered_lists(page: &Page<'_>) -> FxHashSet<(u32, u8)> {
-    // Items, instructions among them, and whether the words above announce an order.
-    let mut counts: FxHashMap<(u32, u8), (u32, u32, bool)> = FxHashMap::default();
+    let mut counts: FxHashMap<(u32, u8), Count> = FxHashMap::default();
     let mut lead = "";
     for block in page.blocks() {
         let text = block.span.of(page.text);
@@ -95,13 +108,16 @@ fn ordered_lists(page: &Page<'_>) -> FxHashSet<(u32, u8)> {
         let heading = heading.map_or(page.doc.doc.title.as_str(), |it| it.span.of(page.text));
         let count = counts.entry((list, depth)).or_insert_with(|| {
             let last = lead.rsplit(['.', '\n']).find(|part| !part.trim().is_empty()).unwrap_or("");
-            (0, 0, has_word(ORDERS, heading) || has_word(ORDERS, last))
+            let is_said = has_word(ORDERS, heading) || has_word(ORDERS, last);
+            Count { n_items: 0, n_told: 0, is_said, is_choice: has_word(CHOICES, last) && !is_said }
         });
-        count.0 += 1;
-        count.1 += u32::from(is_instruction(text));
+        count.n_items += 1;
+        count.n_told += u32::from(is_instruction(text));
     }
-    let is_ordered =
-        |(_, (n, n_told, is_said)): &(_, (u32, u32, bool))| *is_said || n_told * 2 > *n;
+    let is_ordered = |(_, it): &(_, Count)| {
+        let n_needed = if it.is_said { it.n_items.div_ceil(3) } else { it.n_items / 2 + 1 };
+        !it.is_choice && it.n_told >= n_needed
+    };
     counts.into_iter().filter(is_ordered).map(|(key, _)| key).collect()
 }
 

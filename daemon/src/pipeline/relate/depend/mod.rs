@@ -31,6 +31,8 @@ use truth::{Truth, truth_of};
 
 /// Longest sentence read, in bytes; longer ones are lists and dumps.
 const MAX_SENTENCE_BYTES: usize = 1_500;
+/// What is less sure is not stated at all.
+const LEAST: f32 = 0.4;
 /// Parts the sentences in the text that is parsed; the parser never takes it for a blank.
 const BORDER: &str = "\n\n";
 
@@ -145,7 +147,8 @@ impl Reader<'_> {
         (phrase, truth): (&Phrase, Truth),
         out: &mut Statements,
     ) {
-        let Some(mention) = self.tree.mention(object) else { return };
+        let is_narrowed = self.tree.is_narrowed(object) || self.tree.is_narrowed(subject.token);
+        let Some(mention) = self.tree.mention(object).filter(|_| !is_narrowed) else { return };
         let (clause_denied, factor) = match truth {
             Truth::Open => return,
             Truth::Stated(factor) => (false, factor),
@@ -158,12 +161,16 @@ impl Reader<'_> {
         let Some(span) = self.span((subject, object), phrase) else { return };
         let (from, to) = (Party::Mention(subject.mention), Party::Mention(mention));
         let (from, to) = if frame.is_backward { (to, from) } else { (from, to) };
+        let confidence = frame.weight * factor * phrase.factor * subject.factor;
+        if confidence < LEAST {
+            return;
+        }
         let statement = Statement {
             subject: from,
             predicate: if is_denied { predicate.denied } else { predicate.name },
             object: to,
             pattern: frame.pattern,
-            confidence: frame.weight * factor * phrase.factor * subject.factor,
+            confidence,
         };
         out.add(span, statement);
     }

@@ -75,7 +75,7 @@ fn is_refuted(reader: &Reader<'_>, e: &Evidence) -> bool {
         Party::Document => None,
     };
     let (Some(a), Some(b)) = (token_of(e.subject), token_of(e.object)) else { return false };
-    if is_modifier(reader, a) || is_modifier(reader, b) {
+    if [a, b].into_iter().any(|it| is_modifier(reader, it) || reader.tree.is_narrowed(it)) {
         return true;
     }
     let (first, second) = (a.min(b), a.max(b));

@@ -124,6 +124,14 @@ impl<'p> Tree<'p> {
         })
     }
 
+    /// True for a common noun that another noun before it narrows: of `the parser crate`, `crate` names nothing alone.
+    pub(super) fn is_narrowed(&self, i: usize) -> bool {
+        let is_common = !self.word(i).contains(|c: char| !c.is_lowercase());
+        let narrows =
+            |child: &usize| *child < i && matches!(self.label(*child), "compound" | "nmod");
+        is_common && self.mention(i).is_some() && self.children(i).iter().any(narrows)
+    }
+
     /// The token in a span whose head lies outside it; the last one where there are several.
     fn head_of(&self, span: &Range<usize>) -> Option<usize> {
         let from = self.tokens.partition_point(|token| (token.end as usize) <= span.start);

@@ -17,7 +17,7 @@ const IRREGULAR: &[(&str, &str)] = &[
     ("built", "build"), ("made", "make"), ("making", "make"), ("written", "write"), ("wrote", "write"), ("known", "know"),
     ("knew", "know"), ("ran", "run"), ("running", "run"), ("led", "lead"), ("held", "hold"), ("kept", "keep"),
     ("sat", "sit"), ("sits", "sit"), ("sitting", "sit"), ("stood", "stand"), ("came", "come"), ("spoke", "speak"),
-    ("spoken", "speak"), ("sent", "send"), ("found", "find"), ("began", "begin"), ("begun", "begin"), ("got", "get"),
+    ("spoken", "speak"), ("sent", "send"), ("began", "begin"), ("begun", "begin"), ("got", "get"),
     ("gotten", "get"), ("took", "take"), ("taken", "take"), ("gave", "give"), ("given", "give"), ("drew", "draw"),
     ("drawn", "draw"), ("bought", "buy"), ("sold", "sell"), ("taught", "teach"), ("won", "win"), ("fed", "feed"),
     ("read", "read"), ("bound", "bind"), ("ground", "grind"), ("lay", "lie"), ("lain", "lie"), ("lying", "lie"),
