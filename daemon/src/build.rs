@@ -21,6 +21,7 @@ use crate::embedder::{Embedder, WordPiece};
 use crate::health::Health;
 use crate::pipeline::normalize::Parsing;
 use crate::pipeline::parcel::Pass;
+use crate::pipeline::relate::Vocabulary;
 use crate::pipeline::watch::{
     KnownFile, KnownFiles, MOST_EQUAL, WatchOptions, WatchState, Watcher, WatcherHandle,
 };
@@ -45,6 +46,8 @@ pub(crate) struct Recipe {
     pub(crate) state_dir: PathBuf,
     /// What decides about the rows.
     pub(crate) settings: Settings,
+    /// The relations that are found.
+    pub(crate) vocabulary: Arc<Vocabulary>,
     /// The tokenizer.
     pub(crate) tokens: Arc<WordPiece>,
     /// The model.
@@ -53,9 +56,10 @@ pub(crate) struct Recipe {
     pub(crate) parsing: Parsing,
 }
 
-/// What decides about the rows beside the settings: the model and the detectors.
-fn made_with(space: &str) -> String {
-    format!("{space}, detectors {}", crate::pipeline::normalize::redact::DETECTORS)
+/// What decides about the rows beside the settings: the model, the detectors, the relations.
+fn made_with(space: &str, vocabulary: &Vocabulary) -> String {
+    let detectors = crate::pipeline::normalize::redact::DETECTORS;
+    format!("{space}, detectors {detectors}, relations {}", vocabulary.fingerprint())
 }
 
 /// One index that is kept equal to the folder.
@@ -86,8 +90,9 @@ impl Build {
     /// # Errors
     /// When a database cannot be opened or an actor cannot be started.
     pub(crate) async fn start(recipe: Recipe) -> anyhow::Result<Build> {
-        let Recipe { root, state_dir, settings, tokens, embedder, parsing } = recipe;
-        let fingerprint = config::fingerprint::rows(&settings, &made_with(embedder.space()));
+        let Recipe { root, state_dir, settings, vocabulary, tokens, embedder, parsing } = recipe;
+        let made_with = made_with(embedder.space(), &vocabulary);
+        let fingerprint = config::fingerprint::rows(&settings, &made_with);
         let writer = IndexWriter::open(&state_dir, &fingerprint, &settings, embedder.clone())?;
         let readers = Readers::new(writer.path().to_path_buf());
         let answers = (writer.answers() != writer.path()).then(|| writer.answers().to_path_buf());
@@ -99,6 +104,7 @@ impl Build {
         let queues = Queues::new();
         let tools = Tools {
             settings: settings.clone(),
+            vocabulary,
             tokens,
             embedder,
             parsing: parsing.clone(),

@@ -3,7 +3,7 @@
 //! The index is derived: a new [`SCHEMA_VERSION`] rebuilds it from the files, nothing is migrated.
 
 /// Raised with every change below or in what the rows mean.
-pub const SCHEMA_VERSION: u32 = 4;
+pub const SCHEMA_VERSION: u32 = 5;
 
 /// `docs.pass`: read swiftly; to be read deeply from now on; read deeply.
 pub(crate) const PASS_SWIFT: i64 = 0;
@@ -102,7 +102,8 @@ CREATE TABLE mentions(
   score REAL NOT NULL, place INTEGER NOT NULL, surface TEXT NOT NULL, PRIMARY KEY(doc_id, at, end)) WITHOUT ROWID;
 CREATE INDEX mentions_name ON mentions(name_id, doc_id);
 
--- One row a statement of a relation. A party is a name (positive) or a document's own entity (minus its id);
+-- One row a statement of a relation, or (predicate `not …`) that there is none. A party is a name (positive) or a
+-- document's own entity (minus its id);
 -- `relations` is an aggregate over this table, so a relation goes when its last evidence does.
 CREATE TABLE evidence(
   doc_id INTEGER NOT NULL, seq INTEGER NOT NULL, subject INTEGER NOT NULL, predicate TEXT NOT NULL,
@@ -111,12 +112,28 @@ CREATE TABLE evidence(
   pattern TEXT NOT NULL, confidence REAL NOT NULL, PRIMARY KEY(doc_id, seq)) WITHOUT ROWID;
 CREATE INDEX evidence_subject ON evidence(subject);
 CREATE INDEX evidence_object ON evidence(object);
+-- Independent kinds of source raise confidence, repetition does not: 1 - product of (1 - the best of each kind), as
+-- `ask/entity.rs` has it.
 CREATE VIEW relations AS
-  SELECT coalesce(sn.entity_id, sd.entity_id) AS src_id, coalesce(bn.entity_id, bd.entity_id) AS dst_id,
-         e.predicate AS rel, max(e.confidence * coalesce(sn.link, 1.0) * coalesce(bn.link, 1.0)) AS confidence,
+  SELECT src_id, dst_id, rel,
+         1.0 - (1.0 - max(iif(kind = 'sentence', c, 0.0))) * (1.0 - max(iif(kind = 'depend', c, 0.0)))
+             * (1.0 - max(iif(kind = 'section', c, 0.0))) * (1.0 - max(iif(kind = 'list', c, 0.0)))
+             * (1.0 - max(iif(kind = 'table', c, 0.0))) * (1.0 - max(iif(kind = 'title', c, 0.0)))
+             * (1.0 - max(iif(kind = 'link', c, 0.0))) AS confidence,
          count(*) AS n_evidence
+  FROM (SELECT coalesce(sn.entity_id, sd.entity_id) AS src_id, coalesce(bn.entity_id, bd.entity_id) AS dst_id,
+               e.predicate AS rel, substr(e.pattern, 1, instr(e.pattern, ':') - 1) AS kind,
+               e.confidence * coalesce(sn.link, 1.0) * coalesce(bn.link, 1.0) AS c
+        FROM evidence e LEFT JOIN names sn ON sn.id = e.subject LEFT JOIN docs sd ON sd.id = -e.subject
+                        LEFT JOIN names bn ON bn.id = e.object LEFT JOIN docs bd ON bd.id = -e.object
+        WHERE e.predicate NOT LIKE 'not %')
+  WHERE src_id IS NOT NULL AND dst_id IS NOT NULL AND src_id <> dst_id GROUP BY 1, 2, 3;
+CREATE VIEW denials AS
+  SELECT coalesce(sn.entity_id, sd.entity_id) AS src_id, coalesce(bn.entity_id, bd.entity_id) AS dst_id,
+         substr(e.predicate, 5) AS rel
   FROM evidence e LEFT JOIN names sn ON sn.id = e.subject LEFT JOIN docs sd ON sd.id = -e.subject
                   LEFT JOIN names bn ON bn.id = e.object LEFT JOIN docs bd ON bd.id = -e.object
+  WHERE e.predicate LIKE 'not %'
   GROUP BY 1, 2, 3 HAVING src_id IS NOT NULL AND dst_id IS NOT NULL AND src_id <> dst_id;
 
 -- Mined terms: counts by surface, so that every number is the same however often a file was touched.
