@@ -263,7 +263,7 @@ mod tests {
     #[test]
     fn a_busy_daemon_shows_its_queues() {
         expect![[r#"
-            notes  working, 3,120 of 9,800 files; not yet: resolved, vectors
+            notes  working, 3,120 of 9,800 files; not yet: resolved, vectors, deep
             folder     /home/ada/notes
             index      3,120 documents, 812 entities
             formats    20 html, 3,100 md
