@@ -79,7 +79,7 @@ mod tests {
     #[test]
     fn the_text_is_the_same_in_every_build() {
         // A change here means that every index of every user is rebuilt: do it knowingly.
-        expect_test::expect!["fec49fce0d93d03c1e2f1362badb8958"]
+        expect_test::expect!["a33a05922816c12b1bd3c18018ab1fc3"]
             .assert_eq(&rows(&Settings::default(), "schema 1"));
     }
 }

@@ -21,6 +21,7 @@ use crate::embedder::{Embedder, WordPiece};
 use crate::health::Health;
 use crate::pipeline::normalize::Parsing;
 use crate::pipeline::parcel::Pass;
+use crate::pipeline::recognize::tagger::TaggerRecognizer;
 use crate::pipeline::watch::{
     KnownFile, KnownFiles, MOST_EQUAL, WatchOptions, WatchState, Watcher, WatcherHandle,
 };
@@ -49,13 +50,16 @@ pub(crate) struct Recipe {
     pub(crate) tokens: Arc<WordPiece>,
     /// The model.
     pub(crate) embedder: Arc<dyn Embedder>,
+    /// The user's own model that finds names.
+    pub(crate) model: Option<Arc<TaggerRecognizer>>,
     /// Where documents are parsed.
     pub(crate) parsing: Parsing,
 }
 
-/// What decides about the rows beside the settings: the model and the detectors.
-fn made_with(space: &str) -> String {
-    format!("{space}, detectors {}", crate::pipeline::normalize::redact::DETECTORS)
+/// What decides about the rows beside the settings: the models and the detectors.
+fn made_with(space: &str, model: Option<&TaggerRecognizer>) -> String {
+    let names = model.map(|model| format!(", names {}", model.digest())).unwrap_or_default();
+    format!("{space}, detectors {}{names}", crate::pipeline::normalize::redact::DETECTORS)
 }
 
 /// One index that is kept equal to the folder.
@@ -86,8 +90,9 @@ impl Build {
     /// # Errors
     /// When a database cannot be opened or an actor cannot be started.
     pub(crate) async fn start(recipe: Recipe) -> anyhow::Result<Build> {
-        let Recipe { root, state_dir, settings, tokens, embedder, parsing } = recipe;
-        let fingerprint = config::fingerprint::rows(&settings, &made_with(embedder.space()));
+        let Recipe { root, state_dir, settings, tokens, embedder, model, parsing } = recipe;
+        let made_with = made_with(embedder.space(), model.as_deref());
+        let fingerprint = config::fingerprint::rows(&settings, &made_with);
         let writer = IndexWriter::open(&state_dir, &fingerprint, &settings, embedder.clone())?;
         let readers = Readers::new(writer.path().to_path_buf());
         let answers = (writer.answers() != writer.path()).then(|| writer.answers().to_path_buf());
@@ -101,6 +106,7 @@ impl Build {
             settings: settings.clone(),
             tokens,
             embedder,
+            model,
             parsing: parsing.clone(),
             gazetteer: writer.gazetteer(),
         };

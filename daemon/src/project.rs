@@ -24,6 +24,7 @@ use crate::build::{Build, Recipe};
 use crate::embedder::{Embedder, StaticModel, WordPiece};
 use crate::health::Health;
 use crate::pipeline::normalize::Parsing;
+use crate::pipeline::recognize::tagger::TaggerRecognizer;
 use crate::pipeline::watch::WatcherHandle;
 use crate::pipeline::write::Command;
 use crate::serve::{Activity, Tallies};
@@ -79,12 +80,14 @@ impl Project {
         let OpenProject { root, name, state_dir, settings, parsing } = place;
         let tokens = WordPiece::builtin();
         let embedder: Arc<dyn Embedder> = Arc::new(StaticModel::builtin(tokens.clone()));
+        let model = TaggerRecognizer::open_tried(&settings.recognize)?;
         let recipe = Recipe {
             root: root.clone(),
             state_dir: state_dir.clone(),
             settings: settings.clone(),
             tokens,
             embedder,
+            model,
             parsing,
         };
         let build = Build::start(recipe.clone()).await?;

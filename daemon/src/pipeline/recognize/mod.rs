@@ -13,6 +13,7 @@ pub mod gazetteer;
 pub mod mine;
 pub mod pattern;
 pub mod stated;
+pub mod tagger;
 
 pub(crate) mod lexicon;
 mod overlap;
@@ -36,6 +37,7 @@ use crate::pipeline::parcel::{ChunkedDoc, Mention, MentionedDoc, NormalDoc, Reco
 use crate::terms::{Norm, Span};
 use pattern::PatternRecognizer;
 use stated::StatedRecognizer;
+use tagger::TaggerRecognizer;
 
 /// One way of finding mentions.
 pub trait Recognizer: Send + Sync {
@@ -61,6 +63,12 @@ impl RecognizeStage {
         let others: Vec<Box<dyn Recognizer>> =
             vec![Box::new(StatedRecognizer), Box::new(PatternRecognizer)];
         RecognizeStage { max_words, gazetteer, others }
+    }
+
+    /// With the model that the user chose, if there is one.
+    pub fn with_model(mut self, model: Option<Arc<TaggerRecognizer>>) -> Self {
+        self.others.extend(model.map(|model| Box::new(model) as Box<dyn Recognizer>));
+        self
     }
 }
 
