@@ -13,6 +13,7 @@ mod identity;
 mod languages;
 mod ledger;
 mod life;
+mod models;
 mod secrets;
 mod shutdown;
 mod tidy;
