@@ -399,6 +399,8 @@ pub struct PlaceFeatures {
     pub in_code: bool,
     /// The visible text of a link.
     pub in_link: bool,
+    /// Its type is the guess of a statistical model.
+    pub is_type_guessed: bool,
 }
 
 /// A term that may enter the gazetteer.

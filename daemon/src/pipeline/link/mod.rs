@@ -7,6 +7,7 @@
 pub mod blocking;
 pub mod features;
 pub mod resolve;
+pub mod vote;
 
 use std::collections::BTreeMap;
 

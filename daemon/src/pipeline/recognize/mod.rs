@@ -6,13 +6,14 @@
 //! `MAX_SURFACE_BYTES` bytes and number at most `MAX_MENTIONS`; where two recognizers disagree the most
 //! trusted wins, then the longest, then the earliest. Time is linear in the text but for sorting the
 //! mentions.
-//! Not here: which entity a mention denotes (`link`), pronouns (coreference), and statistical names, which
-//! join as one more [`Recognizer`].
+//! Not here: which entity a mention denotes (`link`).
 
 pub mod gazetteer;
+pub mod known;
 pub mod mine;
 pub mod pattern;
 pub mod stated;
+pub mod statistical;
 pub mod tagger;
 
 pub(crate) mod lexicon;
@@ -35,8 +36,10 @@ use crate::belt::{DocFault, Stage};
 use crate::pipeline::chunk::sentences_of;
 use crate::pipeline::parcel::{ChunkedDoc, Mention, MentionedDoc, NormalDoc, RecognizerKind};
 use crate::terms::{Norm, Span};
+use known::KnownRecognizer;
 use pattern::PatternRecognizer;
 use stated::StatedRecognizer;
+use statistical::StatisticalRecognizer;
 use tagger::TaggerRecognizer;
 
 /// One way of finding mentions.
@@ -54,20 +57,25 @@ pub struct RecognizeStage {
     max_words: usize,
     gazetteer: Arc<ArcSwap<Gazetteer>>,
     others: Vec<Box<dyn Recognizer>>,
+    model: Option<Arc<TaggerRecognizer>>,
 }
 
 impl RecognizeStage {
     /// A stage that reads the gazetteer anew for each document, so that a swap counts from the next one on.
     pub fn new(settings: &config::settings::Recognize, gazetteer: Arc<ArcSwap<Gazetteer>>) -> Self {
         let max_words = settings.gazetteer.max_words;
-        let others: Vec<Box<dyn Recognizer>> =
-            vec![Box::new(StatedRecognizer), Box::new(PatternRecognizer)];
-        RecognizeStage { max_words, gazetteer, others }
+        let others: Vec<Box<dyn Recognizer>> = vec![
+            Box::new(StatedRecognizer),
+            Box::new(PatternRecognizer),
+            Box::new(KnownRecognizer),
+            Box::new(StatisticalRecognizer),
+        ];
+        RecognizeStage { max_words, gazetteer, others, model: None }
     }
 
     /// With the model that the user chose, if there is one.
     pub fn with_model(mut self, model: Option<Arc<TaggerRecognizer>>) -> Self {
-        self.others.extend(model.map(|model| Box::new(model) as Box<dyn Recognizer>));
+        self.model = model;
         self
     }
 }
@@ -87,6 +95,9 @@ impl Stage for RecognizeStage {
             gazetteer.recognize(&doc, &sentences, &mut found);
             for recognizer in &self.others {
                 recognizer.recognize(&doc, &sentences, &mut found);
+            }
+            if let Some(model) = &self.model {
+                model.overrule(&doc, &sentences, &mut found);
             }
         }
         let mut mentions = overlap::resolve(&doc.text, found);

@@ -122,6 +122,24 @@ impl TaggerRecognizer {
         &self.digest
     }
 
+    /// Adds the model's mentions; what the built-in model says of the same words goes, since the user chose this one.
+    pub(super) fn overrule(
+        &self,
+        doc: &NormalDoc,
+        sentences: &[Span<Norm>],
+        found: &mut Vec<Mention>,
+    ) {
+        let mut mentions = Vec::new();
+        self.recognize(doc, sentences, &mut mentions);
+        // In order of place, and without overlaps, as the model gives them.
+        let is_named = |span: Span<Norm>| {
+            let at = mentions.partition_point(|mention| mention.span.end() <= span.start());
+            mentions.get(at).is_some_and(|mention| mention.span.start() < span.end())
+        };
+        found.retain(|it| it.recognizer != RecognizerKind::Statistical || !is_named(it.span));
+        found.append(&mut mentions);
+    }
+
     fn tag(&self, doc: &NormalDoc, run: Range<usize>, out: &mut Vec<Mention>) {
         let text = doc.text.get(run.clone()).unwrap_or_default();
         let names = self.tagger.tag(text).unwrap_or_else(|error| {
@@ -146,7 +164,7 @@ impl TaggerRecognizer {
     }
 }
 
-impl Recognizer for Arc<TaggerRecognizer> {
+impl Recognizer for TaggerRecognizer {
     fn kind(&self) -> RecognizerKind {
         RecognizerKind::Statistical
     }
