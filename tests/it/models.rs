@@ -3,7 +3,7 @@
 use tests::TestProject;
 
 const PIECES: &[(&str, &str)] =
-    &[("ada", "B-PER"), ("lovelace", "I-PER"), ("Porto", "B-LOC"), ("Kernel", "B-SOFTWARE")];
+    &[("ada", "B-PER"), ("lovelace", "I-PER"), ("Zorvik", "B-LOC"), ("Kernel", "B-SOFTWARE")];
 
 fn with_model() -> TestProject {
     let mut project = TestProject::empty();
@@ -16,29 +16,29 @@ fn with_model() -> TestProject {
 #[test]
 fn names_that_only_the_users_model_knows_become_entities() {
     let mut project = with_model();
-    project.write("a.md", "# Engines\n\nIn the end ada lovelace went to Porto by train.\n");
+    project.write("a.md", "# Engines\n\nIn the end ada lovelace went to Zorvik by train.\n");
     project.start();
     project.settle();
     let entities = project.dump().lines("entity");
     assert!(entities.contains("entity ada lovelace type=Person"), "{entities}");
-    assert!(entities.contains("entity Porto type=Location"), "{entities}");
+    assert!(entities.contains("entity Zorvik type=Location"), "{entities}");
     project.verify("with a model");
 }
 
 #[test]
 fn another_model_means_another_index() {
     let mut project = with_model();
-    project.write("a.md", "# Engines\n\nThey were made in Porto by hand.\n");
+    project.write("a.md", "# Engines\n\nThey were made in Zorvik by hand.\n");
     project.start();
     project.settle();
-    assert!(project.dump().lines("entity").contains("entity Porto type=Location"));
+    assert!(project.dump().lines("entity").contains("entity Zorvik type=Location"));
     project.stop();
     let folder = project.scratch().join("model");
-    onnx::sample::write_tagger(&folder, &[("Porto", "B-ORG")]).expect("written");
+    onnx::sample::write_tagger(&folder, &[("Zorvik", "B-ORG")]).expect("written");
     project.start();
     project.settle();
     let entities = project.dump().lines("entity");
-    assert!(entities.contains("entity Porto type=Organization"), "{entities}");
+    assert!(entities.contains("entity Zorvik type=Organization"), "{entities}");
 }
 
 #[test]

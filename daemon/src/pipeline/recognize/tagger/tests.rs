@@ -12,7 +12,7 @@ use crate::terms::norm_of;
 const PIECES: &[(&str, &str)] = &[
     ("ada", "B-PER"),
     ("lovelace", "I-PER"),
-    ("Porto", "B-LOC"),
+    ("Zorvik", "B-LOC"),
     ("Zebra", "B-ANIMAL"),
     ("nine", "B-CARDINAL"),
     ("Kernel", "B-SOFTWARE"),
@@ -59,28 +59,60 @@ fn check(lines: &str, pass: Pass, expected: Expect) {
 #[test]
 fn names_of_the_model_join_the_others_and_yield_to_them() {
     check(
-        "# Zebra\nada lovelace moved the Signing Service to Porto. The Kernel saw nine.\n- ada\n- Porto",
+        "# Zebra\nada lovelace moved the Signing Service to Zorvik. The Kernel saw nine.\n- ada\n- Zorvik",
         Pass::Deep,
         expect![[r#"
             Statistical Concept Zebra 0.96
             Statistical Person ada lovelace 0.96
             Gazetteer Service Signing Service 0.90
-            Statistical Location Porto 0.96
+            Statistical Location Zorvik 0.96
             Statistical Technology Kernel 0.96
             Statistical Person ada 0.96
-            Statistical Location Porto 0.96
+            Statistical Location Zorvik 0.96
         "#]],
     );
 }
 
 #[test]
 fn the_swift_pass_leaves_the_model_alone() {
-    check("ada lovelace moved to Porto.", Pass::Swift, expect![[""]]);
+    check("ada lovelace moved to Zorvik.", Pass::Swift, expect![[""]]);
+}
+
+#[test]
+fn what_the_built_in_model_says_of_the_same_words_goes() {
+    let (_keep, model) = model();
+    let mut doc = testing::doc("ada lovelace saw the Zorvik at Sunday.");
+    doc.head.pass = Pass::Deep;
+    let mention = |span: Range<usize>, recognizer| Mention {
+        span: Span::new(span.start, span.end),
+        name: doc.text[span].to_string(),
+        entity_type: EntityType::Event,
+        recognizer,
+        score: Confidence::STATED,
+        place: PlaceFeatures::default(),
+    };
+    let built_in = RecognizerKind::Statistical;
+    let mut found = vec![
+        mention(4..16, built_in),
+        mention(17..27, built_in),
+        mention(21..27, RecognizerKind::Pattern),
+        mention(31..37, built_in),
+    ];
+    model.overrule(&doc, &testing::sentences_of(&doc), &mut found);
+    let row = |it: &Mention| format!("{} {:?} {}", it.name, it.recognizer, it.entity_type.as_str());
+    let rows: Vec<String> = found.iter().map(row).collect();
+    let expected = [
+        "Zorvik Pattern Event",
+        "Sunday Statistical Event",
+        "ada lovelace Statistical Person",
+        "Zorvik Statistical Location",
+    ];
+    assert_eq!(rows, expected);
 }
 
 #[test]
 fn code_is_not_read() {
-    check("~ ada lovelace = Porto", Pass::Deep, expect![[""]]);
+    check("~ ada lovelace = Zorvik", Pass::Deep, expect![[""]]);
 }
 
 #[test]
