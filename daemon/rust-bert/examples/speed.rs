@@ -12,7 +12,6 @@ const N_PASSAGES: u32 = 8;
 const N_TURNS: usize = 6;
 
 fn main() {
-    tch::set_num_threads(1);
     let models = load();
     // 254 one-piece words and two special tokens.
     let passage = |i: u32| {

@@ -8,13 +8,16 @@ use support::minilm::{cosine, load, paragraphs};
 #[test]
 fn vectors_agree() {
     let models = load();
-    // Every third, which takes half a minute.
-    let texts: Vec<String> = paragraphs().into_iter().step_by(3).collect();
+    // Every sixth, which takes seconds.
+    let texts: Vec<String> = paragraphs().into_iter().step_by(6).collect();
     assert!(texts.len() >= 50, "{}", texts.len());
     let (mut floats, mut int8) = (Vec::new(), Vec::new());
     for text in &texts {
         let torch = models.torch.floats(text).expect("a vector");
         floats.push(cosine(&torch, &models.rten.embed(text).expect("a vector")));
+        if floats.last() < Some(&0.999) {
+            println!("{:?} {text:?}", floats.last());
+        }
         int8.push(cosine(&torch, &models.int8.embed(text).expect("a vector")));
     }
     let least = |cosines: &[f32]| cosines.iter().copied().fold(1.0, f32::min);

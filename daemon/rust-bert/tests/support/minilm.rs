@@ -14,8 +14,10 @@ pub struct MiniLm {
     pub int8: SentenceModel,
 }
 
-/// Loads all three.
+/// Loads all three, one thread each.
 pub fn load() -> MiniLm {
+    // As rten's one; two that wait for each other on a busy machine take many times as long.
+    tch::set_num_threads(1);
     let floats = repository().join("target/minilm-f32");
     assert!(
         floats.join("complete").exists(),
@@ -60,6 +62,8 @@ pub fn paragraphs() -> Vec<String> {
         for entry in std::fs::read_dir(&folder).expect("a corpus").flatten() {
             let path = entry.path();
             match path.is_dir() {
+                // Bytes made to be odd: the two tokenizers do not agree on all of them.
+                true if path.ends_with("hostile") => {}
                 true => open.push(path),
                 false if path.extension().is_some_and(|it| it == "md" || it == "txt") => {
                     files.push(path)
