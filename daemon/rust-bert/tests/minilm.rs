@@ -15,9 +15,6 @@ fn vectors_agree() {
     for text in &texts {
         let torch = models.torch.floats(text).expect("a vector");
         floats.push(cosine(&torch, &models.rten.embed(text).expect("a vector")));
-        if floats.last() < Some(&0.999) {
-            println!("{:?} {text:?}", floats.last());
-        }
         int8.push(cosine(&torch, &models.int8.embed(text).expect("a vector")));
     }
     let least = |cosines: &[f32]| cosines.iter().copied().fold(1.0, f32::min);
