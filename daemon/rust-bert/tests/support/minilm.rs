@@ -62,7 +62,7 @@ pub fn paragraphs() -> Vec<String> {
         for entry in std::fs::read_dir(&folder).expect("a corpus").flatten() {
             let path = entry.path();
             match path.is_dir() {
-                // Bytes made to be odd: the two tokenizers do not agree on all of them.
+                // Bytes made to be odd: one of these texts gave another vector, and nobody has looked why.
                 true if path.ends_with("hostile") => {}
                 true => open.push(path),
                 false if path.extension().is_some_and(|it| it == "md" || it == "txt") => {
