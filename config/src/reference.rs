@@ -67,6 +67,9 @@ fn write_entry(
             let _ = writeln!(text, "{indent}{name}:");
             map.iter().for_each(|(inner, value)| write_entry(text, &key, inner, value, comments));
         }
+        Value::String(word) if word.is_empty() => {
+            let _ = writeln!(text, "{indent}{name}: \"\"");
+        }
         Value::String(word) => {
             let _ = writeln!(text, "{indent}{name}: {word}");
         }

@@ -299,13 +299,16 @@ pub struct Recognize {
     /// Read every document a second time, closely, when everything is searchable: for statistical names and for the
     /// dependencies between words. Runs at the lowest priority; `kgctl deep --pause` stops it for now.
     pub deep: bool,
+    /// Folder of an ONNX token-classification model (`model.onnx`, `tokenizer.json`, `config.json`) whose names join
+    /// the others in the deep pass, an absolute path; empty means none. User only.
+    pub model: String,
     /// The mined gazetteer.
     pub gazetteer: Gazetteer,
 }
 
 impl Default for Recognize {
     fn default() -> Self {
-        Recognize { deep: true, gazetteer: Gazetteer::default() }
+        Recognize { deep: true, model: String::new(), gazetteer: Gazetteer::default() }
     }
 }
 

@@ -21,6 +21,7 @@ use crate::embedder::{Embedder, WordPiece};
 use crate::health::Health;
 use crate::pipeline::normalize::Parsing;
 use crate::pipeline::parcel::Pass;
+use crate::pipeline::recognize::tagger::TaggerRecognizer;
 use crate::pipeline::relate::Vocabulary;
 use crate::pipeline::watch::{
     KnownFile, KnownFiles, MOST_EQUAL, WatchOptions, WatchState, Watcher, WatcherHandle,
@@ -52,14 +53,17 @@ pub(crate) struct Recipe {
     pub(crate) tokens: Arc<WordPiece>,
     /// The model.
     pub(crate) embedder: Arc<dyn Embedder>,
+    /// The user's own model that finds names.
+    pub(crate) model: Option<Arc<TaggerRecognizer>>,
     /// Where documents are parsed.
     pub(crate) parsing: Parsing,
 }
 
-/// What decides about the rows beside the settings: the model, the detectors, the relations.
-fn made_with(space: &str, vocabulary: &Vocabulary) -> String {
+/// What decides about the rows beside the settings: the models, the detectors, the relations.
+fn made_with(space: &str, vocabulary: &Vocabulary, model: Option<&TaggerRecognizer>) -> String {
     let detectors = crate::pipeline::normalize::redact::DETECTORS;
-    format!("{space}, detectors {detectors}, relations {}", vocabulary.fingerprint())
+    let names = model.map(|model| format!(", names {}", model.digest())).unwrap_or_default();
+    format!("{space}, detectors {detectors}, relations {}{names}", vocabulary.fingerprint())
 }
 
 /// One index that is kept equal to the folder.
@@ -90,8 +94,9 @@ impl Build {
     /// # Errors
     /// When a database cannot be opened or an actor cannot be started.
     pub(crate) async fn start(recipe: Recipe) -> anyhow::Result<Build> {
-        let Recipe { root, state_dir, settings, vocabulary, tokens, embedder, parsing } = recipe;
-        let made_with = made_with(embedder.space(), &vocabulary);
+        let Recipe { root, state_dir, settings, vocabulary, tokens, embedder, model, parsing } =
+            recipe;
+        let made_with = made_with(embedder.space(), &vocabulary, model.as_deref());
         let fingerprint = config::fingerprint::rows(&settings, &made_with);
         let writer = IndexWriter::open(&state_dir, &fingerprint, &settings, embedder.clone())?;
         let readers = Readers::new(writer.path().to_path_buf());
@@ -107,6 +112,7 @@ impl Build {
             vocabulary,
             tokens,
             embedder,
+            model,
             parsing: parsing.clone(),
             gazetteer: writer.gazetteer(),
         };

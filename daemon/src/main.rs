@@ -34,12 +34,18 @@ struct Flags {
     /// Parse documents for the daemon that started this process; nothing else can.
     #[arg(long, hide = true)]
     worker: bool,
+    /// Try the model of this folder for the daemon that started this process, and end.
+    #[arg(long, hide = true, value_name = "DIR")]
+    try_model: Option<PathBuf>,
 }
 
 fn main() -> ExitCode {
     let flags = Flags::parse();
     if flags.worker {
         return daemon::worker::run();
+    }
+    if let Some(folder) = flags.try_model {
+        return daemon::pipeline::recognize::tagger::trial::run(&folder);
     }
     let options = daemon::Options {
         project: flags.project,

@@ -24,6 +24,7 @@ use crate::build::{Build, Recipe};
 use crate::embedder::{Embedder, StaticModel, WordPiece};
 use crate::health::Health;
 use crate::pipeline::normalize::Parsing;
+use crate::pipeline::recognize::tagger::TaggerRecognizer;
 use crate::pipeline::relate::Vocabulary;
 use crate::pipeline::watch::WatcherHandle;
 use crate::pipeline::write::Command;
@@ -83,6 +84,7 @@ impl Project {
         let tokens = WordPiece::builtin();
         let embedder: Arc<dyn Embedder> = Arc::new(StaticModel::builtin(tokens.clone()));
         let vocabulary = Vocabulary::load(&root, &settings.relate)?;
+        let model = TaggerRecognizer::open_tried(&settings.recognize)?;
         let recipe = Recipe {
             root: root.clone(),
             state_dir: state_dir.clone(),
@@ -90,6 +92,7 @@ impl Project {
             vocabulary,
             tokens,
             embedder,
+            model,
             parsing,
         };
         let build = Build::start(recipe.clone()).await?;

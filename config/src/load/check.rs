@@ -121,6 +121,16 @@ pub(super) fn globs(settings: &Settings, key: &str) -> Result<(), String> {
     Ok(())
 }
 
+/// Checks that the folder that `key` names is an absolute path, if it names one: a relative one would mean another
+/// folder wherever the daemon is started.
+pub(super) fn folders(settings: &Settings, key: &str) -> Result<(), String> {
+    let model = &settings.recognize.model;
+    match key != "recognize.model" || model.is_empty() || model.starts_with('/') {
+        true => Ok(()),
+        false => Err(format!("is `{model}`; it must be an absolute path")),
+    }
+}
+
 /// What is wrong with one glob pattern.
 fn glob(pattern: &str) -> Result<(), &'static str> {
     let mut rest = pattern.chars().peekable();

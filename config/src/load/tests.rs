@@ -228,6 +228,19 @@ fn a_folder_may_not_set_what_only_the_user_may() {
     "#]],
     );
     check(
+        &Case { folder: "recognize:\n  model: /evil\n", ..NOTHING },
+        expect![[r#"
+        /folder/kg.yaml:2: `recognize.model` may not be set by a folder
+        hint: set it in `/config/config.yaml`, which only you can write
+    "#]],
+    );
+    check(
+        &Case { user: "recognize:\n  model: models/ner\n", ..NOTHING },
+        expect![[r#"
+        /config/config.yaml:2: `recognize.model` is `models/ner`; it must be an absolute path
+    "#]],
+    );
+    check(
         &Case { user: "watch:\n  max_file_bytes: 5\n", ..NOTHING },
         expect![[r#"
         watch.max_file_bytes = 5  (/config/config.yaml:2)

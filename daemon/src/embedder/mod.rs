@@ -1,9 +1,11 @@
 //! Embedders: text in, unit vectors out.
 
 mod static_model;
+mod transformer;
 pub mod wordpiece;
 
 pub use static_model::{StaticModel, cosine};
+pub use transformer::TransformerModel;
 pub use wordpiece::WordPiece;
 
 use crate::pipeline::parcel::UnitVector;
@@ -20,4 +22,11 @@ pub trait Embedder: Send + Sync {
     }
     /// One vector for each text, in order; a text without known tokens gives a vector of zeros.
     fn embed(&self, texts: &[&str]) -> Vec<UnitVector>;
+}
+
+/// A vector of floats scaled to length 1 and rounded to int8; zeros when it has no length.
+pub fn unit_vector(numbers: &[f32]) -> UnitVector {
+    let length = numbers.iter().map(|number| number * number).sum::<f32>().sqrt();
+    let factor = if length.is_finite() && length > 0.0 { 127.0 / length } else { 0.0 };
+    UnitVector(numbers.iter().map(|number| (number * factor).round() as i8).collect())
 }

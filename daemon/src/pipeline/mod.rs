@@ -22,6 +22,7 @@ use crate::belt::{Gauge, Inlet, Lanes, Stage, StationArgs, crew, lanes};
 use crate::embedder::{Embedder, WordPiece};
 use parcel::{ChunkedDoc, EmbeddedDoc, LinkedDoc, MentionedDoc, NormalDoc, RelatedDoc, SourceDoc};
 use recognize::Gazetteer;
+use recognize::tagger::TaggerRecognizer;
 
 /// Documents that may wait in front of a stage: (interactive, bulk). Small, because a parcel may hold megabytes;
 /// enough that a stage never idles while the one before it works.
@@ -97,6 +98,8 @@ pub struct Tools {
     pub tokens: Arc<WordPiece>,
     /// The model that embeds.
     pub embedder: Arc<dyn Embedder>,
+    /// The user's own model that finds names.
+    pub model: Option<Arc<TaggerRecognizer>>,
     /// Where documents are parsed.
     pub parsing: normalize::Parsing,
     /// The names known now.
@@ -154,6 +157,7 @@ impl Stations {
             }),
             recognize: station(&queues.chunked, &queues.mentioned, move || {
                 recognize::RecognizeStage::new(&t3.settings.recognize, t3.gazetteer.clone())
+                    .with_model(t3.model.clone())
             }),
             link: station(&queues.mentioned, &queues.linked, || link::LinkStage),
             relate: station(&queues.linked, &queues.related, move || {

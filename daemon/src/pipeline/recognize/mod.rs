@@ -14,6 +14,7 @@ pub mod mine;
 pub mod pattern;
 pub mod stated;
 pub mod statistical;
+pub mod tagger;
 
 mod context;
 mod coreference;
@@ -41,6 +42,7 @@ use known::KnownRecognizer;
 use pattern::PatternRecognizer;
 use stated::StatedRecognizer;
 use statistical::StatisticalRecognizer;
+use tagger::TaggerRecognizer;
 
 /// One way of finding mentions.
 pub trait Recognizer: Send + Sync {
@@ -57,6 +59,7 @@ pub struct RecognizeStage {
     max_words: usize,
     gazetteer: Arc<ArcSwap<Gazetteer>>,
     others: Vec<Box<dyn Recognizer>>,
+    model: Option<Arc<TaggerRecognizer>>,
 }
 
 impl RecognizeStage {
@@ -69,7 +72,13 @@ impl RecognizeStage {
             Box::new(KnownRecognizer),
             Box::new(StatisticalRecognizer),
         ];
-        RecognizeStage { max_words, gazetteer, others }
+        RecognizeStage { max_words, gazetteer, others, model: None }
+    }
+
+    /// With the model that the user chose, if there is one.
+    pub fn with_model(mut self, model: Option<Arc<TaggerRecognizer>>) -> Self {
+        self.model = model;
+        self
     }
 }
 
@@ -88,6 +97,9 @@ impl Stage for RecognizeStage {
             gazetteer.recognize(&doc, &sentences, &mut found);
             for recognizer in &self.others {
                 recognizer.recognize(&doc, &sentences, &mut found);
+            }
+            if let Some(model) = &self.model {
+                model.overrule(&doc, &sentences, &mut found);
             }
         }
         let mut mentions = overlap::resolve(&doc.text, found);
