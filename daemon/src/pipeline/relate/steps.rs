@@ -86,6 +86,9 @@ pub(super) fn relate(page: &Page<'_>, out: &mut Statements) {
     }
 }
 
+/// Bytes read of a heading, and of the end of a lead: many lists may stand under one long text.
+const MAX_LEAD_BYTES: usize = 200;
+
 /// What is known of a list.
 struct Count {
     n_items: u32,
@@ -113,6 +116,10 @@ fn ordered_lists(page: &Page<'_>) -> FxHashSet<(u32, u8)> {
         let heading = heading.map_or(page.doc.doc.title.as_str(), |it| it.span.of(page.text));
         let count = counts.entry((list, depth)).or_insert_with(|| {
             let last = lead.rsplit(['.', '\n']).find(|part| !part.trim().is_empty()).unwrap_or("");
+            let last = last
+                .get(last.ceil_char_boundary(last.len().saturating_sub(MAX_LEAD_BYTES))..)
+                .unwrap_or("");
+            let heading = heading.get(..heading.floor_char_boundary(MAX_LEAD_BYTES)).unwrap_or("");
             let is_said = has_word(ORDERS, heading) || has_word(ORDERS, last);
             Count { n_items: 0, n_told: 0, is_said, is_choice: has_word(CHOICES, last) && !is_said }
         });

@@ -2,8 +2,8 @@
 //! around it.
 //!
 //! In: a verb of a sentence. Out: a [`Truth`].
-//! Invariants: what is asked, supposed, wanted, planned or said to be over is never stated; a denial holds only where its
-//! clause is asserted. At most `MAX_CLIMB` clauses up.
+//! Invariants: what is asked, supposed, wanted, planned or said to be over is never stated; a denial holds only where
+//! its clause is asserted. At most `MAX_CLIMB` clauses up.
 //! Not here: who does what (`mod.rs`, `subject.rs`).
 
 use super::tree::Tree;
