@@ -62,3 +62,6 @@ pub const MANY_FILES: usize = 200_000;
 
 /// A quarantined path is left alone after this many failures at the same content (S0 §4.3).
 pub const MAX_FAILURES: u32 = 3;
+
+/// The file of relations that is read when it lies in the folder.
+pub const DEFAULT_PREDICATES: &str = "kg.predicates.toml";

@@ -378,22 +378,18 @@ impl Default for Embed {
     }
 }
 
-/// The file of relations that is read when it is there.
-pub const DEFAULT_PREDICATES: &str = "kg.predicates.toml";
-
 /// Which relations are found.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Relate {
-    /// Files that add relations and the words that state them, in the form of kgd's own `config/predicates.toml`, at
-    /// most 64 KiB each; a later one wins. A relative path lies in the folder, and only such a one may stand in a
-    /// folder's `kg.yaml`. `kg.predicates.toml` may be missing.
+    /// Files like kgd's `config/predicates.toml` that add relations and the words for them, at most 64 KiB each; a
+    /// later one wins. A folder's `kg.yaml` may name files in it only; `kg.predicates.toml` may be missing.
     pub predicates: Vec<String>,
 }
 
 impl Default for Relate {
     fn default() -> Self {
-        Relate { predicates: vec![DEFAULT_PREDICATES.to_string()] }
+        Relate { predicates: vec![crate::limits::DEFAULT_PREDICATES.to_string()] }
     }
 }
 

@@ -6,9 +6,9 @@
 //! recall and F1 as `DATA/score/rel_score.py` defines them: of pairs (is there a relation from A to B), and typed for
 //! the predicates that a label of the set corresponds to.
 //!
-//! `… -- sample SEED N FOLDER=COMMIT...`: N relations of the folders' documents, read deeply, drawn by SEED, a line of
-//! JSON each with path, span, sentence and claim; `COMMIT` names what the folder is. `tests/relations/judge.py` makes
-//! sheets for judges of it, and the committed table of verdicts.
+//! `… -- sample SEED N FOLDER=COMMIT...`: N relations of the folders' documents, read deeply, drawn by SEED, a line
+//! of JSON each with path, span, sentence and claim; `COMMIT` names what the folder is. `tests/relations/judge.py`
+//! makes sheets for judges of it, and the committed table of verdicts.
 
 #![allow(clippy::print_stdout, reason = "a bench prints its table")]
 

@@ -76,7 +76,8 @@ fn read_side(
         "SELECT coalesce(n.entity_id, d.entity_id), coalesce(n.link, 1.0), e.predicate, e.confidence, e.doc_id,
                 e.start, e.end, e.raw_start, e.raw_end, e.pattern
          FROM evidence e LEFT JOIN names n ON n.id = e.{other_column} LEFT JOIN docs d ON d.id = -e.{other_column}
-         WHERE e.{own_column} = ?1 AND e.predicate NOT LIKE 'not %' ORDER BY e.confidence DESC, e.doc_id, e.seq LIMIT ?2"
+         WHERE e.{own_column} = ?1 AND e.predicate NOT LIKE 'not %'
+         ORDER BY e.confidence DESC, e.doc_id, e.seq LIMIT ?2"
     ))?;
     let read = |row: &Row<'_>| {
         let other: Option<i64> = row.get(0)?;

@@ -1,6 +1,7 @@
 //! Sample: relations drawn from folders, as judges get them.
 //!
-//! In: a seed, how many, folders. Out: JSON lines in an order that the seed gives: folder, commit, path, span in the file,
+//! In: a seed, how many, folders. Out: JSON lines in an order that the seed gives: folder, commit, path, span in the
+//! file,
 //! hash of those bytes, section, sentence, claim, and (not for judges) predicate, pattern, confidence.
 //! Invariants: the same folder, program and seed give the same lines; a relation is drawn once, by its surest
 //! evidence; plain links (`links_to`) and denials are none, since nobody can judge the first and the second claim
@@ -48,9 +49,10 @@ fn relations_of(folder: &Path, commit: &str) -> Result<Vec<Value>> {
     let mut rows = db.prepare(
         "SELECT d.path, e.raw_start, e.raw_end, e.start, e.end, d.text, s.name, e.predicate, o.name, e.pattern,
                 max(e.confidence * coalesce(sn.link, 1.0) * coalesce(bn.link, 1.0)) AS confidence,
-                (SELECT section FROM chunks c WHERE c.doc_id = d.id AND c.start <= e.start ORDER BY c.start DESC LIMIT 1),
+                (SELECT section FROM chunks c WHERE c.doc_id = d.id AND c.start <= e.start
+                 ORDER BY c.start DESC LIMIT 1),
                 (SELECT surface FROM mentions m WHERE m.doc_id = d.id AND m.at = e.subject_at LIMIT 1),
-                (SELECT surface FROM mentions m WHERE m.doc_id = d.id AND m.at = e.object_at LIMIT 1)
+                (SELECT surface FROM mentions m WHERE m.doc_id = d.id AND m.at = e.object_at LIMIT 1), d.title
          FROM evidence e JOIN docs d ON d.id = e.doc_id
               LEFT JOIN names sn ON sn.id = e.subject LEFT JOIN docs sd ON sd.id = -e.subject
               LEFT JOIN names bn ON bn.id = e.object LEFT JOIN docs bd ON bd.id = -e.object
@@ -63,14 +65,22 @@ fn relations_of(folder: &Path, commit: &str) -> Result<Vec<Value>> {
     let read = rows.query_map([], |row| {
         let text: String = row.get(5)?;
         let (start, end): (i64, i64) = (row.get(3)?, row.get(4)?);
-        let (subject, predicate, object): (String, String, String) = (row.get(6)?, row.get(7)?, row.get(8)?);
+        let (subject, predicate, object): (String, String, String) =
+            (row.get(6)?, row.get(7)?, row.get(8)?);
+        let (subject, object) = (shown_as(row.get(12)?, subject), shown_as(row.get(13)?, object));
+        // What a title states is told by the title; its evidence is the first place where the name stands.
+        let pattern: String = row.get(9)?;
+        let sentence = match pattern.starts_with("title:") {
+            true => row.get(14)?,
+            false => sentence_around(&text, start as usize, end as usize),
+        };
         Ok(json!({
             "folder": shown, "commit": commit, "path": row.get::<_, String>(0)?,
             "span": [row.get::<_, i64>(1)?, row.get::<_, i64>(2)?],
             "section": row.get::<_, Option<String>>(11)?,
-            "sentence": sentence_around(&text, start as usize, end as usize),
-            "claim": format!("{} — {predicate} — {}", shown_as(row.get(12)?, subject), shown_as(row.get(13)?, object)),
-            "predicate": predicate, "pattern": row.get::<_, String>(9)?, "confidence": row.get::<_, f64>(10)?,
+            "sentence": sentence,
+            "claim": format!("{subject} — {predicate} — {object}"),
+            "predicate": predicate, "pattern": pattern, "confidence": row.get::<_, f64>(10)?,
         }))
     })?;
     let mut rows: Vec<Value> = read.collect::<Result<_, _>>()?;

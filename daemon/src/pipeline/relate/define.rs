@@ -100,7 +100,8 @@ fn cue_after<'v>(cues: &'v Cues, after: &str) -> Option<&'v Cue> {
         .find(|cue| after.strip_prefix(cue.words).is_some_and(|rest| rest.starts_with(' ')))?;
     let mut rest = after.get(cue.words.len()..)?.split_whitespace();
     let first = rest.next()?.trim_matches(|c: char| !c.is_alphanumeric());
-    let is_remark = cue.words.starts_with("is ") && REMARKS.contains(&first);
+    let is_remark =
+        first == "something" || (cue.words.starts_with("is ") && REMARKS.contains(&first));
     (!is_remark && rest.count() + 1 >= MIN_WORDS).then_some(cue)
 }
 

@@ -6,8 +6,8 @@
 //! (`steps.rs`), definitions (`define.rs`), titles (`title.rs`), links (`links.rs`). What states which relation is
 //! data: `vocabulary.rs`.
 //! Invariants: of the document alone; every statement names its words and its pattern; no two of the same
-//! kind of source have the same subject, predicate, object and span; a statement that something is *not* so has a predicate that
-//! begins `not ` and is never a relation; linear in text and mentions, but for sorting.
+//! kind of source have the same subject, predicate, object and span; a statement that something is *not* so has a
+//! predicate that begins `not ` and is never a relation; linear in text and mentions, but for sorting.
 //! Not here: which entities the mentions denote, and how statements add up to relations (the store).
 
 mod cues;

@@ -1,9 +1,9 @@
 //! Steps: each step of an ordered list precedes the next; `Step 1` precedes `Step 2`.
 //!
 //! In: the outline and its `Step` mentions. Out: `precedes` between neighbors.
-//! Invariants: the items of a list are in order of time only where most of them begin as instructions do, or the heading
-//! or the paragraph above says so; a list that starts over (its number does not grow) is another sequence; one pass over the
-//! blocks.
+//! Invariants: the items of a list are in order of time only where most of them begin as instructions do, fewer where
+//! the words above say so, none where they announce a choice; a list that starts over (its number does not grow) is
+//! another sequence; one pass over the blocks.
 //! Not here: which lists are procedures (`recognize/pattern/step.rs`).
 
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -17,26 +17,31 @@ use crate::terms::EntityType;
 const PATTERN: &str = "list:step";
 const CONFIDENCE: f32 = 0.9;
 /// Verbs that instructions begin with.
-const INSTRUCTIONS: &str = "access accept acknowledge activate adapt add adjust agree aim align allow alter analyze annotate \
-     answer append apply approve archive arrange ask assemble assign attach authenticate back bake begin block boot bring \
-     browse build bump call cancel capture carry change check choose clean clear click clone close collect combine commit \
-     communicate compare compile complete compute configure confirm connect consider consult contact continue convert cook \
-     copy count create cut declare decide define delete deploy describe destroy determine disable disconnect discuss \
-     document download draft drag drain draw drive drop dump edit email enable ensure enter escalate establish estimate \
-     evaluate examine execute exit expand export extract fetch fill filter find finish fix flash flush follow force forward \
-     freeze generate get give go grab grant group halt hand hold identify implement import include increase inform inject \
-     insert inspect install invite invoke issue join keep kill label launch lay leave let link list listen load locate lock \
-     log look lower make map mark match measure merge mix modify monitor mount move name navigate note notify obtain open \
-     order pack pass paste patch pause perform pick pin place plan plug point post pour prepare press print promote provide \
-     publish pull purge push put query quit raise read reboot rebuild receive record recreate redeploy redirect reduce \
-     refactor refresh register release reload remove rename render repair repeat replace replay reply report reproduce \
-     request require reset resolve respond restart restore resume retrieve retry return revert review revoke roll rotate run \
-     save scale scan schedule scroll search seek select send serve set share shut sign simplify skip snapshot solve sort \
-     specify spin split start state stop store submit subscribe supply swap switch sync tag take tap tell terminate test \
-     tick toggle track transfer trigger trim try tune turn type understand uninstall unlock unmount unpack unplug untar unzip \
-     update upgrade upload use validate verify visit wait walk warm wash watch weigh wipe withdraw work wrap write yield";
+const INSTRUCTIONS: &str = "\
+     access accept acknowledge activate adapt add adjust agree aim align allow alter analyze annotate answer \
+     append apply approve archive arrange ask assemble assign attach authenticate back bake begin block boot \
+     bring browse build bump call cancel capture carry change check choose clean clear click clone close \
+     collect combine commit communicate compare compile complete compute configure confirm connect consider \
+     consult contact continue convert cook copy count create cut declare decide define delete deploy describe \
+     destroy determine disable disconnect discuss document download draft drag drain draw drive drop dump edit \
+     email enable ensure enter escalate establish estimate evaluate examine execute exit expand export extract \
+     fetch fill filter find finish fix flash flush follow force forward freeze generate get give go grab grant \
+     group halt hand hold identify implement import include increase inform inject insert inspect install \
+     invite invoke issue join keep kill label launch lay leave let link list listen load locate lock log look \
+     lower make map mark match measure merge mix modify monitor mount move name navigate note notify obtain \
+     open order pack pass paste patch pause perform pick pin place plan plug point post pour prepare press \
+     print promote provide publish pull purge push put query quit raise read reboot rebuild receive record \
+     recreate redeploy redirect reduce refactor refresh register release reload remove rename render repair \
+     repeat replace replay reply report reproduce request require reset resolve respond restart restore resume \
+     retrieve retry return revert review revoke roll rotate run save scale scan schedule scroll search seek \
+     select send serve set share shut sign simplify skip snapshot solve sort specify spin split start state \
+     stop store submit subscribe supply swap switch sync tag take tap tell terminate test tick toggle track \
+     transfer trigger trim try tune turn type understand uninstall unlock unmount unpack unplug untar unzip \
+     update upgrade upload use validate verify visit wait walk warm wash watch weigh wipe withdraw work wrap \
+     write yield";
 /// Words that may stand before an instruction's verb.
-const OPENERS: &str = "first second third then next now finally lastly afterwards again optionally optional carefully please \
+const OPENERS: &str = "\
+     first second third then next now finally lastly afterwards again optionally optional carefully please \
      once also and";
 /// Words of a heading or lead that announce an order of time.
 const ORDERS: &str =
@@ -81,6 +86,9 @@ pub(super) fn relate(page: &Page<'_>, out: &mut Statements) {
     }
 }
 
+/// Bytes read of a heading, and of the end of a lead: many lists may stand under one long text.
+const MAX_LEAD_BYTES: usize = 200;
+
 /// What is known of a list.
 struct Count {
     n_items: u32,
@@ -108,6 +116,10 @@ fn ordered_lists(page: &Page<'_>) -> FxHashSet<(u32, u8)> {
         let heading = heading.map_or(page.doc.doc.title.as_str(), |it| it.span.of(page.text));
         let count = counts.entry((list, depth)).or_insert_with(|| {
             let last = lead.rsplit(['.', '\n']).find(|part| !part.trim().is_empty()).unwrap_or("");
+            let last = last
+                .get(last.ceil_char_boundary(last.len().saturating_sub(MAX_LEAD_BYTES))..)
+                .unwrap_or("");
+            let heading = heading.get(..heading.floor_char_boundary(MAX_LEAD_BYTES)).unwrap_or("");
             let is_said = has_word(ORDERS, heading) || has_word(ORDERS, last);
             Count { n_items: 0, n_told: 0, is_said, is_choice: has_word(CHOICES, last) && !is_said }
         });

@@ -13,7 +13,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
-use config::settings::{DEFAULT_PREDICATES, Relate};
+use config::limits::DEFAULT_PREDICATES;
+use config::settings::Relate;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::cues::{Cue, CueKind, Cues};

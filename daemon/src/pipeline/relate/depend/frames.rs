@@ -1,4 +1,5 @@
-//! Frames: cues as the grammar of a sentence has them: a verb, participle or noun and the words that lead to its object.
+//! Frames: cues as the grammar of a sentence has them: a verb, participle or noun and the words that lead to its
+//! object.
 //!
 //! In: the cues between names. Out: a table from such words, in stems, to what they state.
 //! Invariants: a frame stands once, the surest cue's; a cue that is no phrase of its own (`before`, `aka`) makes none.

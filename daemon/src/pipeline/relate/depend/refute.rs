@@ -2,7 +2,8 @@
 //!
 //! In: the statements that templates made of a sentence, its tree, what grammar found there. Out: which of them to take
 //! back, and which to hold less sure.
-//! Invariants: only statements of whole sentences that were parsed are judged; what grammar states, too, stays as it is.
+//! Invariants: only statements of whole sentences that were parsed are judged; what grammar states, too, stays as it
+//! is.
 //! Not here: templates (`sentence.rs`).
 
 use rustc_hash::FxHashMap;
@@ -90,7 +91,8 @@ fn is_modifier(reader: &Reader<'_>, token: usize) -> bool {
     is_inner && head != token && tree.is_noun(head) && tree.named(head) != tree.mention(token)
 }
 
-/// True when the clause around `name` that would state the relation has a subject that is not `other`, or is not stated.
+/// True when the clause around `name` that would state the relation has a subject that is not `other`, or is not
+/// stated.
 fn clause_refutes(reader: &Reader<'_>, (name, other): (usize, usize), predicate: &str) -> bool {
     let tree = reader.tree;
     for phrase in phrases_of(tree, name) {

@@ -330,7 +330,8 @@ proptest! {
     #[test]
     fn any_words_are_read_without_harm(
         pieces in proptest::collection::vec(prop::sample::select(vec![
-            "Prometheus ", "Kafka ", "uses ", "is ", "part of ", "and ", ", ", "which ", "not ", "by ", ". ", "\n", "- ",
+            "Prometheus ", "Kafka ", "uses ", "is ", "part of ", "and ", ", ", "which ", "not ", "by ", ". ",
+            "\n", "- ",
             "(", ") ", "é", "a tool ", "used to ", "the ", "such as ", "Redis ", "\u{a0}", "  ", "'s ", "If ",
         ]), 0..60)
     ) {

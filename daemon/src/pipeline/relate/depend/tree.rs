@@ -49,10 +49,8 @@ impl<'p> Tree<'p> {
             children,
         };
         for (span, mention) in mentions {
-            if let Some(head) = tree.head_of(span) {
-                if let Some(slot) = tree.mentions.get_mut(head) {
-                    slot.get_or_insert(*mention);
-                }
+            if let Some(slot) = tree.head_of(span).and_then(|head| tree.mentions.get_mut(head)) {
+                slot.get_or_insert(*mention);
             }
         }
         Some(tree)

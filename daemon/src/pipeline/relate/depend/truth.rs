@@ -1,8 +1,9 @@
-//! Truth: whether a clause is stated, denied, or neither: negation, modality, tense, conditions and what stands around it.
+//! Truth: whether a clause is stated, denied, or neither: negation, modality, tense, conditions and what stands
+//! around it.
 //!
 //! In: a verb of a sentence. Out: a [`Truth`].
-//! Invariants: what is asked, supposed, wanted, planned or past is never stated as so; a denial holds only where its
-//! clause is asserted. At most `MAX_CLIMB` clauses up.
+//! Invariants: what is asked, supposed, wanted, planned or said to be over is never stated; a denial holds only where
+//! its clause is asserted. At most `MAX_CLIMB` clauses up.
 //! Not here: who does what (`mod.rs`, `subject.rs`).
 
 use super::tree::Tree;

@@ -14,8 +14,9 @@ const MAX_STEMMED_BYTES: usize = 40;
 /// Forms that no rule leads back to their verb.
 #[rustfmt::skip]
 const IRREGULAR: &[(&str, &str)] = &[
-    ("built", "build"), ("made", "make"), ("making", "make"), ("written", "write"), ("wrote", "write"), ("known", "know"),
-    ("knew", "know"), ("ran", "run"), ("running", "run"), ("led", "lead"), ("held", "hold"), ("kept", "keep"),
+    ("built", "build"), ("made", "make"), ("making", "make"), ("written", "write"), ("wrote", "write"),
+    ("known", "know"), ("knew", "know"), ("ran", "run"), ("running", "run"), ("led", "lead"),
+    ("held", "hold"), ("kept", "keep"),
     ("sat", "sit"), ("sits", "sit"), ("sitting", "sit"), ("stood", "stand"), ("came", "come"), ("spoke", "speak"),
     ("spoken", "speak"), ("sent", "send"), ("began", "begin"), ("begun", "begin"), ("got", "get"),
     ("gotten", "get"), ("took", "take"), ("taken", "take"), ("gave", "give"), ("given", "give"), ("drew", "draw"),
@@ -46,8 +47,8 @@ pub(super) fn stem_of(word: &str) -> String {
 
 /// True for a participle as it stands in a cue: `owned`, `built`.
 pub(super) fn is_participle(word: &str) -> bool {
-    const IRREGULAR_ONES: &str = " built made written known run led held kept sent found taken given drawn bound driven \
-         grown shown seen told left chosen read fed taught sold bought understood ";
+    const IRREGULAR_ONES: &str = " built made written known run led held kept sent found taken given drawn bound \
+         driven grown shown seen told left chosen read fed taught sold bought understood ";
     (word.ends_with("ed") && word.len() > 3)
         || IRREGULAR_ONES.contains(&format!(" {word} ") as &str)
 }
