@@ -78,6 +78,7 @@ pub(crate) fn relate(doc: NormalDoc, mut given: Vec<Given>) -> Result<Vec<Found>
         doc: MentionedDoc {
             sentences: sentences_of(&doc),
             mentions: given.iter().map(mention).collect(),
+            anaphors: Vec::new(),
             chunks: Vec::new(),
             stated: Vec::new(),
             terms: Vec::new(),

@@ -63,7 +63,8 @@ impl Stage for RelateStage {
 
 /// Everything a document states, in order of place.
 fn evidence_of(doc: &LinkedDoc, vocabulary: &Vocabulary) -> Vec<Evidence> {
-    let page = Page::new(doc, vocabulary);
+    let stand_ins = page::stand_ins(doc);
+    let page = Page::new(doc, &stand_ins, vocabulary);
     let mut statements = Statements::default();
     section::relate(&page, &mut statements);
     fields::relate(&page, &mut statements);
@@ -118,6 +119,12 @@ impl Statements {
             Party::Mention(idx) => page.mention(idx).map(|m| m.entity_type),
             Party::Document => None,
         };
+        for e in &mut self.all {
+            let (subject, object) = (page.settled(e.subject), page.settled(e.object));
+            (e.subject, e.object) = (subject.0, object.0);
+            e.confidence = Confidence::new(e.confidence.get() * subject.1 * object.1);
+        }
+        self.all.retain(|e| e.subject != e.object);
         self.all.retain(|e| {
             let name = e.predicate.strip_prefix(DENIED).unwrap_or(e.predicate);
             page.vocabulary.allows(name, type_of(e.subject), type_of(e.object))

@@ -1,4 +1,5 @@
-//! Page: a document as the sources of relations read it: mentions by block, and whom a section is about.
+//! Page: a document as the sources of relations read it: mentions by block, pronouns that stand for one, and whom a
+//! section is about.
 //!
 //! In: a `LinkedDoc`. Out: lookups, all made by one merge walk.
 //! Invariants: a mention belongs to the block that holds it whole; a section is about the name its heading
@@ -11,13 +12,65 @@ use rustc_hash::FxHashSet;
 
 use super::cues::Cues;
 use super::vocabulary::Vocabulary;
-use crate::pipeline::parcel::{Block, BlockKind, LinkedDoc, Mention, MentionedDoc, Party};
-use crate::terms::{EntityType, Norm, Span, norm_of};
+use crate::pipeline::parcel::{
+    Anaphor, Block, BlockKind, LinkedDoc, Mention, MentionedDoc, Party, PlaceFeatures,
+    RecognizerKind,
+};
+use crate::terms::{Confidence, EntityType, Norm, Span, norm_of};
+
+/// Words that stand for a mention, or for the document, where a sentence is read: `It uses Kafka`.
+pub(super) struct StandIn {
+    /// The antecedent, at the place of the anaphor.
+    mention: Mention,
+    /// The number of its norm.
+    name: Option<u32>,
+    /// What it stands for.
+    party: Party,
+    /// How sure that is.
+    score: f32,
+}
+
+/// The anaphors of a document that may be subject or object. `its` is neither, and would part the words of a cue.
+pub(super) fn stand_ins(linked: &LinkedDoc) -> Vec<StandIn> {
+    let doc = &linked.doc;
+    let is_possessive = |span: Span<Norm>| {
+        let word = span.of(&doc.doc.text).to_lowercase();
+        matches!(word.as_str(), "its" | "his" | "her" | "their")
+    };
+    let anaphors = doc.anaphors.iter().filter(|anaphor| !is_possessive(anaphor.span));
+    let stand_in = |anaphor: &Anaphor| {
+        let (mention, name) = match anaphor.antecedent {
+            Party::Mention(idx) => {
+                let name = linked.mention_names.get(idx as usize).copied();
+                (doc.mentions.get(idx as usize)?.clone(), name)
+            }
+            Party::Document => {
+                (of_document(linked, anaphor.span), linked.stated_names.first().copied())
+            }
+        };
+        let (party, score) = (anaphor.antecedent, anaphor.score.get());
+        Some(StandIn { mention: Mention { span: anaphor.span, ..mention }, name, party, score })
+    };
+    anaphors.filter_map(stand_in).collect()
+}
+
+/// The document's own entity, as if it were mentioned at a place.
+fn of_document(linked: &LinkedDoc, span: Span<Norm>) -> Mention {
+    Mention {
+        span,
+        name: linked.doc.doc.title.clone(),
+        entity_type: EntityType::Document,
+        recognizer: RecognizerKind::Coreference,
+        score: Confidence::STATED,
+        place: PlaceFeatures::default(),
+    }
+}
 
 /// A document and what is looked up in it again and again.
 pub(super) struct Page<'a> {
     pub(super) vocabulary: &'a Vocabulary,
     linked: &'a LinkedDoc,
+    stand_ins: &'a [StandIn],
     pub(super) doc: &'a MentionedDoc,
     pub(super) text: &'a str,
     /// Numbers of the norms that the document states as its own.
@@ -29,11 +82,16 @@ pub(super) struct Page<'a> {
 }
 
 impl<'a> Page<'a> {
-    pub(super) fn new(linked: &'a LinkedDoc, vocabulary: &'a Vocabulary) -> Self {
+    pub(super) fn new(
+        linked: &'a LinkedDoc,
+        stand_ins: &'a [StandIn],
+        vocabulary: &'a Vocabulary,
+    ) -> Self {
         let doc = &linked.doc;
         let own = linked.stated_names.iter().copied().collect();
         let (of_blocks, about) = (Vec::new(), Vec::new());
-        let mut page = Page { vocabulary, linked, doc, text: &doc.doc.text, own, of_blocks, about };
+        let mut page =
+            Page { vocabulary, linked, stand_ins, doc, text: &doc.doc.text, own, of_blocks, about };
         let mut next = 0;
         for block in &doc.doc.blocks {
             let from = page.skip(next, |m| m.span.start() < block.span.start());
@@ -57,14 +115,30 @@ impl<'a> Page<'a> {
         &self.doc.doc.blocks
     }
 
-    /// A mention by its index.
+    /// A mention by its index; indexes beyond the mentions are those of stand-ins.
     pub(super) fn mention(&self, idx: u32) -> Option<&'a Mention> {
-        self.doc.mentions.get(idx as usize)
+        let idx = idx as usize;
+        self.doc.mentions.get(idx).or_else(|| Some(&self.stand_in(idx)?.mention))
     }
 
     /// The number of a mention's norm: equal for two mentions of one norm.
     pub(super) fn name_of(&self, idx: u32) -> Option<u32> {
-        self.linked.mention_names.get(idx as usize).copied()
+        let idx = idx as usize;
+        let name = self.linked.mention_names.get(idx).copied();
+        name.or_else(|| self.stand_in(idx).and_then(|it| it.name))
+    }
+
+    /// What a party is, with stand-ins replaced by what they stand for, and how sure that is.
+    pub(super) fn settled(&self, party: Party) -> (Party, f32) {
+        let stand_in = match party {
+            Party::Mention(idx) => self.stand_in(idx as usize),
+            Party::Document => None,
+        };
+        stand_in.map_or((party, 1.0), |it| (it.party, it.score))
+    }
+
+    fn stand_in(&self, idx: usize) -> Option<&'a StandIn> {
+        self.stand_ins.get(idx.checked_sub(self.doc.mentions.len())?)
     }
 
     /// The norm of a mention's name; empty when there is no such mention.
@@ -90,21 +164,34 @@ impl<'a> Page<'a> {
 
     /// Calls `read` with each English sentence that is no heading and no question, its things, and its block.
     pub(super) fn for_each_sentence(&self, mut read: impl FnMut(Span<Norm>, &[u32], usize)) {
-        let (mut block_idx, mut next) = (0, 0);
+        let (mut block_idx, mut next, mut next_stand_in) = (0, 0, 0);
+        let n_mentions = self.doc.mentions.len() as u32;
         let mut things = Vec::new();
         for sentence in &self.doc.sentences {
             while self.blocks().get(block_idx).is_some_and(|b| b.span.end() <= sentence.start()) {
                 block_idx += 1;
             }
-            while self.mention(next).is_some_and(|m| m.span.start() < sentence.start()) {
+            while self.own_mention(next).is_some_and(|m| m.span.start() < sentence.start()) {
                 next += 1;
             }
             things.clear();
-            while self.mention(next).is_some_and(|m| m.span.end() <= sentence.end()) {
+            while self.own_mention(next).is_some_and(|m| m.span.end() <= sentence.end()) {
                 if self.is_thing(next) {
                     things.push(next);
                 }
                 next += 1;
+            }
+            let n_own = things.len();
+            while let Some(it) = self.stand_ins.get(next_stand_in)
+                && it.mention.span.end() <= sentence.end()
+            {
+                if it.mention.span.start() >= sentence.start() {
+                    things.push(n_mentions + next_stand_in as u32);
+                }
+                next_stand_in += 1;
+            }
+            if things.len() > n_own {
+                things.sort_by_key(|idx| self.mention(*idx).map(|m| m.span));
             }
             let block = self.blocks().get(block_idx);
             let is_heading = block.is_some_and(|b| matches!(b.kind, BlockKind::Heading(_)));
@@ -139,6 +226,11 @@ impl<'a> Page<'a> {
         let start = self.mention(first)?.span.start();
         let before = self.text.get(place.start()..start)?;
         (before.split_whitespace().take(max_words + 1).count() <= max_words).then_some(first)
+    }
+
+    /// A mention that is one, no stand-in.
+    fn own_mention(&self, idx: u32) -> Option<&'a Mention> {
+        self.doc.mentions.get(idx as usize)
     }
 
     fn skip(&self, mut from: usize, is_before: impl Fn(&Mention) -> bool) -> usize {

@@ -298,3 +298,17 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn what_is_said_of_a_pronoun_is_said_of_what_it_stands_for() {
+    let doc = testing::doc(
+        "Alpha signs tokens. It uses Kafka. We met Beta here. It uses Redis.\n\nThe Key Service is new. The service \
+         depends on Gamma and keeps its log on disk.",
+    );
+    let found = print(&related(doc));
+    expect![[r#"
+        0.58 Alpha uses Kafka [sentence:uses]
+        0.71 Key Service depends_on Gamma [sentence:depends on]
+    "#]]
+    .assert_eq(&found);
+}
