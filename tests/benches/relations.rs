@@ -52,12 +52,12 @@ fn score(data: &Path, corpus: &Path) -> Result<()> {
 /// Which evidence counts.
 pub(crate) const SOURCES: [&str; 3] = ["words", "grammar", "both"];
 
-/// True when evidence of this pattern is of a source.
-pub(crate) fn is_of(source: &str, pattern: &str) -> bool {
+/// True when what was found is of a source: words and structure of a swift reading; grammar alone; a deep reading.
+pub(crate) fn is_of(source: &str, found: &page::Found) -> bool {
     match source {
-        "words" => !pattern.starts_with("depend:"),
-        "grammar" => pattern.starts_with("depend:"),
-        _ => true,
+        "words" => found.is_swift,
+        "grammar" => !found.is_swift && found.pattern.starts_with("depend:"),
+        _ => !found.is_swift,
     }
 }
 

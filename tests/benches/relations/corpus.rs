@@ -14,7 +14,7 @@ use daemon::pipeline::normalize::Normalizer;
 use daemon::pipeline::parcel::{NormalDoc, Pass, SourceDoc};
 use daemon::terms::{ContentHash, EntityType, RelPath, Span, norm_of};
 
-use crate::page::{Given, relate};
+use crate::page::{Found, Given, relate};
 use crate::{SOURCES, is_of, line};
 
 /// Document, subject, predicate, object.
@@ -32,7 +32,7 @@ pub(crate) fn tuning_half(corpus: &Path) -> Result<()> {
             mentions.entry(row[0].clone()).or_default().push(row);
         }
     }
-    let mut found: Vec<(Mark, &'static str)> = Vec::new();
+    let mut found: Vec<(Mark, Found)> = Vec::new();
     for (path, rows) in &mentions {
         found.extend(read(&corpus.join("docs"), path, rows)?);
     }
@@ -44,7 +44,7 @@ pub(crate) fn tuning_half(corpus: &Path) -> Result<()> {
     let annotated: BTreeSet<&str> = gold.iter().map(|it| it.2.as_str()).collect();
     for source in SOURCES {
         let is_judged =
-            |it: &&(Mark, &str)| is_of(source, it.1) && annotated.contains(it.0.2.as_str());
+            |it: &&(Mark, Found)| is_of(source, &it.1) && annotated.contains(it.0.2.as_str());
         let found: BTreeSet<Mark> = found.iter().filter(is_judged).map(|it| it.0.clone()).collect();
         line("corpus, tuning half, typed", source, &gold, &found);
         if std::env::var_os("SHOW").is_some() && source == "both" {
@@ -67,7 +67,7 @@ fn mark(path: &str, subject: &str, predicate: &str, object: &str) -> Mark {
     (path.to_string(), subject, predicate.to_string(), object)
 }
 
-fn read(docs: &Path, path: &str, rows: &[[String; 5]]) -> Result<Vec<(Mark, &'static str)>> {
+fn read(docs: &Path, path: &str, rows: &[[String; 5]]) -> Result<Vec<(Mark, Found)>> {
     let bytes = std::fs::read(docs.join(path)).with_context(|| path.to_string())?;
     let text = String::from_utf8_lossy(&bytes).into_owned();
     let source = SourceDoc {
@@ -100,10 +100,8 @@ fn read(docs: &Path, path: &str, rows: &[[String; 5]]) -> Result<Vec<(Mark, &'st
         rows.iter().find(|row| row[1] == doc.title).map_or(doc.title.clone(), |row| row[4].clone());
     let name = |it: Option<u32>| it.and_then(|n| names.get(n as usize).copied()).unwrap_or(&title);
     let found = relate(doc.clone(), given)?;
-    let marked = |it: &crate::page::Found| {
-        (mark(path, name(it.subject), it.predicate, name(it.object)), it.pattern)
-    };
-    Ok(found.iter().map(marked).collect())
+    let marked = |it: Found| (mark(path, name(it.subject), it.predicate, name(it.object)), it);
+    Ok(found.into_iter().map(marked).collect())
 }
 
 /// The place in the normalized text of each byte of the file that has one.

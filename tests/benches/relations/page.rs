@@ -22,6 +22,8 @@ pub(crate) struct Found {
     pub(crate) predicate: &'static str,
     pub(crate) object: Option<u32>,
     pub(crate) pattern: &'static str,
+    /// From a swift reading, without grammar.
+    pub(crate) is_swift: bool,
 }
 
 /// A text as a document of one paragraph.
@@ -52,8 +54,18 @@ pub(crate) fn of_text(text: &str) -> NormalDoc {
     }
 }
 
-/// What the document's sentences state about the given mentions; of those that overlap the longest counts.
-pub(crate) fn relate(doc: NormalDoc, mut given: Vec<Given>) -> Result<Vec<Found>> {
+/// What the document states about the given mentions, read swiftly and read deeply; of mentions that overlap the
+/// longest counts.
+pub(crate) fn relate(doc: NormalDoc, given: Vec<Given>) -> Result<Vec<Found>> {
+    let mut swift = doc.clone();
+    swift.head.pass = Pass::Swift;
+    let mut found = read(swift, given.clone())?;
+    found.extend(read(doc, given)?);
+    Ok(found)
+}
+
+fn read(doc: NormalDoc, mut given: Vec<Given>) -> Result<Vec<Found>> {
+    let is_swift = doc.head.pass == Pass::Swift;
     given.sort_by_key(|(span, ..)| (span.start, std::cmp::Reverse(span.end)));
     let mut end = 0;
     given.retain(|(span, ..)| {
@@ -96,6 +108,7 @@ pub(crate) fn relate(doc: NormalDoc, mut given: Vec<Given>) -> Result<Vec<Found>
         predicate: e.predicate,
         object: party(e.object),
         pattern: e.pattern,
+        is_swift,
     };
     let is_relation = |e: &&Evidence| !e.predicate.starts_with("not ");
     Ok(related.evidence.iter().filter(is_relation).map(found).collect())

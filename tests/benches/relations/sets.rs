@@ -70,7 +70,7 @@ impl Tally {
 
     fn print(&self, set: &str, table: &[(&'static str, &str, bool)]) {
         for source in SOURCES {
-            let found = || self.found.iter().filter(|(_, it)| is_of(source, it.pattern));
+            let found = || self.found.iter().filter(|(_, it)| is_of(source, it));
             let triples: BTreeSet<Triple> = found()
                 .filter_map(|(doc, it)| Some((*doc, it.subject?, it.predicate, it.object?)))
                 .collect();
