@@ -48,6 +48,8 @@ pub(super) fn link_views(desk: &Desk<'_>, entity: i64) -> Result<Vec<LinkView>, 
             3 if link >= 1.0 => "accepted by review",
             3 => "inexact",
             5 => "nearest of several notes",
+            7 => "meant by these documents",
+            8 => "used for it in its documents",
             _ => "exact name",
         };
         let decision = match &through {
@@ -95,5 +97,6 @@ fn facts(row: &Row<'_>) -> rusqlite::Result<NameFacts> {
         homes: Vec::new(),
         home_source: None,
         is_fuzzy: true,
+        is_split: false,
     })
 }

@@ -187,7 +187,13 @@ mod tests {
         let (sentences, stated, mentions, terms) = (vec![], vec![], vec![], vec![]);
         let doc =
             MentionedDoc { doc, chunks, sentences, stated, mentions, terms, gazetteer_version: 0 };
-        let doc = LinkedDoc { doc, names: vec![], mention_names: vec![], stated_names: vec![] };
+        let doc = LinkedDoc {
+            doc,
+            names: vec![],
+            mention_names: vec![],
+            stated_names: vec![],
+            aliases: vec![],
+        };
         RelatedDoc { doc, evidence: vec![] }
     }
 
