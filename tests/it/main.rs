@@ -13,6 +13,7 @@ mod identity;
 mod languages;
 mod ledger;
 mod life;
+mod linking;
 mod secrets;
 mod shutdown;
 mod tidy;

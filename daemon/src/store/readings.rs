@@ -45,7 +45,12 @@ pub(super) fn groups(
     kinds.sort();
     kinds.dedup();
     kinds.retain(Option::is_some);
-    let is_given_name = is_one_word && kinds.contains(&Some(Kind::Person)) && is_single(db, norm)?;
+    let folder =
+        |voices: &Voices| voices.path.split_once('/').map(|(folder, _)| folder.to_string());
+    let has_folders =
+        voices.values().any(|it| Some(folder(it)) != voices.values().next().map(folder));
+    let is_given_name =
+        is_one_word && has_folders && kinds.contains(&Some(Kind::Person)) && is_single(db, norm)?;
     // Nothing contradicts anything: no text is read.
     if voices.len() > MAX_READINGS || kinds.len() < 2 && !is_given_name {
         return Ok((Vec::new(), Vec::new()));
@@ -71,7 +76,7 @@ fn is_single(db: &Connection, norm: &str) -> Result<bool, StoreError> {
 
 fn voices(db: &Connection, norm: &str) -> Result<BTreeMap<i64, Voices>, StoreError> {
     let mut statement = db.prepare_cached(
-        "SELECT m.doc_id, d.path, m.surface, m.type, m.recognizer, m.place, m.at, m.end
+        "SELECT m.doc_id, d.path, m.surface, m.type, m.recognizer, m.place, m.at
          FROM names n JOIN mentions m ON m.name_id = n.id JOIN docs d ON d.id = m.doc_id
          WHERE n.norm = ?1 AND NOT EXISTS (SELECT 1 FROM aliases a WHERE a.norm = ?1 AND a.doc_id = m.doc_id)
          ORDER BY m.doc_id, m.at",
@@ -87,12 +92,11 @@ fn voices(db: &Connection, norm: &str) -> Result<BTreeMap<i64, Voices>, StoreErr
         if voices.path.is_empty() {
             voices.path = row.get(1)?;
         }
-        voices.add(
-            (row.get_ref(2)?.as_str().unwrap_or_default(), EntityType::from_code(row.get(3)?)),
-            (row.get(4)?, row.get(5)?),
-        );
+        let surface = row.get_ref(2)?.as_str().unwrap_or_default();
+        voices.add((surface, EntityType::from_code(row.get(3)?)), (row.get(4)?, row.get(5)?));
         if voices.places.len() < MENTIONS_READ {
-            voices.places.push((row.get::<_, i64>(6)? as usize, row.get::<_, i64>(7)? as usize));
+            let at = row.get::<_, i64>(6)? as usize;
+            voices.places.push((at, at + surface.len()));
         }
     }
     Ok(out)

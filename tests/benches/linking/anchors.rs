@@ -82,6 +82,7 @@ pub(crate) fn run(folder: &Path) -> Result<()> {
         notes.len(),
         anchors.len()
     );
+    println!("    {}", linker.states()?);
     println!("    equal names       {}", line(&equal));
     println!("    linked            {}", line(&linked));
     println!("    linked, distinct  {}", line(&n_distinct));

@@ -87,6 +87,7 @@ pub(crate) fn run(data: &Path) -> Result<()> {
         pages.len(),
         items.len()
     );
+    println!("    {}", linker.states()?);
     println!("    equal norms  {}", score(data, &gold, &equal)?);
     println!("    linked       {}", score(data, &gold, &linked)?);
     Ok(())

@@ -154,14 +154,28 @@ impl Linker {
             .prepare_cached(
                 "SELECT n.entity_id, h.path FROM mentions m JOIN docs d ON d.id = m.doc_id
                  JOIN names n ON n.id = m.name_id LEFT JOIN entities e ON e.id = n.entity_id
-                 LEFT JOIN docs h ON h.id = e.doc_id WHERE d.path = ?1 AND m.at = ?2 AND m.end = ?3",
+                 LEFT JOIN docs h ON h.id = e.doc_id WHERE d.path = ?1 AND m.at = ?2 AND length(CAST(m.surface AS BLOB)) = ?3",
             )?
-            .query_row(params![path, at as i64, end as i64], |row| Ok((row.get(0)?, row.get(1)?)))
+            .query_row(params![path, at as i64, (end - at) as i64], |row| Ok((row.get(0)?, row.get(1)?)))
             .optional()?;
         Ok(row.map(|(entity, home)| match entity {
             Some(entity) => Denoted::Entity(entity, home),
             None => Denoted::Unsure,
         }))
+    }
+
+    /// Names by how they were decided: all, linked inexactly, parted by what documents mean, unsure, proposals.
+    pub(crate) fn states(&self) -> Result<String> {
+        let sql = "SELECT count(*), coalesce(sum(decision = 3), 0), coalesce(sum(is_split), 0),
+            coalesce(sum(decision = 6 AND NOT is_split), 0), (SELECT count(*) FROM proposals)
+            FROM names WHERE sense = 0";
+        let counts: [i64; 5] = self.index.query_row(sql, [], |row| {
+            Ok([row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?])
+        })?;
+        let [all, linked, split, unsure, proposed] = counts;
+        Ok(format!(
+            "{all} names: {linked} linked to others, {split} parted by meaning, {unsure} unsure, {proposed} proposals"
+        ))
     }
 }
 

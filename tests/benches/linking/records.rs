@@ -12,14 +12,16 @@ use serde_json::{Map, Value};
 
 use super::linker::{Denoted, Given, Linker};
 
-/// Fields that say what a record is called.
-const NAME_FIELDS: [&str; 2] = ["name", "title"];
+/// Fields that say what a record is called, and what such a record is: what is sold has a name, what is published a title.
+const NAME_FIELDS: [(&str, EntityType); 2] =
+    [("name", EntityType::Product), ("title", EntityType::Document)];
 
 struct Record {
     path: String,
     id: String,
     name: String,
     context: Vec<String>,
+    entity_type: EntityType,
 }
 
 pub(crate) fn run(folder: &Path) -> Result<()> {
@@ -29,7 +31,7 @@ pub(crate) fn run(folder: &Path) -> Result<()> {
     let mut context = BTreeMap::new();
     for record in a.iter().chain(&b) {
         let end = record.name.len();
-        let given = vec![Given { start: 0, end, entity_type: EntityType::Product }];
+        let given = vec![Given { start: 0, end, entity_type: record.entity_type }];
         linker.add_given(&record.path, &record.name, given);
         context.insert(record.path.clone(), record.context.clone());
     }
@@ -54,6 +56,7 @@ pub(crate) fn run(folder: &Path) -> Result<()> {
     let equal = pairs(by_norm.into_values());
     let name = folder.file_name().unwrap_or_default().to_string_lossy();
     println!("  {name}: {} and {} records, {} pairs in the gold", a.len(), b.len(), gold.len());
+    println!("    {}", linker.states()?);
     println!("    equal norms  {}", scores(&equal, &gold));
     println!("    linked       {}, {n_unsure} records unsure", scores(&linked, &gold));
     if std::env::var_os("KG_SHOW").is_some() {
@@ -68,13 +71,20 @@ fn read(folder: &Path, list: &str) -> Result<Vec<Record>> {
     for line in text.lines() {
         let fields: Map<String, Value> = serde_json::from_str(line)?;
         let field = |name: &str| fields.get(name).and_then(Value::as_str).unwrap_or_default();
-        let called = NAME_FIELDS.iter().find(|it| fields.contains_key(**it)).context("no name")?;
+        let (called, entity_type) =
+            NAME_FIELDS.iter().find(|it| fields.contains_key(it.0)).context("no name")?;
         let name = field(called).split_whitespace().collect::<Vec<_>>().join(" ");
-        let others = fields.keys().filter(|it| ![*called, "id", "price"].contains(&it.as_str()));
+        let others = fields.keys().filter(|it| ![called, "id", "price"].contains(&it.as_str()));
         let context: BTreeSet<String> = others.flat_map(|it| tokens_of(field(it))).collect();
         let id = field("id").to_string();
         let path = format!("{list}{id}.txt");
-        records.push(Record { path, id, name, context: context.into_iter().collect() });
+        records.push(Record {
+            path,
+            id,
+            name,
+            context: context.into_iter().collect(),
+            entity_type: *entity_type,
+        });
     }
     // A record without a letter in its name names nothing.
     records.retain(|it| it.name.chars().any(char::is_alphanumeric));

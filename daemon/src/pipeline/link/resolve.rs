@@ -12,8 +12,9 @@ use config::settings::Link;
 
 use super::blocking::{MIN_EDIT_CHARS, MIN_JACCARD};
 use super::features::{
-    Features, digits_agree, edit_distance_is_one, jaccard, one_specifies_the_other, popularity,
-    string_similarity, type_agreement,
+    Features, are_inflections, digits_agree, edit_distance_is_one, jaccard,
+    one_specifies_the_other, popularity, series_agree, share_a_model_number, string_similarity,
+    type_agreement,
 };
 use crate::pipeline::parcel::StatedSource;
 use crate::terms::EntityType;
@@ -225,13 +226,13 @@ fn score_of(
         Some(false) => return None,
         None => {}
     }
-    let is_other_thing = !digits_agree(&name.norm, &candidate.norm)
-        || one_specifies_the_other(&name.surface, &candidate.surface);
-    if candidate.homes.len() > 1 || is_other_thing {
+    if candidate.homes.len() > 1 || are_told_apart(name, candidate) {
         return None;
     }
     let is_near = edit_is_tolerated(&name.norm, &candidate.norm)
-        || jaccard(&name.surface, &candidate.surface) >= MIN_JACCARD;
+        || jaccard(&name.surface, &candidate.surface) >= MIN_JACCARD
+        || are_inflections(&name.surface, &candidate.surface)
+        || are_one_model(name, candidate);
     if !is_near && around.cosine(name, candidate) < weights.tau1 {
         return None;
     }
@@ -243,6 +244,38 @@ fn score_of(
     Some(features(name, candidate, around, around.context(name, candidate)).score(weights))
 }
 
+/// True when something in the names says that they are different things, however alike they are.
+fn are_told_apart(name: &NameFacts, candidate: &NameFacts) -> bool {
+    let (a, b) = (&name.surface, &candidate.surface);
+    if are_one_model(name, candidate) {
+        return false;
+    }
+    // A country and its people: `Germany` and `German`.
+    let is_derived = [name, candidate].map(|it| it.entity_type) == [EntityType::Location; 2]
+        && (name.norm.starts_with(&candidate.norm) || candidate.norm.starts_with(&name.norm))
+        && !are_inflections(a, b)
+        && jaccard(a, b) < 1.0;
+    !digits_agree(&name.norm, &candidate.norm)
+        || !series_agree(a, b)
+        || one_specifies_the_other(a, b) && !are_inflections(a, b)
+        || is_derived
+}
+
+/// True when both are products of one model number: what else is said of them may differ.
+fn are_one_model(name: &NameFacts, candidate: &NameFacts) -> bool {
+    [name, candidate].map(|it| it.entity_type) == [EntityType::Product; 2]
+        && share_a_model_number(&name.surface, &candidate.surface)
+}
+
+/// Likeness of the letters; names that differ in inflection only, or have their model number in common, are as good as
+/// equal.
+fn string_feature(name: &NameFacts, candidate: &NameFacts) -> f32 {
+    if are_one_model(name, candidate) || are_inflections(&name.surface, &candidate.surface) {
+        return 1.0;
+    }
+    string_similarity(&name.norm, &candidate.norm)
+}
+
 /// All five features of a candidate, with the context already known.
 pub fn features(
     name: &NameFacts,
@@ -252,7 +285,7 @@ pub fn features(
 ) -> Features {
     Features {
         cosine: around.cosine(name, candidate).max(0.0),
-        string: string_similarity(&name.norm, &candidate.norm),
+        string: string_feature(name, candidate),
         entity_type: type_agreement(name.entity_type, candidate.entity_type),
         context,
         popularity: popularity(candidate.n_docs),
