@@ -1,8 +1,8 @@
 //! Linking: how well names are linked when it is given where they stand, through the product's own stages and writer.
 //!
 //! `cargo bench -p tests --bench linking -- DATA_DIR [PART...]` prints, beside what comparing norms alone gives:
-//! `records` (er_abt_buy, er_dblp_acm, any folder with a.jsonl, b.jsonl, matches.tsv): precision, recall and F1 of pairs;
-//! `anchors` (vault_*): which note does this phrase name; `coreference` (redocred): pairwise F1 and CEAF-e, by
+//! `records` (er_abt_buy, er_dblp_acm, any folder with a.jsonl, b.jsonl, matches.tsv): precision, recall and F1 of
+//! pairs; `anchors` (vault_*): which note does this phrase name; `coreference` (redocred): pairwise F1 and CEAF-e, by
 //! `DATA_DIR/score/cluster_score.py`.
 //! In all of them settings are the shipped ones. Not here: finding the names (`names`), relations.
 

@@ -163,8 +163,8 @@ fn an_abbreviation_is_known_in_other_documents_and_said_why() {
             "# Key Management Service\n\nThe Key Management Service keeps keys.\n",
         ),
         ("one.txt", "The Key Management Service (KMS) was restarted. KMS is up.\n"),
-        ("two.txt", "Ask KMS first. KMS answers.\n"),
-        ("three.txt", "The KMS was slow; KMS again.\n"),
+        ("two.txt", "The KMS was slow; KMS again.\n"),
+        ("three.txt", "Without the KMS nothing is signed.\n"),
     ]);
     let meant = project.dump().mention_table();
     let of_two =

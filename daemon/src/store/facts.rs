@@ -220,7 +220,8 @@ pub(super) fn surface_and_type(
 pub(super) fn stored(db: &Connection, id: i64) -> Result<Option<NameFacts>, StoreError> {
     Ok(db
         .prepare_cached(
-            "SELECT norm, surface, type, n_docs, homes, home_source, is_fuzzy, is_split FROM names WHERE id = ?1 AND sense = 0",
+            "SELECT norm, surface, type, n_docs, homes, home_source, is_fuzzy, is_split FROM names
+             WHERE id = ?1 AND sense = 0",
         )?
         .query_row([id], |row| {
             let homes: Option<String> = row.get(4)?;

@@ -81,8 +81,8 @@ CREATE UNIQUE INDEX entities_norm ON entities(norm) WHERE doc_id IS NULL;
 
 -- A name as written anywhere, reduced to its norm. `sense` is 0, or the id of the document that an ambiguous
 -- norm was decided to denote, or the first document of a group that means another thing by it (`is_split`), or minus
--- the row of the name that some documents use it for, or -1 for documents that might mean any of these. `via` is the name an inexact name was linked through. The other columns are facts
--- gathered from the mentions, so that Resolve never has to read a neighbor's mentions again.
+-- the row of the name that some documents use it for. `via` is the name an inexact name was linked through. The other
+-- columns are facts gathered from the mentions, so that Resolve never has to read a neighbor's mentions again.
 CREATE TABLE names(
   id INTEGER PRIMARY KEY, norm TEXT NOT NULL, sense INTEGER NOT NULL, entity_id INTEGER, link REAL NOT NULL,
   decision INTEGER NOT NULL, via INTEGER, surface TEXT NOT NULL, type INTEGER NOT NULL, n_docs INTEGER NOT NULL,
@@ -94,8 +94,8 @@ CREATE TABLE name_keys(key INTEGER NOT NULL, name_id INTEGER NOT NULL, PRIMARY K
 CREATE TABLE stated(doc_id INTEGER NOT NULL, name_id INTEGER NOT NULL, source INTEGER NOT NULL,
   surface TEXT NOT NULL, PRIMARY KEY(doc_id, name_id)) WITHOUT ROWID;
 CREATE INDEX stated_name ON stated(name_id);
--- Which documents use a name for another one, by norm; the target is a name of the same document. `proposals`: candidates
--- of a name that nothing was decided about, with their score.
+-- Which documents use a name for another one, by norm; the target is a name of the same document. `proposals`:
+-- candidates of a name that nothing was decided about, with their score.
 CREATE TABLE aliases(norm TEXT NOT NULL, target TEXT NOT NULL, doc_id INTEGER NOT NULL, source INTEGER NOT NULL,
   PRIMARY KEY(norm, target, doc_id)) WITHOUT ROWID;
 CREATE INDEX aliases_target ON aliases(target);

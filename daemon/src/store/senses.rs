@@ -2,8 +2,8 @@
 //!
 //! In: a name and how it was decided. Out: a row of its own for each sense, with the mentions and evidence of its
 //! documents; what stays on sense 0 denotes what the name does, or nothing.
-//! Invariants: senses are made anew from the rows each time, so that they are the same whatever was before; entities that
-//! lost their last name go.
+//! Invariants: senses are made anew from the rows each time, so that they are the same whatever was before; entities
+//! that lost their last name go.
 //! Not here: which senses there are (`link/`), or the name's own decision (`names.rs`).
 
 use std::collections::BTreeMap;
@@ -149,8 +149,8 @@ impl Resolver<'_> {
         self.write(name, sense)
     }
 
-    /// The entity of a group is known by the norm and by what sets the group apart, so that it keeps its id when another
-    /// group grows.
+    /// The entity of a group is known by the norm and by what sets the group apart, so that it keeps its id when
+    /// another group grows.
     fn group_sense(
         &self,
         name: &NameFacts,

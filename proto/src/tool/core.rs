@@ -359,8 +359,8 @@ pub struct ReviewReply {
 pub struct ReviewItem {
     /// Names the item in `accept`, `reject` and `undo`; stays the same across rebuilds.
     pub key: String,
-    /// `link`: a name was linked to another one; `same_as`: it was not, but nearly; `unsure`: it could be one of several
-    /// and denotes nothing; `relation`.
+    /// `link`: a name was linked to another one; `same_as`: it was not, but nearly; `unsure`: it could be one of
+    /// several and denotes nothing; `relation`.
     pub kind: String,
     /// What is claimed, as a sentence.
     pub claim: String,

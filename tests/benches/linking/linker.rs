@@ -154,9 +154,12 @@ impl Linker {
             .prepare_cached(
                 "SELECT n.entity_id, h.path FROM mentions m JOIN docs d ON d.id = m.doc_id
                  JOIN names n ON n.id = m.name_id LEFT JOIN entities e ON e.id = n.entity_id
-                 LEFT JOIN docs h ON h.id = e.doc_id WHERE d.path = ?1 AND m.at = ?2 AND length(CAST(m.surface AS BLOB)) = ?3",
+                 LEFT JOIN docs h ON h.id = e.doc_id WHERE d.path = ?1 AND m.at = ?2
+                   AND length(CAST(m.surface AS BLOB)) = ?3",
             )?
-            .query_row(params![path, at as i64, (end - at) as i64], |row| Ok((row.get(0)?, row.get(1)?)))
+            .query_row(params![path, at as i64, (end - at) as i64], |row| {
+                Ok((row.get(0)?, row.get(1)?))
+            })
             .optional()?;
         Ok(row.map(|(entity, home)| match entity {
             Some(entity) => Denoted::Entity(entity, home),

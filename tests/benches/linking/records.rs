@@ -1,7 +1,7 @@
 //! Records: two lists in which the same things are written differently.
 //!
-//! A record is a document with one mention: its `name` or `title`. All other fields but the price are its context, which
-//! the formula knows as tags. A pair is predicted when both mentions denote one entity.
+//! A record is a document with one mention: its `name` or `title`. All other fields but the price are its context,
+//! which the formula knows as tags. A pair is predicted when both mentions denote one entity.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -12,7 +12,8 @@ use serde_json::{Map, Value};
 
 use super::linker::{Denoted, Given, Linker};
 
-/// Fields that say what a record is called, and what such a record is: what is sold has a name, what is published a title.
+/// Fields that say what a record is called, and what such a record is: what is sold has a name, what is published a
+/// title.
 const NAME_FIELDS: [(&str, EntityType); 2] =
     [("name", EntityType::Product), ("title", EntityType::Document)];
 

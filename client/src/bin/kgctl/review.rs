@@ -15,8 +15,8 @@ use super::failure::{Exit, Failure};
 
 /// Decide doubtful links and relations: with keys on a terminal, else by options.
 ///
-/// Without options, a terminal shows them as a list: `j` and `k` or the arrows move, `a` accepts, `r` rejects, `u` takes
-/// back, enter shows evidence, `q` ends. Decisions last, also when the index is built anew.
+/// Without options, a terminal shows them as a list: `j` and `k` or the arrows move, `a` accepts, `r` rejects, `u`
+/// takes back, enter shows evidence, `q` ends. Decisions last, also when the index is built anew.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
     /// This one is right; may be given several times.

@@ -1,7 +1,7 @@
 //! Link, first step: the names a document uses, of that document alone.
 //!
-//! In: mentions and stated names. Out: their norms, each once, and which the document uses for others. The second step, [`resolve`], decides what the
-//! names of all documents denote; the writer runs it over the names a commit made dirty.
+//! In: mentions and stated names. Out: their norms, each once, and which the document uses for others. The second step,
+//! [`resolve`], decides what the names of all documents denote; the writer runs it over the names a commit made dirty.
 //! Not here: reading or storing anything.
 
 pub mod alias;

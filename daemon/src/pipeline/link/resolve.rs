@@ -67,8 +67,8 @@ pub struct Candidate {
 pub struct Decided {
     /// The decision.
     pub decision: Decision,
-    /// The best candidates that it did not follow, best first: of an unsure name those that it could denote, of one that
-    /// is its own those between the thresholds.
+    /// The best candidates that it did not follow, best first: of an unsure name those that it could denote, of one
+    /// that is its own those between the thresholds.
     pub proposals: Vec<Candidate>,
 }
 

@@ -12,8 +12,8 @@ use crate::store::{Verdict, canon};
 use crate::terms::{Confidence, EntityType, Span};
 
 impl Bench {
-    /// A document with these mentions and no others: `{P:Ada}` a person, `{O:…}` an organization, `{S:…}` a service,
-    /// `{C:…}` a concept, `{L:text=Target}` a link.
+    /// A document with these mentions and no others: `{P:Ada}` a person, `{O:…}` an organization, `{S:…}` a
+    /// service, `{C:…}` a concept, `{L:text=Target}` a link.
     fn marked(&mut self, path: &str, marked: &str) -> Item<EmbeddedDoc> {
         let mut text = String::new();
         let mut mentions = Vec::new();
