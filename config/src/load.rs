@@ -9,7 +9,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -172,6 +172,7 @@ pub fn load_with(
     if let Some(root) = root {
         let assignments = tree::read(&root.join(PROJECT_FILE))?;
         assignments.iter().try_for_each(|it| refuse_user_only(it, places))?;
+        assignments.iter().try_for_each(refuse_outside)?;
         let own = layers.settings.privacy.clone();
         layers.apply(assignments)?;
         refuse_milder(&own, &layers)?;
@@ -201,6 +202,27 @@ fn refuse_user_only(it: &Assignment, places: &Places) -> Result<(), LoadError> {
             "set it in `{}`, which only you can write",
             places.user_settings().display()
         )),
+    })
+}
+
+/// A folder may name files of its own only.
+fn refuse_outside(it: &Assignment) -> Result<(), LoadError> {
+    let Value::Array(paths) = &it.value else { return Ok(()) };
+    let leads_out = |path: &str| {
+        let inside = |part| matches!(part, Component::Normal(_) | Component::CurDir);
+        !Path::new(path).components().all(inside)
+    };
+    let paths = paths.iter().filter_map(Value::as_str);
+    let outside = paths.into_iter().find(|path| it.key == "relate.predicates" && leads_out(path));
+    outside.map_or(Ok(()), |path| {
+        Err(LoadError::Wrong {
+            origin: it.origin.clone(),
+            key: it.key.clone(),
+            why: format!("names `{path}`, which lies outside the folder"),
+            hint: Some(
+                "name a file in the folder, or set it in your own configuration".to_string(),
+            ),
+        })
     })
 }
 

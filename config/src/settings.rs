@@ -29,6 +29,8 @@ pub struct Settings {
     pub recognize: Recognize,
     /// How names become entities.
     pub link: Link,
+    /// Which relations are found.
+    pub relate: Relate,
     /// How text becomes vectors.
     pub embed: Embed,
     /// What stands in several places and is indexed once.
@@ -291,11 +293,20 @@ impl Default for Chunk {
 }
 
 /// How names are found.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Default)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Recognize {
+    /// Read every document a second time, closely, when everything is searchable: for statistical names and for the
+    /// dependencies between words. Runs at the lowest priority; `kgctl deep --pause` stops it for now.
+    pub deep: bool,
     /// The mined gazetteer.
     pub gazetteer: Gazetteer,
+}
+
+impl Default for Recognize {
+    fn default() -> Self {
+        Recognize { deep: true, gazetteer: Gazetteer::default() }
+    }
 }
 
 /// The gazetteer mined from headings, bold text, code spans and n-grams.
@@ -367,6 +378,25 @@ pub struct Embed {
 impl Default for Embed {
     fn default() -> Self {
         Embed { window_tokens: 200 }
+    }
+}
+
+/// The file of relations that is read when it is there.
+pub const DEFAULT_PREDICATES: &str = "kg.predicates.toml";
+
+/// Which relations are found.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Relate {
+    /// Files that add relations and the words that state them, in the form of kgd's own `config/predicates.toml`, at
+    /// most 64 KiB each; a later one wins. A relative path lies in the folder, and only such a one may stand in a
+    /// folder's `kg.yaml`. `kg.predicates.toml` may be missing.
+    pub predicates: Vec<String>,
+}
+
+impl Default for Relate {
+    fn default() -> Self {
+        Relate { predicates: vec![DEFAULT_PREDICATES.to_string()] }
     }
 }
 

@@ -21,6 +21,7 @@ use crate::embedder::{Embedder, WordPiece};
 use crate::health::Health;
 use crate::pipeline::normalize::Parsing;
 use crate::pipeline::parcel::Pass;
+use crate::pipeline::relate::Vocabulary;
 use crate::pipeline::watch::{
     KnownFile, KnownFiles, MOST_EQUAL, WatchOptions, WatchState, Watcher, WatcherHandle,
 };
@@ -45,6 +46,8 @@ pub(crate) struct Recipe {
     pub(crate) state_dir: PathBuf,
     /// What decides about the rows.
     pub(crate) settings: Settings,
+    /// The relations that are found.
+    pub(crate) vocabulary: Arc<Vocabulary>,
     /// The tokenizer.
     pub(crate) tokens: Arc<WordPiece>,
     /// The model.
@@ -53,9 +56,10 @@ pub(crate) struct Recipe {
     pub(crate) parsing: Parsing,
 }
 
-/// What decides about the rows beside the settings: the model and the detectors.
-fn made_with(space: &str) -> String {
-    format!("{space}, detectors {}", crate::pipeline::normalize::redact::DETECTORS)
+/// What decides about the rows beside the settings: the model, the detectors, the relations.
+fn made_with(space: &str, vocabulary: &Vocabulary) -> String {
+    let detectors = crate::pipeline::normalize::redact::DETECTORS;
+    format!("{space}, detectors {detectors}, relations {}", vocabulary.fingerprint())
 }
 
 /// One index that is kept equal to the folder.
@@ -86,8 +90,9 @@ impl Build {
     /// # Errors
     /// When a database cannot be opened or an actor cannot be started.
     pub(crate) async fn start(recipe: Recipe) -> anyhow::Result<Build> {
-        let Recipe { root, state_dir, settings, tokens, embedder, parsing } = recipe;
-        let fingerprint = config::fingerprint::rows(&settings, &made_with(embedder.space()));
+        let Recipe { root, state_dir, settings, vocabulary, tokens, embedder, parsing } = recipe;
+        let made_with = made_with(embedder.space(), &vocabulary);
+        let fingerprint = config::fingerprint::rows(&settings, &made_with);
         let writer = IndexWriter::open(&state_dir, &fingerprint, &settings, embedder.clone())?;
         let readers = Readers::new(writer.path().to_path_buf());
         let answers = (writer.answers() != writer.path()).then(|| writer.answers().to_path_buf());
@@ -99,6 +104,7 @@ impl Build {
         let queues = Queues::new();
         let tools = Tools {
             settings: settings.clone(),
+            vocabulary,
             tokens,
             embedder,
             parsing: parsing.clone(),
@@ -125,7 +131,9 @@ impl Build {
             commands: Arc::new(tokio::sync::Mutex::new(command_receiver)),
             health: health.clone(),
             is_quiet: is_quiet(state.clone(), gauges.clone()),
+            n_news: n_news(state.clone()),
             requeue: requeue(late_watcher.clone()),
+            deepen: deepen(late_watcher.clone()),
             read_all: read_all(late_watcher.clone()),
             readers: readers.clone(),
             now_ms,
@@ -193,9 +201,16 @@ impl Build {
     /// Whether everything that was noticed is searchable, resolved, and has its vectors.
     pub(crate) fn settled(&self) -> SettledView {
         // In the order work flows: what left one place is found in a later one.
-        let searchable = self.watcher.state().is_settled() && self.depth().total() == 0;
+        let state = self.watcher.state();
+        // What is on its way only to be read more closely is searchable and linked already.
+        if self.health.only_deepens(state.n_news()) {
+            return SettledView { searchable: true, resolved: true, vectors: true, deep: false };
+        }
+        let searchable = state.is_settled() && self.depth().total() == 0;
         let resolved = searchable && !self.health.has_ripple();
-        SettledView { searchable, resolved, vectors: searchable }
+        let rest = self.health.deep();
+        let deep = resolved && (rest.is_paused || rest.left.0 == 0);
+        SettledView { searchable, resolved, vectors: searchable, deep }
     }
 
     /// Waits until `reached` says so, or until the time is over or the writer has stopped; false then.
@@ -275,6 +290,18 @@ fn requeue(watcher: Arc<OnceLock<WatcherHandle>>) -> Arc<dyn Fn(Vec<RelPath>) + 
     Arc::new(move |paths| {
         if let Some(watcher) = watcher.get() {
             watcher.requeue(paths);
+        }
+    })
+}
+
+fn n_news(state: Arc<WatchState>) -> Arc<dyn Fn() -> u64 + Send + Sync> {
+    Arc::new(move || state.n_news())
+}
+
+fn deepen(watcher: Arc<OnceLock<WatcherHandle>>) -> Arc<dyn Fn(Vec<RelPath>) + Send + Sync> {
+    Arc::new(move |paths| {
+        if let Some(watcher) = watcher.get() {
+            watcher.deepen(paths);
         }
     })
 }

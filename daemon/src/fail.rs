@@ -56,6 +56,8 @@ pub const POINTS: &[&str] = &[
     "commit.ticked",
     "commit.after",
     "write.told",
+    // Documents that are to be read deeply from now on.
+    "deep.marked",
     // What commits made necessary.
     "gazetteer.begun",
     "gazetteer.before",

@@ -21,6 +21,7 @@ const RATE_WINDOW: Duration = Duration::from_secs(60);
 pub struct Health {
     tick: watch::Sender<u64>,
     has_ripple: AtomicBool,
+    deep: Mutex<Deep>,
     n_written: AtomicU64,
     n_transactions: AtomicU64,
     transaction_micros: AtomicU64,
@@ -44,12 +45,38 @@ pub type Outcome = (Generation, Option<String>);
 /// Interactive outcomes remembered for callers that wait; older ones are found in the index.
 const MAX_OUTCOMES: usize = 10_000;
 
+/// How far the deep pass is.
+#[derive(Debug, Clone, Default)]
+pub struct Deep {
+    /// Documents that wait to be read deeply, and the bytes of their files; as of the last time nothing else was due.
+    pub left: (u64, u64),
+    /// Documents that could not be read deeply since the daemon started, and that wait for a change.
+    pub n_stuck: u64,
+    /// True when a person has stopped it.
+    pub is_paused: bool,
+    /// The watcher's count of news when documents were handed out, while they are on the belt.
+    handed_out: Option<u64>,
+    /// What was read deeply since the daemon started: bytes of files, and the time it took.
+    done: (u64, Duration),
+    last: Option<(Instant, u64)>,
+}
+
+impl Deep {
+    /// How long the rest takes at the pace so far.
+    pub fn eta(&self) -> Option<Duration> {
+        let (bytes, took) = self.done;
+        let is_known = bytes > 0 && self.left.1 > 0;
+        is_known.then(|| took.mul_f64(self.left.1 as f64 / bytes as f64))
+    }
+}
+
 impl Health {
     /// Fresh numbers, at the tick the index was opened with. A ripple is due: the last run may have left work.
     pub fn new(tick: Tick) -> Self {
         Health {
             tick: watch::Sender::new(tick.0),
             has_ripple: AtomicBool::new(true),
+            deep: Mutex::default(),
             n_written: AtomicU64::new(0),
             n_transactions: AtomicU64::new(0),
             transaction_micros: AtomicU64::new(0),
@@ -113,6 +140,40 @@ impl Health {
     /// The last commit.
     pub fn tick(&self) -> Tick {
         Tick(*self.tick.borrow())
+    }
+
+    /// How far the deep pass is.
+    pub fn deep(&self) -> Deep {
+        self.lock_deep().clone()
+    }
+
+    /// Nothing else is due: this much is left of the deep pass, and documents of `n_bytes` are handed out, if any are.
+    /// `n_news` is the watcher's count from before it was seen to be quiet.
+    pub(crate) fn deepens(&self, left: (u64, u64), n_stuck: u64, handed_out: Option<(u64, u64)>) {
+        let mut deep = self.lock_deep();
+        let now = Instant::now();
+        if let Some((since, n_bytes)) = deep.last.take() {
+            deep.done.0 += n_bytes;
+            deep.done.1 += now.duration_since(since);
+        }
+        (deep.left, deep.n_stuck) = (left, n_stuck);
+        deep.last = handed_out.map(|(_, n_bytes)| (now, n_bytes));
+        deep.handed_out = handed_out.map(|(n_news, _)| n_news);
+    }
+
+    /// Stops or resumes the deep pass.
+    pub(crate) fn pause_deep(&self, is_paused: bool) {
+        self.lock_deep().is_paused = is_paused;
+        self.changed();
+    }
+
+    /// True while all that is on the belt is there to be read more closely.
+    pub fn only_deepens(&self, n_news: u64) -> bool {
+        self.lock_deep().handed_out == Some(n_news)
+    }
+
+    fn lock_deep(&self) -> std::sync::MutexGuard<'_, Deep> {
+        self.deep.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(crate) fn set_ripple(&self, due: bool) {

@@ -24,6 +24,7 @@ use crate::build::{Build, Recipe};
 use crate::embedder::{Embedder, StaticModel, WordPiece};
 use crate::health::Health;
 use crate::pipeline::normalize::Parsing;
+use crate::pipeline::relate::Vocabulary;
 use crate::pipeline::watch::WatcherHandle;
 use crate::pipeline::write::Command;
 use crate::serve::{Activity, Tallies};
@@ -60,6 +61,8 @@ pub struct Project {
     /// The last commit of the index before, which stands still; none when there is none, or it cannot be read.
     tick_before: Option<Tick>,
     recipe: Recipe,
+    /// Relations that contradict themselves when stated both ways.
+    one_way: Vec<&'static str>,
     build: Build,
     /// Held by whoever replaces the index or builds another: one at a time.
     upkeep: Arc<tokio::sync::Mutex<()>>,
@@ -79,10 +82,12 @@ impl Project {
         let OpenProject { root, name, state_dir, settings, parsing } = place;
         let tokens = WordPiece::builtin();
         let embedder: Arc<dyn Embedder> = Arc::new(StaticModel::builtin(tokens.clone()));
+        let vocabulary = Vocabulary::load(&root, &settings.relate)?;
         let recipe = Recipe {
             root: root.clone(),
             state_dir: state_dir.clone(),
             settings: settings.clone(),
+            vocabulary,
             tokens,
             embedder,
             parsing,
@@ -101,6 +106,7 @@ impl Project {
             settings,
             answers: ArcSwap::new(answers),
             tick_before,
+            one_way: recipe.vocabulary.one_way(),
             recipe,
             build,
             upkeep: Arc::default(),
@@ -126,6 +132,7 @@ impl Project {
             snapshot,
             settings: &self.settings,
             embedder: self.recipe.embedder.as_ref(),
+            one_way: &self.one_way,
             decisions: self.build.decisions.at(snapshot.tick()),
         }
     }
@@ -222,7 +229,7 @@ impl Project {
         let mut settled = self.build.settled();
         // While an index is built beside the one that answers, nothing new can be found.
         if self.is_being_replaced() {
-            settled = SettledView { searchable: false, resolved: false, vectors: false };
+            settled = SettledView::default();
         }
         settled
     }
@@ -232,9 +239,9 @@ impl Project {
         !Arc::ptr_eq(&self.answers.load(), &self.build.readers)
     }
 
-    /// True when nothing is queued, in work, or waiting to be resolved.
+    /// True when nothing is queued, in work, waiting to be resolved, or to be read closely.
     pub fn is_settled(&self) -> bool {
-        self.settled().resolved
+        self.settled().deep
     }
 
     /// Waits until `reached` says so, or until the time is over; false then.

@@ -48,6 +48,7 @@ pub const CATALOG: &[Entry] = &[
     entry::<admin::Verify>(),
     entry::<admin::Rescan>(),
     entry::<admin::Retry>(),
+    entry::<admin::DeepPass>(),
     entry::<admin::Checkup>(),
     entry::<admin::Backup>(),
     entry::<admin::Shutdown>(),

@@ -147,11 +147,11 @@ pub struct RelationView {
     pub predicate: String,
     /// Whom.
     pub object: String,
-    /// Highest confidence of its evidence, raised by each independent source.
+    /// Highest confidence of its evidence, raised by each independent source, lowered by what speaks against it.
     pub confidence: f32,
     /// Hops from the entity asked about, from 1.
     pub hop: u32,
-    /// Best evidence first.
+    /// Best evidence first; then, with a pattern that begins `against`, what contradicts it.
     pub evidence: Vec<EvidenceView>,
 }
 

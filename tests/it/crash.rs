@@ -173,6 +173,7 @@ const RARE: &[&str] = &[
     "decide.",
     "record.",
     "drain.",
+    "deep.",
     "duplicates.",
 ];
 

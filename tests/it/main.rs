@@ -3,6 +3,7 @@
 mod bad_input;
 mod crash;
 mod crowd;
+mod deep;
 mod determinism;
 mod documents;
 mod duplicates;
@@ -14,6 +15,7 @@ mod languages;
 mod ledger;
 mod life;
 mod linking;
+mod relations;
 mod secrets;
 mod shutdown;
 mod tidy;

@@ -137,6 +137,9 @@ fn write_relation(text: &mut String, it: &RelationView, style: Style) {
     if let Some(best) = it.evidence.first() {
         let _ = writeln!(text, "    {}", evidence(best, style));
     }
+    for it in it.evidence.iter().filter(|it| it.pattern.starts_with("against ")) {
+        let _ = writeln!(text, "    {} {}", style.yellow("but"), evidence(it, style));
+    }
 }
 
 fn evidence(it: &EvidenceView, style: Style) -> String {

@@ -68,6 +68,7 @@ fn headline(reply: &StatusReply, style: Style) -> String {
             (parts.searchable, "searchable"),
             (parts.resolved, "resolved"),
             (parts.vectors, "vectors"),
+            (parts.deep, "deep"),
         ];
         let missing: Vec<_> = parts.iter().filter(|part| !part.0).map(|part| part.1).collect();
         // An index that is built beside the one that answers has a progress of its own.
@@ -119,6 +120,9 @@ fn facts(reply: &StatusReply, style: Style) -> String {
         ("speed", speed),
         ("daemon", daemon),
     ];
+    if let Some(deep) = &reply.deep {
+        rows.push(("deep", deep.told()));
+    }
     if let Some(workers) = &reply.workers {
         rows.push(("parsing", parsing(workers)));
     }

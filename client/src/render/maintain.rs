@@ -6,7 +6,10 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use proto::tool::admin::{BackupReply, RescanReply, RetryReply, VerifiedPart, VerifyReply};
+use proto::tool::admin::{
+    BackupReply, DeepPassReply, RescanReply, RetryReply, VerifiedPart, VerifyReply,
+};
+use proto::tool::core::DeepView;
 use serde_json::Value;
 
 use super::{Style, clean, counted, table, thousands};
@@ -66,6 +69,13 @@ pub fn rescan(reply: &RescanReply) -> String {
         n => format!("changes were indexed in {}", counted(n, "commit")),
     };
     format!("{name}: {files} compared in {:.1} s, {found}\n", reply.seconds)
+}
+
+/// How far the deep pass is.
+pub fn deep(reply: &DeepPassReply) -> String {
+    let name = clean(&reply.freshness.project);
+    let off = || "the deep pass is switched off (`recognize.deep`)".to_string();
+    format!("{name}: {}\n", reply.deep.as_ref().map_or_else(off, DeepView::told))
 }
 
 /// What became of files that had failed.

@@ -195,6 +195,23 @@ fn a_pattern_that_is_no_glob_is_named() {
 }
 
 #[test]
+fn a_folder_names_files_of_its_own_only() {
+    for path in ["/etc/passwd", "../mine.toml", "a/../../b.toml"] {
+        let folder = format!("relate:\n  predicates: ['{path}']\n");
+        let error = load_case(&Case { folder: &folder, ..NOTHING }).expect_err("refused");
+        let expected = format!(
+            "/folder/kg.yaml:2: `relate.predicates` names `{path}`, which lies outside the folder"
+        );
+        assert!(error.starts_with(&expected), "{error}");
+    }
+    let own = Case {
+        user: "relate:\n  predicates: [/home/me/own.toml, kg.predicates.toml]\n",
+        ..NOTHING
+    };
+    assert!(load_case(&own).is_ok());
+}
+
+#[test]
 fn a_folder_may_not_set_what_only_the_user_may() {
     check(
         &Case { folder: "watch:\n  poll: true\nserve:\n  idle_exit_minutes: 0\n", ..NOTHING },

@@ -8,6 +8,7 @@ use proto::tool::core::{ExplainEntity, ExplainReply, MentioningSource};
 use rusqlite::{OptionalExtension, params};
 use rustc_hash::FxHashSet;
 
+use super::contradict::{against, weighed};
 use super::error::invalid;
 use super::explain::entity_view;
 use super::graph::{Statement, name_of, statements_about};
@@ -216,7 +217,14 @@ fn relation_view(
     for statement in group.iter().take(MAX_EVIDENCE) {
         evidence.extend(evidence_view(desk, statement)?);
     }
-    let confidence = corroborated(group);
+    let against = against(desk, (first.subject, &first.predicate, first.object))?;
+    for statement in against.iter().take(MAX_EVIDENCE) {
+        let view = evidence_view(desk, statement)?;
+        evidence.extend(
+            view.map(|it| EvidenceView { pattern: format!("against {}", it.pattern), ..it }),
+        );
+    }
+    let confidence = weighed(group, &against);
     Ok(Some(RelationView {
         subject,
         predicate: first.predicate.clone(),

@@ -24,7 +24,7 @@ pub(super) struct Statement {
     pub pattern: String,
 }
 
-/// Statements with `entity` on either side, surest first; ties by document and place.
+/// Statements with `entity` on either side, denials aside, surest first; ties by document and place.
 pub(super) fn statements_about(
     desk: &Desk<'_>,
     entity: i64,
@@ -76,7 +76,7 @@ fn read_side(
         "SELECT coalesce(n.entity_id, d.entity_id), coalesce(n.link, 1.0), e.predicate, e.confidence, e.doc_id,
                 e.start, e.end, e.raw_start, e.raw_end, e.pattern
          FROM evidence e LEFT JOIN names n ON n.id = e.{other_column} LEFT JOIN docs d ON d.id = -e.{other_column}
-         WHERE e.{own_column} = ?1 ORDER BY e.confidence DESC, e.doc_id, e.seq LIMIT ?2"
+         WHERE e.{own_column} = ?1 AND e.predicate NOT LIKE 'not %' ORDER BY e.confidence DESC, e.doc_id, e.seq LIMIT ?2"
     ))?;
     let read = |row: &Row<'_>| {
         let other: Option<i64> = row.get(0)?;

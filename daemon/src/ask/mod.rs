@@ -2,6 +2,7 @@
 //!
 //! plan → recall → expand → rank → explain. Everything reads one snapshot; nothing here writes.
 
+mod contradict;
 mod copies;
 mod entity;
 mod error;
@@ -38,6 +39,8 @@ pub struct Desk<'a> {
     pub settings: &'a config::Settings,
     /// The model that embeds questions.
     pub embedder: &'a dyn Embedder,
+    /// Relations that contradict themselves when stated both ways.
+    pub one_way: &'a [&'static str],
     /// Review decisions: what a person rejected is not told.
     pub decisions: DecisionsAt<'a>,
 }

@@ -7,6 +7,7 @@ use proto::shape::EvidenceView;
 use proto::tool::core::{ReviewItem, ReviewLinks};
 use rusqlite::{OptionalExtension, Row, params};
 
+use super::contradict::{against, contradicted, statements_of, weighed};
 use super::entity::{evidence_view, line_around};
 use super::error::invalid;
 use super::graph::{Statement, name_of};
@@ -28,7 +29,13 @@ pub fn list_doubtful(desk: &Desk<'_>, request: &ReviewLinks) -> Result<Vec<Revie
     }
     let mut items = doubtful_links(desk, below, limit)?;
     items.extend(proposals(desk, limit)?);
-    items.extend(doubtful_relations(desk, below, limit)?);
+    items.extend(contradicted_relations(desk, limit)?);
+    for item in doubtful_relations(desk, below, limit)? {
+        // What is contradicted is told with what speaks against it.
+        if items.iter().all(|told| told.key != item.key) {
+            items.push(item);
+        }
+    }
     items.sort_by(|a, b| a.confidence.total_cmp(&b.confidence).then_with(|| a.key.cmp(&b.key)));
     items.truncate(limit as usize);
     Ok(items)
@@ -142,6 +149,7 @@ fn doubtful_relations(
                 e.doc_id, e.start, e.end, e.raw_start, e.raw_end, e.pattern
          FROM evidence e LEFT JOIN names sn ON sn.id = e.subject LEFT JOIN docs sd ON sd.id = -e.subject
                          LEFT JOIN names bn ON bn.id = e.object LEFT JOIN docs bd ON bd.id = -e.object
+         WHERE e.predicate NOT LIKE 'not %'
          GROUP BY 1, 2, 3 HAVING src IS NOT NULL AND dst IS NOT NULL AND src <> dst AND confidence < ?1
          ORDER BY confidence, e.doc_id, e.seq LIMIT ?2",
     )?;
@@ -176,6 +184,35 @@ fn doubtful_relations(
             claim: format!("`{subject}` {} `{object}`", statement.predicate),
             confidence: statement.confidence,
             evidence: evidence_view(desk, &statement)?,
+            features: BTreeMap::new(),
+        });
+    }
+    Ok(items)
+}
+
+/// Relations against which something is said, without a decision.
+fn contradicted_relations(desk: &Desk<'_>, limit: u32) -> Result<Vec<ReviewItem>, AskError> {
+    let mut items = Vec::new();
+    for (subject, predicate, object) in contradicted(desk, limit * 2)? {
+        let relation = (subject, predicate.as_str(), object);
+        let (stated, against) = (statements_of(desk, relation)?, against(desk, relation)?);
+        let (Some(best), Some(denial)) = (stated.first(), against.first()) else { continue };
+        let (Some(subject), Some(object)) = (name_of(desk, subject)?, name_of(desk, object)?)
+        else {
+            continue;
+        };
+        let key = relation_key(&norm_of(&subject), &predicate, &norm_of(&object));
+        if desk.decisions.get(&key).is_some() {
+            continue;
+        }
+        let place = evidence_view(desk, denial)?.map(|it| it.source);
+        let place = place.map(|it| format!(" in {}: \"{}\"", it.path, it.text)).unwrap_or_default();
+        items.push(ReviewItem {
+            key,
+            kind: "relation".into(),
+            claim: format!("`{subject}` {predicate} `{object}`; against it speaks{place}"),
+            confidence: weighed(&stated, &against),
+            evidence: evidence_view(desk, best)?,
             features: BTreeMap::new(),
         });
     }

@@ -26,7 +26,7 @@ mod parser;
 mod pattern;
 mod tokenizer;
 
-use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use encoder::{Encoder, EncoderBench};
 use entities::EntityModel;
@@ -72,6 +72,8 @@ pub struct Pipeline {
     idle: Mutex<Vec<Workbench>>,
 }
 
+static SHARED: OnceLock<Arc<Pipeline>> = OnceLock::new();
+
 /// What one thread needs while it reads; all of it caches and buffers.
 #[derive(Debug, Default)]
 struct Workbench {
@@ -83,10 +85,15 @@ struct Workbench {
 impl Pipeline {
     /// The shipped model, unpacked at the first call and shared from then on.
     pub fn shared() -> Arc<Self> {
-        static SHARED: LazyLock<Arc<Pipeline>> = LazyLock::new(|| {
-            Arc::new(Pipeline::load().expect("the committed model is tested to load"))
-        });
-        Arc::clone(&SHARED)
+        let load = || Arc::new(Pipeline::load().expect("the committed model is tested to load"));
+        Arc::clone(SHARED.get_or_init(load))
+    }
+
+    /// [`Pipeline::rest`] for the shared one, if it was ever unpacked.
+    pub fn rest_shared() {
+        if let Some(shared) = SHARED.get() {
+            shared.rest();
+        }
     }
 
     /// Unpacks the shipped model.

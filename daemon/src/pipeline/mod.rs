@@ -91,6 +91,8 @@ impl Default for Queues {
 pub struct Tools {
     /// The project's settings.
     pub settings: Settings,
+    /// The relations that are found.
+    pub vocabulary: Arc<relate::Vocabulary>,
     /// The tokenizer that counts and cuts.
     pub tokens: Arc<WordPiece>,
     /// The model that embeds.
@@ -135,6 +137,7 @@ impl Stations {
     /// Joins the stages by the queues.
     pub fn new(queues: &Queues, tools: &Tools) -> Self {
         let (t1, t2, t3, t4) = (tools.clone(), tools.clone(), tools.clone(), tools.clone());
+        let vocabulary = tools.vocabulary.clone();
         Stations {
             normalize: StationArgs {
                 crew: crew::parsing(),
@@ -153,7 +156,9 @@ impl Stations {
                 recognize::RecognizeStage::new(&t3.settings.recognize, t3.gazetteer.clone())
             }),
             link: station(&queues.mentioned, &queues.linked, || link::LinkStage),
-            relate: station(&queues.linked, &queues.related, || relate::RelateStage),
+            relate: station(&queues.linked, &queues.related, move || {
+                relate::RelateStage::new(vocabulary.clone())
+            }),
             embed: station(&queues.related, &queues.embedded, move || {
                 embed::EmbedStage::new(t4.embedder.clone()).with_dedup(t4.settings.dedup.clone())
             }),

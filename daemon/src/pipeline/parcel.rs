@@ -319,6 +319,8 @@ pub struct MentionedDoc {
     pub stated: Vec<StatedName>,
     /// In order of place, never overlapping.
     pub mentions: Vec<Mention>,
+    /// In order of place.
+    pub anaphors: Vec<Anaphor>,
     /// Candidate gazetteer terms of this document alone, at most one entry a norm, ordered by norm.
     pub terms: Vec<MinedTerm>,
     /// Which gazetteer was used, so that the writer can tell whether it has changed since.
@@ -387,6 +389,20 @@ pub enum RecognizerKind {
     Pattern,
     /// A statistical model.
     Statistical,
+    /// A part of a name that the document gives in full before.
+    Coreference,
+}
+
+/// Words that stand for a name given before: `it`, `the service`. No mention: they count where something is said of
+/// them.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Anaphor {
+    /// Place in the normalized text.
+    pub span: Span<Norm>,
+    /// What it stands for.
+    pub antecedent: Party,
+    /// How sure that is.
+    pub score: Confidence,
 }
 
 /// Where a mention stands (S4 §6's features of a mention record).
@@ -400,6 +416,8 @@ pub struct PlaceFeatures {
     pub in_code: bool,
     /// The visible text of a link.
     pub in_link: bool,
+    /// Its type is the guess of a statistical model.
+    pub is_type_guessed: bool,
 }
 
 /// A term that may enter the gazetteer.

@@ -185,12 +185,17 @@ impl Project {
     async fn settle_live(&self, told: &impl Fn(u64, u64, &str)) -> Result<(), VerifyError> {
         told(0, self.build.watcher.state().n_known_files(), "waiting for the index to settle");
         let build = &self.build;
-        let is_done = || build.settled().resolved || build.health.stalled().is_some();
+        let is_done = || build.settled().deep || build.health.stalled().is_some();
         let is_compared = build.watcher.rescan().await;
-        if !is_compared || !build.wait_until(PATIENCE, is_done).await || !build.settled().resolved {
+        if !is_compared || !build.wait_until(PATIENCE, is_done).await || !build.settled().deep {
             let why = build.health.stalled().map(|(stall, _)| format!(": {}", stall.why));
             let why = format!("the index does not settle{}", why.unwrap_or_default());
             return Err(VerifyError::Unsettled(why));
+        }
+        let deep = build.health.deep();
+        if deep.is_paused && deep.left.0 > 0 {
+            let why = "the deep pass is paused; `kgctl deep --resume` lets it go on";
+            return Err(VerifyError::Unsettled(why.into()));
         }
         Ok(())
     }
@@ -246,7 +251,7 @@ impl Project {
                 Ok::<_, StoreError>(parts)
             });
             let parts = compared.await.map_err(|error| anyhow::anyhow!("{error}"))??;
-            let is_still = ticks() == before && self.build.settled().resolved;
+            let is_still = ticks() == before && self.build.settled().deep;
             if is_still {
                 return Ok((parts, before.0));
             }
@@ -294,10 +299,10 @@ async fn settle_second(second: &Build, told: &impl Fn(u64, u64, &str)) -> Result
                 last = indexed;
                 told(indexed, known, "building a second index");
             }
-            second.settled().resolved || second.health.stalled().is_some()
+            second.settled().deep || second.health.stalled().is_some()
         })
         .await;
-    if settled && second.settled().resolved { Ok(()) } else { Err(failed()) }
+    if settled && second.settled().deep { Ok(()) } else { Err(failed()) }
 }
 
 /// The same folder and settings, in a place of its own. It looks at all files when it is told to, and sets no watches:

@@ -53,6 +53,7 @@ pub(crate) fn routes() -> Routes {
         waits(tool::verify).for_hours(),
         waits(tool::rescan),
         waits(tool::retry),
+        waits(tool::deep_pass),
         waits(tool::checkup),
         waits(tool::backup),
         writes(tool::shutdown),

@@ -40,6 +40,7 @@ pub fn render(tool: &str, reply: &Value, max_chars: usize) -> String {
         admin::Verify::NAME => fill::<admin::VerifyReply>(reply, max_chars, maintain::verify),
         admin::Rescan::NAME => fill::<admin::RescanReply>(reply, max_chars, maintain::rescan),
         admin::Retry::NAME => fill::<admin::RetryReply>(reply, max_chars, maintain::retry),
+        admin::DeepPass::NAME => fill::<admin::DeepPassReply>(reply, max_chars, maintain::deep),
         admin::Checkup::NAME => fill::<admin::CheckupReply>(reply, max_chars, maintain::checkup),
         admin::Backup::NAME => fill::<admin::BackupReply>(reply, max_chars, maintain::backup),
         admin::Shutdown::NAME => fill::<admin::ShutdownReply>(reply, max_chars, upkeep::shutdown),

@@ -141,9 +141,10 @@ fn entity(row: &Row<'_>) -> rusqlite::Result<Value> {
     }))
 }
 
-// A mention whose own type says little (Concept 8, Document 14) is told with its entity's.
+// A mention whose own type says little (Concept 8, Document 14), or is a model's guess (bit 4 of `place`), is told with
+// its entity's: what all places of the folder say together.
 const MENTIONS: &str = "SELECT m.doc_id, d.path, m.start, m.end, m.surface,
-    CASE WHEN m.type IN (8, 14) AND e.type NOT IN (8, 14) THEN e.type ELSE m.type END, n.entity_id, e.name,
+    CASE WHEN (m.type IN (8, 14) OR m.place & 16) AND e.type NOT IN (8, 14) THEN e.type ELSE m.type END, n.entity_id, e.name,
     m.recognizer, m.score, n.link, m.line, d.pages, m.at FROM mentions m JOIN docs d ON d.id = m.doc_id
     JOIN names n ON n.id = m.name_id LEFT JOIN entities e ON e.id = n.entity_id
     ORDER BY d.path, m.at LIMIT ?1 OFFSET ?2";
@@ -173,6 +174,7 @@ fn recognizer_name(code: i64) -> &'static str {
         c if c == RecognizerKind::Stated as i64 => "stated",
         c if c == RecognizerKind::Gazetteer as i64 => "gazetteer",
         c if c == RecognizerKind::Pattern as i64 => "pattern",
+        c if c == RecognizerKind::Coreference as i64 => "coreference",
         _ => "statistical",
     }
 }

@@ -11,6 +11,7 @@ use rustc_hash::FxHashMap;
 use super::StoreError;
 use crate::pipeline::link::resolve::NameFacts;
 use crate::pipeline::link::split::Kind;
+use crate::pipeline::link::vote::Votes;
 use crate::pipeline::parcel::StatedSource;
 use crate::terms::EntityType;
 
@@ -23,10 +24,14 @@ pub(super) struct Gathered {
     pub may_be_split: bool,
 }
 
+/// Bits of `mentions.place`.
+const IN_CODE: i64 = 1 << 2;
+const IS_TYPE_GUESSED: i64 = 1 << 4;
+
 #[derive(Default)]
 struct Tally {
     surfaces: BTreeMap<String, u32>,
-    types: BTreeMap<EntityType, u32>,
+    types: Votes,
     n_mentions: u32,
     n_docs: u32,
     last_doc: i64,
@@ -127,12 +132,12 @@ impl Tally {
             }
         }
         let entity_type = EntityType::from_code(row.get(3)?);
-        *self.types.entry(entity_type).or_default() += 1;
         self.kinds.extend(Kind::of(entity_type));
         let is_small = surface.chars().next().is_some_and(char::is_lowercase);
         self.is_written_small |= is_small;
         self.is_written_large |= !is_small;
         let (recognizer, place): (i64, i64) = (row.get(4)?, row.get(5)?);
+        self.types.add(entity_type, place & IS_TYPE_GUESSED != 0);
         let is_exact_kind = matches!(
             entity_type,
             EntityType::Version
@@ -143,7 +148,6 @@ impl Tally {
                 | EntityType::Step
         );
         const PATTERN: i64 = crate::pipeline::parcel::RecognizerKind::Pattern as i64;
-        const IN_CODE: i64 = 1 << 2;
         self.is_fuzzy |= !(is_exact_kind || (recognizer == PATTERN && place & IN_CODE != 0));
         Ok(())
     }
@@ -175,7 +179,7 @@ impl Tally {
             facts: NameFacts {
                 id,
                 surface,
-                entity_type: vote(&self.types),
+                entity_type: self.types.winner(),
                 n_docs: self.n_docs,
                 homes,
                 home_source: best,
@@ -185,15 +189,6 @@ impl Tally {
             },
         }
     }
-}
-
-/// The type most mentions give, where types that say little only count when there is no other.
-fn vote(types: &BTreeMap<EntityType, u32>) -> EntityType {
-    let says_much = |t: &EntityType| !matches!(t, EntityType::Concept | EntityType::Document);
-    types
-        .iter()
-        .max_by_key(|(t, n)| (says_much(t), **n, std::cmp::Reverse(**t)))
-        .map_or(EntityType::Document, |(t, _)| *t)
 }
 
 /// The most frequent surface and the type of the mentions on one row.

@@ -37,4 +37,4 @@ pub use replace::copy_ledger;
 pub use schema::SCHEMA_VERSION;
 pub use snapshot::{CallOff, Readers, Snapshot, open_for_reading};
 pub use trouble::{Stall, Trouble};
-pub use writer::{Committed, IndexWriter, RippleStep};
+pub use writer::{Committed, IndexWriter, NextDeep, RippleStep};

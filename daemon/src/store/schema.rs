@@ -29,7 +29,7 @@ CREATE TABLE docs(
   pass INTEGER NOT NULL, entity_id INTEGER);
 CREATE INDEX docs_entity ON docs(entity_id);
 CREATE INDEX docs_hash ON docs(hash);
-CREATE INDEX docs_pass ON docs(id) WHERE pass < 2;
+CREATE INDEX docs_pass ON docs(id, n_bytes) WHERE pass < 2;
 CREATE TABLE doc_tags(doc_id INTEGER NOT NULL, tag TEXT NOT NULL, PRIMARY KEY(doc_id, tag)) WITHOUT ROWID;
 CREATE INDEX doc_tags_tag ON doc_tags(tag);
 
@@ -112,7 +112,8 @@ CREATE TABLE mentions(
   score REAL NOT NULL, place INTEGER NOT NULL, surface TEXT NOT NULL, PRIMARY KEY(doc_id, at, end)) WITHOUT ROWID;
 CREATE INDEX mentions_name ON mentions(name_id, doc_id);
 
--- One row a statement of a relation. A party is a name (positive) or a document's own entity (minus its id);
+-- One row a statement of a relation, or (predicate `not …`) that there is none. A party is a name (positive) or a
+-- document's own entity (minus its id);
 -- `relations` is an aggregate over this table, so a relation goes when its last evidence does.
 CREATE TABLE evidence(
   doc_id INTEGER NOT NULL, seq INTEGER NOT NULL, subject INTEGER NOT NULL, predicate TEXT NOT NULL,
@@ -121,12 +122,28 @@ CREATE TABLE evidence(
   pattern TEXT NOT NULL, confidence REAL NOT NULL, PRIMARY KEY(doc_id, seq)) WITHOUT ROWID;
 CREATE INDEX evidence_subject ON evidence(subject);
 CREATE INDEX evidence_object ON evidence(object);
+-- Independent kinds of source raise confidence, repetition does not: 1 - product of (1 - the best of each kind), as
+-- `ask/entity.rs` has it.
 CREATE VIEW relations AS
-  SELECT coalesce(sn.entity_id, sd.entity_id) AS src_id, coalesce(bn.entity_id, bd.entity_id) AS dst_id,
-         e.predicate AS rel, max(e.confidence * coalesce(sn.link, 1.0) * coalesce(bn.link, 1.0)) AS confidence,
+  SELECT src_id, dst_id, rel,
+         1.0 - (1.0 - max(iif(kind = 'sentence', c, 0.0))) * (1.0 - max(iif(kind = 'depend', c, 0.0)))
+             * (1.0 - max(iif(kind = 'section', c, 0.0))) * (1.0 - max(iif(kind = 'list', c, 0.0)))
+             * (1.0 - max(iif(kind = 'table', c, 0.0))) * (1.0 - max(iif(kind = 'title', c, 0.0)))
+             * (1.0 - max(iif(kind = 'link', c, 0.0))) AS confidence,
          count(*) AS n_evidence
+  FROM (SELECT coalesce(sn.entity_id, sd.entity_id) AS src_id, coalesce(bn.entity_id, bd.entity_id) AS dst_id,
+               e.predicate AS rel, substr(e.pattern, 1, instr(e.pattern, ':') - 1) AS kind,
+               e.confidence * coalesce(sn.link, 1.0) * coalesce(bn.link, 1.0) AS c
+        FROM evidence e LEFT JOIN names sn ON sn.id = e.subject LEFT JOIN docs sd ON sd.id = -e.subject
+                        LEFT JOIN names bn ON bn.id = e.object LEFT JOIN docs bd ON bd.id = -e.object
+        WHERE e.predicate NOT LIKE 'not %')
+  WHERE src_id IS NOT NULL AND dst_id IS NOT NULL AND src_id <> dst_id GROUP BY 1, 2, 3;
+CREATE VIEW denials AS
+  SELECT coalesce(sn.entity_id, sd.entity_id) AS src_id, coalesce(bn.entity_id, bd.entity_id) AS dst_id,
+         substr(e.predicate, 5) AS rel
   FROM evidence e LEFT JOIN names sn ON sn.id = e.subject LEFT JOIN docs sd ON sd.id = -e.subject
                   LEFT JOIN names bn ON bn.id = e.object LEFT JOIN docs bd ON bd.id = -e.object
+  WHERE e.predicate LIKE 'not %'
   GROUP BY 1, 2, 3 HAVING src_id IS NOT NULL AND dst_id IS NOT NULL AND src_id <> dst_id;
 
 -- Mined terms: counts by surface, so that every number is the same however often a file was touched.

@@ -133,6 +133,11 @@ impl EntityType {
         EntityType::Step,
     ];
 
+    /// False for the types that say little: anything may be called a concept.
+    pub fn is_telling(self) -> bool {
+        !matches!(self, EntityType::Concept | EntityType::Document)
+    }
+
     /// The name that users see and write.
     pub fn as_str(self) -> &'static str {
         match self {

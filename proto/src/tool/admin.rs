@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::core::DeepView;
 use super::{Effect, Tool, ToolSet};
 use crate::shape::Freshness;
 
@@ -209,6 +210,35 @@ impl Tool for Retry {
     const EFFECT: Effect = Effect::Writes;
     const SET: ToolSet = ToolSet::Admin;
     type Reply = RetryReply;
+}
+
+/// Parameters of `deep_pass`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct DeepPass {
+    /// True to stop the deep pass until it is resumed or the daemon starts anew, false to let it go on; left out, it is
+    /// only told how far it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pause: Option<bool>,
+}
+
+/// Reply of `deep_pass`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct DeepPassReply {
+    /// How far it is; absent when the settings switch it off.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deep: Option<DeepView>,
+    /// How fresh this is.
+    #[serde(flatten)]
+    pub freshness: Freshness,
+}
+
+impl Tool for DeepPass {
+    const NAME: &'static str = "deep_pass";
+    const SUMMARY: &'static str = "Tell how far the reading for statistical names and dependencies is; stop it or let it go on.";
+    const EFFECT: Effect = Effect::Writes;
+    const SET: ToolSet = ToolSet::Admin;
+    type Reply = DeepPassReply;
 }
 
 /// Parameters of `checkup`: none.

@@ -43,7 +43,7 @@ pub(crate) fn run(scratch: &Scratch, repeat: usize) -> Result<()> {
         normalize: Normalizer::new(&settings.watch, &settings.privacy),
         chunk: Chunker::new(&settings.chunk, &settings.embed, tokens),
         recognize,
-        relate: RelateStage,
+        relate: RelateStage::default(),
         embed: EmbedStage::new(embedder),
     };
     let sources = costs.of("read and hash files", || read(scratch))?;

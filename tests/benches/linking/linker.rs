@@ -142,7 +142,7 @@ impl Linker {
                 .map_err(fault)?;
         give(&mut doc, &given, is_found);
         let doc = link::LinkStage.run(doc).map_err(fault)?;
-        let doc = relate::RelateStage.run(doc).map_err(fault)?;
+        let doc = relate::RelateStage::default().run(doc).map_err(fault)?;
         let doc = embed::EmbedStage::new(self.embedder.clone()).run(doc).map_err(fault)?;
         Ok(Item::Document(ticket, doc))
     }
@@ -184,6 +184,8 @@ impl Linker {
 
 /// Puts given names in place of, or among, those that were found.
 fn give(doc: &mut MentionedDoc, given: &[Given], keeps_found: bool) {
+    // They point at mentions that may go.
+    doc.anaphors.clear();
     let mut mentions: Vec<Mention> = Vec::new();
     for name in given {
         let span = Span::new(name.start, name.end);

@@ -16,6 +16,7 @@ mod census;
 mod completions;
 mod config;
 mod context;
+mod deep;
 mod doctor;
 mod dump;
 mod eval;
@@ -90,6 +91,7 @@ enum Command {
     Doctor,
     Retry(retry::Arguments),
     Rescan(rescan::Arguments),
+    Deep(deep::Arguments),
     Verify(verify::Arguments),
     Backup(backup::Arguments),
     Config(config::Arguments),
@@ -137,6 +139,7 @@ async fn run(command: Command, ctx: &Context) -> Result<Exit, Failure> {
         Command::Dump => dump::run(ctx).await,
         Command::Doctor => doctor::run(ctx).await,
         Command::Retry(arguments) => retry::run(&arguments, ctx).await,
+        Command::Deep(arguments) => deep::run(&arguments, ctx).await,
         Command::Rescan(arguments) => rescan::run(&arguments, ctx).await,
         Command::Verify(arguments) => verify::run(&arguments, ctx).await,
         Command::Backup(arguments) => backup::run(&arguments, ctx).await,

@@ -76,6 +76,9 @@ pub(crate) async fn watch(session: &Session) -> Result<StatusReply, Failure> {
 
 fn doing(reply: &StatusReply) -> String {
     let parts = &reply.stages_settled;
+    if let Some(deep) = reply.deep.as_ref().filter(|_| parts.resolved && parts.vectors) {
+        return deep.told();
+    }
     let what = match (parts.searchable, parts.resolved) {
         (false, _) => "reading",
         (true, false) => "linking",

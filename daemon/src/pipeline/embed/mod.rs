@@ -185,8 +185,16 @@ mod tests {
             warnings: vec![],
         };
         let (sentences, stated, mentions, terms) = (vec![], vec![], vec![], vec![]);
-        let doc =
-            MentionedDoc { doc, chunks, sentences, stated, mentions, terms, gazetteer_version: 0 };
+        let doc = MentionedDoc {
+            doc,
+            chunks,
+            sentences,
+            stated,
+            mentions,
+            anaphors: Vec::new(),
+            terms,
+            gazetteer_version: 0,
+        };
         let doc = LinkedDoc {
             doc,
             names: vec![],

@@ -302,6 +302,7 @@ mod tests {
             chunks: vec![],
             sentences: vec![],
             stated: vec![],
+            anaphors: vec![],
             terms: vec![],
             gazetteer_version: 1,
         };

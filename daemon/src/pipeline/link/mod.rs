@@ -9,6 +9,7 @@ pub mod blocking;
 pub mod features;
 pub mod resolve;
 pub mod split;
+pub mod vote;
 
 use std::collections::BTreeMap;
 

@@ -73,7 +73,7 @@ struct Packed {
 
 /// How sure a match is by the word alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Habit {
+pub(super) enum Habit {
     /// Any variant of it is a mention.
     Free,
     /// An ordinary or short word: only written like the entry, capital included, or alone in a mark.
@@ -111,6 +111,15 @@ impl Gazetteer {
     /// Builds from rows in any order. Rows with an empty norm are left out; of rows with one norm the
     /// smallest counts.
     pub fn build(version: u64, rows: impl Iterator<Item = GazetteerTerm>) -> Self {
+        Gazetteer::build_by(version, rows, habit_of)
+    }
+
+    /// The same, with another judgment of how sure a match is by the word alone.
+    pub(super) fn build_by(
+        version: u64,
+        rows: impl Iterator<Item = GazetteerTerm>,
+        habit_of: impl Fn(&GazetteerTerm) -> Habit,
+    ) -> Self {
         let mut rows: Vec<GazetteerTerm> = rows.filter(|row| !row.norm.is_empty()).collect();
         rows.sort_unstable_by(|a, b| a.norm.cmp(&b.norm).then_with(|| a.cmp(b)));
         rows.dedup_by(|later, first| later.norm == first.norm);
@@ -122,7 +131,7 @@ impl Gazetteer {
             first_words: vec![0; FILTER_BITS / 64],
         };
         for row in rows {
-            gazetteer.insert(&row);
+            gazetteer.insert(&row, habit_of(&row));
         }
         gazetteer.table.shrink_to_fit();
         gazetteer
@@ -143,7 +152,7 @@ impl Gazetteer {
         self.entries.is_empty()
     }
 
-    fn insert(&mut self, row: &GazetteerTerm) {
+    fn insert(&mut self, row: &GazetteerTerm, habit: Habit) {
         let entry_idx = self.entries.len() as u32;
         let whole = hash::hash_of(row.norm.as_bytes());
         let prefixes = hash::prefix_hashes(&row.surface);
@@ -162,7 +171,7 @@ impl Gazetteer {
         self.text.push_str(&row.surface);
         let middle = self.text.len() as u32;
         self.text.push_str(&row.norm);
-        let (end, entity_type, habit) = (self.text.len() as u32, row.entity_type, habit_of(row));
+        let (end, entity_type) = (self.text.len() as u32, row.entity_type);
         self.entries.push(Packed { start, middle, end, entity_type, habit });
     }
 

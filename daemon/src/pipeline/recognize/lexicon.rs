@@ -81,6 +81,28 @@ context options params settings info data type id key value list map set queue p
 view model spec impl test mock util utils helper wrapper base mode entry record
 ";
 
+/// Common nouns beside [`SUFFIXES`] that say what kind of thing something is.
+const NOUNS: &[(EntityType, &str)] = &[
+    (
+        EntityType::Organization,
+        "firm organization organisation startup agency publisher vendor charity club band",
+    ),
+    (EntityType::Service, "system microservice website site"),
+    (
+        EntityType::Product,
+        "product program software tool package editor browser client device phone camera game",
+    ),
+    (EntityType::Technology, "module crate extension format algorithm parser stack"),
+    (EntityType::Location, "town village region district country island building"),
+    (EntityType::Project, "repository"),
+    (EntityType::Event, "meeting event release"),
+    (
+        EntityType::Person,
+        "author engineer developer scientist professor mathematician physicist writer founder",
+    ),
+];
+
+static BY_NOUN: LazyLock<FxHashMap<&'static str, EntityType>> = LazyLock::new(|| index(NOUNS));
 static BY_SUFFIX: LazyLock<FxHashMap<&'static str, EntityType>> = LazyLock::new(|| index(SUFFIXES));
 static BY_PREFIX: LazyLock<FxHashMap<&'static str, EntityType>> = LazyLock::new(|| index(PREFIXES));
 static BY_NAME: LazyLock<FxHashMap<&'static str, EntityType>> =
@@ -108,6 +130,11 @@ pub(crate) fn type_of(surface: &str) -> EntityType {
         .unwrap_or(EntityType::Concept)
 }
 
+/// The type of what a common noun such as `service`, `team`, `library` denotes; `None` for other words.
+pub(crate) fn type_of_noun(noun: &str) -> Option<EntityType> {
+    BY_SUFFIX.get(noun).copied().or_else(|| BY_NOUN.get(noun).copied())
+}
+
 /// True when the word ends names of a known kind (`Team`, `Service`): capitalised words before it are a
 /// name even if they are ordinary.
 pub(crate) fn is_suffix(word: &str) -> bool {
@@ -119,6 +146,12 @@ pub(crate) fn is_technology(lower: &str) -> bool {
     BY_NAME.contains_key(lower)
 }
 
+/// True for one or two small letters before nothing but capitals and digits.
+fn is_abbreviation(word: &str) -> bool {
+    let rest = word.trim_start_matches(char::is_lowercase);
+    word.len() - rest.len() <= 2 && rest.len() >= 2 && !rest.contains(char::is_lowercase)
+}
+
 /// The type of a CamelCase word in running text: `GitHub` is a technology, `KeyRotationJob` a piece of code.
 pub(crate) fn type_of_camel(word: &str) -> EntityType {
     let humps = tokens_of(word);
@@ -126,6 +159,10 @@ pub(crate) fn type_of_camel(word: &str) -> EntityType {
     let whole: String = humps.concat();
     if is_technology(&whole) {
         return EntityType::Technology;
+    }
+    // `mRNA` and `qPCR` are abbreviations of anything.
+    if first_is_small && is_abbreviation(word) {
+        return EntityType::Concept;
     }
     // `dueDate` is code; `iPhone` and `gRPC` are not.
     let begins_small = first_is_small && humps.first().is_some_and(|hump| hump.len() > 2);
@@ -167,6 +204,8 @@ mod tests {
             ("CircleCI", EntityType::Technology),
             ("dueDate", EntityType::Identifier),
             ("gRPC", EntityType::Technology),
+            ("mRNA", EntityType::Concept),
+            ("vmPFC", EntityType::Concept),
         ] {
             assert_eq!(type_of_camel(surface), entity_type, "{surface}");
         }

@@ -6,14 +6,17 @@
 //! `MAX_SURFACE_BYTES` bytes and number at most `MAX_MENTIONS`; where two recognizers disagree the most
 //! trusted wins, then the longest, then the earliest. Time is linear in the text but for sorting the
 //! mentions.
-//! Not here: which entity a mention denotes (`link`), pronouns (coreference), and statistical names, which
-//! join as one more [`Recognizer`].
+//! Not here: which entity a mention denotes (`link`), what is said of it (`relate`).
 
 pub mod gazetteer;
+pub mod known;
 pub mod mine;
 pub mod pattern;
 pub mod stated;
+pub mod statistical;
 
+mod context;
+mod coreference;
 pub(crate) mod lexicon;
 mod overlap;
 mod place;
@@ -34,8 +37,10 @@ use crate::belt::{DocFault, Stage};
 use crate::pipeline::chunk::sentences_of;
 use crate::pipeline::parcel::{ChunkedDoc, Mention, MentionedDoc, NormalDoc, RecognizerKind};
 use crate::terms::{Norm, Span};
+use known::KnownRecognizer;
 use pattern::PatternRecognizer;
 use stated::StatedRecognizer;
+use statistical::StatisticalRecognizer;
 
 /// One way of finding mentions.
 pub trait Recognizer: Send + Sync {
@@ -58,8 +63,12 @@ impl RecognizeStage {
     /// A stage that reads the gazetteer anew for each document, so that a swap counts from the next one on.
     pub fn new(settings: &config::settings::Recognize, gazetteer: Arc<ArcSwap<Gazetteer>>) -> Self {
         let max_words = settings.gazetteer.max_words;
-        let others: Vec<Box<dyn Recognizer>> =
-            vec![Box::new(StatedRecognizer), Box::new(PatternRecognizer)];
+        let others: Vec<Box<dyn Recognizer>> = vec![
+            Box::new(StatedRecognizer),
+            Box::new(PatternRecognizer),
+            Box::new(KnownRecognizer),
+            Box::new(StatisticalRecognizer),
+        ];
         RecognizeStage { max_words, gazetteer, others }
     }
 }
@@ -83,10 +92,22 @@ impl Stage for RecognizeStage {
         }
         let mut mentions = overlap::resolve(&doc.text, found);
         place::fill(&doc, &mut mentions);
+        context::correct(&doc, &mut mentions);
+        coreference::lengthen(&doc, &mut mentions);
+        let anaphors = coreference::find(&doc, &sentences, &mentions);
         let stated = stated::names_of(&doc);
         let terms = mine::terms_of(&doc, &sentences, self.max_words);
         let gazetteer_version = gazetteer.version();
-        Ok(MentionedDoc { doc, chunks, sentences, stated, mentions, terms, gazetteer_version })
+        Ok(MentionedDoc {
+            doc,
+            chunks,
+            sentences,
+            stated,
+            mentions,
+            anaphors,
+            terms,
+            gazetteer_version,
+        })
     }
 }
 

@@ -3,16 +3,20 @@
 //! In: mentions in any order. Out: mentions in order of place; names never overlap names, nor steps steps.
 //! Invariants: the most trusted wins, then the longest, then the earliest; ties beyond that go by name and
 //! type, so the order of the recognizers does not matter. A step is a clause, so it may hold names, and each
-//! stays what it is; where one name is the whole step, the name stands for it.
+//! stays what it is; where one name is the whole step, the name stands for it. A name whose recognizer cannot tell its
+//! type takes that of the next trusted one that found the very same words.
 //! Not here: where mentions stand (`place.rs`).
 
-use crate::pipeline::parcel::Mention;
-use crate::terms::EntityType;
+use super::words;
+use crate::pipeline::parcel::{Mention, RecognizerKind};
+use crate::terms::{EntityType, Norm, Span};
 use config::limits::{MAX_MENTIONS, MAX_SURFACE_BYTES};
+use rustc_hash::FxHashMap;
 
 /// Resolves the overlaps.
 pub(super) fn resolve(text: &str, mut found: Vec<Mention>) -> Vec<Mention> {
     found.retain(|m| is_sound(m, text));
+    yield_to_longer(text, &mut found);
     found.sort_unstable_by(|a, b| {
         let key =
             |m: &Mention| (is_step(m), m.recognizer, usize::MAX - m.span.len(), m.span.start());
@@ -24,6 +28,8 @@ pub(super) fn resolve(text: &str, mut found: Vec<Mention>) -> Vec<Mention> {
     let mut claimed = Claimed::new(text.len());
     let mut steps = Claimed::new(text.len());
     let mut kept: Vec<Mention> = Vec::with_capacity(found.len());
+    // Names of no telling type, by place.
+    let mut untyped: FxHashMap<Span<Norm>, usize> = FxHashMap::default();
     for mention in found {
         if kept.len() >= MAX_MENTIONS {
             break;
@@ -35,11 +41,56 @@ pub(super) fn resolve(text: &str, mut found: Vec<Mention>) -> Vec<Mention> {
         };
         if claimed.is_free(mention.span.start(), mention.span.end()) {
             claimed.claim(mention.span.start(), mention.span.end());
+            if mention.entity_type == EntityType::Concept {
+                untyped.insert(mention.span, kept.len());
+            }
             kept.push(mention);
+        } else if mention.entity_type.is_telling()
+            && let Some(kept) = untyped.remove(&mention.span).and_then(|at| kept.get_mut(at))
+        {
+            // The trusted recognizer knows that it is a name, the other one what kind.
+            kept.entity_type = mention.entity_type;
+            kept.place.is_type_guessed = mention.place.is_type_guessed;
         }
     }
     kept.sort_unstable_by_key(|m| m.span);
     kept
+}
+
+/// Drops what is only a part of a longer name: `Computational Linguistics` in `Association for Computational
+/// Linguistics`, `Philip K` in `Philip K. Dick`. Only a name of no telling type, or of the longer one's, and only to a
+/// person, organization, place or event whose every word is written as a name's.
+fn yield_to_longer(text: &str, found: &mut Vec<Mention>) {
+    let mut longer: Vec<(Span<Norm>, EntityType)> = found
+        .iter()
+        .filter(|m| m.recognizer == RecognizerKind::Statistical && is_proper(m, text))
+        .map(|m| (m.span, m.entity_type))
+        .collect();
+    longer.sort_unstable();
+    longer.dedup_by_key(|(span, _)| *span);
+    found.retain(|m| {
+        let may_yield = matches!(m.recognizer, RecognizerKind::Gazetteer | RecognizerKind::Pattern);
+        let before = longer.partition_point(|(span, _)| span.start() <= m.span.start());
+        let around = before.checked_sub(1).and_then(|at| longer.get(at));
+        !around.is_some_and(|(span, entity_type)| {
+            let is_inside = m.span.end() <= span.end() && m.span != *span;
+            let is_alike = !m.entity_type.is_telling() || m.entity_type == *entity_type;
+            may_yield && is_inside && is_alike
+        })
+    });
+}
+
+/// True for a name of a kind that a model knows best, each word of it capitalized or one that joins words.
+fn is_proper(mention: &Mention, text: &str) -> bool {
+    let is_kind = matches!(
+        mention.entity_type,
+        EntityType::Person | EntityType::Organization | EntityType::Location | EntityType::Event
+    );
+    let is_name = |word: &str| {
+        words::is_function_word(word)
+            || word.chars().find(|c| c.is_alphanumeric()).is_none_or(|c| !c.is_lowercase())
+    };
+    is_kind && mention.span.of(text).split([' ', '-']).all(is_name)
 }
 
 fn is_step(mention: &Mention) -> bool {

@@ -1,16 +1,14 @@
-//! Cues: the words that state a relation, from `config/predicates.tsv`.
+//! Cues: the words that state a relation, by where they count.
 //!
-//! In: the table, embedded. Out: the cues by kind, and an automaton over those that stand between names.
-//! Invariants: every row of the table is a cue (a test holds it); a cue of one kind stands once; cues are
-//! lowercase words parted by single spaces.
-//! Not here: how cues are applied (`gap.rs`, `section.rs`, `fields.rs`, `define.rs`, `title.rs`).
-
-use std::sync::LazyLock;
+//! In: the rows of the vocabulary. Out: the cues by kind, and an automaton over those that stand between names.
+//! Invariants: a cue of one kind stands once; cues are lowercase words parted by single spaces.
+//! Not here: reading rows (`vocabulary/file.rs`), how cues are applied (`gap.rs`, `section.rs`, `fields.rs`,
+//! `define.rs`, `title.rs`), cues as the parser sees them (`depend/frames.rs`).
 
 use aho_corasick::{AhoCorasick, AhoCorasickBuilder, MatchKind};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
-const TABLE: &str = include_str!("../../../../config/predicates.tsv");
+use super::vocabulary::intern;
 
 /// Where a cue counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -38,8 +36,8 @@ pub(super) enum Form {
     Leaning,
 }
 
-/// One row of the table.
-#[derive(Debug)]
+/// One row of the vocabulary.
+#[derive(Debug, Clone)]
 pub(super) struct Cue {
     pub(super) predicate: &'static str,
     pub(super) words: &'static str,
@@ -53,7 +51,25 @@ pub(super) struct Cue {
     pub(super) pattern: &'static str,
 }
 
-/// The whole table.
+impl Cue {
+    /// A row: predicate and words, where it counts and whether backward, weight.
+    pub(super) fn new(
+        (predicate, words): (&'static str, &'static str),
+        (kind, is_backward): (CueKind, bool),
+        weight: f32,
+    ) -> Self {
+        let shown = match kind {
+            CueKind::Sentence | CueKind::Definition => "sentence",
+            CueKind::Section => "section",
+            CueKind::List => "list",
+            CueKind::Title => "title",
+        };
+        let pattern = intern(&format!("{shown}:{words}"));
+        Cue { predicate, words, is_backward, kind, form: form_of(words), weight, pattern }
+    }
+}
+
+/// All cues.
 pub(super) struct Cues {
     all: Vec<Cue>,
     by_words: FxHashMap<(CueKind, &'static str), usize>,
@@ -62,18 +78,27 @@ pub(super) struct Cues {
     found: Vec<usize>,
 }
 
-/// The cues of the embedded table.
-pub(super) static CUES: LazyLock<Cues> = LazyLock::new(|| Cues::read(TABLE));
-
-/// Verbs without an ending.
-const BASE_VERBS: &str = " use integrate run depend rely require need belong consist contain \
-     include own maintain live cite refer define specify precede ";
+/// Verbs without an ending that no row has with one.
+const BASE_VERBS: [&str; 6] = ["run", "integrate", "live", "include", "rely", "specify"];
 
 impl Cues {
-    fn read(table: &'static str) -> Self {
-        let all: Vec<Cue> = table.lines().filter_map(read_row).collect();
-        let by_words = all.iter().enumerate().map(|(i, cue)| ((cue.kind, cue.words), i)).collect();
+    /// Makes the automaton.
+    pub(super) fn new(mut all: Vec<Cue>) -> Self {
         let is_between = |cue: &Cue| cue.kind == CueKind::Sentence;
+        let finite: FxHashSet<(&str, &str)> = all
+            .iter()
+            .filter(|cue| is_between(cue) && cue.form == Form::Finite)
+            .filter_map(|cue| Some((cue.predicate, cue.words.split(' ').next()?)))
+            .collect();
+        for cue in all.iter_mut().filter(|cue| cue.form == Form::Leaning) {
+            let first = cue.words.split(' ').next().unwrap_or(cue.words);
+            let has_finite =
+                finite.contains(&(cue.predicate, intern(&format!("{first}s")) as &str));
+            if has_finite || BASE_VERBS.contains(&first) {
+                cue.form = Form::Base;
+            }
+        }
+        let by_words = all.iter().enumerate().map(|(i, cue)| ((cue.kind, cue.words), i)).collect();
         let found: Vec<usize> =
             (0..all.len()).filter(|i| all.get(*i).is_some_and(is_between)).collect();
         let patterns =
@@ -81,7 +106,7 @@ impl Cues {
         let finder = AhoCorasickBuilder::new()
             .match_kind(MatchKind::LeftmostLongest)
             .build(patterns)
-            .expect("a table of a few hundred short words is far below the automaton's limits");
+            .expect("two thousand short cues are far below the automaton's limits");
         Cues { all, by_words, finder, found }
     }
 
@@ -104,69 +129,9 @@ impl Cues {
     }
 }
 
-fn read_row(line: &'static str) -> Option<Cue> {
-    if line.starts_with('#') || line.starts_with("predicate\t") {
-        return None;
-    }
-    let mut columns = line.split('\t');
-    let (predicate, words) = (columns.next()?, columns.next()?);
-    let is_backward = columns.next()? == "backward";
-    let kind_name = columns.next()?;
-    let kind = match kind_name {
-        "sentence" => CueKind::Sentence,
-        "definition" => CueKind::Definition,
-        "section" => CueKind::Section,
-        "list" => CueKind::List,
-        "title" => CueKind::Title,
-        _ => return None,
-    };
-    let weight = columns.next()?.parse().ok()?;
-    // Leaked once for the life of the process: evidence carries its pattern as a static name.
-    let shown = if kind == CueKind::Definition { "sentence" } else { kind_name };
-    let pattern = Box::leak(format!("{shown}:{words}").into_boxed_str());
-    Some(Cue { predicate, words, is_backward, kind, form: form_of(words), weight, pattern })
-}
-
 fn form_of(words: &str) -> Form {
     let first = words.split(' ').next().unwrap_or(words);
-    if matches!(first, "is" | "are" | "was" | "were") {
-        Form::Finite
-    } else if BASE_VERBS.split(' ').any(|verb| verb == first) {
-        Form::Base
-    } else if first.ends_with('s') && first != "as" {
-        Form::Finite
-    } else {
-        Form::Leaning
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_row_of_the_table_is_a_cue_of_the_vocabulary() {
-        const VOCABULARY: [&str; 11] = [
-            "defines",
-            "refers_to",
-            "part_of",
-            "uses",
-            "depends_on",
-            "precedes",
-            "owned_by",
-            "located_in",
-            "cites",
-            "same_as",
-            "related_to",
-        ];
-        let rows = TABLE.lines().filter(|line| !line.starts_with('#')).count() - 1;
-        assert_eq!(CUES.all.len(), rows);
-        assert_eq!(CUES.by_words.len(), rows, "a cue stands once for each kind");
-        for cue in &CUES.all {
-            assert!(VOCABULARY.contains(&cue.predicate), "{}", cue.predicate);
-            assert!((0.0..=1.0).contains(&cue.weight), "{}", cue.words);
-            let plain = |c: char| c.is_ascii_lowercase() || c == ' ';
-            assert!(cue.words.chars().all(plain) && !cue.words.contains("  "), "{}", cue.words);
-        }
-    }
+    let is_finite =
+        matches!(first, "is" | "are" | "was" | "were") || (first.ends_with('s') && first != "as");
+    if is_finite { Form::Finite } else { Form::Leaning }
 }

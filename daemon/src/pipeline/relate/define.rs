@@ -5,7 +5,7 @@
 //! same` and questions define nothing; people, dates, versions and steps are not defined. Linear.
 //! Not here: which words of a glossary are names (`recognize/pattern/definition.rs`).
 
-use super::cues::{CUES, Cue, CueKind};
+use super::cues::{Cue, CueKind, Cues};
 use super::page::Page;
 use super::{Statement, Statements};
 use crate::pipeline::parcel::{BlockKind, Party};
@@ -20,7 +20,15 @@ const GLOSSARY_CONFIDENCE: f32 = 0.9;
 /// Fewest words of a definition after its sign.
 const MIN_WORDS: usize = 3;
 /// After `is the` or `is a`, these lead to a remark, not to a meaning.
-const REMARKS: [&str; 27] = [
+const REMARKS: [&str; 35] = [
+    "mix",
+    "fine",
+    "core",
+    "second",
+    "third",
+    "more",
+    "less",
+    "name",
     "only",
     "same",
     "best",
@@ -71,7 +79,9 @@ fn sentences(page: &Page<'_>, out: &mut Statements) {
         let before = page.text.get(sentence.start()..mention.span.start()).unwrap_or("");
         let begins = matches!(before.trim(), "" | "A" | "An" | "The" | "a" | "an" | "the");
         let after = page.text.get(mention.span.end()..sentence.end()).unwrap_or("");
-        let Some(cue) = cue_after(after).filter(|_| begins && is_definable(page, next)) else {
+        let Some(cue) =
+            cue_after(page.cues(), after).filter(|_| begins && is_definable(page, next))
+        else {
             continue;
         };
         let confidence = if page.is_own(next) { OWN_CONFIDENCE } else { cue.weight };
@@ -80,12 +90,12 @@ fn sentences(page: &Page<'_>, out: &mut Statements) {
 }
 
 /// The definition cue that follows a name, with three words or more after it.
-fn cue_after(after: &str) -> Option<&'static Cue> {
+fn cue_after<'v>(cues: &'v Cues, after: &str) -> Option<&'v Cue> {
     let after = after.strip_prefix(' ')?;
     if after.trim_end().ends_with('?') {
         return None;
     }
-    let cue = CUES
+    let cue = cues
         .of_kind(CueKind::Definition)
         .find(|cue| after.strip_prefix(cue.words).is_some_and(|rest| rest.starts_with(' ')))?;
     let mut rest = after.get(cue.words.len()..)?.split_whitespace();
@@ -126,7 +136,11 @@ fn outline(page: &Page<'_>, out: &mut Statements) {
             _ => None,
         };
         if let Some((mention, pattern, confidence)) = found {
-            define(out, block.span, mention, (pattern, confidence));
+            let span = match block.kind {
+                BlockKind::Heading(_) => with_text_below(page, block_idx),
+                _ => block.span,
+            };
+            define(out, span, mention, (pattern, confidence));
         }
     }
 }
@@ -140,6 +154,13 @@ fn leading(page: &Page<'_>, block_idx: usize, signs: &[&str]) -> Option<u32> {
     let meaning = signs.iter().find_map(|sign| after.strip_prefix(sign))?;
     let is_meaning = meaning.split_whitespace().take(MIN_WORDS).count() == MIN_WORDS;
     (is_meaning && is_definable(page, first)).then_some(first)
+}
+
+/// A heading with the paragraph below it, which says what it means.
+fn with_text_below(page: &Page<'_>, block_idx: usize) -> Span<Norm> {
+    let heading = page.blocks().get(block_idx).map_or(Span::new(0, 0), |block| block.span);
+    let below = page.blocks().get(block_idx + 1).filter(|it| it.kind == BlockKind::Paragraph);
+    below.map_or(heading, |it| Span::new(heading.start(), it.span.end()))
 }
 
 /// The name a heading consists of.

@@ -6,7 +6,7 @@
 //! they are one row of names; linear in the text.
 //! Not here: headings over lists (`section.rs`).
 
-use super::cues::{CUES, Cue, CueKind};
+use super::cues::{Cue, CueKind, Cues};
 use super::gap::{Gap, GapReader};
 use super::page::{Page, plain_words};
 use super::{Statement, Statements};
@@ -21,22 +21,23 @@ const MAX_WORDS_BEFORE: usize = 2;
 const CELL_BORDER: &str = " | ";
 
 /// The columns of a table that state something.
-struct Columns {
+struct Columns<'v> {
     table: u32,
-    cues: Vec<Option<&'static Cue>>,
+    cues: Vec<Option<&'v Cue>>,
 }
 
 /// Adds what lines and tables state.
 pub(super) fn relate(page: &Page<'_>, out: &mut Statements) {
-    let mut fields = Fields { page, out, reader: GapReader::default() };
-    let mut columns: Option<Columns> = None;
+    let mut fields = Fields { page, out, reader: GapReader::new(page.cues()) };
+    let mut columns: Option<Columns<'_>> = None;
     for (block_idx, block) in page.blocks().iter().enumerate() {
         match block.kind {
             BlockKind::TableRow { table, is_header: true } => {
                 let cells = block.span.of(page.text).split(CELL_BORDER);
                 // What a column of components or parts belongs to is seldom the row's first name.
                 let cue = |cell| {
-                    cue_of(cell).filter(|cue| cue.predicate != "part_of" || !cue.is_backward)
+                    cue_of(page.cues(), cell)
+                        .filter(|cue| cue.predicate != "part_of" || !cue.is_backward)
                 };
                 columns = Some(Columns { table, cues: cells.map(cue).collect() });
             }
@@ -58,18 +59,19 @@ const NEGATING: [&str; 4] = ["no", "none", "not", "without"];
 struct Fields<'p, 'o> {
     page: &'p Page<'p>,
     out: &'o mut Statements,
-    reader: GapReader,
+    reader: GapReader<'p>,
 }
 
-impl Fields<'_, '_> {
+impl<'p> Fields<'p, '_> {
     fn lines(&mut self, block_idx: usize) {
         let Some(block) = self.page.blocks().get(block_idx) else { return };
         let mut start = block.span.start();
         for line in block.span.of(self.page.text).split('\n') {
             let end = start + line.len();
             let head = line.get(..line.floor_char_boundary(MAX_KEY_BYTES)).unwrap_or("");
-            if let Some((key, cue)) =
-                head.split_once(':').and_then(|(key, _)| Some((key, cue_of(key)?)))
+            if let Some((key, cue)) = head
+                .split_once(':')
+                .and_then(|(key, _)| Some((key, cue_of(self.page.cues(), key)?)))
             {
                 let value = Span::new(start + key.len() + 1, end);
                 let about = self.page.about(block_idx);
@@ -79,13 +81,13 @@ impl Fields<'_, '_> {
         }
     }
 
-    fn row(&mut self, block_idx: usize, header: Option<&Columns>) {
+    fn row(&mut self, block_idx: usize, header: Option<&Columns<'p>>) {
         let Some(block) = self.page.blocks().get(block_idx) else { return };
         let cells = cells_of(self.page.text, block.span);
         let Some(first) = cells.first() else { return };
         // A row of two cells may be a key and its value.
         if let ([key, value], about) = (cells.as_slice(), self.page.about(block_idx))
-            && let Some(cue) = cue_of(key.of(self.page.text))
+            && let Some(cue) = cue_of(self.page.cues(), key.of(self.page.text))
         {
             return self.values(block_idx, about, cue, (*value, block.span));
         }
@@ -104,7 +106,7 @@ impl Fields<'_, '_> {
         &mut self,
         block_idx: usize,
         subject: Party,
-        cue: &'static Cue,
+        cue: &'p Cue,
         place: (Span<Norm>, Span<Norm>),
     ) {
         let (value, span) = place;
@@ -142,12 +144,12 @@ impl Fields<'_, '_> {
 }
 
 /// The cue that a key or a column's name is.
-fn cue_of(key: &str) -> Option<&'static Cue> {
+fn cue_of<'v>(cues: &'v Cues, key: &str) -> Option<&'v Cue> {
     if key.len() > MAX_KEY_BYTES {
         return None;
     }
     let words = plain_words(key);
-    CUES.get(CueKind::Section, &words).or_else(|| CUES.get(CueKind::List, &words))
+    cues.get(CueKind::Section, &words).or_else(|| cues.get(CueKind::List, &words))
 }
 
 fn cells_of(text: &str, row: Span<Norm>) -> Vec<Span<Norm>> {

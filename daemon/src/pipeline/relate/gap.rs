@@ -10,11 +10,11 @@ use std::sync::LazyLock;
 
 use rustc_hash::FxHashMap;
 
-use super::cues::{CUES, Cue};
+use super::cues::{Cue, Cues};
 
 /// What a gap says.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Gap {
+pub(super) enum Gap<'v> {
     /// Nothing we know.
     Other,
     /// `and`, `,`, `or`: the names stand side by side.
@@ -23,13 +23,13 @@ pub(super) enum Gap {
         has_and: bool,
     },
     /// A cue.
-    Said(Said),
+    Said(Said<'v>),
 }
 
 /// A cue between two names.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Said {
-    pub(super) cue: &'static Cue,
+pub(super) struct Said<'v> {
+    pub(super) cue: &'v Cue,
     pub(super) lead: Lead,
     /// Words between the names, without cue, articles and adverbs.
     pub(super) n_words: usize,
@@ -108,16 +108,21 @@ fn class_of(word: &str) -> Class {
 }
 
 /// Reads gaps, one after another.
-#[derive(Default)]
-pub(super) struct GapReader {
+pub(super) struct GapReader<'v> {
+    cues: &'v Cues,
     /// The gap as lowercase words, each between single spaces; `,` is a word, other signs are `;`.
     words: String,
     is_negated: bool,
 }
 
-impl GapReader {
+impl<'v> GapReader<'v> {
+    /// A reader that knows these cues.
+    pub(super) fn new(cues: &'v Cues) -> Self {
+        GapReader { cues, words: String::new(), is_negated: false }
+    }
+
     /// Reads the text between two names.
-    pub(super) fn read(&mut self, text: &str) -> Gap {
+    pub(super) fn read(&mut self, text: &str) -> Gap<'v> {
         let is_possessive = text.starts_with("'s") || text.starts_with("’s");
         if text.len() > MAX_GAP_BYTES || is_possessive {
             return Gap::Other;
@@ -186,8 +191,8 @@ impl GapReader {
         (has_comma || has_and).then_some(has_and)
     }
 
-    fn said(&self) -> Option<Said> {
-        let (cue, place) = CUES.last_in(&self.words)?;
+    fn said(&self) -> Option<Said<'v>> {
+        let (cue, place) = self.cues.last_in(&self.words)?;
         let after = self.words.get(place.end..)?.split_ascii_whitespace();
         let before = self.words.get(..place.start)?;
         let (lead, before) = lead_of(before);

@@ -1,15 +1,18 @@
 //! Relate: finds what a document says about how its names hang together.
 //!
 //! In: a `LinkedDoc`. Out: a `RelatedDoc` with one `Evidence` for each statement, in order of place.
-//! Sources, each a file: sentences (`sentence.rs`), sections of lists (`section.rs`), `Key: value` lines
-//! and tables (`fields.rs`), ordered steps (`steps.rs`), definitions (`define.rs`), titles (`title.rs`),
-//! links (`links.rs`).
-//! Invariants: of the document alone; every statement names its words and its pattern; no two have the same
-//! subject, predicate, object and span; linear in text and mentions, but for sorting.
+//! Sources, each a file: words between names (`sentence.rs`), the grammar of sentences (`depend/`, in documents that
+//! are read deeply), sections of lists (`section.rs`), `Key: value` lines and tables (`fields.rs`), ordered steps
+//! (`steps.rs`), definitions (`define.rs`), titles (`title.rs`), links (`links.rs`). What states which relation is
+//! data: `vocabulary.rs`.
+//! Invariants: of the document alone; every statement names its words and its pattern; no two of the same
+//! kind of source have the same subject, predicate, object and span; a statement that something is *not* so has a predicate that
+//! begins `not ` and is never a relation; linear in text and mentions, but for sorting.
 //! Not here: which entities the mentions denote, and how statements add up to relations (the store).
 
 mod cues;
 mod define;
+mod depend;
 mod fields;
 mod gap;
 mod links;
@@ -18,15 +21,34 @@ mod section;
 mod sentence;
 mod steps;
 mod title;
+mod vocabulary;
 
 use crate::belt::{DocFault, Stage};
-use crate::pipeline::parcel::{Evidence, LinkedDoc, Party, RelatedDoc};
+use std::sync::Arc;
+
+use crate::pipeline::parcel::{Evidence, LinkedDoc, Party, Pass, RelatedDoc};
 use crate::terms::{Confidence, Norm, Span};
 use page::Page;
+pub use vocabulary::{DENIED, Vocabulary, VocabularyError};
 
 /// The stage. It keeps nothing between documents.
-#[derive(Debug, Default)]
-pub struct RelateStage;
+#[derive(Debug)]
+pub struct RelateStage {
+    vocabulary: Arc<Vocabulary>,
+}
+
+impl RelateStage {
+    /// A stage that finds the relations of this vocabulary.
+    pub fn new(vocabulary: Arc<Vocabulary>) -> Self {
+        RelateStage { vocabulary }
+    }
+}
+
+impl Default for RelateStage {
+    fn default() -> Self {
+        RelateStage::new(Vocabulary::builtin())
+    }
+}
 
 impl Stage for RelateStage {
     const NAME: &'static str = "relate";
@@ -34,23 +56,26 @@ impl Stage for RelateStage {
     type Out = RelatedDoc;
 
     fn run(&mut self, input: LinkedDoc) -> Result<RelatedDoc, DocFault> {
-        let evidence = evidence_of(&input);
+        let evidence = evidence_of(&input, &self.vocabulary);
         Ok(RelatedDoc { doc: input, evidence })
     }
 }
 
 /// Everything a document states, in order of place.
-fn evidence_of(doc: &LinkedDoc) -> Vec<Evidence> {
-    let page = Page::new(doc);
+fn evidence_of(doc: &LinkedDoc, vocabulary: &Vocabulary) -> Vec<Evidence> {
+    let page = Page::new(doc, vocabulary);
     let mut statements = Statements::default();
     section::relate(&page, &mut statements);
     fields::relate(&page, &mut statements);
     sentence::relate(&page, &mut statements);
+    if doc.doc.doc.head.pass == Pass::Deep {
+        depend::relate(&page, &mut statements);
+    }
     define::relate(&page, &mut statements);
     steps::relate(&page, &mut statements);
     title::relate(&page, &mut statements);
     links::relate(&page, &mut statements);
-    statements.finish()
+    statements.finish(&page)
 }
 
 /// A statement to be added: who, what, whom, by which pattern, how sure.
@@ -86,21 +111,35 @@ impl Statements {
         objects
     }
 
-    /// The statements in order of place, the surest of equal ones kept.
-    fn finish(mut self) -> Vec<Evidence> {
+    /// The statements whose parties are of types that may relate so, in order of place; of equal ones from sources of
+    /// one kind the surest.
+    fn finish(mut self, page: &Page<'_>) -> Vec<Evidence> {
+        let type_of = |party| match party {
+            Party::Mention(idx) => page.mention(idx).map(|m| m.entity_type),
+            Party::Document => None,
+        };
+        self.all.retain(|e| {
+            let name = e.predicate.strip_prefix(DENIED).unwrap_or(e.predicate);
+            page.vocabulary.allows(name, type_of(e.subject), type_of(e.object))
+        });
         self.all.sort_by(|a, b| {
-            let key = |e: &Evidence| (e.span, e.subject, e.object, e.predicate);
+            let key = |e: &Evidence| (e.span, e.subject, e.object, e.predicate, is_parsed(e));
             key(a)
                 .cmp(&key(b))
                 .then_with(|| b.confidence.get().total_cmp(&a.confidence.get()))
                 .then_with(|| a.pattern.cmp(b.pattern))
         });
         self.all.dedup_by(|later, first| {
-            let key = |e: &Evidence| (e.span, e.subject, e.object, e.predicate);
+            let key = |e: &Evidence| (e.span, e.subject, e.object, e.predicate, is_parsed(e));
             key(later) == key(first)
         });
         self.all
     }
+}
+
+/// Grammar is a source of its own: what it finds at a place stands beside what the words say there.
+fn is_parsed(evidence: &Evidence) -> bool {
+    evidence.pattern.starts_with("depend:")
 }
 
 #[cfg(test)]

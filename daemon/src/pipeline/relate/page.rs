@@ -9,11 +9,14 @@ use std::ops::Range;
 
 use rustc_hash::FxHashSet;
 
+use super::cues::Cues;
+use super::vocabulary::Vocabulary;
 use crate::pipeline::parcel::{Block, BlockKind, LinkedDoc, Mention, MentionedDoc, Party};
 use crate::terms::{EntityType, Norm, Span, norm_of};
 
 /// A document and what is looked up in it again and again.
 pub(super) struct Page<'a> {
+    pub(super) vocabulary: &'a Vocabulary,
     linked: &'a LinkedDoc,
     pub(super) doc: &'a MentionedDoc,
     pub(super) text: &'a str,
@@ -26,11 +29,11 @@ pub(super) struct Page<'a> {
 }
 
 impl<'a> Page<'a> {
-    pub(super) fn new(linked: &'a LinkedDoc) -> Self {
+    pub(super) fn new(linked: &'a LinkedDoc, vocabulary: &'a Vocabulary) -> Self {
         let doc = &linked.doc;
         let own = linked.stated_names.iter().copied().collect();
         let (of_blocks, about) = (Vec::new(), Vec::new());
-        let mut page = Page { linked, doc, text: &doc.doc.text, own, of_blocks, about };
+        let mut page = Page { vocabulary, linked, doc, text: &doc.doc.text, own, of_blocks, about };
         let mut next = 0;
         for block in &doc.doc.blocks {
             let from = page.skip(next, |m| m.span.start() < block.span.start());
@@ -42,6 +45,11 @@ impl<'a> Page<'a> {
             page.about.push(about);
         }
         page
+    }
+
+    /// The cues of the vocabulary.
+    pub(super) fn cues(&self) -> &'a Cues {
+        &self.vocabulary.cues
     }
 
     /// The outline.
@@ -78,6 +86,34 @@ impl<'a> Page<'a> {
     /// Whom a block's text is about where it does not say; for a heading, whom the text below it is about.
     pub(super) fn about(&self, block_idx: usize) -> Party {
         self.about.get(block_idx).copied().unwrap_or(Party::Document)
+    }
+
+    /// Calls `read` with each English sentence that is no heading and no question, its things, and its block.
+    pub(super) fn for_each_sentence(&self, mut read: impl FnMut(Span<Norm>, &[u32], usize)) {
+        let (mut block_idx, mut next) = (0, 0);
+        let mut things = Vec::new();
+        for sentence in &self.doc.sentences {
+            while self.blocks().get(block_idx).is_some_and(|b| b.span.end() <= sentence.start()) {
+                block_idx += 1;
+            }
+            while self.mention(next).is_some_and(|m| m.span.start() < sentence.start()) {
+                next += 1;
+            }
+            things.clear();
+            while self.mention(next).is_some_and(|m| m.span.end() <= sentence.end()) {
+                if self.is_thing(next) {
+                    things.push(next);
+                }
+                next += 1;
+            }
+            let block = self.blocks().get(block_idx);
+            let is_heading = block.is_some_and(|b| matches!(b.kind, BlockKind::Heading(_)));
+            let is_question = sentence.of(self.text).trim_end().ends_with('?');
+            let is_english = self.doc.doc.is_english_at(sentence.start());
+            if !things.is_empty() && !is_heading && !is_question && is_english {
+                read(*sentence, &things, block_idx);
+            }
+        }
     }
 
     /// True for a mention that can be subject or object of a relation between things.

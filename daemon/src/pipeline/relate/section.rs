@@ -9,7 +9,7 @@
 
 use rustc_hash::FxHashMap;
 
-use super::cues::{CUES, Cue, CueKind};
+use super::cues::{Cue, CueKind};
 use super::page::{Page, plain_words};
 use super::{Statement, Statements};
 use crate::pipeline::parcel::{BlockKind, Party, RecognizerKind};
@@ -66,12 +66,12 @@ fn is_link(page: &Page<'_>, idx: u32) -> bool {
 }
 
 /// The cue a heading is.
-fn cue_of(page: &Page<'_>, block_idx: usize) -> Option<&'static Cue> {
+fn cue_of<'v>(page: &Page<'v>, block_idx: usize) -> Option<&'v Cue> {
     let block = page.blocks().get(block_idx)?;
     let is_short_heading =
         matches!(block.kind, BlockKind::Heading(_)) && block.span.len() <= MAX_HEADING_BYTES;
     if !is_short_heading {
         return None;
     }
-    CUES.get(CueKind::Section, &plain_words(block.span.of(page.text)))
+    page.cues().get(CueKind::Section, &plain_words(block.span.of(page.text)))
 }

@@ -6,13 +6,13 @@
 //! in mentions.
 //! Not here: what stands between two names (`gap.rs`), definitions (`define.rs`).
 
-use super::cues::{Cue, Form};
+use super::cues::Form;
 use super::gap::{Gap, GapReader, Lead, Said};
 use super::page::Page;
 use super::{Statement, Statements};
-use crate::pipeline::parcel::{BlockKind, Party};
+use crate::pipeline::parcel::Party;
 use crate::pipeline::recognize::words;
-use crate::terms::{EntityType, Norm, Span};
+use crate::terms::{Norm, Span};
 
 /// Most subjects of one cue; longer rows are lists, and pairs of two long rows would be quadratic.
 const MAX_SUBJECTS: usize = 8;
@@ -32,59 +32,38 @@ const ABBREVIATION_CONFIDENCE: f32 = 0.95;
 
 /// Adds what the sentences state.
 pub(super) fn relate(page: &Page<'_>, out: &mut Statements) {
-    let mut reader = GapReader::default();
-    let (mut block_idx, mut next) = (0, 0);
-    let mut parties = Vec::new();
-    for sentence in &page.doc.sentences {
-        while page.blocks().get(block_idx).is_some_and(|b| b.span.end() <= sentence.start()) {
-            block_idx += 1;
-        }
-        while page.mention(next).is_some_and(|m| m.span.start() < sentence.start()) {
-            next += 1;
-        }
-        parties.clear();
-        while page.mention(next).is_some_and(|m| m.span.end() <= sentence.end()) {
-            if page.is_thing(next) {
-                parties.push(next);
-            }
-            next += 1;
-        }
-        let is_heading =
-            page.blocks().get(block_idx).is_some_and(|b| matches!(b.kind, BlockKind::Heading(_)));
-        let is_question = sentence.of(page.text).trim_end().ends_with('?');
-        let is_english = page.doc.doc.is_english_at(sentence.start());
-        if !parties.is_empty() && !is_heading && !is_question && is_english {
-            let clause = Clause::new(page, *sentence, &parties, out);
-            clause.read(&mut reader, page.about(block_idx));
-        }
-    }
+    let mut reader = GapReader::new(page.cues());
+    page.for_each_sentence(|sentence, parties, block_idx| {
+        let clause = Clause::new(page, sentence, parties, out);
+        clause.read(&mut reader, page.about(block_idx));
+    });
 }
 
 /// What a cue has stated last: who, and up to which name it reaches.
-struct Last {
+struct Last<'v> {
     subjects: Vec<Party>,
-    said: Said,
+    said: Said<'v>,
     confidence: f32,
     object_pos: Option<usize>,
 }
 
 /// One sentence while it is read.
-struct Clause<'p, 'o> {
+struct Clause<'p, 's, 'o> {
     page: &'p Page<'p>,
     sentence: Span<Norm>,
-    parties: &'p [u32],
+    parties: &'s [u32],
     factor: f32,
     /// Where the row of joint subjects begins.
     group_start: usize,
-    last: Option<Last>,
+    last: Option<Last<'p>>,
     out: &'o mut Statements,
 }
 
-impl<'p, 'o> Clause<'p, 'o> {
+impl<'p, 's, 'o> Clause<'p, 's, 'o> {
     fn new(
         page: &'p Page<'p>,
         sentence: Span<Norm>,
-        parties: &'p [u32],
+        parties: &'s [u32],
         out: &'o mut Statements,
     ) -> Self {
         let first_word = sentence.of(page.text).split_whitespace().next().unwrap_or("");
@@ -93,7 +72,7 @@ impl<'p, 'o> Clause<'p, 'o> {
         Clause { page, sentence, parties, factor, group_start: 0, last: None, out }
     }
 
-    fn read(mut self, reader: &mut GapReader, about: Party) {
+    fn read(mut self, reader: &mut GapReader<'p>, about: Party) {
         self.elided(reader, about);
         let mut gap = self.gap(0, reader);
         for i in 1..self.parties.len() {
@@ -114,7 +93,7 @@ impl<'p, 'o> Clause<'p, 'o> {
     }
 
     /// What stands between name `i` and the next one.
-    fn gap(&self, i: usize, reader: &mut GapReader) -> Gap {
+    fn gap(&self, i: usize, reader: &mut GapReader<'p>) -> Gap<'p> {
         let ends = self.parties.get(i).zip(self.parties.get(i + 1));
         let spans = ends
             .and_then(|(a, b)| Some((self.page.mention(*a)?.span, self.page.mention(*b)?.span)));
@@ -123,7 +102,7 @@ impl<'p, 'o> Clause<'p, 'o> {
     }
 
     /// `Owned by the Trust Team.`: the subject is whom the section is about.
-    fn elided(&mut self, reader: &mut GapReader, about: Party) {
+    fn elided(&mut self, reader: &mut GapReader<'p>, about: Party) {
         let first = self.parties.first().and_then(|idx| self.page.mention(*idx));
         let head = first.and_then(|m| self.page.text.get(self.sentence.start()..m.span.start()));
         let Some(Gap::Said(said)) = head.map(|text| reader.read(text)) else { return };
@@ -151,7 +130,7 @@ impl<'p, 'o> Clause<'p, 'o> {
         }
     }
 
-    fn said(&mut self, i: usize, said: Said) {
+    fn said(&mut self, i: usize, said: Said<'p>) {
         let is_object = self.last.as_ref().is_some_and(|last| last.object_pos == Some(i));
         let group_start =
             if is_object { i } else { self.group_start.max((i + 1).saturating_sub(MAX_SUBJECTS)) };
@@ -188,7 +167,7 @@ impl<'p, 'o> Clause<'p, 'o> {
     }
 
     /// `and C` after `A uses B`: C is used too, unless C begins a clause of its own.
-    fn joined(&mut self, i: usize, has_and: bool, next: Gap) {
+    fn joined(&mut self, i: usize, has_and: bool, next: Gap<'p>) {
         let Some(last) = self.last.as_ref().filter(|last| last.object_pos == Some(i)) else {
             // `In Alpha, Beta uses Gamma`: a comma before the verb's own name joins no subjects.
             if !has_and && matches!(next, Gap::Said(_)) {
@@ -229,12 +208,12 @@ impl<'p, 'o> Clause<'p, 'o> {
     }
 
     /// Adds a statement about the name at `object_pos` for every subject.
-    fn state(&mut self, subjects: Vec<Party>, said: Said, confidence: f32, object_pos: usize) {
+    fn state(&mut self, subjects: Vec<Party>, said: Said<'p>, confidence: f32, object_pos: usize) {
         let Some(object) = self.parties.get(object_pos).map(|idx| Party::Mention(*idx)) else {
             return;
         };
         for subject in &subjects {
-            if self.fits(*subject, said.cue, object) {
+            if !self.is_same_name(*subject, object) {
                 let (subject, object) =
                     if said.cue.is_backward { (object, *subject) } else { (*subject, object) };
                 let (predicate, pattern) = (said.cue.predicate, said.cue.pattern);
@@ -248,23 +227,13 @@ impl<'p, 'o> Clause<'p, 'o> {
         self.group_start = object_pos + 1;
     }
 
-    /// False for a name and itself, and for owners and places that are pieces of code.
-    fn fits(&self, subject: Party, cue: &Cue, object: Party) -> bool {
-        let idx_of = |party: Party| match party {
-            Party::Mention(idx) => Some(idx),
+    /// True for a name and itself.
+    fn is_same_name(&self, subject: Party, object: Party) -> bool {
+        let name_of = |party: Party| match party {
+            Party::Mention(idx) => self.page.name_of(idx),
             Party::Document => None,
         };
-        let (source, target) = (idx_of(subject), idx_of(object));
-        let name_of = |idx: Option<u32>| idx.and_then(|idx| self.page.name_of(idx));
-        if name_of(source).is_some() && name_of(source) == name_of(target) {
-            return false;
-        }
-        let holder = if cue.is_backward { source } else { target };
-        let holder = holder.and_then(|idx| self.page.mention(idx));
-        let is_code = holder.is_some_and(|m| {
-            matches!(m.entity_type, EntityType::Identifier | EntityType::Api | EntityType::Standard)
-        });
-        !(is_code && cue.predicate == "owned_by")
+        name_of(subject).is_some() && name_of(subject) == name_of(object)
     }
 
     fn is_plural(&self, i: usize) -> bool {
@@ -305,7 +274,7 @@ fn is_one_of(words: &[&str], word: &str) -> bool {
 }
 
 /// Weight × proximity: 1 up to three words between, falling to 0.5 at twelve.
-fn confidence_of(said: &Said) -> f32 {
+fn confidence_of(said: &Said<'_>) -> f32 {
     let n_far = said.n_words.saturating_sub(3).min(9) as f32;
     said.cue.weight * said.factor * (1.0 - n_far * 0.5 / 9.0)
 }

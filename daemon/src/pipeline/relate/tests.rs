@@ -1,6 +1,6 @@
 //! One table a source: the statements of a few lines, and what states nothing.
 
-use super::cues::{CUES, CueKind};
+use super::cues::CueKind;
 use super::*;
 use crate::pipeline::link::LinkStage;
 use crate::pipeline::parcel::{ChunkedDoc, MentionedDoc, NormalDoc};
@@ -40,7 +40,7 @@ fn related(doc: NormalDoc) -> RelatedDoc {
         .run(ChunkedDoc { doc, chunks: Vec::new() })
         .expect("recognize has no faults");
     let linked = LinkStage.run(mentioned).expect("link has no faults");
-    RelateStage.run(linked).expect("relate has no faults")
+    RelateStage::default().run(linked).expect("relate has no faults")
 }
 
 fn print(related: &RelatedDoc) -> String {
@@ -65,7 +65,7 @@ fn check(lines: &str, expect: Expect) {
 
 #[test]
 fn every_cue_of_the_table_relates_in_its_direction() {
-    for cue in CUES.of_kind(CueKind::Sentence) {
+    for cue in Vocabulary::builtin().cues.of_kind(CueKind::Sentence) {
         // A base form needs joint subjects.
         let subject = if cue.form == super::cues::Form::Base { "Gamma and Alpha" } else { "Alpha" };
         let doc = related(testing::doc(&format!("{subject} {} Beta.", cue.words)));
@@ -73,13 +73,13 @@ fn every_cue_of_the_table_relates_in_its_direction() {
         let wanted = format!("{:.2} {from} {} {to} [{}]\n", cue.weight, cue.predicate, cue.pattern);
         assert!(print(&doc).contains(&wanted), "{}: {}", cue.words, print(&doc));
     }
-    for cue in CUES.of_kind(CueKind::Definition) {
+    for cue in Vocabulary::builtin().cues.of_kind(CueKind::Definition) {
         let doc = related(testing::doc(&format!("Alpha {} small part of all.", cue.words)));
         let wanted = format!("(document) defines Alpha [{}]\n", cue.pattern);
         assert!(print(&doc).contains(&wanted), "{}: {}", cue.words, print(&doc));
     }
     for kind in [CueKind::Section, CueKind::List] {
-        for cue in CUES.of_kind(kind) {
+        for cue in Vocabulary::builtin().cues.of_kind(kind) {
             let doc = related(testing::doc(&format!("{}: Beta", cue.words)));
             let (from, to) =
                 if cue.is_backward { ("Beta", "(document)") } else { ("(document)", "Beta") };
@@ -229,13 +229,13 @@ fn fields_and_tables() {
 #[test]
 fn steps_follow_each_other() {
     check(
-        "1. Pause the sweep.\n2. Alpha\n3. Resume the sweep of Beta.\n\nText.\n\n1. One more.\n2. And \
-        the end.\n\
+        "1. Pause the sweep.\n2. Alpha\n3. Resume the sweep of Beta.\n\nText.\n\n1. Open one more.\n2. Close \
+        the end.\n\n\nText.\n\n1. Fun experiments.\n2. Coverage of the range.\n\
          ## Step 1: Begin\n## Step 2: End",
         expect![[r#"
             0.90 Pause the sweep precedes Alpha [list:step]
             0.90 Alpha precedes Resume the sweep of Beta [list:step]
-            0.90 One more precedes And the end [list:step]
+            0.90 Open one more precedes Close the end [list:step]
             0.90 Begin precedes End [list:step]
         "#]],
     );

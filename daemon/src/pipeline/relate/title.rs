@@ -5,7 +5,7 @@
 //! first.
 //! Not here: headings inside the document.
 
-use super::cues::{CUES, CueKind};
+use super::cues::CueKind;
 use super::page::{Page, plain_words};
 use super::{Statement, Statements};
 use crate::pipeline::parcel::Party;
@@ -27,7 +27,7 @@ pub(super) fn relate(page: &Page<'_>, out: &mut Statements) {
     if lower.split_whitespace().next().is_some_and(|first| MEETINGS.contains(&first)) {
         return;
     }
-    let cues = CUES.of_kind(CueKind::Title);
+    let cues = page.cues().of_kind(CueKind::Title);
     let found = cues.filter_map(|cue| {
         let at = lower
             .find(&format!(" {} ", cue.words))

@@ -46,11 +46,20 @@ impl Inbox {
 
     /// Adds a reason to look at a path; two reasons for one path become one that satisfies both.
     pub(super) fn push(&self, ask: Ask) {
+        self.put(ask, WatchState::noticed);
+    }
+
+    /// The same for a path of which nothing is new.
+    pub(super) fn push_known(&self, ask: Ask) {
+        self.put(ask, WatchState::asked);
+    }
+
+    fn put(&self, ask: Ask, count: fn(&WatchState, usize)) {
         let mut next = Some(ask);
         let mut waiting = lock(&self.waiting);
         while let Some(ask) = next.take() {
             let Some(old) = waiting.asks.get_mut(&ask.path) else {
-                self.state.noticed(1);
+                count(&self.state, 1);
                 waiting.asks.insert(ask.path.clone(), ask);
                 break;
             };

@@ -245,13 +245,14 @@ impl WatcherHandle {
     /// Puts files into the bulk lane again although they are unchanged. Their content is read anew.
     pub fn requeue(&self, paths: impl IntoIterator<Item = RelPath>) {
         for path in paths {
-            self.life.shared.inbox.push(Ask {
-                path,
-                moved_from: None,
-                lane: Lane::Bulk,
-                is_forced: true,
-                trusts_stat: false,
-            });
+            self.life.shared.inbox.push(again(path));
+        }
+    }
+
+    /// The same, where nothing about the files is new: they are read more closely.
+    pub fn deepen(&self, paths: impl IntoIterator<Item = RelPath>) {
+        for path in paths {
+            self.life.shared.inbox.push_known(again(path));
         }
     }
 
@@ -281,6 +282,11 @@ impl Drop for Life {
     fn drop(&mut self) {
         self.end();
     }
+}
+
+/// A reason to read a file again although it is unchanged.
+fn again(path: RelPath) -> Ask {
+    Ask { path, moved_from: None, lane: Lane::Bulk, is_forced: true, trusts_stat: false }
 }
 
 async fn submit_one(shared: &Arc<Shared>, path: RelPath, is_forced: bool) -> Submitted {

@@ -55,6 +55,7 @@ pub enum WatchMode {
 #[derive(Debug, Default)]
 pub struct WatchState {
     n_pending: AtomicU64,
+    n_news: AtomicU64,
     n_overflows: AtomicU64,
     n_rescans: AtomicU64,
     n_errors: AtomicU64,
@@ -181,7 +182,19 @@ impl WatchState {
         }
     }
 
+    /// Changes noticed since the start. What the index itself asks to be read more closely is none: while this
+    /// stands still, whatever is on the belt can be found by text already.
+    pub fn n_news(&self) -> u64 {
+        self.n_news.load(Ordering::SeqCst)
+    }
+
     pub(super) fn noticed(&self, n: usize) {
+        self.n_news.fetch_add(n as u64, Ordering::SeqCst);
+        self.asked(n);
+    }
+
+    /// The same for what is no news.
+    pub(super) fn asked(&self, n: usize) {
         self.n_pending.fetch_add(n as u64, Ordering::SeqCst);
     }
 

@@ -54,6 +54,8 @@ pub enum Command {
     BeginAgain(String, oneshot::Sender<Result<Tick, String>>),
     /// Remember what a caller said about documents.
     RecordIngest(Vec<RelPath>, IngestRecord, oneshot::Sender<Result<(), String>>),
+    /// Stop the deep pass, or let it go on.
+    PauseDeep(bool, oneshot::Sender<Result<(), String>>),
     /// Count failures of these files anew, so that they are tried again.
     CloseBreakers(Vec<RelPath>, oneshot::Sender<Result<(), String>>),
 }
@@ -74,6 +76,10 @@ pub struct WriterArgs {
     pub health: Arc<Health>,
     /// True when no document is on its way: then ripples may run.
     pub is_quiet: Arc<dyn Fn() -> bool + Send + Sync>,
+    /// The watcher's count of news.
+    pub n_news: Arc<dyn Fn() -> u64 + Send + Sync>,
+    /// Sends documents through the belt once more, to be read deeply.
+    pub deepen: Arc<dyn Fn(Vec<RelPath>) + Send + Sync>,
     /// Sends documents through the belt once more.
     pub requeue: Arc<dyn Fn(Vec<RelPath>) + Send + Sync>,
     /// Makes the watcher send every file again.
@@ -243,20 +249,24 @@ impl WriteState {
         self.args.inlet.done(n);
         self.commits_since_ripple += 1;
         if self.commits_since_ripple >= COMMITS_A_RIPPLE {
-            self.ripple_step(false).await?;
+            self.ripple_step(None).await?;
         }
         done.map(|_| ())
     }
 
     async fn ripple(&mut self) -> Result<(), StoreError> {
+        let n_news = (self.args.n_news)();
         if !(self.args.is_quiet)() {
             // Documents are still on their way; what they bring would make this work again.
             return Ok(());
         }
-        self.ripple_step(true).await
+        self.ripple_step(Some(n_news)).await
     }
 
-    async fn ripple_step(&mut self, when_quiet: bool) -> Result<(), StoreError> {
+    /// One step of what commits left behind. `quiet`: nothing is on its way, and the count of news from before that was
+    /// seen.
+    async fn ripple_step(&mut self, quiet: Option<u64>) -> Result<(), StoreError> {
+        let when_quiet = quiet.is_some();
         self.commits_since_ripple = 0;
         let may_yield = self.n_ripple_yields < MOST_YIELDS;
         let step = self.insist(Lane::Bulk, may_yield, move |w| w.ripple(when_quiet)).await;
@@ -275,14 +285,34 @@ impl WriteState {
             Some(RippleStep::Settled) if when_quiet => {
                 let now_ms = (self.args.now_ms)();
                 self.insist(Lane::Bulk, false, move |writer| writer.mark_vanished(now_ms)).await?;
-                self.args.health.set_ripple(false);
-                self.insist(Lane::Bulk, false, |writer| writer.vacuum()).await?;
+                if !self.deepen(quiet.unwrap_or_default()).await? {
+                    self.args.health.set_ripple(false);
+                    self.insist(Lane::Bulk, false, |writer| writer.vacuum()).await?;
+                    crate::language::Pipeline::rest_shared();
+                }
                 self.rest().await?;
             }
             _ => {}
         }
         self.args.health.changed();
         Ok(())
+    }
+
+    /// Hands out the next documents of the deep pass; false when there are none. What follows from them is due as long
+    /// as they are on their way.
+    async fn deepen(&mut self, n_news: u64) -> Result<bool, StoreError> {
+        let is_paused = self.args.health.deep().is_paused;
+        let next =
+            self.insist(Lane::Bulk, false, move |writer| writer.next_deep(is_paused)).await?;
+        let next = next.unwrap_or_default();
+        let is_any = !next.paths.is_empty();
+        let handed_out = is_any.then_some((n_news, next.n_bytes));
+        self.args.health.deepens(next.left, next.n_stuck, handed_out);
+        if is_any {
+            crate::fail::point("deep.marked");
+            (self.args.deepen)(next.paths);
+        }
+        Ok(is_any)
     }
 
     /// After much work, gives back the memory that it took.
@@ -333,6 +363,12 @@ impl WriteState {
             }
             Command::RecordIngest(paths, record, reply) => {
                 let _ = reply.send(self.try_once(move |w| w.record_ingest(&paths, &record)).await?);
+            }
+            Command::PauseDeep(is_paused, reply) => {
+                self.args.health.pause_deep(is_paused);
+                // What is left is looked at when nothing else is due.
+                self.args.health.set_ripple(true);
+                let _ = reply.send(Ok(()));
             }
             Command::CloseBreakers(paths, reply) => {
                 let _ = reply.send(self.try_once(move |w| w.close_breakers(&paths)).await?);

@@ -122,5 +122,7 @@ fn relation(relation: &RelationView, name: &str) -> String {
     };
     let place = relation.evidence.first().map(|it| &it.source);
     let place = place.map(|it| format!(", {}", one_line(&it.place()))).unwrap_or_default();
-    format!("  {stated}  ({}{place})", score(relation.confidence))
+    let denial = relation.evidence.iter().find(|it| it.pattern.starts_with("against "));
+    let denial = denial.map(|it| format!(", contradicted by {}", one_line(&it.source.place())));
+    format!("  {stated}  ({}{place}{})", score(relation.confidence), denial.unwrap_or_default())
 }

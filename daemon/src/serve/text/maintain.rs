@@ -1,6 +1,8 @@
 //! Maintain: the replies of the tools that look after the index and the ledger, as text.
 
-use proto::tool::admin::{BackupReply, CheckupReply, RescanReply, RetryReply, VerifyReply};
+use proto::tool::admin::{
+    BackupReply, CheckupReply, DeepPassReply, RescanReply, RetryReply, VerifyReply,
+};
 
 use super::clean::one_line;
 use super::count;
@@ -47,6 +49,13 @@ pub(super) fn retry(reply: &RetryReply, sheet: &mut Sheet) {
             it.reason.as_deref().map(|why| format!(": {}", one_line(why))).unwrap_or_default();
         format!("{} {}{why}", one_line(&it.outcome), one_line(&it.path))
     }));
+}
+
+pub(super) fn deep(reply: &DeepPassReply, sheet: &mut Sheet) {
+    sheet.line(&match &reply.deep {
+        Some(deep) => deep.told(),
+        None => "the deep pass is switched off (`recognize.deep`)".into(),
+    });
 }
 
 pub(super) fn checkup(reply: &CheckupReply, sheet: &mut Sheet) {

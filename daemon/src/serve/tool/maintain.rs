@@ -10,9 +10,11 @@ use std::time::{Duration, Instant};
 
 use proto::error::{Code, ErrorView};
 use proto::tool::admin::{
-    Backup, BackupReply, Checkup, CheckupReply, Difference, FailedFile, Rescan, RescanReply,
-    Retried, Retry, RetryReply, VerifiedPart, Verify, VerifyReply,
+    Backup, BackupReply, Checkup, CheckupReply, DeepPass, DeepPassReply, Difference, FailedFile,
+    Rescan, RescanReply, Retried, Retry, RetryReply, VerifiedPart, Verify, VerifyReply,
 };
+
+use proto::tool::core::DeepView;
 
 use super::ingest::{Outcome, inside, settle};
 use super::{blocking, invalid, report_building, unavailable, unreadable};
@@ -114,7 +116,7 @@ pub async fn rescan(
         && project
             .wait_until(LONGEST, |project| {
                 report_building(project, &progress);
-                project.is_settled() || project.health().stalled().is_some()
+                project.settled().resolved || project.health().stalled().is_some()
             })
             .await;
     if let Some((stall, _)) = project.health().stalled() {
@@ -132,6 +134,30 @@ pub async fn rescan(
         commits: freshness.tick.saturating_sub(before.0),
         seconds: started.elapsed().as_secs_f64(),
         freshness,
+    })
+}
+
+/// Tells how far the deep pass is; stops it, or lets it go on.
+pub async fn deep_pass(
+    project: Arc<Project>,
+    request: DeepPass,
+    _: Progress,
+) -> Result<DeepPassReply, ErrorView> {
+    if let Some(pause) = request.pause {
+        project.command(|reply| Command::PauseDeep(pause, reply)).await.map_err(unavailable)?;
+    }
+    let freshness = project.freshness_now().map_err(unreadable)?;
+    Ok(DeepPassReply { deep: deep_view(&project), freshness })
+}
+
+/// How far the deep pass is, where there is one.
+pub(super) fn deep_view(project: &Project) -> Option<DeepView> {
+    let deep = project.health().deep();
+    project.settings.recognize.deep.then(|| DeepView {
+        left: deep.left.0,
+        stuck: deep.n_stuck,
+        paused: deep.is_paused,
+        eta_seconds: deep.eta().map(|eta| eta.as_secs()),
     })
 }
 

@@ -20,7 +20,7 @@ use proto::tool::core::{
 use tokio::sync::Semaphore;
 
 pub use ingest::{extract_and_link, ingest_docs};
-pub use maintain::{backup, checkup, rescan, retry, verify};
+pub use maintain::{backup, checkup, deep_pass, rescan, retry, verify};
 pub use status::{Tallies, status};
 
 use super::Progress;

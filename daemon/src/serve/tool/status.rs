@@ -59,7 +59,7 @@ pub fn status(project: &Project, snapshot: &Snapshot, _: Status) -> Result<Statu
         version: proto::version().into(),
         protocol: proto::PROTOCOL_VERSION,
         schema: SCHEMA_VERSION,
-        settled: settled.resolved && settled.vectors,
+        settled: settled.deep && settled.vectors,
         stages_settled: settled,
         progress: Progress { known: watch.n_known_files.max(documents), indexed: documents },
         counts: tally.counts.clone(),
@@ -71,6 +71,7 @@ pub fn status(project: &Project, snapshot: &Snapshot, _: Status) -> Result<Statu
         stalled: health
             .stalled()
             .map(|(stall, _)| StallView { hint: stall.hint(), why: stall.why }),
+        deep: super::maintain::deep_view(project),
         ingest_rate: health.ingest_rate(),
         n_written: health.n_written(),
         average_transaction_ms: health.average_transaction_ms(),

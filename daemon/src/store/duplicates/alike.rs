@@ -89,8 +89,12 @@ pub(super) fn died(
         }
     }
     tx.prepare_cached("DELETE FROM alike WHERE text = ?1")?.execute([text])?;
+    // One that goes in the same transaction tells nothing.
     let next: Option<i64> = tx
-        .prepare_cached("SELECT min(text) FROM alike WHERE root = ?1")?
+        .prepare_cached(
+            "SELECT min(a.text) FROM alike a
+             WHERE a.root = ?1 AND EXISTS (SELECT 1 FROM prints p WHERE p.text = a.text)",
+        )?
         .query_row([text], |row| row.get(0))?;
     if let Some(next) = next {
         tx.prepare_cached("DELETE FROM alike WHERE text = ?1")?.execute([next])?;

@@ -57,7 +57,7 @@ impl Bench {
             .run(doc)
             .expect("recognized");
         let doc = link::LinkStage.run(doc).expect("linked");
-        let doc = relate::RelateStage.run(doc).expect("related");
+        let doc = relate::RelateStage::default().run(doc).expect("related");
         let doc = embed::EmbedStage::new(self.embedder.clone()).run(doc).expect("embedded");
         Item::Document(ticket, doc)
     }

@@ -50,6 +50,9 @@ pub struct StatusReply {
     /// Why nothing can be written for now, such as a full disk; answers come from the last commit meanwhile.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stalled: Option<StallView>,
+    /// How far the close reading is that follows when everything is searchable; absent when it is switched off.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deep: Option<DeepView>,
     /// Documents a second over the last minute.
     pub ingest_rate: f32,
     /// Changes of files written since the daemon started; reading again for names learned late does not count.
@@ -93,6 +96,48 @@ pub struct SettledView {
     pub resolved: bool,
     /// Every chunk has its vectors.
     pub vectors: bool,
+    /// Every document has been read closely, for statistical names and dependencies; true, too, while that is paused.
+    #[serde(default)]
+    pub deep: bool,
+}
+
+/// How far the deep pass is: statistical names and dependencies, read in the background at the lowest priority.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct DeepView {
+    /// Documents that wait for it.
+    pub left: u64,
+    /// Documents that it could not read; they wait for a change.
+    #[serde(default)]
+    pub stuck: u64,
+    /// True when a person has stopped it (`kgctl deep --pause`).
+    pub paused: bool,
+    /// How long the rest takes at the pace so far, seconds; absent before the pace is known and when nothing is left.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub eta_seconds: Option<u64>,
+}
+
+impl DeepView {
+    /// In words, for people.
+    pub fn told(&self) -> String {
+        let n = |n: u64| if n == 1 { "1 document".to_string() } else { format!("{n} documents") };
+        let mut text = match (self.left, self.paused) {
+            (0, false) => "every document has been read closely".to_string(),
+            (0, true) => "paused; every document so far has been read closely".to_string(),
+            (left, false) => format!("{} left to read closely", n(left)),
+            (left, true) => format!("paused, {} left to read closely", n(left)),
+        };
+        if let Some(seconds) = self.eta_seconds.filter(|_| !self.paused) {
+            text.push_str(&match seconds {
+                0..=89 => format!(", about {} s", seconds.max(1)),
+                90..=5_399 => format!(", about {} min", (seconds + 30) / 60),
+                _ => format!(", about {} h", (seconds + 1_800) / 3_600),
+            });
+        }
+        if self.stuck > 0 {
+            text.push_str(&format!("; {} could not be read again", n(self.stuck)));
+        }
+        text
+    }
 }
 
 /// How far the index is.

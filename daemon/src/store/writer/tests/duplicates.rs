@@ -268,6 +268,28 @@ fn a_chain_of_small_changes_never_joins_texts_that_are_not_alike() {
 }
 
 #[test]
+fn a_near_copy_is_found_at_once_when_what_tells_it_and_the_next_to_tell_go_together() {
+    let near = |edit: usize| {
+        let mut words: Vec<String> = (0..24).map(|n| format!("t3w{n}")).collect();
+        if edit > 0 {
+            words[edit * 6] = format!("edit{edit}");
+        }
+        words.join(" ")
+    };
+    // Whichever of the three has the smallest hash is the root: each takes its turn in staying.
+    for stays in 0..4 {
+        let going: Vec<String> = (0..4).filter(|edit| *edit != stays).map(near).collect();
+        let going: Vec<&str> = going.iter().map(String::as_str).collect();
+        let mut folder =
+            Folder::of(&[("zz.md", note("One", &going)), ("a.md", note("One", &[&near(stays)]))]);
+        folder.write("zz.md", "# One\n\nSomething else.\n");
+        assert!(!folder.found("t3w0").is_empty(), "lost for a moment, edit {stays}");
+        folder.settle();
+        folder.check("near copies");
+    }
+}
+
+#[test]
 fn a_paragraph_that_fills_one_file_is_indexed_once_there() {
     let paragraphs = vec![BOILER; 2_000];
     let mut folder = Folder::of(&[("many.md", note("Many", &paragraphs))]);

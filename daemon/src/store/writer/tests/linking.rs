@@ -47,9 +47,10 @@ impl Bench {
         assert!(doc.doc.text.starts_with(&text), "{}", doc.doc.text);
         doc.mentions = mentions;
         doc.terms.clear();
+        doc.anaphors.clear();
         doc.gazetteer_version = u64::from(u32::MAX);
         let doc = link::LinkStage.run(doc).expect("linked");
-        let doc = relate::RelateStage.run(doc).expect("related");
+        let doc = relate::RelateStage::default().run(doc).expect("related");
         let doc = embed::EmbedStage::new(self.embedder.clone()).run(doc).expect("embedded");
         Item::Document(ticket, doc)
     }

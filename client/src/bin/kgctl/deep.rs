@@ -1,0 +1,28 @@
+//! `kgctl deep`: how far the deep pass is; stops it, or lets it go on.
+
+use client::render::maintain;
+use proto::tool::admin::DeepPass;
+
+use super::context::Context;
+use super::failure::{Exit, Failure};
+
+/// Tell how far the deep pass is: the reading for statistical names and dependencies that follows, at the lowest
+/// priority, when everything can be found. `recognize.deep: false` switches it off for good.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {
+    /// Stop it until it is resumed or the daemon starts anew. What has been read stays.
+    #[arg(long, conflicts_with = "resume")]
+    pause: bool,
+    /// Let it go on.
+    #[arg(long)]
+    resume: bool,
+}
+
+pub(crate) async fn run(arguments: &Arguments, ctx: &Context) -> Result<Exit, Failure> {
+    let pause = (arguments.pause || arguments.resume).then_some(arguments.pause);
+    let session = ctx.session().await?;
+    let reply = session.call(&DeepPass { pause }).await?;
+    session.close().await;
+    ctx.print_reply(&reply, maintain::deep)?;
+    Ok(Exit::Done)
+}

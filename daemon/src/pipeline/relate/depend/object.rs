@@ -1,0 +1,192 @@
+//! Object: the phrase that leads from a name up to the verb, participle or noun that says something of it.
+//!
+//! In: a token that names something. Out: the word it ends at and the stems on the way, as frames have them.
+//! Invariants: a name joined to another by `and` takes that one's way; a name that only modifies another noun has
+//! none, unless that noun is its class (`the Kafka cluster`); at most `MAX_STEPS` steps.
+//! Not here: what the phrase states (`frames.rs`).
+
+use super::frames::Voice;
+use super::tree::Tree;
+use super::words::{is_in, is_participle, stem_of};
+
+/// Steps from a name to its verb.
+const MAX_STEPS: usize = 12;
+/// A further name of a row, an alternative, a name in apposition, an example.
+const SHARED: f32 = 0.97;
+const ALTERNATIVE: f32 = 0.85;
+const APPOSED: f32 = 0.9;
+const EXAMPLE: f32 = 0.9;
+
+/// A way from a name to what says something of it.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Phrase {
+    /// The verb, participle, noun or adjective at its end.
+    pub(super) anchor: usize,
+    /// Stems from there to the name, parted by blanks.
+    pub(super) stems: String,
+    pub(super) voice: Voice,
+    pub(super) factor: f32,
+    /// `uses A, not B`; `uses no B`.
+    pub(super) is_denied: bool,
+}
+
+/// A way while it is walked.
+struct Walk<'t, 'p> {
+    tree: &'t Tree<'p>,
+    at: usize,
+    /// From the name upward.
+    stems: Vec<String>,
+    factor: f32,
+    is_denied: bool,
+}
+
+/// Every phrase that ends at a word which may say something, the shortest first.
+pub(super) fn phrases_of(tree: &Tree<'_>, name: usize) -> Vec<Phrase> {
+    let mut walk = Walk { tree, at: name, stems: Vec::new(), factor: 1.0, is_denied: false };
+    let mut found = Vec::new();
+    walk.is_denied = walk.has_no();
+    for _ in 0..MAX_STEPS {
+        match walk.step(&mut found) {
+            Some(next) => walk.at = next,
+            None => break,
+        }
+    }
+    found
+}
+
+impl Walk<'_, '_> {
+    /// One step up; phrases that may end here are added.
+    fn step(&mut self, found: &mut Vec<Phrase>) -> Option<usize> {
+        let (tree, at) = (self.tree, self.at);
+        let head = tree.head(at);
+        if head == at {
+            return None;
+        }
+        match tree.label(at) {
+            "conj" if self.stems.is_empty() => self.joined(head),
+            "appos" if self.stems.is_empty() && tree.is_noun(head) => {
+                self.factor *= APPOSED;
+                Some(head)
+            }
+            "compound" | "nmod" | "amod" | "poss" if self.stems.is_empty() => {
+                let is_class = tree.mention(at).is_some() && tree.named(head) == tree.mention(at);
+                is_class.then_some(head)
+            }
+            "dobj" | "oprd" | "dative" | "attr" if tree.is_verb(head) => {
+                self.end_at_verb(head, found);
+                None
+            }
+            "pobj" => self.preposition(head, found),
+            _ => None,
+        }
+    }
+
+    /// `A, B and C`: the way of the first one, unless it is told apart from the others.
+    fn joined(&mut self, head: usize) -> Option<usize> {
+        let tree = self.tree;
+        let between = || (head + 1..self.at).map(|i| tree.word(i));
+        if !tree.is_noun(head)
+            || between().any(|word| is_in("than except without excluding instead rather", word))
+        {
+            return None;
+        }
+        // `A uses B and C needs D`, where the parser takes C for used.
+        if matches!(tree.tag(self.at + 1), "VBZ" | "VBP" | "MD") {
+            return None;
+        }
+        self.is_denied |= between().any(|word| is_in("not", word));
+        self.factor *= if between().any(|word| is_in("or", word)) { ALTERNATIVE } else { SHARED };
+        Some(head)
+    }
+
+    fn preposition(&mut self, preposition: usize, found: &mut Vec<Phrase>) -> Option<usize> {
+        let tree = self.tree;
+        let over = tree.head(preposition);
+        if over == preposition
+            || !matches!(tree.label(preposition), "prep" | "agent" | "dative" | "prt")
+        {
+            return None;
+        }
+        if self.stems.is_empty() && tree.is_noun(over) && self.is_example(preposition) {
+            self.factor *= EXAMPLE;
+            return Some(over);
+        }
+        self.stems.push(tree.stem(preposition));
+        if tree.is_verb(over) && !self.is_nominal(over) {
+            self.end_at_verb(over, found);
+            return None;
+        }
+        match tree.tag(over) {
+            // `out of`, `because of`.
+            "IN" | "TO" | "RP" => self.preposition(over, found),
+            tag if tag.starts_with("JJ") || tag.starts_with("VB") => {
+                self.end(over, Voice::Nominal, found);
+                // `relative to` is not `related to`.
+                if is_participle(&tree.word(over).to_lowercase()) {
+                    self.end(over, Voice::Passive, found);
+                }
+                None
+            }
+            tag if tag.starts_with("NN") && tree.mention(over).is_none() => {
+                self.end(over, Voice::Nominal, found);
+                self.stems.push(tree.stem(over));
+                self.is_denied |=
+                    tree.child(over, &["det"]).is_some_and(|det| is_in("no", tree.word(det)));
+                Some(over)
+            }
+            _ => None,
+        }
+    }
+
+    /// A participle that the parser takes for an adjective: `is related to`.
+    fn is_nominal(&self, word: usize) -> bool {
+        matches!(self.tree.label(word), "acomp" | "amod")
+    }
+
+    /// `tools such as A`, `tools like A`, `tools, including A`.
+    fn is_example(&self, preposition: usize) -> bool {
+        let tree = self.tree;
+        let word = tree.word(preposition);
+        let has_such = preposition.checked_sub(1).is_some_and(|i| is_in("such", tree.word(i)));
+        (is_in("as", word) && has_such) || is_in("like including", word)
+    }
+
+    fn end_at_verb(&self, verb: usize, found: &mut Vec<Phrase>) {
+        self.end(verb, voice_of(self.tree, verb), found);
+    }
+
+    fn end(&self, anchor: usize, voice: Voice, found: &mut Vec<Phrase>) {
+        let mut stems = vec![self.tree.stem(anchor)];
+        if let Some(particle) = self.tree.child(anchor, &["prt"]) {
+            stems.push(stem_of(self.tree.word(particle)));
+        }
+        stems.extend(self.stems.iter().rev().cloned());
+        let (factor, is_denied) = (self.factor, self.is_denied);
+        found.push(Phrase { anchor, stems: stems.join(" "), voice, factor, is_denied });
+    }
+
+    fn has_no(&self) -> bool {
+        let det = self.tree.child(self.at, &["det", "neg"]);
+        det.is_some_and(|det| is_in("no not neither", self.tree.word(det)))
+    }
+}
+
+/// Active or passive, as the verb's own words and its place say.
+pub(super) fn voice_of(tree: &Tree<'_>, verb: usize) -> Voice {
+    if tree.child(verb, &["nsubjpass", "auxpass", "csubjpass", "agent"]).is_some() {
+        return Voice::Passive;
+    }
+    let has_own = tree.child(verb, &["nsubj", "aux"]).is_some();
+    if has_own || !matches!(tree.tag(verb), "VBN" | "VBD") {
+        return Voice::Active;
+    }
+    let head = tree.head(verb);
+    match tree.label(verb) {
+        "acl" | "amod" | "acomp" => Voice::Passive,
+        "advcl" | "ROOT" | "dep" if tree.tag(verb) == "VBN" => Voice::Passive,
+        "conj" if tree.is_verb(head) && head < verb && tree.tag(verb) == "VBN" => {
+            voice_of(tree, head)
+        }
+        _ => Voice::Active,
+    }
+}

@@ -1,0 +1,168 @@
+//! Truth: whether a clause is stated, denied, or neither: negation, modality, tense, conditions and what stands around it.
+//!
+//! In: a verb of a sentence. Out: a [`Truth`].
+//! Invariants: what is asked, supposed, wanted, planned or past is never stated as so; a denial holds only where its
+//! clause is asserted. At most `MAX_CLIMB` clauses up.
+//! Not here: who does what (`mod.rs`, `subject.rs`).
+
+use super::tree::Tree;
+use super::words::is_in;
+
+/// How a clause stands.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Truth {
+    /// It is said to be so; the factor is below 1 for what may, should or will be.
+    Stated(f32),
+    /// It is said not to be so.
+    Denied(f32),
+    /// Neither.
+    Open,
+}
+
+/// Clauses looked at from the inside out.
+const MAX_CLIMB: usize = 8;
+
+/// A clause that tells how or when: `Using Kafka, Alpha …`.
+const ADVERBIAL: f32 = 0.85;
+/// What somebody says, means or shows.
+const REPORTED: f32 = 0.9;
+/// What holds only if something else does.
+const CONDITIONAL: f32 = 0.7;
+/// What was so once, and may still be.
+const PAST: f32 = 0.85;
+
+const REPORTS: &str = "say state note mean show know explain report announce confirm remember recall see mention \
+    imply indicate describe guarantee find write add tell claim argue assum";
+const CONTINUES: &str =
+    "continu keep tend begin start choos decid help serv happen be seem appear need";
+const SUPPOSALS: &str = "suppose imagine assume let say consider";
+const CONDITIONS: &str = "if unless whether until lest";
+
+/// Whether the clause of a verb is stated.
+pub(super) fn truth_of(tree: &Tree<'_>, verb: usize) -> Truth {
+    climb(tree, verb, MAX_CLIMB)
+}
+
+fn climb(tree: &Tree<'_>, verb: usize, left: usize) -> Truth {
+    let Some((is_denied, factor)) = own(tree, verb) else { return Truth::Open };
+    let Some(around) = around(tree, verb, left) else { return Truth::Open };
+    if is_denied { Truth::Denied(factor * around) } else { Truth::Stated(factor * around) }
+}
+
+/// What the clause's own words say: whether it is denied, and how sure it is; `None` when it is not stated at all.
+fn own(tree: &Tree<'_>, verb: usize) -> Option<(bool, f32)> {
+    let (mut is_denied, mut factor, mut has_past) = (false, 1.0, tree.tag(verb) == "VBD");
+    for child in tree.children(verb).iter().copied() {
+        let word = tree.word(child).to_lowercase();
+        let word = word.as_str();
+        match tree.label(child) {
+            "neg" => is_denied = true,
+            "advmod" | "npadvmod" => match word {
+                "never" => is_denied = true,
+                "longer" | "more" if has_no(tree, child) => is_denied = true,
+                "formerly" | "previously" | "once" | "hardly" | "rarely" | "seldom" | "barely" => {
+                    return None;
+                }
+                "perhaps" | "possibly" | "maybe" | "potentially" | "probably" | "likely" => {
+                    factor *= 0.6
+                }
+                _ => {}
+            },
+            "aux" | "auxpass" => match word {
+                "may" | "might" | "could" | "should" | "ought" => factor *= 0.5,
+                "can" | "ca" => factor *= 0.65,
+                "must" | "shall" => factor *= 0.75,
+                "will" | "'ll" | "’ll" | "wo" => factor *= 0.8,
+                "would" | "'d" | "’d" => return None,
+                "was" | "were" | "had" => has_past = true,
+                _ => {}
+            },
+            "advcl" if is_condition(tree, child) => factor *= CONDITIONAL,
+            _ => {}
+        }
+    }
+    Some((is_denied, if has_past { factor * PAST } else { factor }))
+}
+
+fn has_no(tree: &Tree<'_>, adverb: usize) -> bool {
+    tree.children(adverb).iter().any(|child| is_in("no not n't any", tree.word(*child)))
+}
+
+/// True for a clause that begins with `if` or the like.
+fn is_condition(tree: &Tree<'_>, verb: usize) -> bool {
+    let mut children = tree.children(verb).iter();
+    children
+        .any(|c| matches!(tree.label(*c), "mark" | "advmod") && is_in(CONDITIONS, tree.word(*c)))
+}
+
+/// How sure what stands around a clause leaves it; `None` when it is not stated at all.
+fn around(tree: &Tree<'_>, verb: usize, left: usize) -> Option<f32> {
+    let left = left.checked_sub(1)?;
+    if is_condition(tree, verb) {
+        return None;
+    }
+    let head = tree.head(verb);
+    let is_bare = |tag: &str| matches!(tag, "VB" | "VBN" | "VBG");
+    match tree.label(verb) {
+        "ROOT" => (!is_supposal(tree)).then_some(1.0),
+        "conj" if tree.is_verb(head) => {
+            let has_own = tree.child(verb, &["aux", "auxpass", "nsubj", "nsubjpass"]).is_some();
+            // `does not use A or depend on B`: what is said of the first holds for both.
+            if is_bare(tree.tag(verb)) && !has_own {
+                return stated(climb(tree, head, left));
+            }
+            around(tree, head, left)
+        }
+        "relcl" => Some(1.0),
+        "acl" => (tree.tag(verb) != "VB").then_some(1.0),
+        "advcl" => {
+            let has_to = tree.child(verb, &["aux"]).is_some_and(|aux| tree.tag(aux) == "TO");
+            let mark = tree.child(verb, &["mark", "advmod"]).map(|mark| tree.word(mark));
+            let is_open =
+                has_to || mark.is_some_and(|mark| is_in("as-if so like", mark) && mark != "as");
+            (!is_open).then_some(ADVERBIAL)
+        }
+        "ccomp" => reported(tree, (verb, head), left),
+        "parataxis" => Some(ADVERBIAL),
+        "xcomp" => {
+            let is_used_to = tree.stem(head) == "use";
+            let goes_on = !is_used_to && is_in(CONTINUES, &tree.stem(head));
+            stated(climb(tree, head, left)).filter(|_| goes_on).map(|factor| factor * REPORTED)
+        }
+        "pcomp" => {
+            let is_means = is_in("by", tree.word(head)) && tree.is_verb(tree.head(head));
+            let outer = is_means.then(|| stated(climb(tree, tree.head(head), left))).flatten();
+            outer.map(|factor| factor * ADVERBIAL)
+        }
+        _ => None,
+    }
+}
+
+/// `The docs say that A uses B`; and `A uses B, C uses D`, where the parser takes the first for the second's object.
+fn reported(tree: &Tree<'_>, (verb, head): (usize, usize), left: usize) -> Option<f32> {
+    if !tree.is_verb(head) {
+        return None;
+    }
+    let is_spliced = verb < head && tree.child(verb, &["mark"]).is_none();
+    if !is_spliced && !is_in(REPORTS, &tree.stem(head)) {
+        return None;
+    }
+    stated(climb(tree, head, left)).map(|factor| factor * REPORTED)
+}
+
+fn stated(truth: Truth) -> Option<f32> {
+    match truth {
+        Truth::Stated(factor) => Some(factor),
+        Truth::Denied(_) | Truth::Open => None,
+    }
+}
+
+/// True for a sentence that begins `Suppose`, `Imagine`, `If` without a clause.
+fn is_supposal(tree: &Tree<'_>) -> bool {
+    let first = (0..tree.len()).find(|i| tree.label(*i) != "punct" && tree.tag(*i) != "_SP");
+    first.is_some_and(|first| {
+        let is_imperative = tree.label(first) == "ROOT" || tree.label(first) == "ccomp";
+        is_in(CONDITIONS, tree.word(first)) && tree.label(first) == "ROOT"
+            || (is_imperative && is_in(SUPPOSALS, tree.word(first)))
+    })
+}

@@ -1,0 +1,512 @@
+//! Recognition: how well the names of texts are found that others have annotated, by each recognizer and by all together.
+//!
+//! `cargo bench -p tests --bench recognition -- DATA [--dump DIR] [SET…]`: DATA holds a folder a set with `dev.jsonl`, one
+//! text a line with `text` and `entities` (`start`, `end` in characters, `label`). A set is read as a folder is: the
+//! gazetteer is mined over all of its texts. Prints span F1 in percent: exact spans without and with types, and
+//! overlapping spans (`partial`) without and with types. What counts are the labels of [`SETS`]; a found span that
+//! overlaps a gold span of another label is left out, and so is one of a type that the set does not annotate. `--dump` writes what was found
+//! as JSON lines.
+//!
+//! `… -- anaphora CORPUS` tells how many of the corpus's pronouns and descriptions (`gold/anaphora.tsv`) are resolved, and
+//! to the right name. `… -- read FILE…` prints what is recognized in files, by line.
+
+#![allow(clippy::print_stdout, reason = "a bench prints its table")]
+
+mod support;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::sync::Arc;
+
+use anyhow::{Context, Result};
+use arc_swap::ArcSwap;
+use config::Settings;
+use daemon::belt::Stage as _;
+use daemon::pipeline::chunk::Chunker;
+use daemon::pipeline::link::vote::Votes;
+use daemon::pipeline::normalize::Normalizer;
+use daemon::pipeline::parcel::{
+    ChunkedDoc, Mention, MentionedDoc, NormalDoc, Party, Pass, SourceDoc,
+};
+use daemon::pipeline::recognize::{
+    Gazetteer, RecognizeStage, TermCount, select, statistical::StatisticalRecognizer,
+};
+use daemon::pipeline::recognize::{Recognizer, known::KnownRecognizer, pattern::PatternRecognizer};
+use daemon::terms::{ContentHash, EntityType, RelPath, norm_of};
+use serde_json::{Value, json};
+
+/// A set, and what its labels are called here; what is not listed is not judged.
+const SETS: [(&str, &[(&str, &str)]); 4] = [
+    (
+        "crossner_ai",
+        &[
+            ("person", "person researcher"),
+            ("organization", "organisation university"),
+            ("location", "country location"),
+            ("event", "conference"),
+            ("technology", "product programlang"),
+            ("concept", "algorithm field metrics task misc"),
+        ],
+    ),
+    (
+        "stackoverflow_ner",
+        &[
+            ("person", "User_Name"),
+            ("organization", "Organization"),
+            ("version", "Version"),
+            (
+                "technology",
+                "Library Application Language Operating_System Website File_Type Algorithm Device \
+                 Data_Structure",
+            ),
+        ],
+    ),
+    (
+        "somesci",
+        &[(
+            "technology",
+            "Application_Usage Application_Mention Application_Creation Application_Deposition \
+                 PlugIn_Usage PlugIn_Mention PlugIn_Creation PlugIn_Deposition \
+                 ProgrammingEnvironment_Usage ProgrammingEnvironment_Mention OperatingSystem_Usage \
+                 OperatingSystem_Mention",
+        )],
+    ),
+    (
+        "wnut17",
+        &[
+            ("person", "person"),
+            ("organization", "group corporation"),
+            ("location", "location"),
+            ("technology", "product"),
+            ("concept", "creative-work"),
+        ],
+    ),
+];
+
+/// What our types are called where sets are compared: software of any kind is one.
+fn coarse(entity_type: EntityType) -> &'static str {
+    match entity_type {
+        EntityType::Person => "person",
+        EntityType::Organization => "organization",
+        EntityType::Location => "location",
+        EntityType::Event => "event",
+        EntityType::Version => "version",
+        EntityType::Date => "date",
+        EntityType::Step => "step",
+        EntityType::Product
+        | EntityType::Service
+        | EntityType::Technology
+        | EntityType::Api
+        | EntityType::Project
+        | EntityType::Identifier => "technology",
+        EntityType::Concept | EntityType::Standard | EntityType::Document => "concept",
+    }
+}
+
+type Labels = BTreeMap<&'static str, &'static str>;
+type Found = (usize, usize, &'static str);
+
+/// One annotated text.
+struct Text {
+    id: String,
+    text: String,
+    /// Spans in bytes.
+    entities: Vec<(usize, usize, String)>,
+}
+
+fn main() -> Result<()> {
+    let arguments = support::arguments();
+    let mut wanted: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    if let ["anaphora", corpus] = wanted[..] {
+        return anaphora(Path::new(corpus));
+    }
+    let data =
+        wanted.first().copied().context("which data? hint: … --bench recognition -- DATA")?;
+    wanted.remove(0);
+    if data == "read" {
+        return wanted.iter().try_for_each(|path| show(path));
+    }
+    let dump = wanted.iter().position(|it| *it == "--dump").map(|at| {
+        wanted.remove(at);
+        wanted.remove(at)
+    });
+    println!(
+        "set | recognizer | n | exact, no types: P R F1 | typed F1 | partial, no types F1 | typed F1"
+    );
+    for (set, rows) in SETS {
+        if !wanted.is_empty() && !wanted.contains(&set) {
+            continue;
+        }
+        let labels: Labels = rows
+            .iter()
+            .flat_map(|(ours, theirs)| theirs.split_whitespace().map(move |label| (label, *ours)))
+            .collect();
+        let texts = read(&Path::new(data).join(set).join("dev.jsonl"))?;
+        run_set(set, &texts, &labels, dump)?;
+    }
+    Ok(())
+}
+
+/// Scores the resolved pronouns and descriptions of the corpus's annotated pages.
+fn anaphora(corpus: &Path) -> Result<()> {
+    let gold = std::fs::read_to_string(corpus.join("gold/anaphora.tsv"))?;
+    let mut of_pages: BTreeMap<&str, Vec<[&str; 3]>> = BTreeMap::new();
+    for line in gold.lines().skip(1) {
+        let cells: Vec<&str> = line.split('\t').collect();
+        let [path, surface, nth, entity] = cells[..] else { continue };
+        of_pages.entry(path).or_default().push([surface, nth, entity]);
+    }
+    let (mut n_gold, mut n_found, mut n_right) = (0, 0, 0);
+    for (path, rows) in &of_pages {
+        let bytes = std::fs::read(corpus.join("docs").join(path))?;
+        let doc = recognized(path, &bytes)?;
+        let name_of = |party: Party| match party {
+            Party::Document => doc.doc.title.clone(),
+            Party::Mention(idx) => {
+                doc.mentions.get(idx as usize).map_or(String::new(), |m| m.name.clone())
+            }
+        };
+        n_gold += rows.len();
+        for [surface, nth, entity] in rows {
+            let Some(at) = nth_word(&doc.doc.text, surface, nth.parse()?) else { continue };
+            if let Some(found) = doc.anaphors.iter().find(|a| a.span.start() == at) {
+                n_found += 1;
+                let name = name_of(found.antecedent);
+                n_right += usize::from(norm_of(&name) == norm_of(entity));
+            }
+        }
+    }
+    println!("anaphora: {n_gold} annotated, {n_found} resolved, {n_right} to the annotated name");
+    Ok(())
+}
+
+/// Prints the mentions and anaphors of a file.
+fn show(path: &str) -> Result<()> {
+    let doc = recognized(path, &std::fs::read(path)?)?;
+    let text = &doc.doc.text;
+    let flat = |from: usize, to: usize| {
+        let from = (0..=from).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
+        let to = (to.min(text.len())..=text.len()).find(|at| text.is_char_boundary(*at));
+        text.get(from..to.unwrap_or(text.len())).unwrap_or("").replace('\n', " ")
+    };
+    for mention in &doc.mentions {
+        let guess = if mention.place.is_type_guessed { "?" } else { "" };
+        println!(
+            "{path} {:?} {}{guess} `{}` = {}",
+            mention.recognizer,
+            mention.entity_type.as_str(),
+            flat(mention.span.start(), mention.span.end()),
+            mention.name
+        );
+    }
+    for anaphor in &doc.anaphors {
+        let name = match anaphor.antecedent {
+            Party::Document => "(document)",
+            Party::Mention(idx) => doc.mentions.get(idx as usize).map_or("", |m| &m.name),
+        };
+        let (start, end) = (anaphor.span.start(), anaphor.span.end());
+        println!(
+            "{path} anaphor `{}` = {name}: …{}[{}]{}…",
+            flat(start, end),
+            flat(start.saturating_sub(160), start),
+            flat(start, end),
+            flat(end, end + 40)
+        );
+    }
+    Ok(())
+}
+
+/// Where a word stands for the n-th time, whole words and case counted.
+fn nth_word(text: &str, word: &str, nth: usize) -> Option<usize> {
+    let is_part = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');
+    let whole = |at: &usize| {
+        let before = text.get(..*at).and_then(|head| head.chars().next_back());
+        let after = text.get(at + word.len()..).and_then(|tail| tail.chars().next());
+        !is_part(before) && !is_part(after)
+    };
+    text.match_indices(word).map(|(at, _)| at).filter(whole).nth(nth.checked_sub(1)?)
+}
+
+/// One document as the first stages read it, deeply, with nothing mined.
+fn recognized(path: &str, bytes: &[u8]) -> Result<MentionedDoc> {
+    let settings = Settings::default();
+    let source = SourceDoc {
+        path: RelPath::new(path),
+        bytes: Arc::from(bytes),
+        hash: ContentHash::of(bytes),
+        mtime_ms: 0,
+        pass: Pass::Deep,
+    };
+    let fault = |fault| anyhow::anyhow!("{fault:?}");
+    let doc = Normalizer::new(&settings.watch, &settings.privacy).run(source).map_err(fault)?;
+    let tokens = daemon::embedder::WordPiece::builtin();
+    let doc = Chunker::new(&settings.chunk, &settings.embed, tokens).run(doc).map_err(fault)?;
+    let known = Arc::new(ArcSwap::from_pointee(Gazetteer::build(1, std::iter::empty())));
+    RecognizeStage::new(&settings.recognize, known).run(doc).map_err(fault)
+}
+
+fn run_set(set: &str, texts: &[Text], labels: &Labels, dump: Option<&str>) -> Result<()> {
+    let docs: Vec<ChunkedDoc> = chunked(texts)?;
+    let gazetteer = Arc::new(ArcSwap::from_pointee(Gazetteer::build(0, std::iter::empty())));
+    let settings = Settings::default();
+    let mut stage = RecognizeStage::new(&settings.recognize, gazetteer.clone());
+    let mut counts: BTreeMap<String, Counted> = BTreeMap::new();
+    for doc in &docs {
+        for term in stage.run(doc.clone()).map_err(|fault| anyhow::anyhow!("{fault:?}"))?.terms {
+            counts.entry(term.norm.clone()).or_default().add(&term.surface, term.weight);
+        }
+    }
+    let counts = counts.into_iter().map(|(norm, counted)| counted.finish(norm));
+    let mined = select(counts, &settings.recognize.gazetteer);
+    println!(
+        "{set} | {} texts, {} mined terms: {}",
+        texts.len(),
+        mined.len(),
+        mined.iter().take(12).map(|term| term.surface.as_str()).collect::<Vec<_>>().join(", ")
+    );
+    gazetteer.store(Arc::new(Gazetteer::build(1, mined.into_iter())));
+
+    let known = gazetteer.load_full();
+    let alone = |recognizer: &dyn Recognizer| -> Vec<Vec<Mention>> {
+        let find = |doc: &ChunkedDoc| {
+            let (mut out, sentences) =
+                (Vec::new(), daemon::pipeline::chunk::sentences_of(&doc.doc));
+            recognizer.recognize(&doc.doc, &sentences, &mut out);
+            out
+        };
+        docs.iter().map(find).collect()
+    };
+    let mut together = Vec::new();
+    for doc in &docs {
+        together
+            .push(stage.run(doc.clone()).map_err(|fault| anyhow::anyhow!("{fault:?}"))?.mentions);
+    }
+    let rows = [
+        ("gazetteer", alone(known.as_ref())),
+        ("pattern", alone(&PatternRecognizer)),
+        ("known", alone(&KnownRecognizer)),
+        ("statistical", alone(&StatisticalRecognizer)),
+        ("together", together),
+    ];
+    for (name, mentions) in rows {
+        let types = voted(&mentions);
+        let found: Vec<Vec<Found>> =
+            mentions.iter().zip(&docs).map(|(m, doc)| spans(m, &doc.doc, &types)).collect();
+        let score = Score::of(texts, &found, labels);
+        println!("{set} | {name} | {score}");
+        if let Some(dump) = dump {
+            write(&Path::new(dump).join(format!("{set}.{name}.jsonl")), texts, &found)?;
+        }
+    }
+    Ok(())
+}
+
+/// The type of each name over all texts, as the index votes it.
+fn voted(mentions: &[Vec<Mention>]) -> BTreeMap<String, EntityType> {
+    let mut votes: BTreeMap<String, Votes> = BTreeMap::new();
+    for mention in mentions.iter().flatten() {
+        votes
+            .entry(norm_of(&mention.name))
+            .or_default()
+            .add(mention.entity_type, mention.place.is_type_guessed);
+    }
+    votes.into_iter().map(|(norm, votes)| (norm, votes.winner())).collect()
+}
+
+fn spans(
+    mentions: &[Mention],
+    doc: &NormalDoc,
+    types: &BTreeMap<String, EntityType>,
+) -> Vec<Found> {
+    let found = mentions.iter().filter(|m| m.entity_type != EntityType::Step).map(|m| {
+        let raw = doc.map.source_range(m.span.start(), m.span.end());
+        let entity_type = types.get(&norm_of(&m.name)).copied().unwrap_or(m.entity_type);
+        (raw.start, raw.end, coarse(entity_type))
+    });
+    found.collect()
+}
+
+/// Surfaces of one norm, as the store counts them.
+#[derive(Default)]
+struct Counted {
+    surfaces: BTreeMap<String, u32>,
+    n_documents: u32,
+    weight_sum: u64,
+    max_weight: u8,
+}
+
+impl Counted {
+    fn add(&mut self, surface: &str, weight: u8) {
+        *self.surfaces.entry(surface.to_string()).or_default() += 1;
+        self.n_documents += 1;
+        self.weight_sum += u64::from(weight);
+        self.max_weight = self.max_weight.max(weight);
+    }
+
+    fn finish(self, norm: String) -> TermCount {
+        let most = self.surfaces.iter().max_by(|a, b| a.1.cmp(b.1).then_with(|| b.0.cmp(a.0)));
+        let surface = most.map(|(surface, _)| surface.clone()).unwrap_or_default();
+        let Counted { n_documents, weight_sum, max_weight, .. } = self;
+        TermCount { norm, surface, n_documents, weight_sum, max_weight }
+    }
+}
+
+fn chunked(texts: &[Text]) -> Result<Vec<ChunkedDoc>> {
+    let settings = Settings::default();
+    let mut normalizer = Normalizer::new(&settings.watch, &settings.privacy);
+    let tokens = daemon::embedder::WordPiece::builtin();
+    let mut chunker = Chunker::new(&settings.chunk, &settings.embed, tokens);
+    let mut out = Vec::with_capacity(texts.len());
+    for (n, text) in texts.iter().enumerate() {
+        let source = SourceDoc {
+            path: RelPath::new(format!("{n}.txt")),
+            bytes: Arc::from(text.text.as_bytes()),
+            hash: ContentHash::of(text.text.as_bytes()),
+            mtime_ms: 0,
+            pass: Pass::Deep,
+        };
+        let doc = normalizer.run(source).map_err(|fault| anyhow::anyhow!("{fault:?}"))?;
+        out.push(chunker.run(doc).map_err(|fault| anyhow::anyhow!("{fault:?}"))?);
+    }
+    Ok(out)
+}
+
+fn read(path: &Path) -> Result<Vec<Text>> {
+    let lines = std::fs::read_to_string(path)
+        .with_context(|| format!("cannot read `{}`", path.display()))?;
+    lines
+        .lines()
+        .filter(|line| !line.trim().is_empty())
+        .map(|line| {
+            let line: Value = serde_json::from_str(line)?;
+            let text = line["text"].as_str().context("a text without `text`")?.to_string();
+            let bytes: Vec<usize> =
+                text.char_indices().map(|(at, _)| at).chain([text.len()]).collect();
+            let at = |value: &Value| {
+                bytes.get(value.as_u64().unwrap_or(0) as usize).copied().unwrap_or(text.len())
+            };
+            let entities = line["entities"].as_array().context("a text without `entities`")?;
+            let entities = entities
+                .iter()
+                .map(|e| {
+                    (at(&e["start"]), at(&e["end"]), e["label"].as_str().unwrap_or("").to_string())
+                })
+                .collect();
+            let id = line["id"].as_str().unwrap_or("").to_string();
+            Ok(Text { id, entities, text })
+        })
+        .collect()
+}
+
+fn write(path: &Path, texts: &[Text], found: &[Vec<Found>]) -> Result<()> {
+    let mut out = String::new();
+    for (text, found) in texts.iter().zip(found) {
+        let char_at = |byte: usize| text.text.get(..byte).map_or(0, |head| head.chars().count());
+        let entities: Vec<Value> = found
+            .iter()
+            .map(|(start, end, label)| json!({"start": char_at(*start), "end": char_at(*end), "label": label, "text": text.text.get(*start..*end)}))
+            .collect();
+        out.push_str(&json!({"id": text.id, "text": text.text, "entities": entities}).to_string());
+        out.push('\n');
+    }
+    Ok(std::fs::write(path, out)?)
+}
+
+/// True positives, found, gold of: exact untyped, exact typed, partial untyped, partial typed.
+#[derive(Default)]
+struct Score {
+    exact: [usize; 3],
+    typed: [usize; 3],
+    partial: usize,
+    partial_typed: usize,
+}
+
+impl Score {
+    fn of(texts: &[Text], found: &[Vec<Found>], labels: &Labels) -> Score {
+        let mut score = Score::default();
+        let judged: BTreeSet<&str> = labels.values().copied().collect();
+        for (text, found) in texts.iter().zip(found) {
+            let (gold, other): (Vec<_>, Vec<_>) =
+                text.entities.iter().partition(|(_, _, label)| labels.contains_key(label.as_str()));
+            let gold: BTreeSet<Found> = gold
+                .iter()
+                .filter_map(|(start, end, label)| {
+                    Some((*start, *end, *labels.get(label.as_str())?))
+                })
+                .collect();
+            let is_outside = |f: &Found| other.iter().any(|o| f.0 < o.1 && o.0 < f.1);
+            let is_gold = |f: &Found| gold.iter().any(|g| (g.0, g.1) == (f.0, f.1));
+            let found: BTreeSet<Found> = found
+                .iter()
+                .filter(|f| judged.contains(f.2) && (is_gold(f) || !is_outside(f)))
+                .copied()
+                .collect();
+            let bare = |set: &BTreeSet<Found>| -> BTreeSet<(usize, usize)> {
+                set.iter().map(|f| (f.0, f.1)).collect()
+            };
+            let (bare_gold, bare_found) = (bare(&gold), bare(&found));
+            add(
+                &mut score.exact,
+                bare_gold.intersection(&bare_found).count(),
+                &bare_found,
+                &bare_gold,
+            );
+            add(&mut score.typed, gold.intersection(&found).count(), &found, &gold);
+            score.partial += overlapping(&gold, &found, false);
+            score.partial_typed += overlapping(&gold, &found, true);
+        }
+        score
+    }
+}
+
+fn add<T>(counts: &mut [usize; 3], n: usize, found: &BTreeSet<T>, gold: &BTreeSet<T>) {
+    counts[0] += n;
+    counts[1] += found.len();
+    counts[2] += gold.len();
+}
+
+/// Pairs of overlapping spans, one to one, the best overlap (intersection over union) first.
+fn overlapping(gold: &BTreeSet<Found>, found: &BTreeSet<Found>, is_typed: bool) -> usize {
+    let mut pairs = Vec::new();
+    for g in gold {
+        for f in found {
+            let shared = g.1.min(f.1) as f64 - g.0.max(f.0) as f64;
+            if shared > 0.0 && (!is_typed || g.2 == f.2) {
+                let all = g.1.max(f.1) as f64 - g.0.min(f.0) as f64;
+                pairs.push((-shared / all, *g, *f));
+            }
+        }
+    }
+    pairs.sort_by(|a, b| a.0.total_cmp(&b.0).then_with(|| (a.1, a.2).cmp(&(b.1, b.2))));
+    let (mut used_gold, mut used_found) = (BTreeSet::new(), BTreeSet::new());
+    let mut n = 0;
+    for (_, g, f) in pairs {
+        if !used_gold.contains(&g) && !used_found.contains(&f) {
+            used_gold.insert(g);
+            used_found.insert(f);
+            n += 1;
+        }
+    }
+    n
+}
+
+/// Precision, recall and F1 in percent.
+fn prf(right: usize, found: usize, gold: usize) -> [f64; 3] {
+    let share = |n: usize| if n == 0 { 0.0 } else { 100.0 * right as f64 / n as f64 };
+    let (p, r) = (share(found), share(gold));
+    [p, r, if p + r == 0.0 { 0.0 } else { 2.0 * p * r / (p + r) }]
+}
+
+impl std::fmt::Display for Score {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let [p, r, f1] = prf(self.exact[0], self.exact[1], self.exact[2]);
+        let typed = prf(self.typed[0], self.typed[1], self.typed[2])[2];
+        let partial = prf(self.partial, self.typed[1], self.typed[2])[2];
+        let partial_typed = prf(self.partial_typed, self.typed[1], self.typed[2])[2];
+        write!(
+            f,
+            "{} | {p:.1} {r:.1} {f1:.1} | {typed:.1} | {partial:.1} | {partial_typed:.1}",
+            self.exact[1]
+        )
+    }
+}

@@ -1,0 +1,101 @@
+//! Page: a text with given mentions as the relate stage takes it.
+//!
+//! In: a text, or a document that was normalized, and mentions with the number of what each denotes. Out: evidence.
+//! Not here: finding mentions.
+
+use anyhow::{Result, anyhow};
+use daemon::belt::Stage as _;
+use daemon::pipeline::chunk::sentences_of;
+use daemon::pipeline::parcel::{
+    Block, BlockKind, DocHead, Evidence, LinkedDoc, Mention, MentionedDoc, NameUse, NormalDoc,
+    Party, Pass, RecognizerKind,
+};
+use daemon::pipeline::relate::RelateStage;
+use daemon::terms::{Confidence, ContentHash, EntityType, RelPath, Span, SpanMap};
+
+/// A mention that is given: bytes, what it denotes, its type.
+pub(crate) type Given = (std::ops::Range<usize>, u32, EntityType);
+
+/// Who relates to whom, by the numbers that were given; `None` is the document.
+pub(crate) struct Found {
+    pub(crate) subject: Option<u32>,
+    pub(crate) predicate: &'static str,
+    pub(crate) object: Option<u32>,
+    pub(crate) pattern: &'static str,
+}
+
+/// A text as a document of one paragraph.
+pub(crate) fn of_text(text: &str) -> NormalDoc {
+    let head = DocHead {
+        path: RelPath::new("text.txt"),
+        hash: ContentHash::of(text.as_bytes()),
+        n_bytes: text.len() as u64,
+        mtime_ms: 0,
+        pass: Pass::Deep,
+    };
+    let block = Block { kind: BlockKind::Paragraph, span: Span::new(0, text.len()), section: None };
+    NormalDoc {
+        head,
+        title: String::new(),
+        meta: Default::default(),
+        language: "en".into(),
+        other_languages: Vec::new(),
+        text: text.to_string(),
+        map: SpanMap::identity(text.len(), 0),
+        line_starts: vec![0],
+        pages: Vec::new(),
+        blocks: vec![block],
+        inlines: Vec::new(),
+        links: Vec::new(),
+        findings: Default::default(),
+        warnings: Vec::new(),
+    }
+}
+
+/// What the document's sentences state about the given mentions; of those that overlap the longest counts.
+pub(crate) fn relate(doc: NormalDoc, mut given: Vec<Given>) -> Result<Vec<Found>> {
+    given.sort_by_key(|(span, ..)| (span.start, std::cmp::Reverse(span.end)));
+    let mut end = 0;
+    given.retain(|(span, ..)| {
+        let is_free = span.start >= end && span.end <= doc.text.len();
+        end = if is_free { span.end } else { end };
+        is_free
+    });
+    let mention = |(span, name, entity_type): &Given| Mention {
+        span: Span::new(span.start, span.end),
+        name: format!("thing {name}"),
+        entity_type: *entity_type,
+        recognizer: RecognizerKind::Gazetteer,
+        score: Confidence::new(1.0),
+        place: Default::default(),
+    };
+    let n_names = given.iter().map(|(_, name, _)| name + 1).max().unwrap_or(0);
+    let names = (0..n_names).map(|n| NameUse { norm: format!("thing{n}"), is_fuzzy: false });
+    let linked = LinkedDoc {
+        names: names.collect(),
+        mention_names: given.iter().map(|(_, name, _)| *name).collect(),
+        stated_names: Vec::new(),
+        doc: MentionedDoc {
+            sentences: sentences_of(&doc),
+            mentions: given.iter().map(mention).collect(),
+            chunks: Vec::new(),
+            stated: Vec::new(),
+            terms: Vec::new(),
+            gazetteer_version: 1,
+            doc,
+        },
+    };
+    let related = RelateStage::default().run(linked).map_err(|fault| anyhow!("{fault}"))?;
+    let party = |party: Party| match party {
+        Party::Document => None,
+        Party::Mention(idx) => given.get(idx as usize).map(|(_, name, _)| *name),
+    };
+    let found = |e: &Evidence| Found {
+        subject: party(e.subject),
+        predicate: e.predicate,
+        object: party(e.object),
+        pattern: e.pattern,
+    };
+    let is_relation = |e: &&Evidence| !e.predicate.starts_with("not ");
+    Ok(related.evidence.iter().filter(is_relation).map(found).collect())
+}

@@ -1,0 +1,99 @@
+//! The deep pass: what follows when everything is searchable, at the lowest priority.
+
+use serde_json::{Value, json};
+use tests::TestProject;
+
+const LETTER: &str =
+    "# Letter\n\nAda Lovelace visited Charles Babbage in London. Babbage welcomed her with tea.\n";
+
+/// The people of a document, as its mentions name them.
+fn people(project: &mut TestProject, path: &str) -> Vec<String> {
+    let graph = project.dump();
+    let of_file = graph.rows("mention").filter(|row| row["path"] == path);
+    let rows = of_file.filter(|row| row["type"] == "Person");
+    let mut found: Vec<String> =
+        rows.map(|row| row["surface"].as_str().unwrap_or("?").to_string()).collect();
+    found.sort();
+    found
+}
+
+fn deep(status: &Value) -> (u64, bool) {
+    let left = status["deep"]["left"].as_u64().expect("the deep pass is on");
+    (left, status["deep"]["paused"].as_bool().expect("a flag"))
+}
+
+#[test]
+fn names_that_no_form_tells_are_found_when_everything_is_searchable() {
+    let mut project = TestProject::of(&[("letter.md", LETTER)]);
+    assert_eq!(people(&mut project, "letter.md"), ["Ada Lovelace", "Babbage", "Charles Babbage"]);
+    assert_eq!(deep(&project.status()), (0, false));
+    project.verify("after the deep pass");
+}
+
+#[test]
+fn a_pause_keeps_everything_searchable_and_a_resume_goes_on() {
+    let mut project = TestProject::empty();
+    project.start();
+    project.settle();
+    project.call("deep_pass", json!({"pause": true}));
+    project.write("letter.md", LETTER);
+    let status = project.until("the letter is indexed", |status| {
+        status["progress"]["indexed"] == 1 && status["settled"] == true
+    });
+    assert_eq!(deep(&status), (1, true));
+    assert_eq!(project.found("Babbage welcomed")[0], "letter.md");
+    assert!(people(&mut project, "letter.md").is_empty());
+    let refused = project.try_call("verify", json!({})).expect_err("half of it is not comparable");
+    assert!(refused["message"].as_str().unwrap_or("").contains("paused"), "{refused}");
+
+    let reply = project.call("deep_pass", json!({"pause": false}));
+    assert_eq!(reply["deep"]["paused"], false);
+    project.settle();
+    assert_eq!(people(&mut project, "letter.md").len(), 3);
+    project.verify("after the pause");
+}
+
+#[test]
+fn a_document_once_read_deeply_keeps_its_names_through_edits_and_renames() {
+    let mut project = TestProject::of(&[("letter.md", LETTER)]);
+    project.call("deep_pass", json!({"pause": true}));
+    // With the pass paused, only a document that is read deeply at once can show such names.
+    project.write("letter.md", format!("{LETTER}\nA quokka more.\n"));
+    project.until_graph("the edit is indexed", |it| {
+        it.found("a quokka more").contains(&"letter.md".to_string()).then_some(())
+    });
+    assert_eq!(people(&mut project, "letter.md").len(), 3);
+    project.rename("letter.md", "old/letter.md");
+    project.until_graph("the move is indexed", |it| {
+        it.found("a quokka more").contains(&"old/letter.md".to_string()).then_some(())
+    });
+    assert_eq!(people(&mut project, "old/letter.md").len(), 3);
+}
+
+#[test]
+fn a_daemon_that_dies_in_the_deep_pass_resumes_it() {
+    let mut project = TestProject::empty();
+    for n in 0..40 {
+        project.write(&format!("letter-{n}.md"), LETTER.replace("Letter", &format!("Letter {n}")));
+    }
+    project.fail("deep.marked");
+    project.launch();
+    project.wait_for_end();
+    project.fail("");
+    project.start();
+    project.settle();
+    assert_eq!(deep(&project.status()), (0, false));
+    assert_eq!(people(&mut project, "letter-39.md").len(), 3);
+    project.verify("after a death");
+}
+
+#[test]
+fn the_setting_switches_it_off() {
+    let mut project = TestProject::empty();
+    project.write("kg.yaml", "recognize:\n  deep: false\n");
+    project.write("letter.md", LETTER);
+    project.start();
+    project.settle();
+    assert!(project.status()["deep"].is_null());
+    assert!(people(&mut project, "letter.md").is_empty());
+}

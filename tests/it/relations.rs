@@ -1,0 +1,125 @@
+//! Relations end to end: what corroborates, what contradicts, and relations that a user adds.
+
+use serde_json::{Value, json};
+use tests::TestProject;
+
+const NOTES: [(&str, &str); 3] = [
+    (
+        "Alpha Service.md",
+        "---\ntype: Service\n---\n# Alpha Service\n\nThe Alpha Service is part of the Beta Suite.\n",
+    ),
+    (
+        "Beta Suite.md",
+        "---\ntype: Product\n---\n# Beta Suite\n\nThe Beta Suite uses the Gamma Store.\n",
+    ),
+    ("Gamma Store.md", "---\ntype: Service\n---\n# Gamma Store\n\nIt keeps rows.\n"),
+];
+
+fn relation(project: &mut TestProject, about: &str, predicate: &str) -> Value {
+    let reply = project.call("explain_entity", json!({ "name": about }));
+    let relations = reply["relations"].as_array().cloned().unwrap_or_default();
+    relations.into_iter().find(|it| it["predicate"] == predicate).unwrap_or(Value::Null)
+}
+
+#[test]
+fn a_second_kind_of_source_raises_confidence() {
+    let mut project = TestProject::of(&NOTES);
+    let once = relation(&mut project, "Beta Suite", "uses")["confidence"].as_f64();
+    project.write(
+        "Beta Suite.md",
+        "---\ntype: Product\n---\n# Beta Suite\n\nThe Beta Suite uses the Gamma Store.\n\n## Uses\n\n- Gamma Store\n",
+    );
+    project.settle();
+    let twice = relation(&mut project, "Beta Suite", "uses")["confidence"].as_f64();
+    assert!(once < twice, "{once:?} {twice:?}");
+    let in_dump = project.dump();
+    let dumped = in_dump.rows("relation").find(|it| it["predicate"] == "uses").cloned();
+    let dumped = dumped.and_then(|it| it["confidence"].as_f64()).unwrap_or_default();
+    assert!((dumped - twice.unwrap_or_default()).abs() < 0.001, "{dumped} {twice:?}");
+}
+
+#[test]
+fn a_relation_that_is_stated_both_ways_is_doubted_and_reviewed() {
+    let mut project = TestProject::of(&NOTES);
+    let before = relation(&mut project, "Alpha Service", "part_of");
+    assert_eq!(before["evidence"].as_array().map(Vec::len), Some(1), "{before}");
+    project.write(
+        "Beta Suite.md",
+        "---\ntype: Product\n---\n# Beta Suite\n\nThe Beta Suite is a component of the Alpha Service.\n",
+    );
+    project.settle();
+    let after = relation(&mut project, "Alpha Service", "part_of");
+    assert!(after["confidence"].as_f64() < before["confidence"].as_f64(), "{after}");
+    let patterns: Vec<&str> = after["evidence"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(|it| it["pattern"].as_str())
+        .collect();
+    assert_eq!(patterns.len(), 2, "{patterns:?}");
+    assert!(patterns[1].starts_with("against sentence:"), "{patterns:?}");
+    let reply = project.call("review_links", json!({}));
+    let claims: Vec<&str> = reply["items"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(|it| it["claim"].as_str())
+        .filter(|claim| claim.contains("against it speaks"))
+        .collect();
+    assert_eq!(claims.len(), 2, "both ways: {claims:?}");
+    let of_alpha = "`Alpha Service` part_of `Beta Suite`; against it speaks in Beta Suite.md";
+    assert!(claims.iter().any(|claim| claim.starts_with(of_alpha)), "{claims:?}");
+    let key = "relation:betasuite>part_of>alphaservice";
+    project.call("review_links", json!({ "reject": [key] }));
+    let reply = project.call("review_links", json!({}));
+    let is_told = |it: &Value| it["key"] == key;
+    assert!(!reply["items"].as_array().into_iter().flatten().any(is_told), "{reply}");
+}
+
+#[test]
+fn a_folder_adds_a_relation_without_code() {
+    let mut project = TestProject::of(&[
+        (
+            "Alpha Service.md",
+            "---\ntype: Service\n---\n# Alpha Service\n\nThe Alpha Service watches the Gamma Store.\n",
+        ),
+        (
+            "Gamma Store.md",
+            "---\ntype: Service\n---\n# Gamma Store\n\nMonitored by: Alpha Service\n",
+        ),
+    ]);
+    assert_eq!(relation(&mut project, "Alpha Service", "monitors"), Value::Null);
+    let rows =
+        "[monitors]\ninverse = \"monitored_by\"\ncues = [{ words = \"watches\", weight = 0.9 }]\n";
+    project.write("kg.predicates.toml", rows);
+    project.restart();
+    project.settle();
+    let found = relation(&mut project, "Alpha Service", "monitors");
+    assert_eq!(found["object"], "Gamma Store", "{found}");
+    let patterns: Vec<&str> = found["evidence"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(|it| it["pattern"].as_str())
+        .collect();
+    assert_eq!(patterns, ["sentence:watches", "list:monitored by"]);
+    project.verify("with relations of its own");
+    project.remove("kg.predicates.toml");
+    project.restart();
+    project.settle();
+    assert_eq!(relation(&mut project, "Alpha Service", "monitors"), Value::Null);
+}
+
+#[test]
+fn a_wrong_file_of_relations_is_named_with_its_line() {
+    let mut project = TestProject::of(&NOTES);
+    project.stop();
+    project.write("kg.predicates.toml", "[monitors]\ncues = [\n  { word = \"watches\" },\n]\n");
+    let ended = project.try_start().err();
+    let log = project.log();
+    assert!(ended.is_some(), "{log}");
+    assert!(
+        log.contains("kg.predicates.toml`, line 3: `monitors.cues.word` is not known"),
+        "{log}"
+    );
+}
