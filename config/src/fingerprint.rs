@@ -79,7 +79,7 @@ mod tests {
     #[test]
     fn the_text_is_the_same_in_every_build() {
         // A change here means that every index of every user is rebuilt: do it knowingly.
-        expect_test::expect!["fec49fce0d93d03c1e2f1362badb8958"]
+        expect_test::expect!["323bec90f15c5522b3f7defabf8e4fdb"]
             .assert_eq(&rows(&Settings::default(), "schema 1"));
     }
 }
