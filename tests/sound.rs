@@ -74,11 +74,18 @@ const UNSOUND: &[(&str, &str)] = &[
            AND id NOT IN (SELECT name_id FROM stated)
            AND id NOT IN (SELECT subject FROM evidence) AND id NOT IN (SELECT object FROM evidence)",
     ),
-    // A name of several notes may denote none (decision 2).
-    ("name without entity", "SELECT norm FROM names WHERE entity_id IS NULL AND decision <> 2"),
+    // A name of several notes may denote none (decision 2), and so may one with several candidates (6).
+    ("name without entity", "SELECT norm FROM names WHERE entity_id IS NULL AND decision NOT IN (2, 6)"),
     ("name of no entity", "SELECT norm FROM names WHERE entity_id NOT IN (SELECT id FROM entities)"),
     ("name through no name", "SELECT norm FROM names WHERE via NOT IN (SELECT id FROM names)"),
-    ("sense of no document", "SELECT norm FROM names WHERE sense <> 0 AND sense NOT IN (SELECT id FROM docs)"),
+    ("sense of no document", "SELECT norm FROM names WHERE sense > 0 AND sense NOT IN (SELECT id FROM docs)"),
+    ("alias without document", "SELECT norm FROM aliases WHERE doc_id NOT IN (SELECT id FROM docs)"),
+    ("alias of no name", "SELECT norm FROM aliases WHERE target NOT IN (SELECT norm FROM names)"),
+    (
+        "proposal without name",
+        "SELECT name_id FROM proposals WHERE name_id NOT IN (SELECT id FROM names)
+           OR candidate NOT IN (SELECT id FROM names)",
+    ),
     ("key without name", "SELECT key FROM name_keys WHERE name_id NOT IN (SELECT id FROM names)"),
     (
         "entity without name",

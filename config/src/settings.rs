@@ -338,6 +338,10 @@ pub struct Link {
     pub tau1: f32,
     /// τ₂: score from which an inexact candidate is linked, 0 to 1.
     pub tau2: f32,
+    /// Score from which a candidate that is not linked is proposed for review, 0 to τ₂.
+    pub propose: f32,
+    /// When the next candidate's score is within this of the best one, the name is unsure, 0 to 1.
+    pub margin: f32,
     /// Weight of the cosine between surface with context and entity.
     pub cosine: f32,
     /// Weight of string similarity.
@@ -355,6 +359,8 @@ impl Default for Link {
         Link {
             tau1: 0.9,
             tau2: 0.72,
+            propose: 0.65,
+            margin: 0.01,
             cosine: 0.45,
             string: 0.25,
             entity_type: 0.15,

@@ -14,6 +14,7 @@ mod identity;
 mod languages;
 mod ledger;
 mod life;
+mod linking;
 mod models;
 mod relations;
 mod secrets;

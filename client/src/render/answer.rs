@@ -202,6 +202,11 @@ pub fn review(reply: &ReviewReply, style: Style) -> String {
         if let Some(best) = &it.evidence {
             let _ = writeln!(text, "      {}", evidence(best, style));
         }
+        if !it.features.is_empty() {
+            let features: Vec<_> =
+                it.features.iter().map(|(name, value)| format!("{name} {value:.2}")).collect();
+            let _ = writeln!(text, "      {}", style.dim(&clean(&features.join("  "))));
+        }
         let _ = writeln!(text, "      {}", style.dim(&clean(&it.key)));
     }
     if text.is_empty() {

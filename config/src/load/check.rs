@@ -55,6 +55,8 @@ fn table(settings: &Settings) -> Vec<Range> {
         ("recognize.gazetteer.max_words",    recognize.gazetteer.max_words as f64,  1.0,   8.0),
         ("link.tau1",                        f64::from(link.tau1),                  0.0,   1.0),
         ("link.tau2",                        f64::from(link.tau2),                  0.0,   1.0),
+        ("link.propose",                     f64::from(link.propose),               0.0,   1.0),
+        ("link.margin",                      f64::from(link.margin),                0.0,   1.0),
         ("link.cosine",                      f64::from(link.cosine),                0.0,   1.0),
         ("link.string",                      f64::from(link.string),                0.0,   1.0),
         ("link.entity_type",                 f64::from(link.entity_type),           0.0,   1.0),

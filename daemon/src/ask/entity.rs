@@ -288,7 +288,7 @@ fn sources(desk: &Desk<'_>, entity: i64) -> Result<Vec<MentioningSource>, AskErr
 }
 
 /// The words around a place, on one line.
-fn line_around(text: &str, at: usize) -> String {
+pub(super) fn line_around(text: &str, at: usize) -> String {
     let before = text.get(..at).unwrap_or("");
     let start = before.rfind('\n').map_or(0, |newline| newline + 1);
     let end = text.get(at..).and_then(|t| t.find('\n')).map_or(text.len(), |newline| at + newline);

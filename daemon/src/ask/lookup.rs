@@ -138,19 +138,29 @@ fn by_name(desk: &Desk<'_>, name: &str) -> Result<i64, ErrorView> {
     Err(not_found(name, &names))
 }
 
+/// The things a name may denote: notes that bear it, its senses, the candidates of an unsure one.
 fn ambiguous(desk: &Desk<'_>, name: &str, norm: &str) -> Result<ErrorView, AskError> {
     let mut statement = desk.snapshot.prepare_cached(
-        "SELECT e.id, d.path FROM names n JOIN entities e ON e.id = n.entity_id JOIN docs d ON d.id = e.doc_id
-         WHERE n.norm = ?1 UNION SELECT e.id, d.path FROM entities e JOIN docs d ON d.id = e.doc_id WHERE e.norm = ?1
-         ORDER BY 2",
+        "WITH meant(id) AS (
+           SELECT entity_id FROM names WHERE norm = ?1
+           UNION SELECT id FROM entities WHERE norm = ?1 AND doc_id IS NOT NULL
+           UNION SELECT c.entity_id FROM names n JOIN proposals p ON p.name_id = n.id
+             JOIN names c ON c.id = p.candidate WHERE n.norm = ?1 AND n.sense = 0)
+         SELECT e.id, coalesce(d.path, e.name), e.type, d.id IS NULL FROM meant JOIN entities e ON e.id = meant.id
+         LEFT JOIN docs d ON d.id = e.doc_id ORDER BY 2, 1",
     )?;
     let rows = statement.query_map([norm], |row| {
-        Ok(format!("{} ({})", row.get::<_, i64>(0)?, row.get::<_, String>(1)?))
+        let (id, place, is_no_note): (i64, String, bool) = (row.get(0)?, row.get(1)?, row.get(3)?);
+        let entity_type = EntityType::from_code(row.get(2)?).as_str();
+        let kind = if is_no_note { format!(", {entity_type}") } else { String::new() };
+        Ok((format!("{id} ({place}{kind})"), is_no_note))
     })?;
-    let ids: Vec<String> = rows.collect::<Result<_, _>>()?;
+    let found: Vec<(String, bool)> = rows.collect::<Result<_, _>>()?;
+    let things = if found.iter().any(|it| it.1) { "things" } else { "notes" };
+    let ids: Vec<String> = found.into_iter().map(|it| it.0).collect();
     Ok(ErrorView {
         code: Code::Ambiguous,
-        message: format!("`{name}` names {} notes: {}", ids.len(), ids.join(", ")),
+        message: format!("`{name}` names {} {things}: {}", ids.len(), ids.join(", ")),
         hint: Some("call again with one of these as `entity_id`".into()),
     })
 }

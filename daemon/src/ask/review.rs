@@ -1,13 +1,18 @@
 //! Review: the readings we are least sure of, and whether a decision's key means anything here.
 
+use std::collections::BTreeMap;
+
 use proto::error::ErrorView;
+use proto::shape::EvidenceView;
 use proto::tool::core::{ReviewItem, ReviewLinks};
-use rusqlite::params;
+use rusqlite::{OptionalExtension, Row, params};
 
 use super::contradict::{against, contradicted, statements_of, weighed};
-use super::entity::evidence_view;
+use super::entity::{evidence_view, line_around};
 use super::error::invalid;
 use super::graph::{Statement, name_of};
+use super::source::Source;
+use super::why::features_of;
 use super::{AskError, Desk};
 use crate::store::{link_key, relation_key};
 use crate::terms::norm_of;
@@ -23,6 +28,7 @@ pub fn list_doubtful(desk: &Desk<'_>, request: &ReviewLinks) -> Result<Vec<Revie
         ));
     }
     let mut items = doubtful_links(desk, below, limit)?;
+    items.extend(proposals(desk, limit)?);
     items.extend(contradicted_relations(desk, limit)?);
     for item in doubtful_relations(desk, below, limit)? {
         // What is contradicted is told with what speaks against it.
@@ -35,28 +41,101 @@ pub fn list_doubtful(desk: &Desk<'_>, request: &ReviewLinks) -> Result<Vec<Revie
     Ok(items)
 }
 
+/// Two names that are one thing, or may be.
+struct Pair {
+    names: [(i64, String, String); 2],
+    kind: &'static str,
+    score: f32,
+}
+
 /// Links of inexact names: their score is the doubt, whatever τ₂ let through is listed against 1 − below too.
 fn doubtful_links(desk: &Desk<'_>, below: f32, limit: u32) -> Result<Vec<ReviewItem>, AskError> {
     let mut statement = desk.snapshot.prepare_cached(
-        "SELECT a.norm, a.surface, b.norm, b.surface, a.link FROM names a JOIN names b ON b.id = a.via
-         WHERE a.decision = 3 AND a.link < ?1 ORDER BY a.link, a.norm LIMIT ?2",
+        "SELECT a.id, a.norm, a.surface, b.id, b.norm, b.surface, a.link, a.decision
+         FROM names a JOIN names b ON b.id = a.via
+         WHERE a.decision = 3 AND a.link < ?1 ORDER BY a.link, a.norm",
     )?;
     // A link below τ₂ does not exist, so doubt is measured on what lies between τ₂ and 1.
     let tau2 = desk.settings.link.tau2;
     let ceiling = tau2 + (1.0 - tau2) * below;
-    let rows = statement.query_map(params![ceiling, limit], |row| {
-        let (norm, surface): (String, String) = (row.get(0)?, row.get(1)?);
-        let (to_norm, to_surface): (String, String) = (row.get(2)?, row.get(3)?);
-        Ok(ReviewItem {
-            key: link_key(&norm, &to_norm),
-            kind: "link".into(),
-            claim: format!("`{surface}` is `{to_surface}`"),
-            confidence: row.get(4)?,
-            evidence: None,
+    let rows = statement.query_map(params![ceiling], pair)?;
+    undecided(desk, rows, limit)
+}
+
+/// What was not linked but nearly, and what could be one of several: whatever the score, nobody has decided it.
+fn proposals(desk: &Desk<'_>, limit: u32) -> Result<Vec<ReviewItem>, AskError> {
+    let mut statement = desk.snapshot.prepare_cached(
+        "SELECT a.id, a.norm, a.surface, b.id, b.norm, b.surface, p.score, a.decision
+         FROM proposals p JOIN names a ON a.id = p.name_id JOIN names b ON b.id = p.candidate
+         ORDER BY p.score DESC, a.norm, b.norm",
+    )?;
+    let rows = statement.query_map([], pair)?;
+    undecided(desk, rows, limit)
+}
+
+fn pair(row: &Row<'_>) -> rusqlite::Result<Pair> {
+    let kind = match row.get::<_, i64>(7)? {
+        3 => "link",
+        6 => "unsure",
+        _ => "same_as",
+    };
+    let name = |i: usize| Ok::<_, rusqlite::Error>((row.get(i)?, row.get(i + 1)?, row.get(i + 2)?));
+    Ok(Pair { names: [name(0)?, name(3)?], kind, score: row.get(6)? })
+}
+
+/// The first pairs that nobody has decided, each with its features and the first place that writes the name.
+fn undecided(
+    desk: &Desk<'_>,
+    pairs: impl Iterator<Item = rusqlite::Result<Pair>>,
+    limit: u32,
+) -> Result<Vec<ReviewItem>, AskError> {
+    let mut items = Vec::new();
+    for pair in pairs {
+        let Pair { names: [(id, norm, surface), (other, other_norm, other_surface)], kind, score } =
+            pair?;
+        let key = link_key(&norm, &other_norm);
+        let either = [&key, &link_key(&other_norm, &norm)];
+        if either.iter().any(|key| desk.decisions.get(key).is_some()) {
+            continue;
+        }
+        let is = if kind == "link" { "is" } else { "may be" };
+        items.push(ReviewItem {
+            key,
+            kind: kind.into(),
+            claim: format!("`{surface}` {is} `{other_surface}`"),
+            confidence: score,
+            evidence: first_mention(desk, id, score)?,
+            features: features_of(desk, id, other)?,
+        });
+        if items.len() >= limit as usize {
+            break;
+        }
+    }
+    Ok(items)
+}
+
+/// Where a name is written first, by path.
+fn first_mention(desk: &Desk<'_>, name: i64, score: f32) -> Result<Option<EvidenceView>, AskError> {
+    let row: Option<(i64, i64, u64, u64)> = desk
+        .snapshot
+        .prepare_cached(
+            "SELECT m.doc_id, m.at, m.start, m.end FROM mentions m JOIN docs d ON d.id = m.doc_id
+             WHERE m.name_id = ?1 ORDER BY d.path, m.at LIMIT 1",
+        )?
+        .query_row([name], |row| {
+            let byte = |i: usize| row.get::<_, i64>(i).map(|it| it as u64);
+            Ok((row.get(0)?, row.get(1)?, byte(2)?, byte(3)?))
         })
-    })?;
-    let items: Vec<ReviewItem> = rows.collect::<Result<_, _>>()?;
-    Ok(items.into_iter().filter(|item| desk.decisions.get(&item.key).is_none()).collect())
+        .optional()?;
+    let Some((doc, at, start, end)) = row else { return Ok(None) };
+    let Some(source) = Source::load(desk, doc)? else { return Ok(None) };
+    let text = line_around(&source.text, at as usize);
+    Ok(Some(EvidenceView {
+        source: source.view(at as usize, text),
+        span: [start, end],
+        pattern: "mention".into(),
+        confidence: score,
+    }))
 }
 
 fn doubtful_relations(
@@ -105,6 +184,7 @@ fn doubtful_relations(
             claim: format!("`{subject}` {} `{object}`", statement.predicate),
             confidence: statement.confidence,
             evidence: evidence_view(desk, &statement)?,
+            features: BTreeMap::new(),
         });
     }
     Ok(items)
@@ -133,6 +213,7 @@ fn contradicted_relations(desk: &Desk<'_>, limit: u32) -> Result<Vec<ReviewItem>
             claim: format!("`{subject}` {predicate} `{object}`; against it speaks{place}"),
             confidence: weighed(&stated, &against),
             evidence: evidence_view(desk, best)?,
+            features: BTreeMap::new(),
         });
     }
     Ok(items)

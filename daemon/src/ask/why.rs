@@ -1,11 +1,13 @@
 //! Why: how each name came to denote an entity, with the features of S4 §7 computed again from the rows.
 
+use std::collections::BTreeMap;
+
 use proto::tool::core::LinkView;
 use rusqlite::{OptionalExtension, Row};
 
 use super::{AskError, Desk};
-use crate::pipeline::link::features::{Features, popularity, string_similarity, type_agreement};
-use crate::pipeline::link::resolve::{NameFacts, Surroundings};
+use crate::pipeline::link::features::{Features, type_agreement};
+use crate::pipeline::link::resolve::{NameFacts, Surroundings, USED_SCORE, features};
 use crate::store::Likeness;
 use crate::terms::EntityType;
 
@@ -37,17 +39,17 @@ pub(super) fn link_views(desk: &Desk<'_>, entity: i64) -> Result<Vec<LinkView>, 
         let names_itself = facts.norm == own.norm || decision != 3;
         let target = through.as_ref().unwrap_or(if names_itself { &facts } else { &own });
         let features = Features {
-            cosine: around.cosine(&facts, target).max(0.0),
-            string: string_similarity(&facts.norm, &target.norm),
             entity_type: type_agreement(facts.entity_type, own.entity_type),
-            context: around.context(&facts, target),
-            popularity: popularity(target.n_docs),
+            ..features(&facts, target, &around, around.context(&facts, target))
         };
         let decision = match decision {
             1 => "stated by its note",
             3 if link >= 1.0 => "accepted by review",
+            3 if link == USED_SCORE => "used for it",
             3 => "inexact",
             5 => "nearest of several notes",
+            7 => "meant by these documents",
+            8 => "used for it in its documents",
             _ => "exact name",
         };
         let decision = match &through {
@@ -59,6 +61,49 @@ pub(super) fn link_views(desk: &Desk<'_>, entity: i64) -> Result<Vec<LinkView>, 
             decision,
             score: features.score(&desk.settings.link),
             features: features.named().map(|(name, value)| (name.to_string(), value)).into(),
+        });
+    }
+    out.extend(open_views(desk, entity)?);
+    Ok(out)
+}
+
+/// The features of two names, as Resolve computed them.
+pub(super) fn features_of(
+    desk: &Desk<'_>,
+    name: i64,
+    other: i64,
+) -> Result<BTreeMap<String, f32>, AskError> {
+    let (Some(name), Some(other)) = (name_facts(desk, name)?, name_facts(desk, other)?) else {
+        return Ok(BTreeMap::new());
+    };
+    let verdict = |key: &str| desk.decisions.get(key);
+    let around = Likeness::new(desk.snapshot, desk.embedder, &verdict);
+    let context = around.context(&name, &other);
+    let found = features(&name, &other, &around, context).named();
+    Ok(found.map(|(name, value)| (name.to_string(), value)).into())
+}
+
+/// What the entity's names might denote as well, or what might denote the entity: nothing was decided about these.
+fn open_views(desk: &Desk<'_>, entity: i64) -> Result<Vec<LinkView>, AskError> {
+    let mut statement = desk.snapshot.prepare_cached(
+        "SELECT a.id, b.id, a.surface, b.surface, p.score, a.decision
+         FROM proposals p JOIN names a ON a.id = p.name_id JOIN names b ON b.id = p.candidate
+         WHERE a.entity_id = ?1 OR b.entity_id = ?1 ORDER BY p.score DESC, a.norm, b.norm LIMIT 10",
+    )?;
+    let rows = statement.query_map([entity], |row| {
+        let surfaces: (String, String) = (row.get(2)?, row.get(3)?);
+        let rows: (i64, i64) = (row.get(0)?, row.get(1)?);
+        Ok((rows, surfaces, row.get(4)?, row.get::<_, i64>(5)?))
+    })?;
+    let rows: Vec<_> = rows.collect::<Result<_, _>>()?;
+    let mut out = Vec::new();
+    for ((name, candidate), (surface, other), score, decision) in rows {
+        let state = if decision == 6 { "unsure, denotes nothing" } else { "proposed, not linked" };
+        out.push(LinkView {
+            decision: format!("{state}: may be `{other}`"),
+            surface,
+            score,
+            features: features_of(desk, name, candidate)?,
         });
     }
     Ok(out)
@@ -95,5 +140,6 @@ fn facts(row: &Row<'_>) -> rusqlite::Result<NameFacts> {
         homes: Vec::new(),
         home_source: None,
         is_fuzzy: true,
+        is_split: false,
     })
 }

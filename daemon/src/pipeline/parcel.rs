@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::print::Print;
+use crate::pipeline::link::alias::AliasUse;
 use crate::terms::{
     Confidence, ContentHash, EntityType, Norm, NormKey, Raw, RelPath, Span, SpanMap,
 };
@@ -441,6 +442,8 @@ pub struct LinkedDoc {
     pub mention_names: Vec<u32>,
     /// For each stated name, the index of its name in `names`.
     pub stated_names: Vec<u32>,
+    /// Other ways of writing a name that the document shows, ordered, each once.
+    pub aliases: Vec<AliasUse>,
 }
 
 /// How one document uses one name.

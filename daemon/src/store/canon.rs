@@ -69,7 +69,7 @@ pub const PARTS: &[(&str, &str)] = &[
            n.type, n.n_docs, n.n_mentions,
            (SELECT group_concat(d.path, ', ' ORDER BY d.path) FROM json_each('[' || n.homes || ']') h
             JOIN docs d ON d.id = h.value),
-           n.home_source, n.is_fuzzy
+           n.home_source, n.is_fuzzy, n.is_split
          FROM names n LEFT JOIN docs sd ON sd.id = n.sense LEFT JOIN entities e ON e.id = n.entity_id
          LEFT JOIN docs h ON h.id = e.doc_id LEFT JOIN names v ON v.id = n.via",
     ),
@@ -85,19 +85,30 @@ pub const PARTS: &[(&str, &str)] = &[
     ),
     (
         "mention",
-        "SELECT d.path, m.at, m.start, m.end, m.line, n.norm, sd.path, m.type, m.recognizer, m.score, m.place,
+        "SELECT d.path, m.at, m.start, m.end, m.line, n.norm, sd.path, e.norm, m.type, m.recognizer, m.score, m.place,
            m.surface FROM mentions m LEFT JOIN docs d ON d.id = m.doc_id LEFT JOIN names n ON n.id = m.name_id
-         LEFT JOIN docs sd ON sd.id = n.sense",
+         LEFT JOIN docs sd ON sd.id = n.sense LEFT JOIN entities e ON e.id = n.entity_id",
+    ),
+    (
+        "alias",
+        "SELECT a.norm, a.target, d.path, a.source FROM aliases a LEFT JOIN docs d ON d.id = a.doc_id",
+    ),
+    (
+        "proposal",
+        "SELECT n.norm, c.norm, printf('%.5f', p.score) FROM proposals p LEFT JOIN names n ON n.id = p.name_id
+         LEFT JOIN names c ON c.id = p.candidate",
     ),
     (
         "evidence",
         "SELECT d.path, e.start, e.end, coalesce(sn.norm, sd.path), sns.path, e.predicate,
-           coalesce(bn.norm, bd.path), bns.path, e.subject_at, e.object_at, e.raw_start, e.raw_end, e.line,
+           coalesce(bn.norm, bd.path), bns.path, se.norm, be.norm,
+           e.subject_at, e.object_at, e.raw_start, e.raw_end, e.line,
            e.pattern, printf('%.5f', e.confidence)
          FROM evidence e LEFT JOIN docs d ON d.id = e.doc_id
          LEFT JOIN names sn ON sn.id = e.subject LEFT JOIN docs sd ON sd.id = -e.subject
          LEFT JOIN names bn ON bn.id = e.object LEFT JOIN docs bd ON bd.id = -e.object
-         LEFT JOIN docs sns ON sns.id = sn.sense LEFT JOIN docs bns ON bns.id = bn.sense",
+         LEFT JOIN docs sns ON sns.id = sn.sense LEFT JOIN docs bns ON bns.id = bn.sense
+         LEFT JOIN entities se ON se.id = sn.entity_id LEFT JOIN entities be ON be.id = bn.entity_id",
     ),
     ("dirty name", "SELECT n.norm FROM dirty_names d LEFT JOIN names n ON n.id = d.name_id"),
     ("dirty term", "SELECT norm FROM dirty_terms"),

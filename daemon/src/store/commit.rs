@@ -18,8 +18,8 @@ use self::identity::{Existing, find};
 pub(super) use self::identity::{Identity, identify};
 pub(super) use self::late::Late;
 use self::names::{
-    intern_names, mark_dirty, mark_stated_terms, mentions_hash, names_of_doc, write_evidence,
-    write_mentions, write_stated,
+    intern_names, mark_dirty, mark_stated_terms, mentions_hash, names_of_doc, write_aliases,
+    write_evidence, write_mentions, write_stated,
 };
 use super::schema::{PASS_ASKED, PASS_DEEP, PASS_SWIFT};
 use super::{StoreError, duplicates, ids, lines};
@@ -67,7 +67,10 @@ pub(super) fn document(
         tx.prepare_cached("DELETE FROM requeue WHERE doc_id = ?1")?.execute([id])?;
     }
 
-    let unchanged = existing.as_ref().is_some_and(|old| old.mentions_hash == mentions_hash);
+    // What stands around a name may decide which of several things it means.
+    let unchanged = existing
+        .as_ref()
+        .is_some_and(|old| old.mentions_hash == mentions_hash && old.is_same_content(normal));
     // Where a document lies decides which of several notes of one name it means, and whether it is a note.
     let has_moved = existing.as_ref().is_some_and(|old| old.has_moved);
     if unchanged && !context_changed && !has_moved {
@@ -82,6 +85,8 @@ pub(super) fn document(
         mark_stated_terms(tx, id)?;
     }
     write_mentions(tx, id, linked, &name_ids)?;
+    write_aliases(tx, id, linked)?;
+    touched.extend(names_of_doc(tx, id)?);
     write_evidence(tx, id, doc, &name_ids)?;
     touched.extend(&name_ids);
     mark_dirty(tx, touched.iter().copied())?;
@@ -156,6 +161,7 @@ pub(super) fn remove(
         "INSERT OR IGNORE INTO dirty_terms
            SELECT n.norm FROM stated s JOIN names n ON n.id = s.name_id WHERE s.doc_id = ?1",
         "DELETE FROM mentions WHERE doc_id = ?1",
+        "DELETE FROM aliases WHERE doc_id = ?1",
         "DELETE FROM evidence WHERE doc_id = ?1",
         "DELETE FROM stated WHERE doc_id = ?1",
         "DELETE FROM doc_tags WHERE doc_id = ?1",

@@ -3,13 +3,14 @@
 //! Gathered by counting rows, never by keeping a running total, so that they are the same whatever happened
 //! before.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use rusqlite::{Connection, OptionalExtension, Row};
 use rustc_hash::FxHashMap;
 
 use super::StoreError;
 use crate::pipeline::link::resolve::NameFacts;
+use crate::pipeline::link::split::Kind;
 use crate::pipeline::link::vote::Votes;
 use crate::pipeline::parcel::StatedSource;
 use crate::terms::EntityType;
@@ -19,6 +20,8 @@ use crate::terms::EntityType;
 pub(super) struct Gathered {
     pub facts: NameFacts,
     pub n_mentions: u32,
+    /// True when its mentions may mean several things, so that it is worth a look at what stands around them.
+    pub may_be_split: bool,
 }
 
 /// Bits of `mentions.place`.
@@ -34,6 +37,9 @@ struct Tally {
     last_doc: i64,
     is_fuzzy: bool,
     stated: Vec<(StatedSource, i64, bool)>,
+    kinds: BTreeSet<Kind>,
+    is_written_large: bool,
+    is_written_small: bool,
 }
 
 /// Gathers the facts of the names with these sense-0 rows. A name that nothing mentions or states is absent.
@@ -126,6 +132,10 @@ impl Tally {
             }
         }
         let entity_type = EntityType::from_code(row.get(3)?);
+        self.kinds.extend(Kind::of(entity_type));
+        let is_small = surface.chars().next().is_some_and(char::is_lowercase);
+        self.is_written_small |= is_small;
+        self.is_written_large |= !is_small;
         let (recognizer, place): (i64, i64) = (row.get(4)?, row.get(5)?);
         self.types.add(entity_type, place & IS_TYPE_GUESSED != 0);
         let is_exact_kind = matches!(
@@ -159,7 +169,12 @@ impl Tally {
             .filter(|(source, _, is_note)| *is_note && Some(*source) == best)
             .map(|(_, doc, _)| *doc)
             .collect();
+        let has_doubt = self.kinds.len() > 1
+            || self.kinds.contains(&Kind::Person)
+            || (self.is_written_small && self.is_written_large);
         Gathered {
+            // What a note states keeps its home.
+            may_be_split: has_doubt && self.n_docs > 1 && self.stated.is_empty(),
             n_mentions: self.n_mentions,
             facts: NameFacts {
                 id,
@@ -169,17 +184,39 @@ impl Tally {
                 homes,
                 home_source: best,
                 is_fuzzy: self.is_fuzzy,
+                is_split: false,
                 norm,
             },
         }
     }
 }
 
+/// The most frequent surface and the type of the mentions on one row.
+pub(super) fn surface_and_type(
+    db: &Connection,
+    row_id: i64,
+) -> Result<(String, EntityType), StoreError> {
+    let mut tally = Tally::default();
+    let mut statement = db.prepare_cached(
+        "SELECT name_id, doc_id, surface, type, recognizer, place FROM mentions WHERE name_id = ?1 ORDER BY doc_id",
+    )?;
+    let mut rows = statement.query([row_id])?;
+    while let Some(row) = rows.next()? {
+        tally.add(row)?;
+    }
+    let norm: String = db
+        .prepare_cached("SELECT norm FROM names WHERE id = ?1")?
+        .query_row([row_id], |row| row.get(0))?;
+    let facts = tally.finish(row_id, norm).facts;
+    Ok((facts.surface, facts.entity_type))
+}
+
 /// Facts as stored on the name's row at its last gathering.
 pub(super) fn stored(db: &Connection, id: i64) -> Result<Option<NameFacts>, StoreError> {
     Ok(db
         .prepare_cached(
-            "SELECT norm, surface, type, n_docs, homes, home_source, is_fuzzy FROM names WHERE id = ?1 AND sense = 0",
+            "SELECT norm, surface, type, n_docs, homes, home_source, is_fuzzy, is_split FROM names
+             WHERE id = ?1 AND sense = 0",
         )?
         .query_row([id], |row| {
             let homes: Option<String> = row.get(4)?;
@@ -193,6 +230,7 @@ pub(super) fn stored(db: &Connection, id: i64) -> Result<Option<NameFacts>, Stor
                 homes: decode_homes(homes.as_deref()),
                 home_source: source.map(StatedSource::from_code),
                 is_fuzzy: row.get(6)?,
+                is_split: row.get(7)?,
             })
         })
         .optional()?)

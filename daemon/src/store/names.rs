@@ -4,7 +4,7 @@
 //! share a blocking key) is decided again. Names are decided from high authority to low, so what a name is linked
 //! through is always settled before it.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use config::settings::Link;
@@ -14,10 +14,12 @@ use rustc_hash::FxHashMap;
 use super::facts::{self, Gathered};
 use super::ledger::Ledger;
 use super::likeness::Likeness;
-use super::{StoreError, ids};
+use super::{StoreError, ids, readings};
 use crate::embedder::Embedder;
 use crate::pipeline::link::blocking;
-use crate::pipeline::link::resolve::{Decision, NameFacts, decide};
+use crate::pipeline::link::resolve::{
+    Candidate, Decided, Decision, NameFacts, Surroundings, decide,
+};
 use crate::terms::EntityType;
 
 /// A decided name with more mentions than these is left to the ripple when an interactive commit changes it.
@@ -28,7 +30,7 @@ pub(super) const HOME: i64 = 1;
 const AMBIGUOUS: i64 = 2;
 const VIA: i64 = 3;
 const OWN: i64 = 4;
-const SENSE: i64 = 5;
+const UNSURE: i64 = 6;
 
 /// What one run has read already.
 #[derive(Default)]
@@ -74,20 +76,24 @@ impl Resolver<'_> {
 
     /// Resolves these names (rows of sense 0) and all that depend on them, and clears their dirty marks.
     pub(super) fn run(&self, ids: &[i64]) -> Result<(), StoreError> {
-        let gathered = facts::gather(self.db, ids)?;
+        let mut gathered = facts::gather(self.db, ids)?;
         let present: BTreeSet<i64> = gathered.iter().map(|g| g.facts.id).collect();
         let mut to_decide: BTreeSet<i64> = BTreeSet::new();
         for id in ids.iter().filter(|id| !present.contains(id)) {
             to_decide.extend(self.forget(*id)?);
         }
-        for name in &gathered {
+        for name in &mut gathered {
             to_decide.extend(self.refresh(name)?);
             to_decide.insert(name.facts.id);
+        }
+        for name in &gathered {
+            self.add_users(&name.facts.norm, &mut to_decide)?;
         }
         // Only now are all keys as they should be.
         let mut neighborhood = Neighborhood::default();
         for name in gathered.iter().filter(|name| name.facts.is_fuzzy) {
-            let neighbors = self.neighbors(name.facts.id, &self.keys(&name.facts))?;
+            let neighbors =
+                self.neighbors((name.facts.id, &name.facts.norm), &self.keys(&name.facts))?;
             to_decide.extend(&neighbors);
             neighborhood.neighbors.insert(name.facts.id, neighbors);
         }
@@ -102,32 +108,63 @@ impl Resolver<'_> {
     /// Drops a name that nothing mentions or states any more; returns the names that were compared with it.
     fn forget(&self, id: i64) -> Result<BTreeSet<i64>, StoreError> {
         let keys = facts::stored(self.db, id)?.map(|facts| self.keys(&facts)).unwrap_or_default();
-        let mut neighbors = self.neighbors(id, &keys)?;
-        let mut statement = self.db.prepare_cached("SELECT id FROM names WHERE via = ?1")?;
+        let mut neighbors = self.neighbors((id, ""), &keys)?;
+        // The names linked through it; of a sense, the name it is a sense of.
+        let mut statement = self.db.prepare_cached(
+            "SELECT z.id FROM names n JOIN names z ON z.norm = n.norm AND z.sense = 0 WHERE n.via = ?1",
+        )?;
         for dependent in statement.query_map([id], |row| row.get(0))? {
             neighbors.insert(dependent?);
         }
-        let row: Option<(Option<i64>, String)> = self
+        let norm: Option<String> = self
             .db
-            .prepare_cached("SELECT entity_id, norm FROM names WHERE id = ?1 AND sense = 0")?
-            .query_row([id], |row| Ok((row.get(0)?, row.get(1)?)))
+            .prepare_cached("SELECT norm FROM names WHERE id = ?1 AND sense = 0")?
+            .query_row([id], |row| row.get(0))
             .optional()?;
         for key in keys {
             self.db
                 .prepare_cached("DELETE FROM name_keys WHERE key = ?1 AND name_id = ?2")?
                 .execute(params![key as i64, id])?;
         }
-        if let Some((entity, norm)) = row {
+        self.db
+            .prepare_cached("DELETE FROM proposals WHERE name_id = ?1 OR candidate = ?1")?
+            .execute([id])?;
+        if let Some(norm) = norm {
+            self.add_users(&norm, &mut neighbors)?;
+            let mut statement =
+                self.db.prepare_cached("SELECT entity_id FROM names WHERE norm = ?1")?;
+            let entities: Vec<Option<i64>> =
+                statement.query_map([&norm], |row| row.get(0))?.collect::<Result<_, _>>()?;
             self.db.prepare_cached("DELETE FROM names WHERE norm = ?1")?.execute([norm])?;
-            self.drop_if_unnamed(entity)?;
+            entities.into_iter().try_for_each(|entity| self.drop_if_unnamed(entity))?;
         }
         neighbors.remove(&id);
         Ok(neighbors)
     }
 
+    /// Adds the names that documents use for this one, and those that are compared with them.
+    fn add_users(&self, norm: &str, to: &mut BTreeSet<i64>) -> Result<(), StoreError> {
+        let mut statement = self.db.prepare_cached(
+            "SELECT DISTINCT n.id FROM aliases a JOIN names n ON n.norm = a.norm AND n.sense = 0 WHERE a.target = ?1",
+        )?;
+        let users: Vec<i64> =
+            statement.query_map([norm], |row| row.get(0))?.collect::<Result<_, _>>()?;
+        for user in users {
+            to.insert(user);
+            if let Some(facts) = facts::stored(self.db, user)? {
+                to.extend(self.neighbors((user, norm), &self.keys(&facts))?);
+            }
+        }
+        Ok(())
+    }
+
     /// Stores a name's facts and keys; returns the names that shared a key with it before.
-    fn refresh(&self, name: &Gathered) -> Result<BTreeSet<i64>, StoreError> {
-        let facts = &name.facts;
+    fn refresh(&self, name: &mut Gathered) -> Result<BTreeSet<i64>, StoreError> {
+        let facts = &mut name.facts;
+        if name.may_be_split {
+            let groups = readings::groups(self.db, self.embedder.as_ref(), &facts.norm)?;
+            facts.is_split = !groups.0.is_empty();
+        }
         let old = facts::stored(self.db, facts.id)?;
         let mut neighbors = BTreeSet::new();
         let keys_changed = old
@@ -135,13 +172,13 @@ impl Resolver<'_> {
             .is_none_or(|o| (&o.surface, o.is_fuzzy) != (&facts.surface, facts.is_fuzzy));
         if keys_changed {
             let old_keys = old.map(|old| self.keys(&old)).unwrap_or_default();
-            neighbors.extend(self.neighbors(facts.id, &old_keys)?);
+            neighbors.extend(self.neighbors((facts.id, &facts.norm), &old_keys)?);
             self.write_keys(&old_keys, facts)?;
         }
         self.db
             .prepare_cached(
                 "UPDATE names SET surface = ?2, type = ?3, n_docs = ?4, n_mentions = ?5, homes = ?6,
-                   home_source = ?7, is_fuzzy = ?8 WHERE id = ?1",
+                   home_source = ?7, is_fuzzy = ?8, is_split = ?9 WHERE id = ?1",
             )?
             .execute(params![
                 facts.id,
@@ -151,7 +188,8 @@ impl Resolver<'_> {
                 name.n_mentions,
                 facts::encode_homes(&facts.homes),
                 facts.home_source.map(|source| source as i64),
-                facts.is_fuzzy
+                facts.is_fuzzy,
+                facts.is_split
             ])?;
         Ok(neighbors)
     }
@@ -180,8 +218,12 @@ impl Resolver<'_> {
         Ok(keys)
     }
 
-    /// The other names that have one of these keys.
-    fn neighbors(&self, id: i64, keys: &[u64]) -> Result<BTreeSet<i64>, StoreError> {
+    /// The other names that have one of these keys, or that a person compared with this one.
+    fn neighbors(
+        &self,
+        (id, norm): (i64, &str),
+        keys: &[u64],
+    ) -> Result<BTreeSet<i64>, StoreError> {
         let mut statement =
             self.db.prepare_cached("SELECT name_id FROM name_keys WHERE key = ?1")?;
         let mut out = BTreeSet::new();
@@ -189,6 +231,14 @@ impl Resolver<'_> {
             for name in statement.query_map([*key as i64], |row| row.get(0))? {
                 out.insert(name?);
             }
+        }
+        for other in self.ledger.decisions().compared_with(norm) {
+            let row: Option<i64> = self
+                .db
+                .prepare_cached("SELECT id FROM names WHERE norm = ?1 AND sense = 0")?
+                .query_row([other], |row| row.get(0))
+                .optional()?;
+            out.extend(row);
         }
         out.remove(&id);
         Ok(out)
@@ -204,10 +254,10 @@ impl Resolver<'_> {
         let around_decisions = |key: &str| self.ledger.decisions().get(key);
         let around = Likeness::new(self.db, self.embedder.as_ref(), &around_decisions);
         for name in &all {
-            let decision = if name.is_fuzzy && name.homes.is_empty() {
+            let decided = if name.is_fuzzy && name.homes.is_empty() {
                 let neighbors = match known.neighbors.remove(&name.id) {
                     Some(neighbors) => neighbors,
-                    None => self.neighbors(name.id, &self.keys(name))?,
+                    None => self.neighbors((name.id, &name.norm), &self.keys(name))?,
                 };
                 let mut candidates = Vec::with_capacity(neighbors.len());
                 for neighbor in neighbors {
@@ -217,26 +267,34 @@ impl Resolver<'_> {
             } else {
                 decide(name, &[], self.weights, &around)
             };
-            self.apply(name, decision)?;
+            self.apply(name, decided, &around)?;
         }
         Ok(())
     }
 
-    fn apply(&self, name: &NameFacts, decision: Decision) -> Result<(), StoreError> {
-        let (entity, link, code, via) = match decision {
+    fn apply(
+        &self,
+        name: &NameFacts,
+        decided: Decided,
+        around: &dyn Surroundings,
+    ) -> Result<(), StoreError> {
+        let mut homes = Vec::new();
+        let (entity, link, code, via) = match decided.decision {
             Decision::Home(doc) => (self.note_entity(name, doc)?, 1.0, HOME, None),
             Decision::Own => (Some(self.own_entity(name)?), 1.0, OWN, None),
             Decision::Via { name: through, score } => {
                 (self.entity_of(through)?, f64::from(score.min(1.0)), VIA, Some(through))
             }
-            Decision::Ambiguous(homes) => {
-                self.choose_senses(name, &homes)?;
+            Decision::Unsure => (None, 0.0, UNSURE, None),
+            Decision::Ambiguous(bearers) => {
+                homes = bearers;
                 (None, 0.0, AMBIGUOUS, None)
             }
         };
-        if code != AMBIGUOUS {
-            self.join_senses(name)?;
-        }
+        let is_stated = matches!(code, HOME | AMBIGUOUS);
+        let usage = if is_stated { Default::default() } else { around.usage(name) };
+        self.part(name, &homes, &usage)?;
+        self.write_proposals(name.id, &decided.proposals)?;
         let old: Option<i64> = self.entity_of(name.id)?;
         self.db
             .prepare_cached(
@@ -256,7 +314,17 @@ impl Resolver<'_> {
         Ok(())
     }
 
-    fn entity_of(&self, name: i64) -> Result<Option<i64>, StoreError> {
+    fn write_proposals(&self, name: i64, proposals: &[Candidate]) -> Result<(), StoreError> {
+        self.db.prepare_cached("DELETE FROM proposals WHERE name_id = ?1")?.execute([name])?;
+        for proposal in proposals {
+            self.db
+                .prepare_cached("INSERT INTO proposals VALUES(?1, ?2, ?3)")?
+                .execute(params![name, proposal.name, f64::from(proposal.score)])?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn entity_of(&self, name: i64) -> Result<Option<i64>, StoreError> {
         let entity: Option<Option<i64>> = self
             .db
             .prepare_cached("SELECT entity_id FROM names WHERE id = ?1")?
@@ -266,12 +334,16 @@ impl Resolver<'_> {
     }
 
     /// The entity of a note, with the type its title's mentions vote for where the note states none.
-    fn note_entity(&self, name: &NameFacts, doc: i64) -> Result<Option<i64>, StoreError> {
+    pub(super) fn note_entity(
+        &self,
+        name: &NameFacts,
+        doc: i64,
+    ) -> Result<Option<i64>, StoreError> {
         self.typed_note_entity(name, doc, name.entity_type)
     }
 
     /// The entity of a note, with this type where its title is the name and the note states none.
-    fn typed_note_entity(
+    pub(super) fn typed_note_entity(
         &self,
         name: &NameFacts,
         doc: i64,
@@ -319,7 +391,7 @@ impl Resolver<'_> {
     }
 
     /// An entity of a norm goes when no name denotes it; a note's goes with its document.
-    fn drop_if_unnamed(&self, entity: Option<i64>) -> Result<(), StoreError> {
+    pub(super) fn drop_if_unnamed(&self, entity: Option<i64>) -> Result<(), StoreError> {
         self.db
             .prepare_cached(
                 "DELETE FROM entities WHERE id = ?1 AND doc_id IS NULL
@@ -327,128 +399,5 @@ impl Resolver<'_> {
             )?
             .execute(params![entity])?;
         Ok(())
-    }
-
-    /// Brings the mentions of every sense back to sense 0.
-    fn join_senses(&self, name: &NameFacts) -> Result<(), StoreError> {
-        let mut statement =
-            self.db.prepare_cached("SELECT id FROM names WHERE norm = ?1 AND sense <> 0")?;
-        let senses: Vec<i64> =
-            statement.query_map([&name.norm], |row| row.get(0))?.collect::<Result<_, _>>()?;
-        for sense in senses {
-            for sql in [
-                "UPDATE mentions SET name_id = ?1 WHERE name_id = ?2",
-                "UPDATE evidence SET subject = ?1 WHERE subject = ?2",
-                "UPDATE evidence SET object = ?1 WHERE object = ?2",
-            ] {
-                self.db.prepare_cached(sql)?.execute([name.id, sense])?;
-            }
-            self.db.prepare_cached("DELETE FROM names WHERE id = ?1")?.execute([sense])?;
-        }
-        Ok(())
-    }
-
-    /// Several notes bear this name: each document's mentions go to the note that stands nearest to it, if one
-    /// does. What stays on sense 0 is unsure, and denotes nothing rather than something wrong.
-    fn choose_senses(&self, name: &NameFacts, homes: &[i64]) -> Result<(), StoreError> {
-        self.join_senses(name)?;
-        let mut home_paths: BTreeMap<String, i64> = BTreeMap::new();
-        for home in homes {
-            // No vote may stay from a time when the name was this note's alone: a rebuild would not know it.
-            self.typed_note_entity(name, *home, EntityType::Document)?;
-            if let Some(path) = self.path_of(*home)? {
-                home_paths.insert(path, *home);
-            }
-        }
-        let mut statement =
-            self.db.prepare_cached("SELECT DISTINCT doc_id FROM mentions WHERE name_id = ?1")?;
-        let docs: Vec<i64> =
-            statement.query_map([name.id], |row| row.get(0))?.collect::<Result<_, _>>()?;
-        for doc in docs {
-            let Some(path) = self.path_of(doc)? else { continue };
-            let Some(home) = nearest_home(&path, &home_paths) else { continue };
-            let sense = self.sense_row(name, home)?;
-            for sql in [
-                "UPDATE mentions SET name_id = ?2 WHERE name_id = ?1 AND doc_id = ?3",
-                "UPDATE evidence SET subject = ?2 WHERE subject = ?1 AND doc_id = ?3",
-                "UPDATE evidence SET object = ?2 WHERE object = ?1 AND doc_id = ?3",
-            ] {
-                self.db.prepare_cached(sql)?.execute([name.id, sense, doc])?;
-            }
-        }
-        Ok(())
-    }
-
-    fn sense_row(&self, name: &NameFacts, home: i64) -> Result<i64, StoreError> {
-        let entity = self.note_entity(name, home)?;
-        Ok(self
-            .db
-            .prepare_cached(
-                "INSERT INTO names(norm, sense, entity_id, link, decision, via, surface, type, n_docs, n_mentions,
-                   homes, home_source, is_fuzzy) VALUES(?1, ?2, ?3, 1.0, ?4, NULL, ?5, ?6, 0, 0, ?7, 0, 0)
-                 ON CONFLICT(norm, sense) DO UPDATE SET entity_id = excluded.entity_id RETURNING id",
-            )?
-            .query_row(
-                params![
-                    name.norm,
-                    home,
-                    entity,
-                    SENSE,
-                    name.surface,
-                    name.entity_type.code(),
-                    home.to_string()
-                ],
-                |row| row.get(0),
-            )?)
-    }
-
-    fn path_of(&self, doc: i64) -> Result<Option<String>, StoreError> {
-        Ok(self
-            .db
-            .prepare_cached("SELECT path FROM docs WHERE id = ?1")?
-            .query_row([doc], |row| row.get(0))
-            .optional()?)
-    }
-}
-
-/// The one note that shares the longest folder path with `path`; the document itself if it is one of them. `None`
-/// when two are equally near: unsure is a state, not a guess.
-fn nearest_home(path: &str, homes: &BTreeMap<String, i64>) -> Option<i64> {
-    if let Some(own) = homes.get(path) {
-        return Some(*own);
-    }
-    let shared = |other: &str| {
-        let folders = |p: &'_ str| p.rsplit_once('/').map_or("", |(folder, _)| folder).to_string();
-        let (a, b) = (folders(path), folders(other));
-        let parts =
-            |f: &str| f.split('/').filter(|p| !p.is_empty()).map(String::from).collect::<Vec<_>>();
-        parts(&a).iter().zip(&parts(&b)).take_while(|(x, y)| x == y).count()
-    };
-    let best = homes.keys().map(|home| shared(home)).max()?;
-    let mut nearest = homes.iter().filter(|(home, _)| shared(home) == best);
-    match (nearest.next(), nearest.next()) {
-        (Some((_, home)), None) => Some(*home),
-        _ => None,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_shared_name_goes_to_the_nearest_note_or_stays_unsure() {
-        let homes: BTreeMap<String, i64> =
-            [("a/readme.md".to_string(), 1), ("b/readme.md".to_string(), 2)].into_iter().collect();
-        let rows = [
-            ("a/readme.md", Some(1)),
-            ("a/x.md", Some(1)),
-            ("b/deep/er.md", Some(2)),
-            ("c/x.md", None),
-            ("x.md", None),
-        ];
-        for (path, home) in rows {
-            assert_eq!(nearest_home(path, &homes), home, "{path}");
-        }
     }
 }

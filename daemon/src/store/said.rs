@@ -38,16 +38,17 @@ impl IndexWriter {
         let tx = self.db.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
         let mut names = Vec::new();
         for (key, _) in decisions {
-            let norm = key.strip_prefix("link:").and_then(|rest| rest.split('>').next());
-            let Some(norm) = norm else { continue };
-            let name: Option<i64> = tx
-                .prepare_cached("SELECT id FROM names WHERE norm = ?1 AND sense = 0")?
-                .query_row([norm], |row| row.get(0))
-                .optional()?;
-            if let Some(name) = name {
-                tx.prepare_cached("INSERT OR IGNORE INTO dirty_names VALUES(?1)")?
-                    .execute([name])?;
-                names.push(name);
+            // Both: which of the two is linked to the other may have changed since the key was made.
+            for norm in key.strip_prefix("link:").into_iter().flat_map(|rest| rest.split('>')) {
+                let name: Option<i64> = tx
+                    .prepare_cached("SELECT id FROM names WHERE norm = ?1 AND sense = 0")?
+                    .query_row([norm], |row| row.get(0))
+                    .optional()?;
+                if let Some(name) = name {
+                    tx.prepare_cached("INSERT OR IGNORE INTO dirty_names VALUES(?1)")?
+                        .execute([name])?;
+                    names.push(name);
+                }
             }
         }
         tx.commit()?;

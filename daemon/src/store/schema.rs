@@ -3,7 +3,7 @@
 //! The index is derived: a new [`SCHEMA_VERSION`] rebuilds it from the files, nothing is migrated.
 
 /// Raised with every change below or in what the rows mean.
-pub const SCHEMA_VERSION: u32 = 5;
+pub const SCHEMA_VERSION: u32 = 6;
 
 /// `docs.pass`: read swiftly; to be read deeply from now on; read deeply.
 pub(crate) const PASS_SWIFT: i64 = 0;
@@ -80,19 +80,29 @@ CREATE TABLE entities(
 CREATE UNIQUE INDEX entities_norm ON entities(norm) WHERE doc_id IS NULL;
 
 -- A name as written anywhere, reduced to its norm. `sense` is 0, or the id of the document that an ambiguous
--- norm was decided to denote. `via` is the name an inexact name was linked through. The other columns are facts
--- gathered from the mentions, so that Resolve never has to read a neighbor's mentions again.
+-- norm was decided to denote, or the first document of a group that means another thing by it (`is_split`), or minus
+-- the row of the name that some documents use it for. `via` is the name an inexact name was linked through. The other
+-- columns are facts gathered from the mentions, so that Resolve never has to read a neighbor's mentions again.
 CREATE TABLE names(
   id INTEGER PRIMARY KEY, norm TEXT NOT NULL, sense INTEGER NOT NULL, entity_id INTEGER, link REAL NOT NULL,
   decision INTEGER NOT NULL, via INTEGER, surface TEXT NOT NULL, type INTEGER NOT NULL, n_docs INTEGER NOT NULL,
   n_mentions INTEGER NOT NULL, homes TEXT, home_source INTEGER, is_fuzzy INTEGER NOT NULL,
-  UNIQUE(norm, sense));
+  is_split INTEGER NOT NULL DEFAULT 0, UNIQUE(norm, sense));
 CREATE INDEX names_entity ON names(entity_id);
 CREATE INDEX names_via ON names(via) WHERE via IS NOT NULL;
 CREATE TABLE name_keys(key INTEGER NOT NULL, name_id INTEGER NOT NULL, PRIMARY KEY(key, name_id)) WITHOUT ROWID;
 CREATE TABLE stated(doc_id INTEGER NOT NULL, name_id INTEGER NOT NULL, source INTEGER NOT NULL,
   surface TEXT NOT NULL, PRIMARY KEY(doc_id, name_id)) WITHOUT ROWID;
 CREATE INDEX stated_name ON stated(name_id);
+-- Which documents use a name for another one, by norm; the target is a name of the same document. `proposals`:
+-- candidates of a name that nothing was decided about, with their score.
+CREATE TABLE aliases(norm TEXT NOT NULL, target TEXT NOT NULL, doc_id INTEGER NOT NULL, source INTEGER NOT NULL,
+  PRIMARY KEY(norm, target, doc_id)) WITHOUT ROWID;
+CREATE INDEX aliases_target ON aliases(target);
+CREATE INDEX aliases_doc ON aliases(doc_id);
+CREATE TABLE proposals(name_id INTEGER NOT NULL, candidate INTEGER NOT NULL, score REAL NOT NULL,
+  PRIMARY KEY(name_id, candidate)) WITHOUT ROWID;
+CREATE INDEX proposals_candidate ON proposals(candidate);
 
 -- Names in a document never overlap, and a step may hold names: place in `docs.text` and end are the key. A mention
 -- denotes its name's entity; `start` and `end` are bytes of the file.

@@ -359,7 +359,8 @@ pub struct ReviewReply {
 pub struct ReviewItem {
     /// Names the item in `accept`, `reject` and `undo`; stays the same across rebuilds.
     pub key: String,
-    /// `link` or `relation`.
+    /// `link`: a name was linked to another one; `same_as`: it was not, but nearly; `unsure`: it could be one of
+    /// several and denotes nothing; `relation`.
     pub kind: String,
     /// What is claimed, as a sentence.
     pub claim: String,
@@ -368,12 +369,15 @@ pub struct ReviewItem {
     /// The best evidence.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub evidence: Option<EvidenceView>,
+    /// Of two names: each feature before weighting: cosine, string, type, context, popularity.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub features: BTreeMap<String, f32>,
 }
 
 impl Tool for ReviewLinks {
     const NAME: &'static str = "review_links";
-    const SUMMARY: &'static str = "List doubtful links and relations with their evidence; accept or reject them \
-        by key. Decisions last, also across rebuilds.";
+    const SUMMARY: &'static str = "List doubtful links, names that may be one thing, and relations, with their \
+        evidence; accept or reject them by key. Decisions last, also across rebuilds.";
     const EFFECT: Effect = Effect::Writes;
     const SET: ToolSet = ToolSet::Core;
     type Reply = ReviewReply;

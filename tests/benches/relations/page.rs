@@ -84,13 +84,14 @@ fn read(doc: NormalDoc, mut given: Vec<Given>) -> Result<Vec<Found>> {
     let n_names = given.iter().map(|(_, name, _)| name + 1).max().unwrap_or(0);
     let names = (0..n_names).map(|n| NameUse { norm: format!("thing{n}"), is_fuzzy: false });
     let linked = LinkedDoc {
+        aliases: Vec::new(),
         names: names.collect(),
         mention_names: given.iter().map(|(_, name, _)| *name).collect(),
         stated_names: Vec::new(),
         doc: MentionedDoc {
+            anaphors: Vec::new(),
             sentences: sentences_of(&doc),
             mentions: given.iter().map(mention).collect(),
-            anaphors: Vec::new(),
             chunks: Vec::new(),
             stated: Vec::new(),
             terms: Vec::new(),

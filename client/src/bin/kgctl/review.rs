@@ -1,12 +1,22 @@
 //! `kgctl review`: doubtful links and relations, and lasting decisions on them.
+//!
+//! On a terminal and without options: a list that is decided with keys. Else: the list as text, or decisions by key.
 
+mod terminal;
+
+use client::connect::Session;
+use client::pick::{Key, List, Step};
 use client::render::answer;
 use proto::tool::core::ReviewLinks;
 
+use self::terminal::Terminal;
 use super::context::Context;
 use super::failure::{Exit, Failure};
 
-/// List doubtful links and relations, or decide them by key.
+/// Decide doubtful links and relations: with keys on a terminal, else by options.
+///
+/// Without options, a terminal shows them as a list: `j` and `k` or the arrows move, `a` accepts, `r` rejects, `u`
+/// takes back, enter shows evidence, `q` ends. Decisions last, also when the index is built anew.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
     /// This one is right; may be given several times.
@@ -26,7 +36,13 @@ pub(crate) struct Arguments {
     limit: Option<u32>,
 }
 
+/// Items that are fetched for the list.
+const LISTED: u32 = 100;
+
 pub(crate) async fn run(arguments: Arguments, ctx: &Context) -> Result<Exit, Failure> {
+    if arguments.is_bare() && !ctx.json && Terminal::is_there() {
+        return pick(ctx).await;
+    }
     let some = |keys: Vec<String>| (!keys.is_empty()).then_some(keys);
     let request = ReviewLinks {
         below: arguments.below,
@@ -40,4 +56,51 @@ pub(crate) async fn run(arguments: Arguments, ctx: &Context) -> Result<Exit, Fai
     session.close().await;
     ctx.print_reply(&reply, |reply| answer::review(reply, ctx.style))?;
     Ok(Exit::Done)
+}
+
+impl Arguments {
+    fn is_bare(&self) -> bool {
+        let keys = [&self.accept, &self.reject, &self.undo];
+        keys.iter().all(|keys| keys.is_empty()) && self.below.is_none() && self.limit.is_none()
+    }
+}
+
+/// Lets a person decide with keys, until they are done.
+async fn pick(ctx: &Context) -> Result<Exit, Failure> {
+    let session = ctx.session().await?;
+    let request =
+        ReviewLinks { below: None, limit: Some(LISTED), accept: None, reject: None, undo: None };
+    let reply = session.call(&request).await?;
+    if reply.items.is_empty() {
+        session.close().await;
+        ctx.print(&answer::review(&reply, ctx.style))?;
+        return Ok(Exit::Done);
+    }
+    let mut list = List::new(reply.items);
+    let done = follow_keys(&mut list, &session, ctx).await;
+    session.close().await;
+    done?;
+    ctx.print(&format!("{} of the list decided\n", list.n_decided()))?;
+    Ok(Exit::Done)
+}
+
+async fn follow_keys(list: &mut List, session: &Session, ctx: &Context) -> Result<(), Failure> {
+    let terminal = Terminal::enter()?;
+    loop {
+        terminal.show(&list.screen(terminal.size(), ctx.style))?;
+        let bytes = terminal.read().await?;
+        if bytes.is_empty() {
+            return Ok(());
+        }
+        for key in Key::read(&bytes) {
+            match list.press(key) {
+                Step::Show => {}
+                Step::Ask(decision) => {
+                    session.call(&decision.request()).await?;
+                    list.confirm(&decision);
+                }
+                Step::Quit => return Ok(()),
+            }
+        }
+    }
 }

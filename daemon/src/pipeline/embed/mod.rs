@@ -195,7 +195,13 @@ mod tests {
             terms,
             gazetteer_version: 0,
         };
-        let doc = LinkedDoc { doc, names: vec![], mention_names: vec![], stated_names: vec![] };
+        let doc = LinkedDoc {
+            doc,
+            names: vec![],
+            mention_names: vec![],
+            stated_names: vec![],
+            aliases: vec![],
+        };
         RelatedDoc { doc, evidence: vec![] }
     }
 

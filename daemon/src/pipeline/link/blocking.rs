@@ -4,12 +4,13 @@
 //! same digits, every pair of norms within edit distance 1 meets; every pair of token sets with Jaccard ≥ 0.6 of
 //! which none holds the other meets (up to five words; longer ones by prefix filtering); pairs of vectors with cosine
 //! ≥ τ₁ = 0.9 meet with a probability of about 0.75 (locality-sensitive sign bits). Names with other digits are other
-//! things, so the digits are part of every key: 20,000 numbered names share nothing.
+//! things, so the digits are part of every key: 20,000 numbered names share nothing; but for model numbers, which are a
+//! key by themselves. Names that differ in inflection only always meet.
 //! Not here: whether the pair is one entity (`resolve.rs`).
 
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-use super::features::words_of;
+use super::features::{lemmas_of, model_numbers_of, words_of};
 use crate::pipeline::parcel::UnitVector;
 
 /// Shortest norm, in characters, for which one typing error is tolerated; in shorter ones it makes another name.
@@ -34,6 +35,7 @@ pub fn keys_of(surface: &str, norm: &str, vector: Option<&UnitVector>) -> Vec<u6
     let mut keys = Vec::with_capacity(32);
     edit_keys(norm, &mut keys);
     jaccard_keys(surface, &mut keys);
+    lemma_key(surface, &mut keys);
     if let Some(vector) = vector {
         band_keys(vector, &mut keys);
     }
@@ -42,9 +44,19 @@ pub fn keys_of(surface: &str, norm: &str, vector: Option<&UnitVector>) -> Vec<u6
     // In front, so that the keys of one numbered name lie together in the index's tree: else each of its twenty keys
     // would touch a page of its own.
     keys.iter_mut().for_each(|key| *key = digits << DIGIT_SHIFT | *key >> (64 - DIGIT_SHIFT));
+    // What else is said of a product may hold any digits.
+    keys.extend(model_numbers_of(surface).iter().map(|it| xxh3_64_with_seed(it.as_bytes(), 6)));
     keys.sort_unstable();
     keys.dedup();
     keys
+}
+
+/// Names of the same words in other inflections are equal by their lemmas.
+fn lemma_key(surface: &str, keys: &mut Vec<u64>) {
+    let lemmas: Vec<String> = lemmas_of(surface).into_iter().collect();
+    if !lemmas.is_empty() {
+        keys.push(xxh3_64_with_seed(lemmas.join(" ").as_bytes(), 7));
+    }
 }
 
 /// Two norms within one edit are equal after at most one deletion in each (symmetric deletion): exact keys, which
@@ -133,7 +145,8 @@ mod tests {
             ("Signing Service", "Sigming Service", true),
             ("the Key Management Service", "Key Management Service", true),
             ("Signing Service", "Billing Portal", false),
-            ("cat", "cats", false),
+            ("custom filtering", "Custom Filters", true),
+            ("Sony Turntable 2 - PSLX350H", "Sony PS-LX350H Turntable", true),
             ("Service 12", "Service 13", false),
             ("Alpha Service", "Beta Service", false),
         ];

@@ -73,6 +73,80 @@ pub fn edit_distance_is_one(a: &str, b: &str) -> bool {
     a.chars().count().abs_diff(b.chars().count()) <= 1 && strsim::levenshtein(a, b) == 1
 }
 
+/// What tells the members of a series apart as digits do: `World War II`, `Second Division`, `North Korea`.
+const SERIES: [&str; 36] = [
+    "i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix", "x", "xi", "xii", "first", "second",
+    "third", "fourth", "fifth", "sixth", "seventh", "north", "south", "east", "west", "northern",
+    "southern", "eastern", "western", "upper", "lower", "junior", "senior", "jr", "sr", "eighth",
+    "ninth", "tenth",
+];
+
+/// True when two surfaces have the same words of a series.
+pub fn series_agree(a: &str, b: &str) -> bool {
+    let places = |surface: &str| -> BTreeSet<String> {
+        words_of(surface).into_iter().filter(|word| SERIES.contains(&word.as_str())).collect()
+    };
+    places(a) == places(b)
+}
+
+/// The words of a surface as the dictionary has them, near enough to compare: `Custom Filters` and `custom filtering`,
+/// `Priority` and `Priorities`. Only endings of English inflection are taken off, and none of derivation.
+pub fn lemmas_of(surface: &str) -> BTreeSet<String> {
+    words_of(surface).iter().map(|word| lemma(word)).collect()
+}
+
+fn lemma(word: &str) -> String {
+    /// The shortest stem that an ending is taken off.
+    const MIN_STEM: usize = 4;
+    let stem = |ending: &str| word.strip_suffix(ending).filter(|stem| stem.len() >= MIN_STEM);
+    let stem = match () {
+        () if stem("ies").is_some() => return format!("{}y", stem("ies").unwrap_or(word)),
+        () if word.ends_with("ss") || word.ends_with("us") => word,
+        () => stem("ing").or(stem("ed")).or(stem("es")).or(stem("s")).unwrap_or(word),
+    };
+    let bytes = stem.as_bytes();
+    // `stopp` and `stop`, `postpone` and `postpon`.
+    let is_doubled = stem.len() < word.len()
+        && bytes.len() > MIN_STEM
+        && bytes.last() == bytes.get(bytes.len() - 2)
+        && !matches!(bytes.last(), Some(b'l' | b's' | b'z'));
+    let stem = if is_doubled { stem.get(..stem.len() - 1).unwrap_or(stem) } else { stem };
+    let stem = if stem.len() > MIN_STEM { stem.strip_suffix('e').unwrap_or(stem) } else { stem };
+    stem.to_string()
+}
+
+/// True when two names are the same words in another inflection.
+pub fn are_inflections(a: &str, b: &str) -> bool {
+    let lemmas = lemmas_of(a);
+    !lemmas.is_empty() && lemmas == lemmas_of(b)
+}
+
+/// Shortest model number, and least digits of one: shorter ones (`1080p`, `Oracle8`) name a family.
+const MODEL_NUMBER: (usize, usize) = (6, 2);
+
+/// Words of letters and digits that name one product of a maker (`PS-LX350H`), reduced to these.
+pub fn model_numbers_of(surface: &str) -> BTreeSet<String> {
+    let words = surface.split(|c: char| c.is_whitespace() || c == '/');
+    let reduced = words.map(|word| {
+        word.chars()
+            .filter(|c| c.is_alphanumeric())
+            .flat_map(char::to_lowercase)
+            .collect::<String>()
+    });
+    reduced
+        .filter(|word| {
+            let n_digits = word.chars().filter(char::is_ascii_digit).count();
+            let n_chars = word.chars().count();
+            n_chars >= MODEL_NUMBER.0 && n_digits >= MODEL_NUMBER.1 && n_digits < n_chars
+        })
+        .collect()
+}
+
+/// True when two names of products have a model number in common.
+pub fn share_a_model_number(a: &str, b: &str) -> bool {
+    !model_numbers_of(a).is_disjoint(&model_numbers_of(b))
+}
+
 /// 1 when the types agree, 0.5 when one of them says little, 0 when they conflict.
 pub fn type_agreement(a: EntityType, b: EntityType) -> f32 {
     let says_little = |t| matches!(t, EntityType::Concept | EntityType::Document);
@@ -123,6 +197,41 @@ mod tests {
         let all =
             Features { cosine: 1.0, string: 1.0, entity_type: 1.0, context: 1.0, popularity: 1.0 };
         assert!((all.score(&weights) - 1.0).abs() < 1e-6);
+    }
+
+    #[test]
+    fn inflections_are_told_from_other_words() {
+        let rows = [
+            ("custom filtering", "Custom Filters", true),
+            ("Priorities", "Priority", true),
+            ("task property", "Task Properties", true),
+            ("postpone", "Postponing", true),
+            ("stopped tasks", "stop task", true),
+            ("Organ", "Organization", false),
+            ("Policy", "Police", false),
+            ("Status", "State", false),
+            ("News", "New", false),
+        ];
+        for (a, b, expected) in rows {
+            assert_eq!(are_inflections(a, b), expected, "{a} / {b}");
+        }
+    }
+
+    #[test]
+    fn a_model_number_is_the_same_however_it_is_hyphenated() {
+        assert!(share_a_model_number(
+            "Sony Turntable - PSLX350H",
+            "Sony PS-LX350H Belt-Drive Turntable"
+        ));
+        assert!(!share_a_model_number("Toshiba 1080p Recorder", "Samsung 1080p HDTV"));
+        assert!(!share_a_model_number("Indexing in Oracle8i", "Oracle8i"));
+    }
+
+    #[test]
+    fn members_of_a_series_are_told_apart() {
+        assert!(!series_agree("World War I", "World War II"));
+        assert!(!series_agree("First Division", "Second Division"));
+        assert!(series_agree("the Third Man", "Third Man"));
     }
 
     #[test]

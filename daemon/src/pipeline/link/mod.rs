@@ -1,12 +1,14 @@
 //! Link, first step: the names a document uses, of that document alone.
 //!
-//! In: mentions and stated names. Out: their norms, each once. The second step, [`resolve`], decides what the
-//! names of all documents denote; the writer runs it over the names a commit made dirty.
+//! In: mentions and stated names. Out: their norms, each once, and which the document uses for others. The second step,
+//! [`resolve`], decides what the names of all documents denote; the writer runs it over the names a commit made dirty.
 //! Not here: reading or storing anything.
 
+pub mod alias;
 pub mod blocking;
 pub mod features;
 pub mod resolve;
+pub mod split;
 pub mod vote;
 
 use std::collections::BTreeMap;
@@ -53,7 +55,8 @@ impl Stage for LinkStage {
         };
         let mention_names = mention_norms.iter().map(place).collect();
         let stated_names = stated_norms.iter().map(place).collect();
-        Ok(LinkedDoc { doc, names, mention_names, stated_names })
+        let aliases = alias::aliases_of(&doc, &mention_norms);
+        Ok(LinkedDoc { doc, names, mention_names, stated_names, aliases })
     }
 }
 

@@ -2,15 +2,19 @@
 //!
 //! In: a name's facts and those of the names that share a blocking key with it. Out: one [`Decision`].
 //! Invariants: the same facts give the same decision, in whatever order they came; a name is only ever linked to
-//! one of higher authority, so chains end; what an author stated as a note's title or alias is never merged away.
+//! one of higher authority, or of more words, so chains end; what an author stated as a note's title or alias is never
+//! merged away; unsure is a state, not a guess: where two candidates are as good, the name denotes nothing.
 //! Not here: gathering facts or storing decisions (`store/names.rs`).
+
+use std::rc::Rc;
 
 use config::settings::Link;
 
 use super::blocking::{MIN_EDIT_CHARS, MIN_JACCARD};
 use super::features::{
-    Features, digits_agree, edit_distance_is_one, jaccard, one_specifies_the_other, popularity,
-    string_similarity, type_agreement,
+    Features, are_inflections, digits_agree, edit_distance_is_one, jaccard,
+    one_specifies_the_other, popularity, series_agree, share_a_model_number, string_similarity,
+    type_agreement,
 };
 use crate::pipeline::parcel::StatedSource;
 use crate::terms::EntityType;
@@ -34,6 +38,38 @@ pub struct NameFacts {
     pub home_source: Option<StatedSource>,
     /// False for names that may only be linked exactly.
     pub is_fuzzy: bool,
+    /// True when documents mean different things by it (`split.rs`).
+    pub is_split: bool,
+}
+
+/// What documents use a name for, when it is not their own.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Usage {
+    /// The one name that it stands for in every document.
+    pub everywhere: Option<i64>,
+    /// The names that it stands for in documents that do not say which; empty when it stands for itself there.
+    pub elsewhere: Vec<i64>,
+    /// Document and name, where a document says it; ordered by document.
+    pub by_doc: Vec<(i64, i64)>,
+}
+
+/// A name that another one might denote the same as.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Candidate {
+    /// Its row.
+    pub name: i64,
+    /// The weighted sum of the features.
+    pub score: f32,
+}
+
+/// What was decided about a name, and what might have been.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Decided {
+    /// The decision.
+    pub decision: Decision,
+    /// The best candidates that it did not follow, best first: of an unsure name those that it could denote, of one
+    /// that is its own those between the thresholds.
+    pub proposals: Vec<Candidate>,
 }
 
 impl NameFacts {
@@ -66,6 +102,8 @@ pub enum Decision {
         /// The weighted sum of the features.
         score: f32,
     },
+    /// Any of several things: it denotes nothing until somebody says which.
+    Unsure,
     /// An entity of its own.
     Own,
 }
@@ -76,9 +114,17 @@ pub trait Surroundings {
     fn cosine(&self, a: &NameFacts, b: &NameFacts) -> f32;
     /// Overlap of the titles and tags of the documents that mention the two.
     fn context(&self, a: &NameFacts, b: &NameFacts) -> f32;
-    /// What a person decided about linking `a` to `b`, if anything: true accepts, false rejects.
+    /// What documents use the name for.
+    fn usage(&self, name: &NameFacts) -> Rc<Usage>;
+    /// What a person decided about `a` and `b` being one, if anything: true accepts, false rejects.
     fn verdict(&self, a: &NameFacts, b: &NameFacts) -> Option<bool>;
 }
+
+/// Most candidates that are kept for a person to look at.
+const MAX_PROPOSALS: usize = 3;
+
+/// How sure a name is that stands for another one, as documents show it.
+pub const USED_SCORE: f32 = 0.95;
 
 /// Decides one name. `candidates` are the names that share a key with it, in any order.
 pub fn decide(
@@ -86,29 +132,84 @@ pub fn decide(
     candidates: &[NameFacts],
     weights: &Link,
     around: &dyn Surroundings,
-) -> Decision {
+) -> Decided {
+    let plain = |decision| Decided { decision, proposals: Vec::new() };
     match name.homes.as_slice() {
         [] => {}
-        [home] => return Decision::Home(*home),
-        homes => return Decision::Ambiguous(homes.to_vec()),
+        [home] => return plain(Decision::Home(*home)),
+        homes => return plain(Decision::Ambiguous(homes.to_vec())),
     }
     // What a page without a home states as its title is stated all the same.
-    if !name.is_fuzzy || name.home_source.is_some() {
-        return Decision::Own;
+    if name.home_source.is_some() {
+        return plain(Decision::Own);
     }
-    let mut best: Option<(f32, &NameFacts)> = None;
-    for candidate in candidates.iter().filter(|c| c.is_fuzzy && c.outranks(name)) {
-        let Some(score) = score_of(name, candidate, weights, around) else { continue };
-        let wins = best.is_none_or(|(top, holder)| {
-            score > top || (score == top && candidate.outranks(holder))
-        });
-        if score >= weights.tau2 && wins {
-            best = Some((score, candidate));
-        }
+    let usage = around.usage(name);
+    if let Some(target) = usage.everywhere {
+        return plain(Decision::Via { name: target, score: USED_SCORE });
     }
-    match best {
-        Some((score, candidate)) => Decision::Via { name: candidate.id, score },
-        None => Decision::Own,
+    if !usage.elsewhere.is_empty() {
+        let proposed =
+            usage.elsewhere.iter().map(|name| Candidate { name: *name, score: USED_SCORE });
+        return Decided { decision: Decision::Unsure, proposals: proposed.collect() };
+    }
+    if name.is_split {
+        return plain(Decision::Unsure);
+    }
+    if !name.is_fuzzy {
+        return plain(Decision::Own);
+    }
+    by_score(name, candidates, weights, around)
+}
+
+/// Decides by the score of the candidates: the best one from τ₂ on, unless another one that is not the same thing comes
+/// as near.
+fn by_score(
+    name: &NameFacts,
+    candidates: &[NameFacts],
+    weights: &Link,
+    around: &dyn Surroundings,
+) -> Decided {
+    let mut scored: Vec<(f32, &NameFacts)> = candidates
+        .iter()
+        // What stands for another name, or for several things, is no name to link to.
+        .filter(|c| c.is_fuzzy && !c.is_split && c.outranks(name))
+        .filter(|c| around.usage(c).stands_for_itself())
+        .filter_map(|candidate| Some((score_of(name, candidate, weights, around)?, candidate)))
+        .filter(|(score, _)| *score >= weights.propose)
+        .collect();
+    scored.sort_by(|(a, one), (b, other)| {
+        b.total_cmp(a).then_with(|| one.authority().cmp(&other.authority()))
+    });
+    let as_candidate =
+        |(score, name): &(f32, &NameFacts)| Candidate { name: name.id, score: *score };
+    let proposals = || scored.iter().take(MAX_PROPOSALS).map(as_candidate).collect();
+    let Some((top, best)) = scored.first().copied().filter(|(score, _)| *score >= weights.tau2)
+    else {
+        return Decided { decision: Decision::Own, proposals: proposals() };
+    };
+    let has_rival = scored.iter().skip(1).any(|(score, other)| {
+        *score >= weights.tau2.max(top - weights.margin) && !are_one(best, other, weights, around)
+    });
+    if has_rival {
+        return Decided { decision: Decision::Unsure, proposals: proposals() };
+    }
+    let decision = Decision::Via { name: best.id, score: top };
+    Decided { decision, proposals: Vec::new() }
+}
+
+/// True when of two candidates the lesser would itself be linked to the other. Asks only what is known of the two, so
+/// that it changes with them alone.
+fn are_one(a: &NameFacts, b: &NameFacts, weights: &Link, around: &dyn Surroundings) -> bool {
+    let (higher, lower) = if a.outranks(b) { (a, b) } else { (b, a) };
+    let is_movable = lower.homes.is_empty() && lower.home_source.is_none();
+    let score = score_of(lower, higher, weights, around).filter(|_| is_movable);
+    score.is_some_and(|score| score >= weights.tau2)
+}
+
+impl Usage {
+    /// True when it is a name of its own in documents that do not say otherwise.
+    pub fn stands_for_itself(&self) -> bool {
+        self.everywhere.is_none() && self.elsewhere.is_empty()
     }
 }
 
@@ -125,22 +226,54 @@ fn score_of(
         Some(false) => return None,
         None => {}
     }
-    let is_other_thing = !digits_agree(&name.norm, &candidate.norm)
-        || one_specifies_the_other(&name.surface, &candidate.surface);
-    if candidate.homes.len() > 1 || is_other_thing {
+    if candidate.homes.len() > 1 || are_told_apart(name, candidate) {
         return None;
     }
     let is_near = edit_is_tolerated(&name.norm, &candidate.norm)
-        || jaccard(&name.surface, &candidate.surface) >= MIN_JACCARD;
+        || jaccard(&name.surface, &candidate.surface) >= MIN_JACCARD
+        || are_inflections(&name.surface, &candidate.surface)
+        || are_one_model(name, candidate);
     if !is_near && around.cosine(name, candidate) < weights.tau1 {
         return None;
     }
     let without_context = features(name, candidate, around, 0.0).score(weights);
     // The context costs a look at the documents: only where it can decide.
-    if without_context >= weights.tau2 || without_context + weights.context < weights.tau2 {
+    if without_context >= weights.tau2 || without_context + weights.context < weights.propose {
         return Some(without_context);
     }
     Some(features(name, candidate, around, around.context(name, candidate)).score(weights))
+}
+
+/// True when something in the names says that they are different things, however alike they are.
+fn are_told_apart(name: &NameFacts, candidate: &NameFacts) -> bool {
+    let (a, b) = (&name.surface, &candidate.surface);
+    if are_one_model(name, candidate) {
+        return false;
+    }
+    // A country and its people: `Germany` and `German`.
+    let is_derived = [name, candidate].map(|it| it.entity_type) == [EntityType::Location; 2]
+        && (name.norm.starts_with(&candidate.norm) || candidate.norm.starts_with(&name.norm))
+        && !are_inflections(a, b)
+        && jaccard(a, b) < 1.0;
+    !digits_agree(&name.norm, &candidate.norm)
+        || !series_agree(a, b)
+        || one_specifies_the_other(a, b) && !are_inflections(a, b)
+        || is_derived
+}
+
+/// True when both are products of one model number: what else is said of them may differ.
+fn are_one_model(name: &NameFacts, candidate: &NameFacts) -> bool {
+    [name, candidate].map(|it| it.entity_type) == [EntityType::Product; 2]
+        && share_a_model_number(&name.surface, &candidate.surface)
+}
+
+/// Likeness of the letters; names that differ in inflection only, or have their model number in common, are as good as
+/// equal.
+fn string_feature(name: &NameFacts, candidate: &NameFacts) -> f32 {
+    if are_one_model(name, candidate) || are_inflections(&name.surface, &candidate.surface) {
+        return 1.0;
+    }
+    string_similarity(&name.norm, &candidate.norm)
 }
 
 /// All five features of a candidate, with the context already known.
@@ -152,7 +285,7 @@ pub fn features(
 ) -> Features {
     Features {
         cosine: around.cosine(name, candidate).max(0.0),
-        string: string_similarity(&name.norm, &candidate.norm),
+        string: string_feature(name, candidate),
         entity_type: type_agreement(name.entity_type, candidate.entity_type),
         context,
         popularity: popularity(candidate.n_docs),
@@ -180,6 +313,9 @@ mod tests {
         fn context(&self, _: &NameFacts, _: &NameFacts) -> f32 {
             self.context
         }
+        fn usage(&self, _: &NameFacts) -> Rc<Usage> {
+            Rc::default()
+        }
         fn verdict(&self, _: &NameFacts, _: &NameFacts) -> Option<bool> {
             self.verdict
         }
@@ -195,11 +331,12 @@ mod tests {
             homes: homes.to_vec(),
             home_source: (!homes.is_empty()).then_some(StatedSource::Title),
             is_fuzzy: true,
+            is_split: false,
         }
     }
 
     fn decide_with(name: &NameFacts, candidates: &[NameFacts], table: Table) -> Decision {
-        decide(name, candidates, &Link::default(), &table)
+        decide(name, candidates, &Link::default(), &table).decision
     }
 
     const NEAR: Table = Table { cosine: 0.9, context: 0.0, verdict: None };
@@ -263,6 +400,30 @@ mod tests {
         assert_eq!(decide_with(&a, std::slice::from_ref(&b), rejected), Decision::Own);
         let accepted = Table { cosine: 0.0, context: 0.0, verdict: Some(true) };
         assert_eq!(decide_with(&a, &[b], accepted), Decision::Via { name: 2, score: 1.0 });
+    }
+
+    #[test]
+    fn two_candidates_as_good_as_each_other_are_no_decision() {
+        let name = facts(1, "Signing Servicex", 1, &[]);
+        let rivals = [facts(2, "Signing Servicem", 4, &[8]), facts(3, "Signing Servicen", 4, &[9])];
+        let decided = decide(&name, &rivals, &Link::default(), &NEAR);
+        assert_eq!(decided.decision, Decision::Unsure);
+        assert_eq!(decided.proposals.iter().map(|it| it.name).collect::<Vec<_>>(), [2, 3]);
+        // Two that are one thing themselves are no rivals.
+        let variants = [facts(2, "Signing Servicem", 4, &[]), facts(3, "Signing Servicen", 4, &[])];
+        assert!(matches!(decide_with(&name, &variants, NEAR), Decision::Via { name: 2, .. }));
+    }
+
+    #[test]
+    fn what_lies_between_the_thresholds_is_proposed_and_not_done() {
+        let a = facts(1, "Customer Data Export Job", 1, &[]);
+        let b = facts(2, "Customer Data Export Run", 5, &[]);
+        let far = Table { cosine: 0.72, context: 0.0, verdict: None };
+        let decided = decide(&a, std::slice::from_ref(&b), &Link::default(), &far);
+        assert_eq!(decided.decision, Decision::Own);
+        assert_eq!(decided.proposals.first().map(|it| it.name), Some(2));
+        let no = Table { verdict: Some(false), ..far };
+        assert_eq!(decide(&a, &[b], &Link::default(), &no).proposals, []);
     }
 
     #[test]

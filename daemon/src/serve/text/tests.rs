@@ -261,6 +261,7 @@ fn upkeep_is_compact() {
         claim: "Gateway uses Key Store".into(),
         confidence: 0.42,
         evidence: relation("", "", "").evidence.pop(),
+        features: BTreeMap::new(),
     };
     check::<ReviewLinks>(
         &ReviewReply { items: vec![item], decided: 1, freshness: fresh() },

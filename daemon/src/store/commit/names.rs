@@ -9,11 +9,12 @@ use xxhash_rust::xxh3::Xxh3;
 use crate::pipeline::parcel::{EmbeddedDoc, LinkedDoc, Party, PlaceFeatures, StatedSource};
 use crate::store::{StoreError, lines};
 
-/// Names that a document mentions or states now, by the row of sense 0.
+/// Names that a document mentions, states or uses for others now, by the row of sense 0.
 pub(super) fn names_of_doc(tx: &Transaction<'_>, id: i64) -> Result<BTreeSet<i64>, StoreError> {
     let mut statement = tx.prepare_cached(
         "SELECT z.id FROM (SELECT DISTINCT name_id AS id FROM mentions WHERE doc_id = ?1
-           UNION SELECT name_id FROM stated WHERE doc_id = ?1) u
+           UNION SELECT name_id FROM stated WHERE doc_id = ?1
+           UNION SELECT a.id FROM aliases u JOIN names a ON a.norm = u.norm AND a.sense = 0 WHERE u.doc_id = ?1) u
          JOIN names n ON n.id = u.id JOIN names z ON z.norm = n.norm AND z.sense = 0",
     )?;
     let ids = statement.query_map([id], |row| row.get(0))?.collect::<Result<_, _>>()?;
@@ -115,6 +116,21 @@ pub(super) fn write_mentions(
             place_bits(mention.place),
             mention.span.of(&normal.text)
         ])?;
+    }
+    Ok(())
+}
+
+/// Writes which names the document uses for others.
+pub(super) fn write_aliases(
+    tx: &Transaction<'_>,
+    id: i64,
+    linked: &LinkedDoc,
+) -> Result<(), StoreError> {
+    tx.prepare_cached("DELETE FROM aliases WHERE doc_id = ?1")?.execute([id])?;
+    // The most trusted source comes first.
+    let mut insert = tx.prepare_cached("INSERT OR IGNORE INTO aliases VALUES(?1, ?2, ?3, ?4)")?;
+    for alias in &linked.aliases {
+        insert.execute(params![alias.norm, alias.target, id, alias.source as i64])?;
     }
     Ok(())
 }

@@ -13,7 +13,7 @@ mod migrate;
 mod reconcile;
 mod vanished;
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -53,7 +53,11 @@ type Versions = Vec<(Tick, Option<Verdict>)>;
 
 /// Every review decision, shared with those who answer questions.
 #[derive(Clone, Default)]
-pub struct Decisions(Arc<RwLock<HashMap<String, Versions>>>);
+pub struct Decisions {
+    by_key: Arc<RwLock<HashMap<String, Versions>>>,
+    /// For each norm of a decision about two names, the other one.
+    compared: Arc<RwLock<HashMap<String, BTreeSet<String>>>>,
+}
 
 /// The decisions that one commit shows.
 #[derive(Clone, Copy)]
@@ -74,25 +78,36 @@ impl Decisions {
     }
 
     fn set(&self, key: &str, verdict: Option<Verdict>, since: Tick) {
-        let mut all = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        let mut all = self.by_key.write().unwrap_or_else(PoisonError::into_inner);
         let versions = all.entry(key.to_string()).or_default();
         versions.push((since, verdict));
         let n_old = versions.len().saturating_sub(MAX_VERSIONS);
         versions.drain(..n_old);
+        if let Some((a, b)) = key.strip_prefix("link:").and_then(|norms| norms.split_once('>')) {
+            let mut compared = self.compared.write().unwrap_or_else(PoisonError::into_inner);
+            compared.entry(a.to_string()).or_default().insert(b.to_string());
+            compared.entry(b.to_string()).or_default().insert(a.to_string());
+        }
+    }
+
+    /// The norms that a person has ever compared with this one.
+    pub fn compared_with(&self, norm: &str) -> Vec<String> {
+        let compared = self.compared.read().unwrap_or_else(PoisonError::into_inner);
+        compared.get(norm).into_iter().flatten().cloned().collect()
     }
 }
 
 impl DecisionsAt<'_> {
     /// What a person had decided about the item with this key.
     pub fn get(&self, key: &str) -> Option<Verdict> {
-        let all = self.all.0.read().unwrap_or_else(PoisonError::into_inner);
+        let all = self.all.by_key.read().unwrap_or_else(PoisonError::into_inner);
         let (_, verdict) = all.get(key)?.iter().rev().find(|(since, _)| *since <= self.tick)?;
         *verdict
     }
 
     /// True when nobody has decided anything yet.
     pub fn is_empty(&self) -> bool {
-        self.all.0.read().unwrap_or_else(PoisonError::into_inner).is_empty()
+        self.all.by_key.read().unwrap_or_else(PoisonError::into_inner).is_empty()
     }
 }
 

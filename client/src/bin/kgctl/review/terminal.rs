@@ -1,0 +1,82 @@
+//! Terminal: a screen of its own and keys as they are pressed, while it lives.
+//!
+//! Invariant: the terminal is as it was before when the value goes, also on the way out of an error.
+//! Not here: what is shown (`client::pick`).
+
+use std::io::{IsTerminal, Write};
+
+use rustix::termios::{OptionalActions, Termios, tcgetattr, tcgetwinsize, tcsetattr};
+
+/// Another screen, without a cursor; and back.
+const ENTER: &str = "\x1b[?1049h\x1b[?25l";
+const LEAVE: &str = "\x1b[?25h\x1b[?1049l";
+
+/// Home, and everything below erased.
+const CLEAR: &str = "\x1b[H\x1b[J";
+
+/// Size of a terminal that does not say it: columns, rows.
+const DEFAULT_SIZE: (usize, usize) = (80, 24);
+
+/// A terminal in raw mode.
+pub(super) struct Terminal {
+    before: Termios,
+}
+
+impl Terminal {
+    /// True when a person can see and press keys.
+    pub(super) fn is_there() -> bool {
+        std::io::stdin().is_terminal() && std::io::stdout().is_terminal()
+    }
+
+    /// Takes the terminal over.
+    pub(super) fn enter() -> std::io::Result<Self> {
+        let before = tcgetattr(std::io::stdin())?;
+        let mut raw = before.clone();
+        raw.make_raw();
+        tcsetattr(std::io::stdin(), OptionalActions::Now, &raw)?;
+        let terminal = Terminal { before };
+        terminal.write(ENTER)?;
+        Ok(terminal)
+    }
+
+    /// Columns and rows, as they are now.
+    pub(super) fn size(&self) -> (usize, usize) {
+        match tcgetwinsize(std::io::stdout()) {
+            Ok(size) if size.ws_col > 0 && size.ws_row > 0 => {
+                (usize::from(size.ws_col), usize::from(size.ws_row))
+            }
+            _ => DEFAULT_SIZE,
+        }
+    }
+
+    /// Shows a screen instead of the last one.
+    pub(super) fn show(&self, screen: &str) -> std::io::Result<()> {
+        self.write(&format!("{CLEAR}{screen}"))
+    }
+
+    fn write(&self, text: &str) -> std::io::Result<()> {
+        let mut out = std::io::stdout().lock();
+        out.write_all(text.as_bytes())?;
+        out.flush()
+    }
+
+    /// What was pressed next; empty when the terminal is gone. Other work goes on meanwhile.
+    pub(super) async fn read(&self) -> std::io::Result<Vec<u8>> {
+        let read = || {
+            let mut bytes = [0; 64];
+            let n = rustix::io::retry_on_intr(|| rustix::io::read(std::io::stdin(), &mut bytes))?;
+            Ok(bytes.get(..n).unwrap_or_default().to_vec())
+        };
+        tokio::task::spawn_blocking(read)
+            .await
+            .unwrap_or_else(|error| Err(std::io::Error::other(error)))
+    }
+}
+
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        // There is nobody left to tell when this fails.
+        let _ = self.write(LEAVE);
+        let _ = tcsetattr(std::io::stdin(), OptionalActions::Now, &self.before);
+    }
+}

@@ -1,0 +1,234 @@
+//! Split: whether one norm names several things, by how each document uses it.
+//!
+//! In: a reading for each document: what kind of thing it says the name is, how it writes it, and a vector of the words
+//! around it. Out: groups of documents that mean the same, when there are at least two.
+//! Invariants: the same readings give the same groups, in whatever order they came; there are only groups when
+//! documents of different kind disagree *and* what they speak of has nothing in common: either alone is as often an error of a
+//! recognizer, or a thing that is known in two fields.
+//! Not here: reading the rows (`store/readings.rs`), or what becomes of a group (`store/names.rs`).
+
+use crate::embedder::cosine;
+use crate::pipeline::parcel::UnitVector;
+use crate::terms::EntityType;
+
+/// From this cosine on two documents speak of the same field.
+pub const SAME_FIELD: f32 = 0.30;
+
+/// A document joins the group it is nearest to by at least this much more than to any other, else none.
+const CLEARLY_NEARER: f32 = 0.08;
+
+/// More documents than these are not compared; such a name is a common one.
+pub const MAX_READINGS: usize = 64;
+
+/// What kind of thing a document says a name is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Kind {
+    /// A person.
+    Person,
+    /// A company, team, institution.
+    Organization,
+    /// A place.
+    Location,
+    /// A product, service, technology, interface or project.
+    Thing,
+    /// No name at all: written small, as an ordinary word.
+    Common,
+}
+
+impl Kind {
+    /// The kind of a type; `None` for types that say little.
+    pub fn of(entity_type: EntityType) -> Option<Kind> {
+        match entity_type {
+            EntityType::Person => Some(Kind::Person),
+            EntityType::Organization => Some(Kind::Organization),
+            EntityType::Location => Some(Kind::Location),
+            EntityType::Product
+            | EntityType::Service
+            | EntityType::Technology
+            | EntityType::Api
+            | EntityType::Project => Some(Kind::Thing),
+            _ => None,
+        }
+    }
+}
+
+/// How one document uses the name.
+#[derive(Debug, Clone)]
+pub struct Reading {
+    /// The document; only a handle.
+    pub doc: i64,
+    /// Its path, which orders readings; its first folder is its neighborhood.
+    pub path: String,
+    /// What it says the name is, if it says so.
+    pub kind: Option<Kind>,
+    /// The words around it, and the document's title.
+    pub context: UnitVector,
+}
+
+/// Documents that mean the same.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Group {
+    /// The kind they agree on.
+    pub kind: Kind,
+    /// Their handles, ordered by path.
+    pub docs: Vec<i64>,
+}
+
+/// Groups of documents by what they mean, ordered by their first path; and documents that could mean any. Fewer than
+/// two groups: the name is one thing, and both are empty. `is_given_name`: the norm is one word, so that two documents that
+/// call a person so need not mean the same one.
+pub fn groups_of(readings: &[Reading], is_given_name: bool) -> (Vec<Group>, Vec<i64>) {
+    let nothing = (Vec::new(), Vec::new());
+    if readings.len() > MAX_READINGS {
+        return nothing;
+    }
+    let mut sure: Vec<&Reading> = readings.iter().filter(|it| it.kind.is_some()).collect();
+    sure.sort_by(|a, b| a.path.cmp(&b.path));
+    let mut groups: Vec<Vec<&Reading>> = Vec::new();
+    for reading in sure {
+        let is_one = |group: &Vec<&Reading>| {
+            group.iter().any(|other| mean_the_same(reading, other, is_given_name))
+        };
+        let (joined, apart): (Vec<_>, Vec<_>) = groups.into_iter().partition(is_one);
+        groups = apart;
+        groups.push(joined.into_iter().flatten().chain([reading]).collect());
+    }
+    if groups.len() < 2 {
+        return nothing;
+    }
+    let unsure = place_others(readings, &mut groups);
+    for group in &mut groups {
+        group.sort_by(|a, b| a.path.cmp(&b.path));
+    }
+    groups.sort_by(|a, b| a.first().map(|it| &it.path).cmp(&b.first().map(|it| &it.path)));
+    let whole = |group: Vec<&Reading>| {
+        let kind = most_frequent(&group)?;
+        Some(Group { kind, docs: group.iter().map(|it| it.doc).collect() })
+    };
+    (groups.into_iter().filter_map(whole).collect(), unsure)
+}
+
+/// True when two documents that say what they mean must be taken to mean the same.
+fn mean_the_same(one: &Reading, other: &Reading, is_given_name: bool) -> bool {
+    let is_one_field = cosine(&one.context, &other.context) >= SAME_FIELD;
+    let may_be_two =
+        is_given_name && one.kind == Some(Kind::Person) && one.folder() != other.folder();
+    is_one_field || (one.kind == other.kind && !may_be_two)
+}
+
+impl Reading {
+    fn folder(&self) -> &str {
+        self.path.split_once('/').map_or("", |(folder, _)| folder)
+    }
+}
+
+/// Puts each document that says no kind into the group it clearly speaks like; returns the others, by path.
+fn place_others<'a>(readings: &'a [Reading], groups: &mut [Vec<&'a Reading>]) -> Vec<i64> {
+    let mut others: Vec<&Reading> = readings.iter().filter(|it| it.kind.is_none()).collect();
+    others.sort_by(|a, b| a.path.cmp(&b.path));
+    let mut unsure = Vec::new();
+    let mut placed: Vec<(usize, &'a Reading)> = Vec::new();
+    for reading in others {
+        let near = |group: &Vec<&Reading>| {
+            group.iter().map(|it| cosine(&reading.context, &it.context)).fold(-1.0f32, f32::max)
+        };
+        let mut scores: Vec<(f32, usize)> =
+            groups.iter().enumerate().map(|(i, group)| (near(group), i)).collect();
+        scores.sort_by(|a, b| b.0.total_cmp(&a.0));
+        match scores.as_slice() {
+            [(best, group), (second, _), ..]
+                if *best >= SAME_FIELD && best - second >= CLEARLY_NEARER =>
+            {
+                placed.push((*group, reading));
+            }
+            _ => unsure.push(reading.doc),
+        }
+    }
+    for (group, reading) in placed {
+        groups.get_mut(group).into_iter().for_each(|group| group.push(reading));
+    }
+    unsure
+}
+
+fn most_frequent(group: &[&Reading]) -> Option<Kind> {
+    let count = |kind: Kind| group.iter().filter(|it| it.kind == Some(kind)).count();
+    let kinds = group.iter().filter_map(|it| it.kind);
+    kinds.max_by_key(|kind| (count(*kind), std::cmp::Reverse(*kind)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// A unit vector at this angle, in degrees.
+    fn at(degrees: f32) -> UnitVector {
+        let (sin, cos) = degrees.to_radians().sin_cos();
+        UnitVector(Box::from([(cos * 127.0) as i8, (sin * 127.0) as i8]))
+    }
+
+    fn reading(doc: i64, kind: Option<Kind>, degrees: f32) -> Reading {
+        Reading { doc, path: format!("{doc}.md"), kind, context: at(degrees) }
+    }
+
+    #[test]
+    fn a_company_and_a_fruit_are_two_things() {
+        let readings = [
+            reading(1, Some(Kind::Organization), 0.0),
+            reading(2, Some(Kind::Organization), 10.0),
+            reading(3, Some(Kind::Common), 90.0),
+            reading(4, None, 85.0),
+            reading(5, None, 47.0),
+        ];
+        let (groups, unsure) = groups_of(&readings, false);
+        assert_eq!(
+            groups,
+            [
+                Group { kind: Kind::Organization, docs: vec![1, 2] },
+                Group { kind: Kind::Common, docs: vec![3, 4] },
+            ]
+        );
+        assert_eq!(unsure, [5], "it stands between both");
+    }
+
+    #[test]
+    fn other_kinds_in_one_field_are_an_error_of_the_recognizer() {
+        let readings =
+            [reading(1, Some(Kind::Organization), 0.0), reading(2, Some(Kind::Thing), 40.0)];
+        assert_eq!(groups_of(&readings, false), (vec![], vec![]));
+    }
+
+    #[test]
+    fn one_kind_in_two_fields_is_one_thing() {
+        let readings = [reading(1, Some(Kind::Thing), 0.0), reading(2, Some(Kind::Thing), 90.0)];
+        assert_eq!(groups_of(&readings, false), (vec![], vec![]));
+    }
+
+    #[test]
+    fn two_people_of_one_given_name_are_told_apart_by_folder_and_field() {
+        let mut readings =
+            [reading(1, Some(Kind::Person), 0.0), reading(2, Some(Kind::Person), 90.0)];
+        assert_eq!(groups_of(&readings, true).0.len(), 0, "one folder");
+        readings[1].path = "bakery/2.md".into();
+        assert_eq!(groups_of(&readings, true).0.len(), 2);
+        assert_eq!(groups_of(&readings, false).0.len(), 0, "a whole name");
+        readings[1].context = at(30.0);
+        assert_eq!(groups_of(&readings, true).0.len(), 0, "one field");
+    }
+
+    proptest! {
+        #[test]
+        fn the_order_of_readings_does_not_matter(
+            rows in proptest::collection::vec((0u8..6, 0u16..180), 2..12), seed in 0u64..1000,
+        ) {
+            let kinds = [None, Some(Kind::Person), Some(Kind::Organization), Some(Kind::Location),
+                Some(Kind::Thing), Some(Kind::Common)];
+            let readings: Vec<Reading> = rows.iter().enumerate()
+                .map(|(i, (kind, degrees))| reading(i as i64, kinds[*kind as usize], f32::from(*degrees)))
+                .collect();
+            let mut other = readings.clone();
+            other.sort_by_key(|it| xxhash_rust::xxh3::xxh3_64_with_seed(it.path.as_bytes(), seed));
+            prop_assert_eq!(groups_of(&readings, false), groups_of(&other, false));
+        }
+    }
+}

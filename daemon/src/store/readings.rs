@@ -1,0 +1,154 @@
+//! Readings: how each document uses a name, as `link/split.rs` compares them.
+//!
+//! In: a norm. Out: a reading for each document that mentions it and does not use it for another name.
+//! Invariant: a function of the documents' own rows: text, title, path, mentions, aliases.
+//! Not here: which readings mean the same (`link/split.rs`).
+
+use std::collections::BTreeMap;
+
+use rusqlite::Connection;
+
+use super::StoreError;
+use crate::embedder::Embedder;
+use crate::pipeline::link::split::{Group, Kind, MAX_READINGS, Reading, groups_of};
+use crate::pipeline::parcel::RecognizerKind;
+use crate::terms::{EntityType, tokens_of};
+
+/// Mentions of a document whose surroundings are read.
+const MENTIONS_READ: usize = 3;
+
+/// Bytes before and after a mention that say what it is about.
+const AROUND_BYTES: usize = 200;
+
+/// `place` of a mention in code.
+const IN_CODE: i64 = 1 << 2;
+
+/// What the mentions of one document say.
+#[derive(Default)]
+struct Voices {
+    path: String,
+    kinds: BTreeMap<Kind, u32>,
+    n_named: u32,
+    n_common: u32,
+    places: Vec<(usize, usize)>,
+}
+
+/// Documents that mean different things by a norm, and those that could mean any; both empty when it is one thing.
+pub(super) fn groups(
+    db: &Connection,
+    embedder: &dyn Embedder,
+    norm: &str,
+) -> Result<(Vec<Group>, Vec<i64>), StoreError> {
+    let voices = voices(db, norm)?;
+    let is_one_word = norm.chars().all(char::is_alphabetic);
+    let mut kinds: Vec<Option<Kind>> = voices.values().map(|it| it.kind(is_one_word)).collect();
+    kinds.sort();
+    kinds.dedup();
+    kinds.retain(Option::is_some);
+    let folder =
+        |voices: &Voices| voices.path.split_once('/').map(|(folder, _)| folder.to_string());
+    let has_folders =
+        voices.values().any(|it| Some(folder(it)) != voices.values().next().map(folder));
+    let is_given_name =
+        is_one_word && has_folders && kinds.contains(&Some(Kind::Person)) && is_single(db, norm)?;
+    // Nothing contradicts anything: no text is read.
+    if voices.len() > MAX_READINGS || kinds.len() < 2 && !is_given_name {
+        return Ok((Vec::new(), Vec::new()));
+    }
+    let mut readings = Vec::with_capacity(voices.len());
+    for (doc, voices) in voices {
+        let words = surroundings(db, doc, &voices.places)?;
+        let context = embedder.embed(&[&words]).pop();
+        let Some(context) = context else { continue };
+        let kind = voices.kind(is_one_word);
+        readings.push(Reading { doc, path: voices.path, kind, context });
+    }
+    Ok(groups_of(&readings, is_given_name))
+}
+
+/// True when the name is written as one word.
+fn is_single(db: &Connection, norm: &str) -> Result<bool, StoreError> {
+    let surface: String = db
+        .prepare_cached("SELECT surface FROM names WHERE norm = ?1 AND sense = 0")?
+        .query_row([norm], |row| row.get(0))?;
+    Ok(tokens_of(&surface).len() <= 1)
+}
+
+fn voices(db: &Connection, norm: &str) -> Result<BTreeMap<i64, Voices>, StoreError> {
+    let mut statement = db.prepare_cached(
+        "SELECT m.doc_id, d.path, m.surface, m.type, m.recognizer, m.place, m.at
+         FROM names n JOIN mentions m ON m.name_id = n.id JOIN docs d ON d.id = m.doc_id
+         WHERE n.norm = ?1 AND NOT EXISTS (SELECT 1 FROM aliases a WHERE a.norm = ?1 AND a.doc_id = m.doc_id)
+         ORDER BY m.doc_id, m.at",
+    )?;
+    let mut out: BTreeMap<i64, Voices> = BTreeMap::new();
+    let mut rows = statement.query([norm])?;
+    while let Some(row) = rows.next()? {
+        let doc: i64 = row.get(0)?;
+        if out.len() > MAX_READINGS {
+            break;
+        }
+        let voices = out.entry(doc).or_default();
+        if voices.path.is_empty() {
+            voices.path = row.get(1)?;
+        }
+        let surface = row.get_ref(2)?.as_str().unwrap_or_default();
+        voices.add((surface, EntityType::from_code(row.get(3)?)), (row.get(4)?, row.get(5)?));
+        if voices.places.len() < MENTIONS_READ {
+            let at = row.get::<_, i64>(6)? as usize;
+            voices.places.push((at, at + surface.len()));
+        }
+    }
+    Ok(out)
+}
+
+impl Voices {
+    fn add(&mut self, (surface, entity_type): (&str, EntityType), (recognizer, place): (i64, i64)) {
+        if place & IN_CODE != 0 {
+            return;
+        }
+        let is_common = surface.chars().next().is_some_and(char::is_lowercase)
+            && surface.chars().all(|c| c.is_lowercase() || c == ' ');
+        self.n_common += u32::from(is_common);
+        self.n_named += u32::from(!is_common);
+        // The gazetteer's type is what the whole folder thinks, not what this document says.
+        let is_own = recognizer != RecognizerKind::Gazetteer as i64 && !is_common;
+        if let Some(kind) = Kind::of(entity_type).filter(|_| is_own) {
+            *self.kinds.entry(kind).or_default() += 1;
+        }
+    }
+
+    /// What the document says the name is, if it says one thing more often than any other.
+    fn kind(&self, is_one_word: bool) -> Option<Kind> {
+        if self.n_named == 0 && self.n_common > 0 {
+            return is_one_word.then_some(Kind::Common);
+        }
+        let most = self.kinds.values().max()?;
+        let mut best = self.kinds.iter().filter(|(_, n)| *n == most);
+        match (best.next(), best.next()) {
+            (Some((kind, _)), None) => Some(*kind),
+            _ => None,
+        }
+    }
+}
+
+/// The title of a document and the words around some places in it.
+fn surroundings(
+    db: &Connection,
+    doc: i64,
+    places: &[(usize, usize)],
+) -> Result<String, StoreError> {
+    let (title, text): (String, String) = db
+        .prepare_cached("SELECT title, text FROM docs WHERE id = ?1")?
+        .query_row([doc], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    let mut words = title;
+    for (start, end) in places {
+        let from = text.floor_char_boundary(start.saturating_sub(AROUND_BYTES));
+        let to = text.floor_char_boundary((end + AROUND_BYTES).min(text.len()));
+        for part in [text.get(from..*start), text.get(*end..to)].into_iter().flatten() {
+            words.push(' ');
+            words.push_str(part);
+        }
+    }
+    Ok(words)
+}

@@ -1,0 +1,212 @@
+//! Linker: an index of its own that is told where names stand, and says what they denote.
+//!
+//! Every document goes through the stages and the writer of the product; only what recognition finds is replaced, or
+//! added to, by given mentions.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use anyhow::{Result, anyhow};
+use config::Settings;
+use daemon::belt::{Item, Stage, Ticket};
+use daemon::embedder::{Embedder, StaticModel, WordPiece};
+use daemon::pipeline::parcel::{Mention, MentionedDoc, NormalDoc, RecognizerKind, SourceDoc};
+use daemon::pipeline::{chunk, embed, link, normalize, recognize, relate};
+use daemon::store::{IndexWriter, RippleStep};
+use daemon::terms::{Confidence, ContentHash, EntityType, Generation, Lane, RelPath, Span};
+use rusqlite::{Connection, OptionalExtension, params};
+
+/// A name at bytes of a document's normalized text.
+#[derive(Debug, Clone)]
+pub(crate) struct Given {
+    pub(crate) start: usize,
+    pub(crate) end: usize,
+    pub(crate) entity_type: EntityType,
+}
+
+/// What a mention denotes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Denoted {
+    /// This entity, and the note it is the home of.
+    Entity(i64, Option<String>),
+    /// Undecided.
+    Unsure,
+}
+
+pub(crate) struct Linker {
+    writer: IndexWriter,
+    tokens: Arc<WordPiece>,
+    embedder: Arc<dyn Embedder>,
+    settings: Settings,
+    generation: u64,
+    documents: BTreeMap<String, (String, Vec<Given>, bool)>,
+    index: Connection,
+    _folder: tempfile::TempDir,
+}
+
+impl Linker {
+    pub(crate) fn new() -> Result<Self> {
+        let folder = tempfile::tempdir()?;
+        let tokens = WordPiece::builtin();
+        let embedder: Arc<dyn Embedder> = Arc::new(StaticModel::builtin(tokens.clone()));
+        let settings = Settings::default();
+        let writer = IndexWriter::open(folder.path(), "bench", &settings, embedder.clone())?;
+        let (generation, documents) = (0, BTreeMap::new());
+        let index = Connection::open(writer.path())?;
+        Ok(Linker {
+            writer,
+            tokens,
+            embedder,
+            settings,
+            generation,
+            documents,
+            index,
+            _folder: folder,
+        })
+    }
+
+    /// The text as the product reads it: what spans refer to.
+    pub(crate) fn normal(&self, path: &str, text: &str) -> Result<NormalDoc> {
+        let source = SourceDoc {
+            path: RelPath::new(path),
+            bytes: text.as_bytes().into(),
+            hash: ContentHash::of(text.as_bytes()),
+            mtime_ms: 0,
+            pass: Default::default(),
+        };
+        let mut stage = normalize::Normalizer::new(&self.settings.watch, &self.settings.privacy);
+        stage.run(source).map_err(|fault| anyhow!("{path}: {fault}"))
+    }
+
+    /// Adds a document in which these names, and no others, stand.
+    pub(crate) fn add_given(&mut self, path: &str, text: &str, given: Vec<Given>) {
+        self.documents.insert(path.into(), (text.into(), given, false));
+    }
+
+    /// Adds a document in which these names stand beside those that recognition finds.
+    pub(crate) fn add_found(&mut self, path: &str, text: &str, given: Vec<Given>) {
+        self.documents.insert(path.into(), (text.into(), given, true));
+    }
+
+    /// Indexes what was added, until nothing is left to decide. `context` gives tags to a document by its path.
+    pub(crate) fn settle(&mut self, context: &BTreeMap<String, Vec<String>>) -> Result<()> {
+        let mut paths: Vec<String> = self.documents.keys().cloned().collect();
+        loop {
+            let mut items = Vec::new();
+            for path in &paths {
+                items.push(self.item(path, context)?);
+            }
+            for batch in items.chunks(64) {
+                self.writer.commit(batch, 0, false)?;
+            }
+            paths = loop {
+                match self.writer.ripple(true)? {
+                    RippleStep::Progress => {}
+                    RippleStep::Settled => return Ok(()),
+                    RippleStep::Requeue(paths) => {
+                        break paths.iter().map(|path| path.as_str().to_string()).collect();
+                    }
+                }
+            };
+        }
+    }
+
+    fn item(
+        &mut self,
+        path: &str,
+        context: &BTreeMap<String, Vec<String>>,
+    ) -> Result<Item<daemon::pipeline::parcel::EmbeddedDoc>> {
+        self.generation += 1;
+        let ticket = Ticket {
+            path: RelPath::new(path),
+            generation: Generation(self.generation),
+            lane: Lane::Bulk,
+            moved_from: None,
+            is_exchange: false,
+            is_forced: true,
+            version: Default::default(),
+            weight: Default::default(),
+        };
+        let fault = |fault| anyhow!("{path}: {fault}");
+        let (text, given, is_found) =
+            self.documents.get(path).cloned().ok_or_else(|| anyhow!("no document {path}"))?;
+        let mut normal = self.normal(path, &text)?;
+        normal.meta.tags.extend(context.get(path).cloned().unwrap_or_default());
+        let doc =
+            chunk::Chunker::new(&self.settings.chunk, &self.settings.embed, self.tokens.clone())
+                .run(normal)
+                .map_err(fault)?;
+        let mut doc =
+            recognize::RecognizeStage::new(&self.settings.recognize, self.writer.gazetteer())
+                .run(doc)
+                .map_err(fault)?;
+        give(&mut doc, &given, is_found);
+        let doc = link::LinkStage.run(doc).map_err(fault)?;
+        let doc = relate::RelateStage::default().run(doc).map_err(fault)?;
+        let doc = embed::EmbedStage::new(self.embedder.clone()).run(doc).map_err(fault)?;
+        Ok(Item::Document(ticket, doc))
+    }
+
+    /// What the name at these bytes of a document denotes; `None` when there is no such mention.
+    pub(crate) fn denoted(&self, path: &str, at: usize, end: usize) -> Result<Option<Denoted>> {
+        let row: Option<(Option<i64>, Option<String>)> = self
+            .index
+            .prepare_cached(
+                "SELECT n.entity_id, h.path FROM mentions m JOIN docs d ON d.id = m.doc_id
+                 JOIN names n ON n.id = m.name_id LEFT JOIN entities e ON e.id = n.entity_id
+                 LEFT JOIN docs h ON h.id = e.doc_id WHERE d.path = ?1 AND m.at = ?2
+                   AND length(CAST(m.surface AS BLOB)) = ?3",
+            )?
+            .query_row(params![path, at as i64, (end - at) as i64], |row| {
+                Ok((row.get(0)?, row.get(1)?))
+            })
+            .optional()?;
+        Ok(row.map(|(entity, home)| match entity {
+            Some(entity) => Denoted::Entity(entity, home),
+            None => Denoted::Unsure,
+        }))
+    }
+
+    /// Names by how they were decided: all, linked inexactly, parted by what documents mean, unsure, proposals.
+    pub(crate) fn states(&self) -> Result<String> {
+        let sql = "SELECT count(*), coalesce(sum(decision = 3), 0), coalesce(sum(is_split), 0),
+            coalesce(sum(decision = 6 AND NOT is_split), 0), (SELECT count(*) FROM proposals)
+            FROM names WHERE sense = 0";
+        let counts: [i64; 5] = self.index.query_row(sql, [], |row| {
+            Ok([row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?])
+        })?;
+        let [all, linked, split, unsure, proposed] = counts;
+        Ok(format!(
+            "{all} names: {linked} linked to others, {split} parted by meaning, {unsure} unsure, {proposed} proposals"
+        ))
+    }
+}
+
+/// Puts given names in place of, or among, those that were found.
+fn give(doc: &mut MentionedDoc, given: &[Given], keeps_found: bool) {
+    // They point at mentions that may go.
+    doc.anaphors.clear();
+    let mut mentions: Vec<Mention> = Vec::new();
+    for name in given {
+        let span = Span::new(name.start, name.end);
+        mentions.push(Mention {
+            span,
+            name: span.of(&doc.doc.text).to_string(),
+            entity_type: name.entity_type,
+            recognizer: RecognizerKind::Statistical,
+            score: Confidence::new(0.8),
+            place: Default::default(),
+        });
+    }
+    if keeps_found {
+        let is_free =
+            |it: &Mention| !given.iter().any(|g| it.span.overlaps(Span::new(g.start, g.end)));
+        mentions.extend(doc.mentions.iter().filter(|it| is_free(it)).cloned());
+    } else {
+        doc.stated.clear();
+        doc.terms.clear();
+        doc.gazetteer_version = u64::from(u32::MAX);
+    }
+    mentions.sort_by_key(|it| (it.span.start(), it.span.end()));
+    doc.mentions = mentions;
+}

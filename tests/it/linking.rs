@@ -1,0 +1,183 @@
+//! Names that may be one thing: proposed, decided at a terminal, and for good.
+
+use std::fs::File;
+use std::io::{Read, Write};
+use std::os::fd::OwnedFd;
+use std::process::{Child, Command};
+
+use rustix::fs::{Mode, OFlags};
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+use rustix::termios::{Termios, Winsize, tcgetattr, tcsetwinsize};
+use serde_json::json;
+use tests::TestProject;
+
+const NOTES: &[(&str, &str)] = &[
+    ("Zoë Lindqvar.md", "---\ntype: Person\n---\n# Zoë Lindqvar\n\nZoë Lindqvar is on call.\n"),
+    ("log.txt", "Zoe Lindqvar was late. Nobody called Zoe Lindqvar.\n"),
+];
+
+/// A program at a terminal of 100 columns and 24 rows.
+struct AtTerminal {
+    child: Child,
+    keys: File,
+    shown: String,
+    terminal: OwnedFd,
+    before: Termios,
+}
+
+impl AtTerminal {
+    fn kgctl(project: &TestProject, arguments: &[&str]) -> Self {
+        let keyboard = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal");
+        grantpt(&keyboard).expect("granted");
+        unlockpt(&keyboard).expect("unlocked");
+        let name = ptsname(&keyboard, Vec::new()).expect("a name");
+        let terminal =
+            rustix::fs::open(name, OFlags::RDWR | OFlags::NOCTTY, Mode::empty()).expect("opened");
+        let size = Winsize { ws_row: 24, ws_col: 100, ws_xpixel: 0, ws_ypixel: 0 };
+        tcsetwinsize(&terminal, size).expect("sized");
+        let before = tcgetattr(&terminal).expect("a terminal");
+        let end = || terminal.try_clone().expect("a copy");
+        let scratch = |name| project.scratch().join(name);
+        let child = Command::new(tests::kgctl())
+            .arg("--project")
+            .arg(project.root())
+            .args(arguments)
+            .current_dir(project.scratch())
+            .env("KGD_BIN", tests::kgd())
+            .env("KG_STATE_DIR", scratch("state"))
+            .env("KG_RUNTIME_DIR", scratch("run"))
+            .env("KG_CONFIG_DIR", scratch("config"))
+            .env("NO_COLOR", "1")
+            .stdin(end())
+            .stdout(end())
+            .stderr(end())
+            .spawn()
+            .expect("it runs");
+        AtTerminal { child, keys: File::from(keyboard), shown: String::new(), terminal, before }
+    }
+
+    /// Reads what is shown until it ends with a screen that has these words.
+    fn until(&mut self, words: &str) -> String {
+        loop {
+            let screen = self.shown.rsplit("\x1b[H\x1b[J").next().unwrap_or_default();
+            if screen.contains(words) {
+                return screen.replace("\r\n", "\n");
+            }
+            let mut bytes = [0; 4096];
+            let n = self.keys.read(&mut bytes).expect("it is shown");
+            self.shown.push_str(&String::from_utf8_lossy(&bytes[..n]));
+        }
+    }
+
+    fn press(&mut self, keys: &str) {
+        self.keys.write_all(keys.as_bytes()).expect("pressed");
+    }
+}
+
+fn denotes(project: &mut TestProject) -> String {
+    project.settle();
+    let table = project.dump().mention_table();
+    let line = table.lines().find(|line| line.contains("\"Zoe Lindqvar\""));
+    line.and_then(|line| line.split("-> ").nth(1)).unwrap_or("no mention").to_string()
+}
+
+#[test]
+fn a_person_decides_with_keys() {
+    let mut project = TestProject::of(NOTES);
+    assert_eq!(denotes(&mut project), "Zoë Lindqvar <Zoë Lindqvar.md>");
+    let mut person = AtTerminal::kgctl(&project, &["review"]);
+    let screen = person.until("q quit");
+    assert!(screen.contains("link     `Zoe Lindqvar` is `Zoë Lindqvar`"), "{screen}");
+    person.press("\r");
+    let screen = person.until("link:zoelindqvar>zoëlindqvar");
+    assert!(screen.contains("log.txt:1") && screen.contains("cosine"), "{screen}");
+    // Down at the end of the list is no trouble.
+    person.press("\x1b[Br");
+    person.until(" 1 decided");
+    assert_eq!(denotes(&mut project), "Zoe Lindqvar");
+    person.press("u");
+    person.until(" 0 decided");
+    assert_eq!(denotes(&mut project), "Zoë Lindqvar <Zoë Lindqvar.md>");
+    person.press("r");
+    person.until(" 1 decided");
+    person.press("q");
+    person.until("1 of the list decided");
+    assert!(person.child.wait().expect("it ends").success());
+    assert!(person.shown.contains("\x1b[?1049l"), "the terminal is given back");
+    let after = tcgetattr(&person.terminal).expect("a terminal");
+    assert_eq!(after.local_modes, person.before.local_modes, "keys are shown again");
+    project.stop();
+    project.lose_index();
+    project.start();
+    assert_eq!(denotes(&mut project), "Zoe Lindqvar");
+    project.verify("after a decision at a terminal");
+}
+
+#[test]
+fn a_proposal_is_listed_with_its_features_and_joins_two_names_for_good() {
+    let mut files: Vec<(String, String)> = Vec::new();
+    for i in 0..4 {
+        files.push((format!("a{i}.txt"), "We run the Ledger Balance Export Job nightly.\n".into()));
+        files
+            .push((format!("b{i}.txt"), "We watch the Ledger Balance Export Desk daily.\n".into()));
+    }
+    let files: Vec<(&str, &str)> =
+        files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
+    let mut project = TestProject::of(&files);
+    let listed = project.call("review_links", json!({"limit": 100}));
+    let items = listed["items"].as_array().expect("items").clone();
+    let item = items.iter().find(|it| it["kind"] == "same_as");
+    let item = item
+        .unwrap_or_else(|| panic!("nothing is proposed: {listed:#}\n{}", project.dump().text()));
+    for feature in ["cosine", "string", "type", "context", "popularity"] {
+        assert!(item["features"][feature].is_number(), "{item:#}");
+    }
+    let entities = |project: &mut TestProject| -> usize {
+        project.settle();
+        let text = project.dump().lines("entity");
+        text.lines().filter(|line| line.contains("Ledger Balance Export")).count()
+    };
+    assert_eq!(entities(&mut project), 2);
+    project.call("review_links", json!({"accept": [item["key"]]}));
+    assert_eq!(entities(&mut project), 1);
+    project.stop();
+    project.lose_index();
+    project.start();
+    assert_eq!(entities(&mut project), 1, "also when the index is built anew");
+    project.call("review_links", json!({"undo": [item["key"]]}));
+    assert_eq!(entities(&mut project), 2);
+    let rejected = project.call("review_links", json!({"reject": [item["key"]], "limit": 100}));
+    let is_listed = |listed: &serde_json::Value| {
+        listed["items"].as_array().expect("items").iter().any(|it| it["key"] == item["key"])
+    };
+    assert!(!is_listed(&rejected), "{rejected:#}");
+    assert_eq!(entities(&mut project), 2);
+    project.verify("after a rejected proposal");
+}
+
+#[test]
+fn an_abbreviation_is_known_in_other_documents_and_said_why() {
+    let mut project = TestProject::of(&[
+        (
+            "Key Management Service.md",
+            "# Key Management Service\n\nThe Key Management Service keeps keys.\n",
+        ),
+        ("one.txt", "The Key Management Service (KMS) was restarted. KMS is up.\n"),
+        ("two.txt", "The KMS was slow; KMS again.\n"),
+        ("three.txt", "Without the KMS nothing is signed.\n"),
+    ]);
+    let meant = project.dump().mention_table();
+    let of_two =
+        meant.lines().filter(|line| line.starts_with("two.txt") && line.contains("\"KMS\""));
+    let of_two: Vec<&str> = of_two.collect();
+    assert!(!of_two.is_empty(), "{meant}");
+    for line in of_two {
+        assert!(line.ends_with("<Key Management Service.md>"), "{line}");
+    }
+    let reply = project.call("explain_entity", json!({"name": "KMS", "why": true}));
+    assert_eq!(reply["home"], "Key Management Service.md");
+    let why = reply["why"].as_array().expect("why").clone();
+    let of_kms = why.iter().find(|it| it["surface"] == "KMS").unwrap_or_else(|| panic!("{why:#?}"));
+    let decision = of_kms["decision"].as_str().expect("a decision");
+    assert!(decision.starts_with("used for it"), "{decision}");
+}
