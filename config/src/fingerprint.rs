@@ -79,7 +79,7 @@ mod tests {
     #[test]
     fn the_text_is_the_same_in_every_build() {
         // A change here means that every index of every user is rebuilt: do it knowingly.
-        expect_test::expect!["8107cc083c84ce5c14b8ee45fc245ddc"]
+        expect_test::expect!["8fa98a7924e8f148fc71e607dfdac1f1"]
             .assert_eq(&rows(&Settings::default(), "schema 1"));
     }
 }

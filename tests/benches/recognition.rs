@@ -1,20 +1,22 @@
-//! Recognition: how well the names of texts are found that others have annotated, by each recognizer and by all together.
+//! Recognition: how well the names of texts are found that others have annotated, by each recognizer and by all.
 //!
-//! `cargo bench -p tests --bench recognition -- DATA [--dump DIR] [SET…]`: DATA holds a folder a set with `dev.jsonl`, one
-//! text a line with `text` and `entities` (`start`, `end` in characters, `label`). A set is read as a folder is: the
-//! gazetteer is mined over all of its texts. Prints span F1 in percent: exact spans without and with types, and
+//! `cargo bench -p tests --bench recognition -- DATA [--dump DIR] [SET…]`: DATA holds a folder a set with `dev.jsonl`,
+//! one text a line with `text` and `entities` (`start`, `end` in characters, `label`). A set is read as a folder is:
+//! the gazetteer is mined over all of its texts. Prints span F1 in percent: exact spans without and with types, and
 //! overlapping spans (`partial`) without and with types. What counts are the labels of [`SETS`]; a found span that
-//! overlaps a gold span of another label is left out, and so is one of a type that the set does not annotate. `--dump` writes what was found
-//! as JSON lines.
+//! overlaps a gold span of another label is left out, and so is one of a type that the set does not annotate.
+//! `--dump` writes what was found as JSON lines.
 //!
-//! `… -- anaphora CORPUS` tells how many of the corpus's pronouns and descriptions (`gold/anaphora.tsv`) are resolved, and
-//! to the right name. `… -- read FILE…` prints what is recognized in files, by line.
+//! `… -- anaphora CORPUS` tells how many of the corpus's pronouns and descriptions (`gold/anaphora.tsv`) are
+//! resolved, and to the right name. `… -- read FILE…` prints what is recognized in files.
 
 #![allow(clippy::print_stdout, reason = "a bench prints its table")]
 
+#[path = "recognition/score.rs"]
+mod score;
 mod support;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -33,6 +35,7 @@ use daemon::pipeline::recognize::{
 };
 use daemon::pipeline::recognize::{Recognizer, known::KnownRecognizer, pattern::PatternRecognizer};
 use daemon::terms::{ContentHash, EntityType, RelPath, norm_of};
+use score::{Found, Labels, Score, Text};
 use serde_json::{Value, json};
 
 /// A set, and what its labels are called here; what is not listed is not judged.
@@ -101,17 +104,6 @@ fn coarse(entity_type: EntityType) -> &'static str {
         | EntityType::Identifier => "technology",
         EntityType::Concept | EntityType::Standard | EntityType::Document => "concept",
     }
-}
-
-type Labels = BTreeMap<&'static str, &'static str>;
-type Found = (usize, usize, &'static str);
-
-/// One annotated text.
-struct Text {
-    id: String,
-    text: String,
-    /// Spans in bytes.
-    entities: Vec<(usize, usize, String)>,
 }
 
 fn main() -> Result<()> {
@@ -404,109 +396,13 @@ fn write(path: &Path, texts: &[Text], found: &[Vec<Found>]) -> Result<()> {
         let char_at = |byte: usize| text.text.get(..byte).map_or(0, |head| head.chars().count());
         let entities: Vec<Value> = found
             .iter()
-            .map(|(start, end, label)| json!({"start": char_at(*start), "end": char_at(*end), "label": label, "text": text.text.get(*start..*end)}))
+            .map(|(start, end, label)| {
+                let surface = text.text.get(*start..*end);
+                json!({"start": char_at(*start), "end": char_at(*end), "label": label, "text": surface})
+            })
             .collect();
         out.push_str(&json!({"id": text.id, "text": text.text, "entities": entities}).to_string());
         out.push('\n');
     }
     Ok(std::fs::write(path, out)?)
-}
-
-/// True positives, found, gold of: exact untyped, exact typed, partial untyped, partial typed.
-#[derive(Default)]
-struct Score {
-    exact: [usize; 3],
-    typed: [usize; 3],
-    partial: usize,
-    partial_typed: usize,
-}
-
-impl Score {
-    fn of(texts: &[Text], found: &[Vec<Found>], labels: &Labels) -> Score {
-        let mut score = Score::default();
-        let judged: BTreeSet<&str> = labels.values().copied().collect();
-        for (text, found) in texts.iter().zip(found) {
-            let (gold, other): (Vec<_>, Vec<_>) =
-                text.entities.iter().partition(|(_, _, label)| labels.contains_key(label.as_str()));
-            let gold: BTreeSet<Found> = gold
-                .iter()
-                .filter_map(|(start, end, label)| {
-                    Some((*start, *end, *labels.get(label.as_str())?))
-                })
-                .collect();
-            let is_outside = |f: &Found| other.iter().any(|o| f.0 < o.1 && o.0 < f.1);
-            let is_gold = |f: &Found| gold.iter().any(|g| (g.0, g.1) == (f.0, f.1));
-            let found: BTreeSet<Found> = found
-                .iter()
-                .filter(|f| judged.contains(f.2) && (is_gold(f) || !is_outside(f)))
-                .copied()
-                .collect();
-            let bare = |set: &BTreeSet<Found>| -> BTreeSet<(usize, usize)> {
-                set.iter().map(|f| (f.0, f.1)).collect()
-            };
-            let (bare_gold, bare_found) = (bare(&gold), bare(&found));
-            add(
-                &mut score.exact,
-                bare_gold.intersection(&bare_found).count(),
-                &bare_found,
-                &bare_gold,
-            );
-            add(&mut score.typed, gold.intersection(&found).count(), &found, &gold);
-            score.partial += overlapping(&gold, &found, false);
-            score.partial_typed += overlapping(&gold, &found, true);
-        }
-        score
-    }
-}
-
-fn add<T>(counts: &mut [usize; 3], n: usize, found: &BTreeSet<T>, gold: &BTreeSet<T>) {
-    counts[0] += n;
-    counts[1] += found.len();
-    counts[2] += gold.len();
-}
-
-/// Pairs of overlapping spans, one to one, the best overlap (intersection over union) first.
-fn overlapping(gold: &BTreeSet<Found>, found: &BTreeSet<Found>, is_typed: bool) -> usize {
-    let mut pairs = Vec::new();
-    for g in gold {
-        for f in found {
-            let shared = g.1.min(f.1) as f64 - g.0.max(f.0) as f64;
-            if shared > 0.0 && (!is_typed || g.2 == f.2) {
-                let all = g.1.max(f.1) as f64 - g.0.min(f.0) as f64;
-                pairs.push((-shared / all, *g, *f));
-            }
-        }
-    }
-    pairs.sort_by(|a, b| a.0.total_cmp(&b.0).then_with(|| (a.1, a.2).cmp(&(b.1, b.2))));
-    let (mut used_gold, mut used_found) = (BTreeSet::new(), BTreeSet::new());
-    let mut n = 0;
-    for (_, g, f) in pairs {
-        if !used_gold.contains(&g) && !used_found.contains(&f) {
-            used_gold.insert(g);
-            used_found.insert(f);
-            n += 1;
-        }
-    }
-    n
-}
-
-/// Precision, recall and F1 in percent.
-fn prf(right: usize, found: usize, gold: usize) -> [f64; 3] {
-    let share = |n: usize| if n == 0 { 0.0 } else { 100.0 * right as f64 / n as f64 };
-    let (p, r) = (share(found), share(gold));
-    [p, r, if p + r == 0.0 { 0.0 } else { 2.0 * p * r / (p + r) }]
-}
-
-impl std::fmt::Display for Score {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let [p, r, f1] = prf(self.exact[0], self.exact[1], self.exact[2]);
-        let typed = prf(self.typed[0], self.typed[1], self.typed[2])[2];
-        let partial = prf(self.partial, self.typed[1], self.typed[2])[2];
-        let partial_typed = prf(self.partial_typed, self.typed[1], self.typed[2])[2];
-        write!(
-            f,
-            "{} | {p:.1} {r:.1} {f1:.1} | {typed:.1} | {partial:.1} | {partial_typed:.1}",
-            self.exact[1]
-        )
-    }
 }

@@ -177,8 +177,8 @@ const RARE: &[&str] = &[
     "duplicates.",
 ];
 
-/// Points that only a first index, or one of another make, passes.
-const FIRST: &[&str] = &["migrate.", "open.", "create.", "replace."];
+/// Points that only a first index, or one of another make, passes. What is known is read deeply at once later.
+const FIRST: &[&str] = &["migrate.", "open.", "create.", "replace.", "deep."];
 
 fn is_among(point: &str, beginnings: &[&str]) -> bool {
     beginnings.iter().any(|beginning| point.starts_with(beginning))

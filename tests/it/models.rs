@@ -52,7 +52,7 @@ fn a_folder_that_is_no_model_ends_the_start_with_a_hint() {
     ] {
         onnx::sample::write_tagger(&folder, PIECES).expect("written");
         std::fs::write(folder.join(file), bytes).expect("written");
-        let ended = project.try_start().err().expect("a refusal");
+        let ended = project.try_start().expect_err("a refusal");
         let said =
             format!("`recognize.model` cannot be used: model file `{}/{file}`", folder.display());
         assert!(ended.log.contains(&said) && ended.log.contains("\nhint: "), "{}", ended.log);
@@ -68,7 +68,7 @@ fn a_graph_that_asks_for_all_memory_ends_the_start_with_a_hint_and_nothing_else(
     let size = graph.ints(&[1 << 20, 1 << 20]);
     let out = graph.node("ConstantOfShape", &[&size], &[]);
     std::fs::write(folder.join("model.onnx"), graph.finish(&out, "logits")).expect("written");
-    let ended = project.try_start().err().expect("a refusal");
+    let ended = project.try_start().expect_err("a refusal");
     assert!(ended.log.contains("`recognize.model` cannot be used: "), "{}", ended.log);
     assert!(ended.log.contains("\nhint: "), "{}", ended.log);
     assert_eq!(ended.status.code(), Some(1), "{}", ended.log);
@@ -78,7 +78,7 @@ fn a_graph_that_asks_for_all_memory_ends_the_start_with_a_hint_and_nothing_else(
 fn a_folder_may_not_choose_the_model() {
     let mut project = TestProject::empty();
     project.write("kg.yaml", "recognize:\n  model: /tmp/evil\n");
-    let ended = project.try_start().err().expect("a refusal");
+    let ended = project.try_start().expect_err("a refusal");
     assert!(
         ended.log.contains("kg.yaml:2: `recognize.model` may not be set by a folder"),
         "{}",

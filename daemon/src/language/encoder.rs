@@ -225,7 +225,8 @@ impl HashTable {
     }
 }
 
-/// An IEEE 754 half, little-endian; not infinite. Its exponent is moved by a product, exact even below the least normal.
+/// An IEEE 754 half, little-endian; not infinite. Its exponent is moved by a product, exact even below the least
+/// normal.
 fn half_to_f32(bytes: [u8; 2]) -> f32 {
     /// 2 to the difference of the two formats' biases: 127 - 15.
     const SCALE: f32 = f32::from_bits((127 + 112) << 23);

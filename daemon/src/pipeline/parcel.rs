@@ -8,11 +8,13 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+mod mention;
+
+pub use mention::{Anaphor, Mention, PlaceFeatures, RecognizerKind};
+
 use super::print::Print;
 use crate::pipeline::link::alias::AliasUse;
-use crate::terms::{
-    Confidence, ContentHash, EntityType, Norm, NormKey, Raw, RelPath, Span, SpanMap,
-};
+use crate::terms::{Confidence, ContentHash, Norm, NormKey, Raw, RelPath, Span, SpanMap};
 
 /// How closely a document is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
@@ -359,65 +361,6 @@ impl StatedSource {
             _ => StatedSource::Heading,
         }
     }
-}
-
-/// A surface at a place that names something.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Mention {
-    /// Place in the normalized text.
-    pub span: Span<Norm>,
-    /// The name it goes by: the surface as written or, for a wikilink with other text, the target's name.
-    pub name: String,
-    /// What kind of thing, as far as this recognizer can tell.
-    pub entity_type: EntityType,
-    /// Who found it; in order of trust.
-    pub recognizer: RecognizerKind,
-    /// The recognizer's own confidence.
-    pub score: Confidence,
-    /// Where it stands.
-    pub place: PlaceFeatures,
-}
-
-/// The recognizers, most trusted first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum RecognizerKind {
-    /// Titles, aliases and links that authors wrote.
-    Stated,
-    /// A known name or mined term, matched exactly.
-    Gazetteer,
-    /// A pattern: CamelCase, versions, identifiers, dates, steps.
-    Pattern,
-    /// A statistical model.
-    Statistical,
-    /// A part of a name that the document gives in full before.
-    Coreference,
-}
-
-/// Words that stand for a name given before: `it`, `the service`. No mention: they count where something is said of
-/// them.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Anaphor {
-    /// Place in the normalized text.
-    pub span: Span<Norm>,
-    /// What it stands for.
-    pub antecedent: Party,
-    /// How sure that is.
-    pub score: Confidence,
-}
-
-/// Where a mention stands (S4 §6's features of a mention record).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct PlaceFeatures {
-    /// In a heading or the title.
-    pub in_heading: bool,
-    /// In bold text.
-    pub in_bold: bool,
-    /// In a code span or block.
-    pub in_code: bool,
-    /// The visible text of a link.
-    pub in_link: bool,
-    /// Its type is the guess of a statistical model.
-    pub is_type_guessed: bool,
 }
 
 /// A term that may enter the gazetteer.

@@ -24,7 +24,7 @@ pub const PARTS: &[(&str, &str)] = &[
         "doc",
         "SELECT d.path, d.title, d.is_note, d.format, d.doc_type, d.language, d.day, d.hash, d.source_url, d.meta,
            d.text, d.lines, d.pages, d.headings, d.terms, d.warnings, d.redactions, e.norm, e.name, h.path
-         FROM docs d LEFT JOIN entities e ON e.id = d.entity_id LEFT JOIN docs h ON h.id = e.doc_id",
+         FROM docs d LEFT JOIN shown_entities e ON e.id = d.entity_id LEFT JOIN docs h ON h.id = e.doc_id",
     ),
     ("tag", "SELECT d.path, t.tag FROM doc_tags t LEFT JOIN docs d ON d.id = t.doc_id"),
     (
@@ -61,7 +61,7 @@ pub const PARTS: &[(&str, &str)] = &[
     ),
     (
         "entity",
-        "SELECT e.norm, d.path, e.name, e.type, e.status FROM entities e LEFT JOIN docs d ON d.id = e.doc_id",
+        "SELECT e.norm, d.path, e.name, e.type, e.status FROM shown_entities e LEFT JOIN docs d ON d.id = e.doc_id",
     ),
     (
         "name",
@@ -70,7 +70,7 @@ pub const PARTS: &[(&str, &str)] = &[
            (SELECT group_concat(d.path, ', ' ORDER BY d.path) FROM json_each('[' || n.homes || ']') h
             JOIN docs d ON d.id = h.value),
            n.home_source, n.is_fuzzy, n.is_split
-         FROM names n LEFT JOIN docs sd ON sd.id = n.sense LEFT JOIN entities e ON e.id = n.entity_id
+         FROM names n LEFT JOIN docs sd ON sd.id = n.sense LEFT JOIN shown_entities e ON e.id = n.entity_id
          LEFT JOIN docs h ON h.id = e.doc_id LEFT JOIN names v ON v.id = n.via",
     ),
     (
@@ -87,7 +87,7 @@ pub const PARTS: &[(&str, &str)] = &[
         "mention",
         "SELECT d.path, m.at, m.start, m.end, m.line, n.norm, sd.path, e.norm, m.type, m.recognizer, m.score, m.place,
            m.surface FROM mentions m LEFT JOIN docs d ON d.id = m.doc_id LEFT JOIN names n ON n.id = m.name_id
-         LEFT JOIN docs sd ON sd.id = n.sense LEFT JOIN entities e ON e.id = n.entity_id",
+         LEFT JOIN docs sd ON sd.id = n.sense LEFT JOIN shown_entities e ON e.id = n.entity_id",
     ),
     (
         "alias",
@@ -108,7 +108,7 @@ pub const PARTS: &[(&str, &str)] = &[
          LEFT JOIN names sn ON sn.id = e.subject LEFT JOIN docs sd ON sd.id = -e.subject
          LEFT JOIN names bn ON bn.id = e.object LEFT JOIN docs bd ON bd.id = -e.object
          LEFT JOIN docs sns ON sns.id = sn.sense LEFT JOIN docs bns ON bns.id = bn.sense
-         LEFT JOIN entities se ON se.id = sn.entity_id LEFT JOIN entities be ON be.id = bn.entity_id",
+         LEFT JOIN shown_entities se ON se.id = sn.entity_id LEFT JOIN shown_entities be ON be.id = bn.entity_id",
     ),
     ("dirty name", "SELECT n.norm FROM dirty_names d LEFT JOIN names n ON n.id = d.name_id"),
     ("dirty term", "SELECT norm FROM dirty_terms"),
@@ -193,11 +193,16 @@ pub fn compare_with_ledger(
     Ok(diff)
 }
 
-/// The words of the text index can only be read through a table of its own, which lives in the connection.
+/// The words of the text index can only be read through a table of its own, which lives in the connection. A sense of a
+/// name may be named by the uid of its first document, which is another in each ledger: it is shown by its path.
 fn prepare(db: &Connection) -> Result<(), StoreError> {
     db.execute_batch(
         "PRAGMA query_only = 0;
-         CREATE VIRTUAL TABLE IF NOT EXISTS temp.words USING fts5vocab(main, chunk_fts, instance)",
+         CREATE VIRTUAL TABLE IF NOT EXISTS temp.words USING fts5vocab(main, chunk_fts, instance);
+         CREATE TEMP VIEW IF NOT EXISTS shown_entities AS SELECT id, doc_id, name, type, status,
+           CASE WHEN substr(norm, -17, 1) = '~' THEN substr(norm, 1, length(norm) - 16)
+             || coalesce((SELECT path FROM docs WHERE uid = substr(norm, -16)), '?') ELSE norm END AS norm
+         FROM main.entities",
     )?;
     Ok(())
 }

@@ -124,12 +124,14 @@ fn chunk(row: &Row<'_>) -> rusqlite::Result<Value> {
     Ok(chunk)
 }
 
+// A sense of a name may be named by the uid of its first document, another in every ledger: it is shown by its path.
 const ENTITIES: &str = "SELECT e.id, e.name, e.type, d.path,
     (SELECT json_group_array(surface) FROM (SELECT surface FROM names
        WHERE entity_id = e.id AND surface <> '' AND surface <> e.name GROUP BY surface ORDER BY surface)),
     (SELECT count(DISTINCT m.doc_id) FROM names n JOIN mentions m ON m.name_id = n.id WHERE n.entity_id = e.id),
-    e.norm
-    FROM entities e LEFT JOIN docs d ON d.id = e.doc_id ORDER BY e.norm, d.path LIMIT ?1 OFFSET ?2";
+    CASE WHEN substr(e.norm, -17, 1) = '~' THEN substr(e.norm, 1, length(e.norm) - 16)
+      || coalesce((SELECT path FROM docs WHERE uid = substr(e.norm, -16)), '?') ELSE e.norm END AS shown
+    FROM entities e LEFT JOIN docs d ON d.id = e.doc_id ORDER BY shown, d.path LIMIT ?1 OFFSET ?2";
 
 fn entity(row: &Row<'_>) -> rusqlite::Result<Value> {
     let aliases: String = row.get(4)?;
@@ -141,10 +143,11 @@ fn entity(row: &Row<'_>) -> rusqlite::Result<Value> {
     }))
 }
 
-// A mention whose own type says little (Concept 8, Document 14), or is a model's guess (bit 4 of `place`), is told with
-// its entity's: what all places of the folder say together.
+// A mention whose own type says little (Concept 8, Document 14), or is a model's guess (bit 4 of `place`), is told
+// with its entity's: what all places of the folder say together.
 const MENTIONS: &str = "SELECT m.doc_id, d.path, m.start, m.end, m.surface,
-    CASE WHEN (m.type IN (8, 14) OR m.place & 16) AND e.type NOT IN (8, 14) THEN e.type ELSE m.type END, n.entity_id, e.name,
+    CASE WHEN (m.type IN (8, 14) OR m.place & 16) AND e.type NOT IN (8, 14) THEN e.type ELSE m.type END,
+    n.entity_id, e.name,
     m.recognizer, m.score, n.link, m.line, d.pages, m.at FROM mentions m JOIN docs d ON d.id = m.doc_id
     JOIN names n ON n.id = m.name_id LEFT JOIN entities e ON e.id = n.entity_id
     ORDER BY d.path, m.at LIMIT ?1 OFFSET ?2";

@@ -5,6 +5,7 @@
 
 pub mod canon;
 mod commit;
+mod deep;
 mod dump;
 mod duplicates;
 mod error;
@@ -26,6 +27,7 @@ mod snapshot;
 mod trouble;
 mod writer;
 
+pub use deep::NextDeep;
 pub use dump::dump_page;
 pub use error::StoreError;
 pub use ledger::{
@@ -37,4 +39,4 @@ pub use replace::copy_ledger;
 pub use schema::SCHEMA_VERSION;
 pub use snapshot::{CallOff, Readers, Snapshot, open_for_reading};
 pub use trouble::{Stall, Trouble};
-pub use writer::{Committed, IndexWriter, NextDeep, RippleStep};
+pub use writer::{Committed, IndexWriter, RippleStep};

@@ -15,7 +15,6 @@ use rustc_hash::FxHashMap;
 
 use super::ledger::{Failing, Ledger};
 use super::names::Resolver;
-use super::schema::PASS_ASKED;
 use super::{StoreError, commit, gazetteer, quarantine};
 use crate::belt::{Item, Ticket};
 use crate::embedder::Embedder;
@@ -35,9 +34,6 @@ const STEPS_A_LOOK: i32 = 100;
 
 /// Documents handed out at once to be read again; the rest waits in its table.
 const REQUEUE_AT_ONCE: i64 = 5_000;
-
-/// Documents and bytes of files that the deep pass hands out at once, but for a single larger file.
-const DEEP_AT_ONCE: (i64, u64) = (32, 256 * 1024);
 
 /// What a commit did.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -84,32 +80,19 @@ pub struct IndexWriter {
     pub(super) is_reconciled: bool,
     names_a_step: usize,
     requeued: Round,
-    deepened: Round,
+    pub(super) deepened: Round,
     pub(super) interruption: Arc<AtomicBool>,
     /// True while an interruption must wait.
     pub(super) is_shielded: Arc<AtomicBool>,
 }
 
-/// What the deep pass reads next.
-#[derive(Debug, Default)]
-pub struct NextDeep {
-    /// These documents, now; none while it is paused or done.
-    pub paths: Vec<RelPath>,
-    /// The bytes of their files.
-    pub n_bytes: u64,
-    /// Documents that wait, those among them, and the bytes of their files.
-    pub left: (u64, u64),
-    /// Documents that cannot be read now.
-    pub n_stuck: u64,
-}
-
 /// Where the handing out of documents to be read again stands.
 #[derive(Debug, Default)]
-struct Round {
+pub(super) struct Round {
     /// The last document handed out in this round.
-    last_id: i64,
+    pub(super) last_id: i64,
     /// The sum of the rows that were left when the round began: one that moves none of them is the last.
-    left: Option<i64>,
+    pub(super) left: Option<i64>,
 }
 
 impl IndexWriter {
@@ -385,63 +368,6 @@ impl IndexWriter {
             }
             self.requeued = Round { last_id: 0, left: Some(left) };
         }
-    }
-
-    /// Some documents that wait to be read deeply, marked to be so from now on; and how many wait, with the bytes of
-    /// their files. Goes round until a whole round has moved none: those cannot be read now, and are told as stuck.
-    pub fn next_deep(&mut self, is_paused: bool) -> Result<NextDeep, StoreError> {
-        let mut next = NextDeep::default();
-        if !self.settings.recognize.deep {
-            return Ok(next);
-        }
-        let (n, n_bytes, sum): (i64, i64, i64) = self.db.query_row(
-            "SELECT count(*), coalesce(sum(n_bytes), 0), coalesce(sum(id), 0) FROM docs WHERE pass < 2",
-            [],
-            |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)),
-        )?;
-        next.left = (n as u64, n_bytes as u64);
-        if n == 0 || is_paused {
-            return Ok(next);
-        }
-        let mut found = self.deep_after(self.deepened.last_id)?;
-        if found.is_empty() {
-            if self.deepened.left == Some(sum) {
-                return Ok(NextDeep { n_stuck: n as u64, ..NextDeep::default() });
-            }
-            self.deepened = Round { last_id: 0, left: Some(sum) };
-            found = self.deep_after(0)?;
-        }
-        let tx = self.db.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
-        for (id, path, n_bytes) in found {
-            tx.prepare_cached("UPDATE docs SET pass = ?2 WHERE id = ?1")?
-                .execute([id, PASS_ASKED])?;
-            self.deepened.last_id = id;
-            next.paths.push(path);
-            next.n_bytes += n_bytes;
-        }
-        tx.commit()?;
-        Ok(next)
-    }
-
-    /// The next documents of the deep pass, of few enough bytes that a pause or a save need not wait long.
-    fn deep_after(&self, last_id: i64) -> Result<Vec<(i64, RelPath, u64)>, StoreError> {
-        let mut statement = self.db.prepare_cached(
-            "SELECT id, path, n_bytes FROM docs WHERE pass < 2 AND id > ?1 ORDER BY id LIMIT ?2",
-        )?;
-        let rows = statement.query_map(params![last_id, DEEP_AT_ONCE.0], |row| {
-            Ok((row.get(0)?, RelPath::new(row.get::<_, String>(1)?), row.get::<_, i64>(2)? as u64))
-        })?;
-        let mut n_bytes = 0;
-        let mut out: Vec<(i64, RelPath, u64)> = Vec::new();
-        for row in rows {
-            let row = row?;
-            n_bytes += row.2;
-            if !out.is_empty() && n_bytes > DEEP_AT_ONCE.1 {
-                break;
-            }
-            out.push(row);
-        }
-        Ok(out)
     }
 
     /// Documents that a ripple marked and that have not been read again yet (after a crash, all of them).

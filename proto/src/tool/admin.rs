@@ -235,7 +235,8 @@ pub struct DeepPassReply {
 
 impl Tool for DeepPass {
     const NAME: &'static str = "deep_pass";
-    const SUMMARY: &'static str = "Tell how far the reading for statistical names and dependencies is; stop it or let it go on.";
+    const SUMMARY: &'static str =
+        "Tell how far the deep pass is (statistical names, grammar); stop it or let it go on.";
     const EFFECT: Effect = Effect::Writes;
     const SET: ToolSet = ToolSet::Admin;
     type Reply = DeepPassReply;

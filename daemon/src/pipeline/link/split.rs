@@ -3,8 +3,8 @@
 //! In: a reading for each document: what kind of thing it says the name is, how it writes it, and a vector of the words
 //! around it. Out: groups of documents that mean the same, when there are at least two.
 //! Invariants: the same readings give the same groups, in whatever order they came; there are only groups when
-//! documents of different kind disagree *and* what they speak of has nothing in common: either alone is as often an error of a
-//! recognizer, or a thing that is known in two fields.
+//! documents of different kind disagree *and* what they speak of has nothing in common: either alone is as often an
+//! error of a recognizer, or a thing that is known in two fields.
 //! Not here: reading the rows (`store/readings.rs`), or what becomes of a group (`store/names.rs`).
 
 use crate::embedder::cosine;
@@ -75,8 +75,8 @@ pub struct Group {
 }
 
 /// Groups of documents by what they mean, ordered by their first path; and documents that could mean any. Fewer than
-/// two groups: the name is one thing, and both are empty. `is_given_name`: the norm is one word, so that two documents that
-/// call a person so need not mean the same one.
+/// two groups: the name is one thing, and both are empty. `is_given_name`: the norm is one word, so that two
+/// documents that call a person so need not mean the same one.
 pub fn groups_of(readings: &[Reading], is_given_name: bool) -> (Vec<Group>, Vec<i64>) {
     let nothing = (Vec::new(), Vec::new());
     if readings.len() > MAX_READINGS {

@@ -39,7 +39,8 @@ mod tests {
 
     #[test]
     fn told_types_outweigh_guessed_ones() {
-        let rows: [(&[(EntityType, bool, u32)], EntityType); 6] = [
+        type Row<'a> = (&'a [(EntityType, bool, u32)], EntityType);
+        let rows: [Row<'_>; 6] = [
             (&[], Document),
             (&[(Concept, false, 9), (Person, true, 1)], Person),
             (&[(Person, true, 3), (Technology, false, 2)], Technology),

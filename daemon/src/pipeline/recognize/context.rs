@@ -2,8 +2,8 @@
 //! `Dr Moreno`, `written in Oberon`, `Zephyr 2.1`.
 //!
 //! In: a document's mentions. Out: the same, some with another type.
-//! Invariants: only a type that says little, or that a model guessed, is changed; what the words tell is told, no guess,
-//! and so outweighs guesses elsewhere in the folder; a bounded look at each side.
+//! Invariants: only a type that says little, or that a model guessed, is changed; what the words tell is told, no
+//! guess, and so outweighs guesses elsewhere in the folder; a bounded look at each side.
 //! Not here: the words of the name itself (`lexicon.rs`), votes over documents (`link/vote.rs`).
 
 use super::lexicon;
@@ -16,7 +16,8 @@ const REACH: usize = 80;
 const MAX_MODIFIERS: usize = 4;
 
 /// Words before a person's name.
-const TITLES: &str = " Mr Mrs Ms Dr Prof Professor Sir Captain President Senator Judge Sergeant Mr. Mrs. Ms. Dr. Prof. ";
+const TITLES: &str = " Mr Mrs Ms Dr Prof Professor Sir Captain President Senator Judge Sergeant \
+    Mr. Mrs. Ms. Dr. Prof. ";
 /// Verbs that people do.
 const SPEAKING: &str = " said says wrote writes joined asked replied agreed thinks believes explained argued suggested \
     proposed told noted reviewed approved ";
@@ -91,8 +92,8 @@ fn is_boundary(word: &str) -> bool {
 fn by_noun_after(after: &str) -> Option<EntityType> {
     let word = first_word(after.strip_prefix(' ')?);
     let is_telling = is_listed(
-        " browser library framework language editor compiler package plugin crate module toolkit operator exporter client \
-         API company team foundation university city river county ",
+        " browser library framework language editor compiler package plugin crate module toolkit operator \
+         exporter client API company team foundation university city river county ",
         word,
     );
     is_telling.then(|| lexicon::type_of_noun(&word.to_lowercase())).flatten()

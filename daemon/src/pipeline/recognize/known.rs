@@ -1,7 +1,8 @@
 //! Known: names that most readers of technical text know (`config/known_names.tsv`): languages, programs, formats,
 //! methods, places, organizations.
 //!
-//! In: a document. Out: mentions with their types, by the trust of a pattern: what a folder says for itself goes before.
+//! In: a document. Out: mentions with their types, by the trust of a pattern: what a folder says for itself goes
+//! before.
 //! Invariants: every row of the table is a name of a type (a test holds it); linear.
 //! Not here: names that a folder defines or repeats (`gazetteer.rs`), kinds told by the words of a name (`lexicon.rs`).
 

@@ -20,9 +20,9 @@ const OWN_SCORE: f32 = 0.6;
 const CARRIED: f32 = 0.9;
 
 /// Words after `it is` that announce a clause.
-const ANNOUNCING: &str = " important possible impossible necessary clear likely unlikely hard easy difficult best better \
-    good recommended useful helpful worth time common rare true false safe not also often usually always never obvious \
-    customary enough ";
+const ANNOUNCING: &str = " important possible impossible necessary clear likely unlikely hard easy difficult best \
+    better good recommended useful helpful worth time common rare true false safe not also often usually always \
+    never obvious customary enough ";
 /// Verbs after `it` that announce a clause, or the weather.
 const IMPERSONAL: &str =
     " seems appears turns takes took follows happens rains depends makes helps means matters ";
@@ -269,10 +269,10 @@ fn lower_of(word: &str) -> String {
 fn ends_phrase(rest: &str) -> bool {
     let Some(rest) = rest.strip_prefix(' ') else { return !rest.starts_with(['-', '_', '/']) };
     let word = rest.split(|c: char| !c.is_alphanumeric()).next().unwrap_or("").to_lowercase();
-    const GOES_ON_AS_VERB: &str = " is was are were has had have does did do can could will would may might must should \
-        uses used runs ran reads writes stores keeps sends calls needs requires depends belongs lives supports provides \
-        handles owns creates returns then also still now only itself and or but to in on at for with by from as when \
-        while which that until before after ";
+    const GOES_ON_AS_VERB: &str = " is was are were has had have does did do can could will would may might must \
+        should uses used runs ran reads writes stores keeps sends calls needs requires depends belongs lives supports \
+        provides handles owns creates returns then also still now only itself and or but to in on at \
+        for with by from as when while which that until before after ";
     word.is_empty() || word.ends_with("ed") || GOES_ON_AS_VERB.contains(&format!(" {word} "))
 }
 

@@ -2,8 +2,8 @@
 //!
 //! In: a document's mentions. Out: mentions of a part of an earlier, longer name go by that name; places that nobody
 //! claimed become mentions.
-//! Invariants: only people and organizations have short names; a part that two bearers of the document share is nobody's;
-//! what an author linked or a note states keeps its own name.
+//! Invariants: only people and organizations have short names; a part that two bearers of the document share is
+//! nobody's; what an author linked or a note states keeps its own name.
 
 use rustc_hash::FxHashMap;
 

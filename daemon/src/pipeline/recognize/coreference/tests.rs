@@ -139,7 +139,9 @@ fn it_in_the_opening_of_a_document_is_the_document() {
 
 proptest! {
     #[test]
-    fn anaphors_are_sorted_and_look_back(text in "((It|its|she|the service|Kafka|Ada Moreno|They|and)[ .]{1,2}){0,20}") {
+    fn anaphors_are_sorted_and_look_back(
+        text in "((It|its|she|the service|Kafka|Ada Moreno|They|and)[ .]{1,2}){0,20}"
+    ) {
         let doc = testing::doc(&text);
         let mentions = mentions_of(&doc.text);
         let found = find(&doc, &testing::sentences_of(&doc), &mentions);

@@ -302,7 +302,7 @@ const POOL: [&str; 12] = [
 fn path_of(doc: usize) -> String {
     // Two of them are notes, some have folders.
     let folders = ["", "news/", "kitchen/"];
-    let extension = if doc % 5 == 0 { "md" } else { "txt" };
+    let extension = if doc.is_multiple_of(5) { "md" } else { "txt" };
     format!("{}{doc}.{extension}", folders[doc % 3])
 }
 
