@@ -141,6 +141,7 @@ fn calls() -> Vec<(&'static str, Value)> {
         ("verify", json!({"limit": 2})),
         ("rescan", json!({})),
         ("retry", json!({})),
+        ("deep_pass", json!({})),
         ("checkup", json!({})),
         ("backup", json!({})),
     ]
