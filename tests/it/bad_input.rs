@@ -706,6 +706,8 @@ fn a_file_to_ingest_that_is_not_there_or_not_read() {
     let paths = ["bystander.md", "missing.md", "*.rst", "blob.md"];
     let mut reply = project.call("ingest_docs", json!({"paths": paths, "skip_if_seen": false}));
     reply["tick"] = json!(0);
+    // Told while the last file is not counted off the belt yet.
+    reply.as_object_mut().expect("an object").remove("building");
     expect![[r#"
         {
           "ingested": 1,
