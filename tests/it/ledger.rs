@@ -404,6 +404,8 @@ fn a_rescan_finds_what_nobody_reported() {
     let reply = project.call("rescan", json!({}));
     assert!(reply["commits"].as_u64() > Some(0) && reply["files"] == 2, "{reply}");
     assert_eq!(project.found("egret")[0], "b.md");
+    // The deep pass commits, too.
+    project.settle();
     let (code, out, _) = kgctl(&project, &["rescan"]);
     assert!(
         code == 0
