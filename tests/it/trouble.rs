@@ -403,6 +403,8 @@ fn a_clock_that_jumps_changes_nothing_but_times() {
 #[test]
 fn a_daemon_that_is_short_of_memory_loses_nothing() {
     let (mut project, mut marked) = project_of(40);
+    // Three megabytes of prose take minutes to read deeply in a build for debugging.
+    project.set("recognize.deep=false");
     project.start();
     project.settle();
     // Below what it has already: the next piece of memory that it asks the system for is refused.
