@@ -262,7 +262,8 @@ fn words_of<'a>(doc: &'a NormalDoc, sentence: Span<Norm>) -> Vec<Found<'a>> {
 
 /// A word in small letters if it may be a pronoun, else nothing: most words need no copy.
 fn lower_of(word: &str) -> String {
-    if word.len() <= 5 { word.to_lowercase() } else { String::new() }
+    let begins_so = word.starts_with(['i', 'I', 'h', 'H', 't', 'T', 's', 'S']);
+    if word.len() <= 5 && begins_so { word.to_lowercase() } else { String::new() }
 }
 
 /// True when what follows the noun does not go on naming: `the service mesh` is no service.
