@@ -569,6 +569,9 @@ fn requests_that_cannot_be_meant() {
         ("explain_entity", json!({"name": "Nobody Knows"})),
         ("explain_entity", json!({"entity_id": 9_000_000})),
         ("explain_entity", json!({"name": "Bystander", "hops": 9})),
+        ("graph", json!({"name": "Bystander", "hops": 5})),
+        ("graph", json!({"name": "Bystander", "limit": 0})),
+        ("graph", json!({"name": "Bystander", "rels": ["likes"]})),
         ("ingest_docs", json!({"paths": []})),
         ("ingest_docs", json!({"paths": ["../outside.md"]})),
         ("ingest_docs", json!({"paths": ["/etc/passwd"]})),
@@ -593,7 +596,7 @@ fn requests_that_cannot_be_meant() {
     expect![[r#"
         hybrid_search {"q":"x"}
           -32602: no tool is called `hybrid_search`
-          hint: this session has `hybrid_query`, `entity_lookup`, `explain_entity`, `ingest_docs`, `extract_and_link`, `review_links`, `status`, `dump`, `wait`, `verify`, `rescan`, `retry`, `deep_pass`, `checkup`, `backup`, `shutdown`
+          hint: this session has `hybrid_query`, `entity_lookup`, `explain_entity`, `ingest_docs`, `extract_and_link`, `review_links`, `status`, `graph`, `dump`, `wait`, `verify`, `rescan`, `retry`, `deep_pass`, `checkup`, `backup`, `shutdown`
           hint: null
         hybrid_query {}
           invalid_params: `hybrid_query` needs the parameter `q`
