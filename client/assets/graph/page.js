@@ -143,6 +143,7 @@
 
   // ---- What is shown ----
 
+  const of = (n, one, many) => `${n} ${n === 1 ? one : many}`;
   const isShown = (edge) => view.only.size === 0 || view.only.has(edge.rel);
   const words = (text) => text.toLowerCase().normalize("NFKD").replace(/\p{M}/gu, "");
 
@@ -179,12 +180,11 @@
     for (const row of document.querySelectorAll("#relations tbody tr")) {
       row.hidden = !isShown(graph.edges[row.dataset.edge]);
     }
-    const of = (n, one, many) => `${n} ${n === 1 ? one : many}`;
     let state = `${of(nodes.length, "entity", "entities")}, ${of(edges.length, "relation", "relations")} shown`;
     if (view.find.trim() !== "") state += `; ${hits.length} found`;
     at("state").textContent = state;
-    drawing.dataset.nodes = cy.nodes(":visible").length;
-    drawing.dataset.edges = cy.edges(":visible").length;
+    drawing.dataset.nodes = cy.nodes().not(".out").length;
+    drawing.dataset.edges = cy.edges().not(".out").length;
     tell(view.node === null ? null : byId.get(view.node));
   }
 
@@ -216,8 +216,8 @@
       details.replaceChildren(made("p", "Choose an entity: click it, or follow a name in the tables below.", "faint"));
       return;
     }
-    const parts = [made("h2", node.name), made("p", `${node.type}, ${node.n_mentions} mentions in ` +
-      `${node.n_documents} documents`, "faint")];
+    const counts = `${of(node.n_mentions, "mention", "mentions")} in ${of(node.n_documents, "document", "documents")}`;
+    const parts = [made("h2", node.name), made("p", `${node.type}, ${counts}`, "faint")];
     if (node.definition) {
       parts.push(made("blockquote", node.definition.text));
       parts.push(made("p", `${place(node.definition)} (${node.definition.by})`, "faint"));
@@ -285,7 +285,15 @@
     at("find").value = view.find;
     checkBoxes();
     show();
-    if (view.node !== null) cy.center(cy.getElementById("n" + view.node));
+    bring();
+  }
+
+  /** Moves the drawing when the chosen entity is out of sight. */
+  function bring() {
+    if (view.node === null) return;
+    const chosen = cy.getElementById("n" + view.node);
+    const [{ x, y }, seen] = [chosen.position(), cy.extent()];
+    if (x < seen.x1 || x > seen.x2 || y < seen.y1 || y > seen.y2) cy.center(chosen);
   }
 
   /** The next or previous entity in the order of the table. */
@@ -293,7 +301,7 @@
     const here = graph.nodes.findIndex((node) => String(node.id) === view.node);
     const next = (here + by + graph.nodes.length) % graph.nodes.length;
     change({ node: String(graph.nodes[here < 0 ? 0 : next].id) });
-    cy.center(cy.getElementById("n" + view.node));
+    bring();
   }
 
   const zoom = (by) => cy.zoom({
@@ -332,9 +340,18 @@
     const first = found()[0];
     if (event.key !== "Enter" || first === undefined) return;
     change({ node: String(first.id) });
-    cy.center(cy.getElementById("n" + view.node));
+    bring();
   });
   at("fit").addEventListener("click", () => cy.fit(undefined, 30));
+  // A name anywhere in the page chooses its entity, and leaves the rest of the view as it is.
+  document.addEventListener("click", (event) => {
+    const link = event.target.closest('a[href^="#node="]');
+    if (link === null || event.ctrlKey || event.metaKey || event.shiftKey) return;
+    event.preventDefault();
+    change({ node: link.hash.slice("#node=".length) });
+    bring();
+    drawing.scrollIntoView({ block: "nearest" });
+  });
   window.addEventListener("hashchange", fromFragment);
   at("controls").hidden = false;
   fromFragment();

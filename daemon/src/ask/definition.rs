@@ -2,8 +2,8 @@
 //!
 //! In: an entity. Out: a sentence with its place and why it was chosen.
 //! Invariants: chosen by pattern and position, in the order of [`Kind`]; then by confidence, path and place, so that
-//! the same documents give the same sentence, whatever order they were read in. Bounded: so many statements and headings
-//! of an entity are looked at, and one document's text at a time.
+//! the same documents give the same sentence, whatever order they were read in. Bounded: so many statements and
+//! headings of an entity are looked at, and one document's text at a time.
 //! Not here: which sentences define something (`pipeline/relate/define.rs`).
 
 use proto::tool::core::DefinitionView;
@@ -16,7 +16,7 @@ use crate::pipeline::chunk::sentences;
 use crate::terms::norm_of;
 
 /// Most defining statements weighed; the surest.
-const MAX_STATEMENTS: i64 = 64;
+const MAX_STATEMENTS: i64 = 256;
 
 /// Most headings looked under; the first by path and place.
 const MAX_HEADINGS: i64 = 8;
@@ -24,8 +24,10 @@ const MAX_HEADINGS: i64 = 8;
 /// Bytes looked at below a heading, and at the beginning of a note.
 const MAX_SECTION_BYTES: usize = 4_000;
 
-/// Shortest paragraph taken for running text, words; headings and captions are shorter or have no stop.
+/// Shortest paragraph taken for running text, words, and what it ends with; headings and captions are shorter or have
+/// no stop.
 const MIN_PARAGRAPH_WORDS: usize = 5;
+const STOPS: [char; 9] = ['.', ':', ';', '?', '!', ')', '"', '”', '…'];
 
 /// What a sentence is to an entity, the best first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -208,8 +210,8 @@ fn paragraphs(text: &str, from: usize) -> impl Iterator<Item = (usize, &str)> {
 
 /// The first sentence of a paragraph of running text.
 fn first_sentence(at: usize, paragraph: &str) -> Option<(usize, usize)> {
-    let is_running = paragraph.split_whitespace().nth(MIN_PARAGRAPH_WORDS - 1).is_some()
-        && paragraph.contains(['.', ':', '?', '!']);
+    let is_long = paragraph.split_whitespace().nth(MIN_PARAGRAPH_WORDS - 1).is_some();
+    let is_running = is_long && (paragraph.ends_with(STOPS) || paragraph.contains(". "));
     let sentence = sentences(paragraph).next().filter(|_| is_running)?;
     Some((at + sentence.start, at + sentence.end))
 }
@@ -240,6 +242,12 @@ mod tests {
             Ask for it first, please.\n";
         let (start, end) = under_heading(text, 0, "Key Vault").expect("a sentence");
         assert_eq!(&text[start..end], "Keeps the keys of all services.");
+        assert_eq!(
+            first_sentence(0, "ADR-7: Use two keys for seals"),
+            None,
+            "a heading has no stop"
+        );
+        assert_eq!(first_sentence(3, "Use two keys for seals."), Some((3, 26)));
         let other = text.find("Using the ").expect("there") + 10;
         assert_eq!(under_heading(text, other, "Key Vault"), None);
         assert_eq!(

@@ -101,18 +101,28 @@ fn an_explanation_reads_from_definition_to_reasons() {
     expect![[r#"
         A (Service)
           A seals documents.
-          services/a.md:9
+          services/a.md:9 (own note)
           also: a-service
           note: services/a.md
 
-        Relations
-          A uses B  0.81
+        uses
+          A → B  0.81
             services/a.md:14  “A uses B.”  [uses]
-          B part_of C  0.50, hop 2
+          D → A  0.40
+
+        part_of
+          B → C  0.50, hop 2
 
         Sources 5 mentions in 1 document
           services/a.md:9  3 × 1.00
             “wordswordswordswordswordswordswordswordswordswordswordswordswordswordswordswords…”
+
+        Timeline
+          first 2024-11-02  log.md:3
+          last 2025-02-11  report.pdf p. 2
+          7 mentions before
+          2024-11  ▪▪▪▪▪▪▪▪▪▪▪▪▪▪▪▪▪▪▪▪ 40 mentions in 2 documents
+          2025-02  ▪ 1 mention in 1 document
 
         Why these names
         NAME       DECISION  SCORE  FEATURES

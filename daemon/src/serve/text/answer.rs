@@ -133,9 +133,9 @@ pub(super) fn graph(reply: &GraphReply, sheet: &mut Sheet) {
         let found = reply.nodes.iter().find(|it| it.entity.id == id);
         found.map_or_else(|| id.to_string(), |it| one_line(&it.entity.name).into_owned())
     };
-    let n =
-        (count(reply.nodes.len() as u64, "entity"), count(reply.edges.len() as u64, "relation"));
-    sheet.line(&format!("{}, {}", n.0.replace("entitys", "entities"), n.1));
+    let n = reply.nodes.len();
+    let entities = if n == 1 { "1 entity".to_string() } else { format!("{n} entities") };
+    sheet.line(&format!("{entities}, {}", count(reply.edges.len() as u64, "relation")));
     sheet.items(reply.edges.iter().map(|it| {
         let place = it.evidence.as_ref().map(|it| one_line(&it.source.place()).into_owned());
         let place = place.map(|place| format!(", {place}")).unwrap_or_default();
