@@ -43,6 +43,7 @@ pub const CATALOG: &[Entry] = &[
     entry::<core::ExtractAndLink>(),
     entry::<core::ReviewLinks>(),
     entry::<core::Status>(),
+    entry::<admin::Graph>(),
     entry::<admin::Dump>(),
     entry::<admin::Wait>(),
     entry::<admin::Verify>(),

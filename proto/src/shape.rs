@@ -105,7 +105,7 @@ pub struct AlsoIn {
 }
 
 /// A place of a document.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PlaceView {
     /// Path relative to the project.
     pub path: String,

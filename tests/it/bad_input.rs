@@ -569,6 +569,9 @@ fn requests_that_cannot_be_meant() {
         ("explain_entity", json!({"name": "Nobody Knows"})),
         ("explain_entity", json!({"entity_id": 9_000_000})),
         ("explain_entity", json!({"name": "Bystander", "hops": 9})),
+        ("graph", json!({"name": "Bystander", "hops": 5})),
+        ("graph", json!({"name": "Bystander", "limit": 0})),
+        ("graph", json!({"name": "Bystander", "rels": ["likes"]})),
         ("ingest_docs", json!({"paths": []})),
         ("ingest_docs", json!({"paths": ["../outside.md"]})),
         ("ingest_docs", json!({"paths": ["/etc/passwd"]})),
@@ -593,7 +596,7 @@ fn requests_that_cannot_be_meant() {
     expect![[r#"
         hybrid_search {"q":"x"}
           -32602: no tool is called `hybrid_search`
-          hint: this session has `hybrid_query`, `entity_lookup`, `explain_entity`, `ingest_docs`, `extract_and_link`, `review_links`, `status`, `dump`, `wait`, `verify`, `rescan`, `retry`, `deep_pass`, `checkup`, `backup`, `shutdown`
+          hint: this session has `hybrid_query`, `entity_lookup`, `explain_entity`, `ingest_docs`, `extract_and_link`, `review_links`, `status`, `graph`, `dump`, `wait`, `verify`, `rescan`, `retry`, `deep_pass`, `checkup`, `backup`, `shutdown`
           hint: null
         hybrid_query {}
           invalid_params: `hybrid_query` needs the parameter `q`
@@ -643,6 +646,15 @@ fn requests_that_cannot_be_meant() {
         explain_entity {"name":"Bystander","hops":9}
           invalid_params: `hops` is 9, `limit` is 20
           hint: give 1 to 4 hops and a limit of 1 to 200
+        graph {"name":"Bystander","hops":5}
+          invalid_params: `hops` is 5, `limit` is 300
+          hint: give 1 to 4 hops and a limit of 1 to 1000
+        graph {"name":"Bystander","limit":0}
+          invalid_params: `hops` is 2, `limit` is 0
+          hint: give 1 to 4 hops and a limit of 1 to 1000
+        graph {"name":"Bystander","rels":["likes"]}
+          invalid_params: no relation `likes`
+          hint: use some of defines, refers_to, part_of, uses, depends_on, precedes, owned_by, located_in, cites, same_as, related_to, links_to
         ingest_docs {"paths":[]}
           invalid_params: `paths` is empty
           hint: name files, folders or globs inside the project

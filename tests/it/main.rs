@@ -18,6 +18,7 @@ mod linking;
 mod models;
 mod relations;
 mod secrets;
+mod seeing;
 mod shutdown;
 mod tidy;
 mod trouble;

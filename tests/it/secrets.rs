@@ -99,6 +99,7 @@ fn questions(secret: &str) -> Vec<(&'static str, Value)> {
         ("entity_lookup", json!({"q": secret})),
         ("explain_entity", json!({"name": secret})),
         ("explain_entity", json!({"name": secret, "why": true, "hops": 2})),
+        ("graph", json!({"name": secret, "hops": 2})),
         ("ingest_docs", json!({"paths": [format!("{secret}/a.md"), format!("no/{secret}.md")]})),
         (
             "ingest_docs",

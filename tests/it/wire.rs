@@ -136,6 +136,7 @@ fn calls() -> Vec<(&'static str, Value)> {
         ("extract_and_link", json!({})),
         ("review_links", json!({"below": 1.0, "limit": 2})),
         ("status", json!({})),
+        ("graph", json!({"name": "HGW", "hops": 2, "limit": 3})),
         ("dump", json!({"limit": 2})),
         ("wait", json!({"timeout_ms": 60_000})),
         ("verify", json!({"limit": 2})),
@@ -346,6 +347,8 @@ fn mask(value: &mut Value, field: &str, root: &str) {
         "started",
         "idle_bytes",
         "sandbox",
+        "day",
+        "period",
     ];
     match value {
         _ if VOLATILE.contains(&field) => *value = json!(format!("<{field}>")),

@@ -8,13 +8,16 @@ use std::fmt::Write;
 use proto::shape::{EntityView, EvidenceView, Freshness, RelationView, SourceView};
 use proto::tool::core::{
     EntityReply, ExplainReply, ExtractReply, HitView, HybridReply, IngestReply, LinkView,
-    ReviewReply,
+    ReviewReply, TimelineView,
 };
 
 use super::{Style, clean, counted, for_shell, table};
 
 /// Longest snippet of evidence shown in a list, in characters.
 const MAX_EVIDENCE_CHARS: usize = 80;
+
+/// Longest bar of a timeline, columns.
+const MAX_BAR: u64 = 20;
 
 /// Ranked hits, each with its place, score and snippet.
 pub fn query(reply: &HybridReply, style: Style) -> String {
@@ -87,8 +90,9 @@ pub fn entities(reply: &EntityReply, style: Style) -> String {
 pub fn explain(reply: &ExplainReply, style: Style) -> String {
     let mut text = format!("{}\n", named(&reply.entity, style));
     if let Some(definition) = &reply.definition {
-        let _ =
-            writeln!(text, "  {}\n  {}", clean(&definition.text), source_place(definition, style));
+        let by = style.dim(&format!("({})", clean(&definition.by)));
+        let place = source_place(&definition.source, style);
+        let _ = writeln!(text, "  {}\n  {place} {by}", clean(&definition.source.text));
     }
     if !reply.entity.aliases.is_empty() {
         let _ = writeln!(text, "  {} {}", style.dim("also:"), joined(&reply.entity.aliases));
@@ -96,10 +100,7 @@ pub fn explain(reply: &ExplainReply, style: Style) -> String {
     if let Some(home) = &reply.home {
         let _ = writeln!(text, "  {} {}", style.dim("note:"), style.cyan(&clean(home)));
     }
-    if !reply.relations.is_empty() {
-        let _ = writeln!(text, "\n{}", style.bold("Relations"));
-        reply.relations.iter().for_each(|it| write_relation(&mut text, it, style));
-    }
+    write_relations(&mut text, &reply.relations, style);
     let mentions = counted(reply.n_mentions, "mention");
     let documents = counted(reply.n_documents, "document");
     let _ = writeln!(
@@ -117,6 +118,9 @@ pub fn explain(reply: &ExplainReply, style: Style) -> String {
         );
         let _ = writeln!(text, "    {}", shortened(&it.source.text));
     }
+    if let Some(timeline) = &reply.timeline {
+        write_timeline(&mut text, timeline, style);
+    }
     if !reply.why.is_empty() {
         let _ = writeln!(text, "\n{}", style.bold("Why these names"));
         text.push_str(&why(&reply.why, style));
@@ -124,21 +128,53 @@ pub fn explain(reply: &ExplainReply, style: Style) -> String {
     text + &building(&reply.freshness, style)
 }
 
+/// Relations by type; the type with the surest one first.
+fn write_relations(text: &mut String, relations: &[RelationView], style: Style) {
+    let mut types: Vec<&str> = Vec::new();
+    for it in relations.iter().filter(|it| !it.predicate.is_empty()) {
+        if !types.contains(&it.predicate.as_str()) {
+            types.push(&it.predicate);
+        }
+    }
+    for predicate in types {
+        let _ = writeln!(text, "\n{}", style.bold(&style.green(&clean(predicate))));
+        let of_type = relations.iter().filter(|it| it.predicate == predicate);
+        of_type.for_each(|it| write_relation(text, it, style));
+    }
+}
+
 fn write_relation(text: &mut String, it: &RelationView, style: Style) {
-    let (subject, predicate, object) =
-        (clean(&it.subject), clean(&it.predicate), clean(&it.object));
-    let facts = format!(
-        "{:.2}{}",
-        it.confidence,
-        if it.hop > 1 { format!(", hop {}", it.hop) } else { String::new() }
-    );
-    let _ =
-        writeln!(text, "  {subject} {} {object}  {}", style.green(&predicate), style.dim(&facts));
+    let (subject, object) = (clean(&it.subject), clean(&it.object));
+    let hop = if it.hop > 1 { format!(", hop {}", it.hop) } else { String::new() };
+    let facts = format!("{:.2}{hop}", it.confidence);
+    let _ = writeln!(text, "  {subject} {} {object}  {}", style.green("→"), style.dim(&facts));
     if let Some(best) = it.evidence.first() {
         let _ = writeln!(text, "    {}", evidence(best, style));
     }
     for it in it.evidence.iter().filter(|it| it.pattern.starts_with("against ")) {
         let _ = writeln!(text, "    {} {}", style.yellow("but"), evidence(it, style));
+    }
+}
+
+/// First and last mention, then a bar for each month or year.
+fn write_timeline(text: &mut String, timeline: &TimelineView, style: Style) {
+    let _ = writeln!(text, "\n{}", style.bold("Timeline"));
+    let ends = [("first", &timeline.first), ("last", &timeline.last)];
+    for (which, it) in ends {
+        let (which, place) = (style.dim(which), style.cyan(&clean(&it.place.place())));
+        let _ = writeln!(text, "  {which} {}  {place}", clean(&it.day));
+    }
+    if timeline.n_earlier > 0 {
+        let earlier = format!("{} before", counted(timeline.n_earlier, "mention"));
+        let _ = writeln!(text, "  {}", style.dim(&earlier));
+    }
+    let most = timeline.counts.iter().map(|it| it.n_mentions).max().unwrap_or(0).max(1);
+    for it in &timeline.counts {
+        let n = (it.n_mentions * MAX_BAR).div_ceil(most) as usize;
+        let (mentions, documents) =
+            (counted(it.n_mentions, "mention"), counted(it.n_documents, "document"));
+        let facts = style.dim(&format!("{mentions} in {documents}"));
+        let _ = writeln!(text, "  {}  {} {facts}", clean(&it.period), style.green(&"▪".repeat(n)));
     }
 }
 

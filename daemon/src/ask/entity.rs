@@ -3,17 +3,19 @@
 use std::collections::BTreeMap;
 
 use proto::error::ErrorView;
-use proto::shape::{EvidenceView, Freshness, RelationView, SourceView};
+use proto::shape::{EvidenceView, Freshness, RelationView};
 use proto::tool::core::{ExplainEntity, ExplainReply, MentioningSource};
 use rusqlite::{OptionalExtension, params};
 use rustc_hash::FxHashSet;
 
 use super::contradict::{against, weighed};
+use super::definition::definition;
 use super::error::invalid;
 use super::explain::entity_view;
 use super::graph::{Statement, name_of, statements_about};
 use super::lookup::{find_one, not_found};
-use super::source::Source;
+use super::source::{Source, quote};
+use super::timeline::timeline;
 use super::why::link_views;
 use super::{AskError, Desk};
 
@@ -26,9 +28,6 @@ const MAX_SOURCES: usize = 8;
 /// Evidence told for one relation.
 const MAX_EVIDENCE: usize = 3;
 
-/// Longest quotation, bytes.
-const MAX_QUOTE_BYTES: usize = 240;
-
 /// Everything known about one entity.
 pub fn explain_entity(desk: &Desk<'_>, request: &ExplainEntity) -> Result<ExplainReply, ErrorView> {
     let hops = request.hops.unwrap_or(1);
@@ -39,7 +38,7 @@ pub fn explain_entity(desk: &Desk<'_>, request: &ExplainEntity) -> Result<Explai
             "give 1 to 4 hops and a limit of 1 to 200",
         ));
     }
-    let id = find_one(desk, request)?;
+    let id = find_one(desk, (request.entity_id, request.name.as_deref()))?;
     let Some(mut entity) = entity_view(desk, id, None)? else {
         return Err(not_found(&format!("entity {id}"), &[]));
     };
@@ -48,6 +47,7 @@ pub fn explain_entity(desk: &Desk<'_>, request: &ExplainEntity) -> Result<Explai
     Ok(ExplainReply {
         definition: definition(desk, id)?,
         home: home(desk, id)?,
+        timeline: timeline(desk, id)?,
         relations: relations(desk, id, hops, limit as usize)?,
         sources: sources(desk, id)?,
         n_mentions,
@@ -71,7 +71,7 @@ pub(super) fn aliases(desk: &Desk<'_>, entity: i64, name: &str) -> Result<Vec<St
     Ok(all.into_iter().filter(|alias| alias != name).take(MAX_ALIASES).collect())
 }
 
-fn counts(desk: &Desk<'_>, entity: i64) -> Result<(u64, u64), AskError> {
+pub(super) fn counts(desk: &Desk<'_>, entity: i64) -> Result<(u64, u64), AskError> {
     Ok(desk
         .snapshot
         .prepare_cached(
@@ -81,7 +81,7 @@ fn counts(desk: &Desk<'_>, entity: i64) -> Result<(u64, u64), AskError> {
         .query_row([entity], |row| Ok((row.get::<_, i64>(0)? as u64, row.get::<_, i64>(1)? as u64)))?)
 }
 
-fn home(desk: &Desk<'_>, entity: i64) -> Result<Option<String>, AskError> {
+pub(super) fn home(desk: &Desk<'_>, entity: i64) -> Result<Option<String>, AskError> {
     Ok(desk
         .snapshot
         .prepare_cached(
@@ -89,66 +89,6 @@ fn home(desk: &Desk<'_>, entity: i64) -> Result<Option<String>, AskError> {
         )?
         .query_row([entity], |row| row.get(0))
         .optional()?)
-}
-
-/// The surest sentence that defines the entity; else the first paragraph of its home.
-fn definition(desk: &Desk<'_>, entity: i64) -> Result<Option<SourceView>, AskError> {
-    let defining = statements_about(desk, entity, &["defines".into()])?
-        .into_iter()
-        .find(|statement| statement.object == entity);
-    if let Some(statement) = defining {
-        return quote(desk, statement.doc, statement.span);
-    }
-    let first: Option<(i64, i64, i64)> = desk
-        .snapshot
-        .prepare_cached(
-            "SELECT d.id, c.start, c.end FROM entities e JOIN docs d ON d.id = e.doc_id
-             JOIN chunks c ON c.doc_id = d.id AND c.idx = 0 WHERE e.id = ?1",
-        )?
-        .query_row([entity], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
-        .optional()?;
-    match first {
-        Some((doc, start, end)) => first_sentence(desk, doc, (start as usize, end as usize)),
-        None => Ok(None),
-    }
-}
-
-/// Shortest paragraph taken for running text, words; headings and captions are shorter or have no stop.
-const MIN_PARAGRAPH_WORDS: usize = 5;
-
-/// The first sentence of running text in a span, with its own line.
-fn first_sentence(
-    desk: &Desk<'_>,
-    doc: i64,
-    (start, end): (usize, usize),
-) -> Result<Option<SourceView>, AskError> {
-    let Some(source) = Source::load(desk, doc)? else { return Ok(None) };
-    let mut at = start;
-    for paragraph in source.text.get(start..end).unwrap_or("").split("\n\n") {
-        let is_running = paragraph.split_whitespace().count() >= MIN_PARAGRAPH_WORDS
-            && paragraph.contains(['.', ':', '?', '!']);
-        let sentence = crate::pipeline::chunk::sentences(paragraph).next();
-        if let (true, Some(sentence)) = (is_running, sentence) {
-            let at = at + sentence.start;
-            let words = paragraph.get(sentence).unwrap_or("");
-            let range = super::snippet::choose(words, &[], 0, MAX_QUOTE_BYTES);
-            return Ok(Some(source.view(at, super::snippet::render(words, range))));
-        }
-        at += paragraph.len() + 2;
-    }
-    Ok(None)
-}
-
-/// The words at a span of a document, on one line, with their place.
-fn quote(
-    desk: &Desk<'_>,
-    doc: i64,
-    (start, end): (usize, usize),
-) -> Result<Option<SourceView>, AskError> {
-    let Some(source) = Source::load(desk, doc)? else { return Ok(None) };
-    let words = source.text.get(start..end).unwrap_or("");
-    let range = super::snippet::choose(words, &[], 0, MAX_QUOTE_BYTES);
-    Ok(Some(source.view(start, super::snippet::render(words, range))))
 }
 
 /// Relations within `hops`, each with its best evidence, surest first within a hop.
@@ -185,7 +125,7 @@ fn relations(
 }
 
 /// Statements of one relation together, the surest relation first.
-fn grouped(statements: Vec<Statement>) -> Vec<Vec<Statement>> {
+pub(super) fn grouped(statements: Vec<Statement>) -> Vec<Vec<Statement>> {
     let mut groups: Vec<Vec<Statement>> = Vec::new();
     for statement in statements {
         let same = |group: &&mut Vec<Statement>| {

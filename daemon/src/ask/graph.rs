@@ -108,7 +108,7 @@ fn read_side(
     Ok(())
 }
 
-fn is_rejected(desk: &Desk<'_>, statement: &Statement) -> Result<bool, AskError> {
+pub(super) fn is_rejected(desk: &Desk<'_>, statement: &Statement) -> Result<bool, AskError> {
     let (Some(subject), Some(object)) =
         (name_of(desk, statement.subject)?, name_of(desk, statement.object)?)
     else {

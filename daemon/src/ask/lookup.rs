@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use proto::error::{Code, ErrorView};
 use proto::shape::Freshness;
-use proto::tool::core::{EntityLookup, EntityReply, ExplainEntity};
+use proto::tool::core::{EntityLookup, EntityReply};
 use rusqlite::OptionalExtension;
 
 use super::entity::aliases;
@@ -99,8 +99,12 @@ fn likeness(asked: &str, name: &str) -> f32 {
     if similarity >= MIN_LIKENESS { similarity * 0.9 } else { 0.0 }
 }
 
-pub(super) fn find_one(desk: &Desk<'_>, request: &ExplainEntity) -> Result<i64, ErrorView> {
-    match (request.entity_id, &request.name) {
+/// The entity that an id or a name means; exactly one of them must be given.
+pub(super) fn find_one(
+    desk: &Desk<'_>,
+    (entity_id, name): (Option<i64>, Option<&str>),
+) -> Result<i64, ErrorView> {
+    match (entity_id, name) {
         (Some(id), None) => Ok(id),
         (None, Some(name)) => by_name(desk, name),
         _ => Err(invalid(

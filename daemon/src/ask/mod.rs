@@ -4,12 +4,14 @@
 
 mod contradict;
 mod copies;
+mod definition;
 mod entity;
 mod error;
 mod expand;
 mod explain;
 mod graph;
 mod lookup;
+mod neighborhood;
 mod plan;
 mod question;
 mod rank;
@@ -17,6 +19,7 @@ mod recall;
 mod review;
 mod snippet;
 mod source;
+mod timeline;
 mod why;
 
 use proto::error::ErrorView;
@@ -25,6 +28,7 @@ use proto::tool::core::{HybridQuery, HybridReply};
 pub use entity::explain_entity;
 pub use error::AskError;
 pub use lookup::entity_lookup;
+pub use neighborhood::neighborhood;
 pub use question::{is_stop_word, text_query};
 pub use review::{list_doubtful, norm_keys_exist};
 

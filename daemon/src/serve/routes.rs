@@ -48,6 +48,7 @@ pub(crate) fn routes() -> Routes {
         waits(tool::extract_and_link),
         writes(tool::review_links),
         reads(tool::status),
+        reads(tool::graph),
         reads(tool::dump),
         waits(tool::wait),
         waits(tool::verify).for_hours(),

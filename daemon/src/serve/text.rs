@@ -35,6 +35,7 @@ pub fn render(tool: &str, reply: &Value, max_chars: usize) -> String {
         core::ExtractAndLink::NAME => fill::<core::ExtractReply>(reply, max_chars, upkeep::extract),
         core::ReviewLinks::NAME => fill::<core::ReviewReply>(reply, max_chars, upkeep::review),
         core::Status::NAME => fill::<core::StatusReply>(reply, max_chars, upkeep::status),
+        admin::Graph::NAME => fill::<admin::GraphReply>(reply, max_chars, answer::graph),
         admin::Dump::NAME => fill::<admin::DumpReply>(reply, max_chars, upkeep::dump),
         admin::Wait::NAME => fill::<admin::WaitReply>(reply, max_chars, upkeep::wait),
         admin::Verify::NAME => fill::<admin::VerifyReply>(reply, max_chars, maintain::verify),

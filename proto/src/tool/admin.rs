@@ -1,10 +1,13 @@
 //! Tools for `kgctl` alone; never listed to agents.
 
+mod graph;
+
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub use self::graph::*;
 use super::core::DeepView;
 use super::{Effect, Tool, ToolSet};
 use crate::shape::Freshness;

@@ -1,5 +1,6 @@
 //! The tools every agent gets: ask, look up, explain, ingest, review, status (S4 §11).
 
+mod explain;
 mod status;
 
 use std::collections::BTreeMap;
@@ -7,11 +8,10 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub use self::explain::*;
 pub use self::status::*;
 use super::{Effect, Tool, ToolSet};
-use crate::shape::{
-    AlsoIn, EdgeView, EntityView, EvidenceView, Freshness, Id, RelationView, SourceView,
-};
+use crate::shape::{AlsoIn, EdgeView, EntityView, EvidenceView, Freshness, Id};
 
 /// Parameters of `hybrid_query`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -154,88 +154,6 @@ impl Tool for EntityLookup {
     const EFFECT: Effect = Effect::Reads;
     const SET: ToolSet = ToolSet::Core;
     type Reply = EntityReply;
-}
-
-/// Parameters of `explain_entity`; give `entity_id` or `name`.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct ExplainEntity {
-    /// An id from another answer.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub entity_id: Option<Id>,
-    /// A name or alias.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub name: Option<String>,
-    /// Hops of relations to include, 1 to 4; 1 when left out.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub hops: Option<u32>,
-    /// Most relations to return, 1 to 200; 20 when left out.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub limit: Option<u32>,
-    /// Also show the features and score that linked each name to this entity.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub why: Option<bool>,
-}
-
-/// Reply of `explain_entity`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct ExplainReply {
-    /// The entity.
-    pub entity: EntityView,
-    /// The best defining sentence and where it stands.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub definition: Option<SourceView>,
-    /// The note that is the entity's home, if it has one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub home: Option<String>,
-    /// Strongest first.
-    pub relations: Vec<RelationView>,
-    /// Documents that mention it most, with a place in each.
-    pub sources: Vec<MentioningSource>,
-    /// Mentions in all documents.
-    pub n_mentions: u64,
-    /// Documents that mention it.
-    pub n_documents: u64,
-    /// With `why`: how each name came to denote this entity.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub why: Vec<LinkView>,
-    /// How fresh this is.
-    #[serde(flatten)]
-    pub freshness: Freshness,
-}
-
-/// A document that mentions an entity.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct MentioningSource {
-    /// Where it is first mentioned there.
-    #[serde(flatten)]
-    pub source: SourceView,
-    /// Mentions in that document.
-    pub n_mentions: u64,
-    /// Confidence of the link, 0 to 1.
-    pub confidence: f32,
-}
-
-/// Why a name denotes an entity: S4 §7's features and their weighted sum.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct LinkView {
-    /// The name as written.
-    pub surface: String,
-    /// `title`, `alias`, `exact name`, `inexact`, `chosen among 2`, `accepted`.
-    pub decision: String,
-    /// Weighted sum of the features; an exact name links whatever its score.
-    pub score: f32,
-    /// Each feature before weighting: cosine, string, type, context, popularity.
-    pub features: BTreeMap<String, f32>,
-}
-
-impl Tool for ExplainEntity {
-    const NAME: &'static str = "explain_entity";
-    const SUMMARY: &'static str = "Everything known about one entity: definition, aliases, relations with \
-        evidence (path, line, confidence), and the documents that mention it.";
-    const EFFECT: Effect = Effect::Reads;
-    const SET: ToolSet = ToolSet::Core;
-    type Reply = ExplainReply;
 }
 
 /// Parameters of `ingest_docs`.

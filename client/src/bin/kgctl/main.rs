@@ -23,6 +23,7 @@ mod eval;
 mod explain;
 mod extract;
 mod failure;
+mod graph;
 mod ingest;
 mod init;
 mod list;
@@ -81,6 +82,7 @@ enum Command {
     Wait(wait::Arguments),
     Query(query::Arguments),
     Explain(explain::Arguments),
+    Graph(graph::Arguments),
     Lookup(lookup::Arguments),
     Ingest(ingest::Arguments),
     Extract(extract::Arguments),
@@ -132,6 +134,7 @@ async fn run(command: Command, ctx: &Context) -> Result<Exit, Failure> {
         Command::Wait(arguments) => wait::run(&arguments, ctx).await,
         Command::Query(arguments) => query::run(arguments, ctx).await,
         Command::Explain(arguments) => explain::run(arguments, ctx).await,
+        Command::Graph(arguments) => graph::run(arguments, ctx).await,
         Command::Lookup(arguments) => lookup::run(arguments, ctx).await,
         Command::Ingest(arguments) => ingest::run(arguments, ctx).await,
         Command::Extract(arguments) => extract::run(arguments, ctx).await,

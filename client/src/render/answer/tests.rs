@@ -74,17 +74,26 @@ fn entities_are_a_table() {
 fn an_explanation_reads_from_definition_to_reasons() {
     let reply: ExplainReply = read(json!({
         "entity": { "id": 7, "name": "A", "type": "Service", "aliases": ["a-service"] },
-        "definition": { "path": "services/a.md", "line": 9, "text": "A seals documents." },
+        "definition": { "path": "services/a.md", "line": 9, "text": "A seals documents.",
+            "by": "own note" },
         "home": "services/a.md",
         "relations": [
             { "subject": "A", "predicate": "uses", "object": "B", "confidence": 0.81, "hop": 1,
                 "evidence": [evidence_json()] },
             { "subject": "B", "predicate": "part_of", "object": "C", "confidence": 0.5, "hop": 2,
-                "evidence": [] }
+                "evidence": [] },
+            { "subject": "D", "predicate": "uses", "object": "A", "confidence": 0.4, "hop": 1, "evidence": [] }
         ],
         "sources": [{ "path": "services/a.md", "line": 9, "text": "words".repeat(30), "n_mentions": 3,
             "confidence": 1.0 }],
         "n_mentions": 5, "n_documents": 1,
+        "timeline": {
+            "first": { "day": "2024-11-02", "path": "log.md", "line": 3 },
+            "last": { "day": "2025-02-11", "path": "report.pdf", "page": 2 },
+            "per": "month", "n_earlier": 7, "counts": [
+                { "period": "2024-11", "n_mentions": 40, "n_documents": 2 },
+                { "period": "2025-02", "n_mentions": 1, "n_documents": 1 }]
+        },
         "why": [{ "surface": "a-service", "decision": "alias", "score": 0.9,
             "features": { "string": 1.0, "type": 0.5 } }],
         "project": "notes", "tick": 4
@@ -92,18 +101,28 @@ fn an_explanation_reads_from_definition_to_reasons() {
     expect![[r#"
         A (Service)
           A seals documents.
-          services/a.md:9
+          services/a.md:9 (own note)
           also: a-service
           note: services/a.md
 
-        Relations
-          A uses B  0.81
+        uses
+          A → B  0.81
             services/a.md:14  “A uses B.”  [uses]
-          B part_of C  0.50, hop 2
+          D → A  0.40
+
+        part_of
+          B → C  0.50, hop 2
 
         Sources 5 mentions in 1 document
           services/a.md:9  3 × 1.00
             “wordswordswordswordswordswordswordswordswordswordswordswordswordswordswordswords…”
+
+        Timeline
+          first 2024-11-02  log.md:3
+          last 2025-02-11  report.pdf p. 2
+          7 mentions before
+          2024-11  ▪▪▪▪▪▪▪▪▪▪▪▪▪▪▪▪▪▪▪▪ 40 mentions in 2 documents
+          2025-02  ▪ 1 mention in 1 document
 
         Why these names
         NAME       DECISION  SCORE  FEATURES

@@ -136,7 +136,7 @@ async fn a_preamble_chooses_the_tools() {
         &kgctl.call(2, "hybrid_query", json!({"q": "x"})).await,
         expect![[r#"
             -32602 no tool is called `hybrid_query`
-            hint: this session has `dump`, `wait`, `verify`, `rescan`, `retry`, `deep_pass`,…
+            hint: this session has `graph`, `dump`, `wait`, `verify`, `rescan`, `retry`, `de…
         "#]],
     );
     let mut wrong = house.connect().await;

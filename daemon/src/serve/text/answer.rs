@@ -1,7 +1,8 @@
 //! Answers: hits, entities and explanations as text.
 
-use proto::shape::{AlsoIn, RelationView};
-use proto::tool::core::{EntityReply, ExplainReply, HitView, HybridReply};
+use proto::shape::{AlsoIn, Id, RelationView};
+use proto::tool::admin::GraphReply;
+use proto::tool::core::{EntityReply, ExplainReply, HitView, HybridReply, TimelineView};
 
 use super::clean::{indented, one_line};
 use super::sheet::Sheet;
@@ -9,6 +10,9 @@ use super::{count, entity, score};
 
 /// Entities named under the hits of a question.
 const MAX_ENTITIES: usize = 8;
+
+/// Months or years told of a timeline, the latest.
+const MAX_PERIODS: usize = 6;
 
 pub(super) fn hybrid(reply: &HybridReply, sheet: &mut Sheet) {
     if reply.chunks.is_empty() {
@@ -78,7 +82,8 @@ pub(super) fn entities(reply: &EntityReply, sheet: &mut Sheet) {
 pub(super) fn explain(reply: &ExplainReply, sheet: &mut Sheet) {
     sheet.line(&entity(&reply.entity));
     if let Some(found) = &reply.definition {
-        sheet.cut(&format!("  “{}” ({})", one_line(&found.text), one_line(&found.place())));
+        let (words, place) = (one_line(&found.source.text), found.source.place());
+        sheet.cut(&format!("  “{words}” ({})", one_line(&place)));
     }
     if let Some(home) = &reply.home {
         sheet.line(&format!("  home: {}", one_line(home)));
@@ -96,6 +101,9 @@ pub(super) fn explain(reply: &ExplainReply, sheet: &mut Sheet) {
             format!("  {place}  {words}  ({} × {})", it.n_mentions, score(it.confidence))
         }));
     }
+    if let Some(found) = &reply.timeline {
+        sheet.line(&timeline(found));
+    }
     if !reply.why.is_empty() {
         sheet.line("why:");
         sheet.items(reply.why.iter().map(|it| {
@@ -105,6 +113,37 @@ pub(super) fn explain(reply: &ExplainReply, sheet: &mut Sheet) {
             let (surface, decision) = (one_line(&it.surface), one_line(&it.decision));
             format!("  {surface}: {decision}, score {} ({})", score(it.score), features.join(" "))
         }));
+    }
+}
+
+/// `mentioned 2024-03-01 to 2025-02-11: … 2024-12 × 3, 2025-02 × 1`.
+fn timeline(timeline: &TimelineView) -> String {
+    let skipped = timeline.counts.len().saturating_sub(MAX_PERIODS);
+    let counts = timeline.counts.iter().skip(skipped);
+    let counts: Vec<_> =
+        counts.map(|it| format!("{} × {}", one_line(&it.period), it.n_mentions)).collect();
+    let cut = if skipped > 0 || timeline.n_earlier > 0 { "… " } else { "" };
+    let (first, last) = (one_line(&timeline.first.day), one_line(&timeline.last.day));
+    format!("mentioned {first} to {last}: {cut}{}", counts.join(", "))
+}
+
+/// The neighborhood of an entity, as lines; its drawing is `kgctl`'s.
+pub(super) fn graph(reply: &GraphReply, sheet: &mut Sheet) {
+    let name = |id: Id| {
+        let found = reply.nodes.iter().find(|it| it.entity.id == id);
+        found.map_or_else(|| id.to_string(), |it| one_line(&it.entity.name).into_owned())
+    };
+    let n = reply.nodes.len();
+    let entities = if n == 1 { "1 entity".to_string() } else { format!("{n} entities") };
+    sheet.line(&format!("{entities}, {}", count(reply.edges.len() as u64, "relation")));
+    sheet.items(reply.edges.iter().map(|it| {
+        let place = it.evidence.as_ref().map(|it| one_line(&it.source.place()).into_owned());
+        let place = place.map(|place| format!(", {place}")).unwrap_or_default();
+        let (src, rel, dst) = (name(it.src), one_line(&it.rel), name(it.dst));
+        format!("  {src} → {rel} {dst}  ({}{place})", score(it.confidence))
+    }));
+    if let Some(truncated) = &reply.truncated {
+        sheet.line(&format!("({})", one_line(truncated)));
     }
 }
 

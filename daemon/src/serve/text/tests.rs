@@ -53,6 +53,20 @@ fn hybrid(chunks: Vec<HitView>) -> HybridReply {
     HybridReply { chunks, entities, freshness: fresh(), ..HybridReply::default() }
 }
 
+/// A timeline of eight months.
+fn timeline() -> TimelineView {
+    let day = |month: u32| DatedPlace { day: format!("2024-0{month}-05"), ..DatedPlace::default() };
+    let period =
+        |month| PeriodView { period: format!("2024-0{month}"), n_mentions: 2, n_documents: 1 };
+    TimelineView {
+        first: day(1),
+        last: day(8),
+        per: "month".into(),
+        counts: (1..=8).map(period).collect(),
+        n_earlier: 0,
+    }
+}
+
 #[test]
 fn places_are_lines_pages_or_headings() {
     let paged =
@@ -191,8 +205,12 @@ fn an_explanation() {
     };
     let reply = ExplainReply {
         entity: named(12, "Key Store"),
-        definition: Some(place(3, "Key Store keeps secrets.")),
+        definition: Some(DefinitionView {
+            source: place(3, "Key Store keeps secrets."),
+            by: "own note".into(),
+        }),
         home: Some("store.md".into()),
+        timeline: Some(timeline()),
         relations: vec![
             relation("Key Store", "depends_on", "Vault"),
             relation("Gateway", "uses", "Key Store"),
@@ -221,6 +239,7 @@ fn an_explanation() {
           Vault → part_of Platform  (.81, runbooks/x.md:12)
         sources (14 mentions in 1 document):
           store.md:7  the Key Store  (6 × .95)
+        mentioned 2024-01-05 to 2024-08-05: … 2024-03 × 2, 2024-04 × 2, 2024-05 × 2, 2024-06 × 2, 2024-07 × 2, 2024-08 × 2
         why:
           keystore: alias, score .70 (cosine .61 string 1.00)
         (notes, tick 41)

@@ -11,7 +11,9 @@ use std::time::Duration;
 
 use config::limits::MAX_READERS;
 use proto::error::{Code, ErrorView};
-use proto::tool::admin::{Dump, DumpReply, Shutdown, ShutdownReply, Wait, WaitReply};
+use proto::tool::admin::{
+    Dump, DumpReply, Graph, GraphReply, Shutdown, ShutdownReply, Wait, WaitReply,
+};
 use proto::tool::core::{
     EntityLookup, EntityReply, ExplainEntity, ExplainReply, HybridQuery, HybridReply, ReviewLinks,
     ReviewReply,
@@ -65,6 +67,17 @@ pub fn explain_entity(
     request: ExplainEntity,
 ) -> Result<ExplainReply, ErrorView> {
     let mut reply = ask::explain_entity(&project.desk(snapshot), &request)?;
+    reply.freshness = project.freshness(snapshot);
+    Ok(reply)
+}
+
+/// Tells the neighborhood of one entity.
+pub fn graph(
+    project: &Project,
+    snapshot: &Snapshot,
+    request: Graph,
+) -> Result<GraphReply, ErrorView> {
+    let mut reply = ask::neighborhood(&project.desk(snapshot), &request)?;
     reply.freshness = project.freshness(snapshot);
     Ok(reply)
 }

@@ -1,0 +1,162 @@
+//! `kgctl graph`: the neighborhood of an entity as a page that draws it.
+//!
+//! In: a name, hops, bounds. Out: one HTML file, opened if that was asked for.
+//! Invariants: a file that is no such page is never overwritten; a page is whole or not there.
+//! Not here: what stands in the page (`client::page`).
+
+use std::fs::{self, OpenOptions};
+use std::io::{ErrorKind, Read, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use client::page::{MARK, page};
+use client::render::{clean, counted, for_shell, thousands};
+use proto::tool::admin::{Graph, GraphReply};
+use serde_json::json;
+
+use super::context::{Context, warn};
+use super::failure::{Exit, Failure};
+
+/// Longest part of a file's name that is made of the entity's, characters.
+const MAX_NAME_CHARS: usize = 60;
+
+/// Draw an entity and what is related to it, as one HTML file that needs no network.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {
+    /// A name or alias, or `#` and an id from another answer.
+    #[arg(required = true)]
+    name: Vec<String>,
+    /// Hops of relations to follow, 1 to 4; 2 when left out.
+    #[arg(long, value_name = "N")]
+    hops: Option<u32>,
+    /// Most entities to draw, 1 to 1000; 300 when left out.
+    #[arg(long, value_name = "N")]
+    limit: Option<u32>,
+    /// Only this relation; may be repeated.
+    #[arg(long, value_name = "RELATION")]
+    rel: Vec<String>,
+    /// Where to write the page; in the folder of the project's index when left out.
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+    /// Show the page with the desktop's browser (`xdg-open`).
+    #[arg(long)]
+    open: bool,
+}
+
+pub(crate) async fn run(arguments: Arguments, ctx: &Context) -> Result<Exit, Failure> {
+    let name = arguments.name.join(" ");
+    let entity_id = name.strip_prefix('#').and_then(|id| id.parse().ok());
+    let request = Graph {
+        entity_id,
+        name: entity_id.is_none().then_some(name),
+        hops: arguments.hops,
+        limit: arguments.limit,
+        rels: (!arguments.rel.is_empty()).then_some(arguments.rel),
+    };
+    let target = ctx.target()?;
+    let session = ctx.session_with(&target).await?;
+    let reply = session.call(&request).await?;
+    session.close().await;
+    let out = match arguments.out {
+        Some(out) => std::path::absolute(out)?,
+        None => target.paths.dir.join(file_name(&reply)),
+    };
+    if out.starts_with(&target.project.root) {
+        warn(
+            "note: the page lies in the project's folder, and is indexed like any other HTML file there\n",
+        );
+    }
+    write(&out, &page(&reply))?;
+    if ctx.json {
+        ctx.print_json(
+            &json!({ "path": out, "nodes": reply.nodes.len(), "edges": reply.edges.len(),
+            "truncated": reply.truncated, "tick": reply.freshness.tick }),
+        )?;
+    } else {
+        ctx.print(&told(&reply, &out))?;
+    }
+    if arguments.open {
+        open(&out)?;
+    }
+    Ok(Exit::Done)
+}
+
+fn told(reply: &GraphReply, out: &Path) -> String {
+    let entities = match reply.nodes.len() {
+        1 => "1 entity".to_string(),
+        n => format!("{} entities", thousands(n as u64)),
+    };
+    let relations = counted(reply.edges.len() as u64, "relation");
+    let path = out.display().to_string();
+    let mut text = format!("{}\n{entities}, {relations}\n", clean(&path));
+    if let Some(truncated) = &reply.truncated {
+        text += &format!("{}\n", clean(&for_shell(truncated)));
+    }
+    text
+}
+
+/// `graph-signing-service-2.html`: letters and digits of the name, and the hops that are in it.
+fn file_name(reply: &GraphReply) -> String {
+    let name = reply.nodes.first().map_or("", |it| it.entity.name.as_str());
+    let hops = reply.nodes.iter().map(|it| it.hop).max().unwrap_or(0);
+    let words = name.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
+    let slug: String =
+        words.collect::<Vec<_>>().join("-").to_lowercase().chars().take(MAX_NAME_CHARS).collect();
+    let id = reply.nodes.first().map_or(0, |it| it.entity.id);
+    let slug = if slug.is_empty() { id.to_string() } else { slug };
+    format!("graph-{slug}-{hops}.html")
+}
+
+/// Writes beside the file and renames, so that a browser never sees half a page.
+fn write(out: &Path, page: &str) -> Result<(), Failure> {
+    let failed = |error: std::io::Error| {
+        let message = format!("`{}` cannot be written: {error}", out.display());
+        Failure::new(Exit::Failed, message).hint("give another place with `--out`")
+    };
+    if !may_be_replaced(out).map_err(failed)? {
+        let message = format!("`{}` is there, and no page of `kgctl graph`", out.display());
+        return Err(Failure::new(Exit::Refused, message).hint("give another place with `--out`"));
+    }
+    let name = out.file_name().ok_or_else(|| failed(ErrorKind::IsADirectory.into()))?;
+    let part = out.with_file_name(format!(".{}.{}", name.to_string_lossy(), std::process::id()));
+    // Its quotations are as private as the documents.
+    let opened = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&part);
+    let mut file = opened.map_err(failed)?;
+    let written = file.write_all(page.as_bytes()).and_then(|()| fs::rename(&part, out));
+    written.map_err(|error| {
+        let _ = fs::remove_file(&part);
+        failed(error)
+    })
+}
+
+/// True where there is nothing, or an older page.
+fn may_be_replaced(out: &Path) -> std::io::Result<bool> {
+    let mut head = Vec::new();
+    match fs::File::open(out) {
+        Ok(file) => {
+            file.take(MARK.len() as u64).read_to_end(&mut head)?;
+            Ok(head == MARK.as_bytes())
+        }
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(true),
+        Err(error) => Err(error),
+    }
+}
+
+fn open(out: &Path) -> Result<(), Failure> {
+    let mut command = Command::new("xdg-open");
+    command.arg(out).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    let hint = format!("the page is written; open `{}` in a browser", out.display());
+    match command.status() {
+        Ok(status) if status.success() => Ok(()),
+        Ok(status) => {
+            Err(Failure::new(Exit::Failed, format!("`xdg-open` failed: {status}")).hint(hint))
+        }
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            Err(Failure::new(Exit::Failed, "`xdg-open` is not installed").hint(hint))
+        }
+        Err(error) => {
+            Err(Failure::new(Exit::Failed, format!("`xdg-open` cannot be run: {error}")).hint(hint))
+        }
+    }
+}

@@ -1,0 +1,95 @@
+//! `graph`: the neighborhood of one entity, to be drawn.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::shape::{EntityView, EvidenceView, Freshness, Id, PlaceView};
+use crate::tool::core::DefinitionView;
+use crate::tool::{Effect, Tool, ToolSet};
+
+/// Parameters of `graph`; give `entity_id` or `name`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Graph {
+    /// An id from another answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub entity_id: Option<Id>,
+    /// A name or alias.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// Hops of relations to follow, 1 to 4; 2 when left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hops: Option<u32>,
+    /// Most entities to return, 1 to 1000; 300 when left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<u32>,
+    /// Only these relations, such as `depends_on`; all when left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rels: Option<Vec<String>>,
+}
+
+/// Reply of `graph`: entities and the relations between them. The same index gives the same reply.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct GraphReply {
+    /// The entity asked about first, then by hops, the surest way there first.
+    pub nodes: Vec<GraphNode>,
+    /// Relations between them, surest first; at most four times as many as `limit`.
+    pub edges: Vec<GraphEdge>,
+    /// Set when entities or relations were left out: what and how many.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub truncated: Option<String>,
+    /// How fresh this is.
+    #[serde(flatten)]
+    pub freshness: Freshness,
+}
+
+/// An entity of the neighborhood.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct GraphNode {
+    /// The entity.
+    #[serde(flatten)]
+    pub entity: EntityView,
+    /// Hops from the entity asked about, from 0.
+    pub hop: u32,
+    /// The best defining sentence.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub definition: Option<DefinitionView>,
+    /// The note that is its home, if it has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub home: Option<String>,
+    /// Mentions in all documents.
+    pub n_mentions: u64,
+    /// Documents that mention it.
+    pub n_documents: u64,
+    /// The first mention in the documents that mention it most; at most 3.
+    pub places: Vec<PlaceView>,
+}
+
+/// A relation of the neighborhood.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct GraphEdge {
+    /// Subject's id.
+    pub src: Id,
+    /// Object's id.
+    pub dst: Id,
+    /// The relation.
+    pub rel: String,
+    /// As `explain_entity` has it: raised by each independent source, lowered by what speaks against it, 0 to 1.
+    pub confidence: f32,
+    /// Statements of it that were read.
+    pub n_evidence: u64,
+    /// Statements against it.
+    pub n_against: u64,
+    /// The best evidence.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub evidence: Option<EvidenceView>,
+}
+
+impl Tool for Graph {
+    const NAME: &'static str = "graph";
+    const SUMMARY: &'static str = "The entities within some hops of one, with definitions and places, and the \
+        relations between them, with evidence.";
+    const EFFECT: Effect = Effect::Reads;
+    const SET: ToolSet = ToolSet::Admin;
+    type Reply = GraphReply;
+}

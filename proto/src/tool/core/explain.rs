@@ -1,0 +1,146 @@
+//! `explain_entity`: what is known about one entity.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::shape::{EntityView, Freshness, Id, PlaceView, RelationView, SourceView};
+use crate::tool::{Effect, Tool, ToolSet};
+
+/// Parameters of `explain_entity`; give `entity_id` or `name`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ExplainEntity {
+    /// An id from another answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub entity_id: Option<Id>,
+    /// A name or alias.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// Hops of relations to include, 1 to 4; 1 when left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hops: Option<u32>,
+    /// Most relations to return, 1 to 200; 20 when left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<u32>,
+    /// Also show the features and score that linked each name to this entity.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub why: Option<bool>,
+}
+
+/// Reply of `explain_entity`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ExplainReply {
+    /// The entity.
+    pub entity: EntityView,
+    /// The best defining sentence and where it stands.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub definition: Option<DefinitionView>,
+    /// The note that is the entity's home, if it has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub home: Option<String>,
+    /// Strongest first.
+    pub relations: Vec<RelationView>,
+    /// Documents that mention it most, with a place in each.
+    pub sources: Vec<MentioningSource>,
+    /// Mentions in all documents.
+    pub n_mentions: u64,
+    /// Documents that mention it.
+    pub n_documents: u64,
+    /// When it is mentioned, by the days of the documents.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timeline: Option<TimelineView>,
+    /// With `why`: how each name came to denote this entity.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub why: Vec<LinkView>,
+    /// How fresh this is.
+    #[serde(flatten)]
+    pub freshness: Freshness,
+}
+
+/// A sentence that says what an entity is.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct DefinitionView {
+    /// The sentence and where it stands.
+    #[serde(flatten)]
+    pub source: SourceView,
+    /// Why it was chosen, best first: `own note` says what it is; `glossary` entry; `sentence` such as `X is a …`;
+    /// `opening` of its own note; `section` under its name; `remark`: `X is the …`, or where it is defined.
+    pub by: String,
+}
+
+/// When an entity is mentioned. A document is of the day it states (frontmatter), else of the day it was modified.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct TimelineView {
+    /// The earliest document that mentions it.
+    pub first: DatedPlace,
+    /// The latest one.
+    pub last: DatedPlace,
+    /// What is counted by: `month`, or `year` where there are more than 24 months.
+    pub per: String,
+    /// Months or years with mentions, in order of time; the latest 24.
+    pub counts: Vec<PeriodView>,
+    /// Mentions before these.
+    #[serde(default, skip_serializing_if = "is_nothing")]
+    pub n_earlier: u64,
+}
+
+fn is_nothing(n: &u64) -> bool {
+    *n == 0
+}
+
+/// A place in a document of a day.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct DatedPlace {
+    /// The document's day, `YYYY-MM-DD`.
+    pub day: String,
+    /// The first mention in that document.
+    #[serde(flatten)]
+    pub place: PlaceView,
+}
+
+/// Mentions in the documents of a month or year.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PeriodView {
+    /// `YYYY-MM` or `YYYY`.
+    pub period: String,
+    /// Mentions in them.
+    pub n_mentions: u64,
+    /// Documents that mention it.
+    pub n_documents: u64,
+}
+
+/// A document that mentions an entity.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct MentioningSource {
+    /// Where it is first mentioned there.
+    #[serde(flatten)]
+    pub source: SourceView,
+    /// Mentions in that document.
+    pub n_mentions: u64,
+    /// Confidence of the link, 0 to 1.
+    pub confidence: f32,
+}
+
+/// Why a name denotes an entity: S4 §7's features and their weighted sum.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct LinkView {
+    /// The name as written.
+    pub surface: String,
+    /// `title`, `alias`, `exact name`, `inexact`, `chosen among 2`, `accepted`.
+    pub decision: String,
+    /// Weighted sum of the features; an exact name links whatever its score.
+    pub score: f32,
+    /// Each feature before weighting: cosine, string, type, context, popularity.
+    pub features: BTreeMap<String, f32>,
+}
+
+impl Tool for ExplainEntity {
+    const NAME: &'static str = "explain_entity";
+    const SUMMARY: &'static str = "Everything known about one entity: definition, aliases, relations with \
+        evidence (path, line, confidence), the documents that mention it, and when.";
+    const EFFECT: Effect = Effect::Reads;
+    const SET: ToolSet = ToolSet::Core;
+    type Reply = ExplainReply;
+}

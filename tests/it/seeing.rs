@@ -1,0 +1,201 @@
+//! Seeing it: the defining sentence, the timeline, and the neighborhood that is drawn.
+
+use std::fs;
+use std::process::Command;
+
+use expect_test::expect;
+use serde_json::{Value, json};
+use tests::TestProject;
+
+/// What defines a name, and why that sentence was chosen.
+fn defined(project: &mut TestProject, name: &str) -> String {
+    let found = &project.call("explain_entity", json!({"name": name}))["definition"];
+    let text = |field: &str| found[field].to_string().replace('"', "");
+    format!("{} {}:{} {}", text("by"), text("path"), text("line"), text("text"))
+}
+
+#[test]
+fn the_better_sentence_takes_the_place_of_a_worse_one() {
+    let mut project = TestProject::of(&[
+        ("a.md", "# A\n\nThe [[Key Vault]] is the service that failed in May.\n"),
+        ("Other.md", "# Other\n\nThe [[Key Vault]] depends on the [[Other]].\n"),
+    ]);
+    let mut seen = defined(&mut project, "Key Vault") + "\n";
+    for (path, text) in [
+        (
+            "b.md",
+            "# B\n\nSome words about parts.\n\n## [[Key Vault]]\n\nIt keeps keys for all services.\n",
+        ),
+        ("Key Vault.md", "# Key Vault\n\nKeys rest here, and only here.\n"),
+        ("c.md", "# Notes\n\nThe Key Vault is a service that keeps keys.\n"),
+        ("glossary.md", "# Glossary\n\n- **Key Vault**: the place where keys are kept\n"),
+        (
+            "Key Vault.md",
+            "# Key Vault\n\nKeys rest here. The Key Vault is the store of all keys.\n",
+        ),
+    ] {
+        project.write(path, text);
+        project.settle();
+        seen += &(defined(&mut project, "Key Vault") + "\n");
+    }
+    expect![[r#"
+        remark a.md:3 The Key Vault is the service that failed in May.
+        section b.md:7 It keeps keys for all services.
+        opening Key Vault.md:3 Keys rest here, and only here.
+        sentence c.md:3 The Key Vault is a service that keeps keys.
+        glossary glossary.md:3 Key Vault: the place where keys are kept
+        own note Key Vault.md:3 The Key Vault is the store of all keys.
+    "#]]
+    .assert_eq(&seen);
+}
+
+#[test]
+fn a_timeline_counts_by_the_days_of_the_documents() {
+    let dated = |day: &str, n: usize| {
+        format!(
+            "---\ndate: {day}\n---\n# Log of {day}\n\n{}\n",
+            "The Key Vault was slow. ".repeat(n)
+        )
+    };
+    let mut project = TestProject::empty();
+    project.write("Key Vault.md", "---\ndate: 2024-02-01\n---\n# Key Vault\n");
+    for (day, n) in [("2024-02-17", 2), ("2024-02-18", 1), ("2025-01-31", 3)] {
+        project.write(&format!("{day}.md"), dated(day, n));
+    }
+    project.start();
+    project.settle();
+    let reply = project.call("explain_entity", json!({"name": "Key Vault"}));
+    expect![[r#"
+        {
+          "first": {
+            "day": "2024-02-01",
+            "path": "Key Vault.md",
+            "line": 4
+          },
+          "last": {
+            "day": "2025-01-31",
+            "path": "2025-01-31.md",
+            "line": 6
+          },
+          "per": "month",
+          "counts": [
+            {
+              "period": "2024-02",
+              "n_mentions": 4,
+              "n_documents": 3
+            },
+            {
+              "period": "2025-01",
+              "n_mentions": 3,
+              "n_documents": 1
+            }
+          ]
+        }"#]]
+    .assert_eq(&format!("{:#}", reply["timeline"]));
+    // Twenty-four more months: counted by year.
+    for month in 0..24 {
+        let day = format!("{}-{:02}-01", 2010 + month / 12, month % 12 + 1);
+        project.write(&format!("{day}.md"), dated(&day, 1));
+    }
+    project.settle();
+    let timeline = &project.call("explain_entity", json!({"name": "Key Vault"}))["timeline"];
+    assert_eq!(timeline["per"], "year");
+    assert_eq!(timeline["counts"].as_array().map(Vec::len), Some(4), "{timeline:#}");
+    assert_eq!(
+        timeline["counts"][0],
+        json!({"period": "2010", "n_mentions": 12, "n_documents": 12})
+    );
+}
+
+/// A chain `Node 0 → Node 1 → …`, and so many that depend on the first.
+fn chain(n_leaves: usize) -> TestProject {
+    let mut project = TestProject::empty();
+    for idx in 0..4 {
+        let text = format!(
+            "---\ntype: Service\n---\n# Link {idx}\n\nThe Link {idx} depends on the [[Link {}]].\n",
+            idx + 1
+        );
+        project.write(&format!("Link {idx}.md"), text);
+    }
+    project.write("Link 4.md", "---\ntype: Service\n---\n# Link 4\n\nThe Link 4 stands alone.\n");
+    for idx in 0..n_leaves {
+        let text = format!(
+            "---\ntype: Service\n---\n# Leaf {idx}\n\nThe Leaf {idx} uses the [[Link 0]].\n"
+        );
+        project.write(&format!("Leaf {idx}.md"), text);
+    }
+    project.start();
+    project.settle();
+    project
+}
+
+fn names(reply: &Value) -> Vec<String> {
+    let nodes = reply["nodes"].as_array().expect("nodes");
+    nodes.iter().map(|it| format!("{} {}", it["hop"], it["name"]).replace('"', "")).collect()
+}
+
+#[test]
+fn a_neighborhood_ends_at_its_hops_and_its_limit() {
+    let mut project = chain(5);
+    let two = project.call("graph", json!({"name": "Link 0", "hops": 2, "rels": ["depends_on"]}));
+    assert_eq!(names(&two), ["0 Link 0", "1 Link 1", "2 Link 2"]);
+    assert_eq!(two["edges"].as_array().map(Vec::len), Some(2), "{two:#}");
+    assert_eq!(two["edges"][0]["evidence"]["path"], "Link 0.md");
+    assert!(two.get("truncated").is_none());
+    let all = project.call("graph", json!({"name": "Link 0", "hops": 4}));
+    assert_eq!(all["nodes"].as_array().map(Vec::len), Some(10));
+    let few = project.call("graph", json!({"name": "Link 0", "hops": 1, "limit": 3}));
+    assert_eq!(few["nodes"].as_array().map(Vec::len), Some(3));
+    let told = few["truncated"].as_str().expect("told");
+    assert!(told.starts_with("4 entities left out"), "{told}");
+    let known: Vec<&Value> =
+        few["nodes"].as_array().into_iter().flatten().map(|it| &it["id"]).collect();
+    for edge in few["edges"].as_array().expect("edges") {
+        assert!(known.contains(&&edge["src"]) && known.contains(&&edge["dst"]), "{edge}");
+    }
+    assert_eq!(all, project.call("graph", json!({"name": "Link 0", "hops": 4})), "the same again");
+}
+
+#[test]
+fn kgctl_writes_the_page_and_no_other_file() {
+    let project = chain(1);
+    let page = project.scratch().join("page.html");
+    let run = |arguments: &[&str]| {
+        let mut command = Command::new(tests::kgctl());
+        command.arg("--project").arg(project.root()).args(arguments);
+        for (name, folder) in
+            [("KG_STATE_DIR", "state"), ("KG_RUNTIME_DIR", "run"), ("KG_CONFIG_DIR", "config")]
+        {
+            command.env(name, project.scratch().join(folder));
+        }
+        let output = command.env("PATH", project.scratch()).output().expect("it runs");
+        (
+            output.status.code(),
+            String::from_utf8_lossy(&output.stdout).into_owned()
+                + &String::from_utf8_lossy(&output.stderr),
+        )
+    };
+    let out = page.to_str().expect("text");
+    let (code, said) = run(&["graph", "Link", "0", "--hops", "2", "--out", out]);
+    assert_eq!(code, Some(0), "{said}");
+    assert!(said.contains("4 entities, "), "{said}");
+    let first = fs::read(&page).expect("written");
+    let text = String::from_utf8_lossy(&first);
+    assert!(
+        text.contains("<h1>Link 0</h1>") && text.contains("Link 2") && !text.contains("Link 3</a>")
+    );
+    let (code, _) = run(&["graph", "Link", "0", "--hops", "2", "--out", out]);
+    assert_eq!(
+        (code, fs::read(&page).expect("written")),
+        (Some(0), first),
+        "the same graph, the same page"
+    );
+    fs::write(&page, "mine").expect("a file");
+    let (code, said) = run(&["graph", "Link 0", "--out", out]);
+    assert_eq!((code, said.contains("no page of `kgctl graph`")), (Some(2), true), "{said}");
+    assert_eq!(fs::read(&page).expect("still there"), b"mine");
+    let (code, said) = run(&["graph", "Link 0", "--open"]);
+    assert_eq!((code, said.contains("`xdg-open` is not installed")), (Some(1), true), "{said}");
+    let (code, said) = run(&["graph", "Nobody"]);
+    assert_eq!(code, Some(3), "{said}");
+}
