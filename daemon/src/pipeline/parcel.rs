@@ -425,7 +425,7 @@ pub struct Evidence {
 }
 
 /// One end of a relation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Party {
     /// The entity this document is the home of.
     Document,

@@ -23,11 +23,17 @@ const AROUND_BYTES: usize = 200;
 /// `place` of a mention in code.
 const IN_CODE: i64 = 1 << 2;
 
+/// `place` of a mention whose type a statistical model guessed.
+const IS_TYPE_GUESSED: i64 = 1 << 4;
+
 /// What the mentions of one document say.
 #[derive(Default)]
 struct Voices {
     path: String,
-    kinds: BTreeMap<Kind, u32>,
+    /// How often a form, a cue or the author tells each kind.
+    told: BTreeMap<Kind, u32>,
+    /// How often a statistical model guesses it.
+    guessed: BTreeMap<Kind, u32>,
     n_named: u32,
     n_common: u32,
     places: Vec<(usize, usize)>,
@@ -41,7 +47,7 @@ pub(super) fn groups(
 ) -> Result<(Vec<Group>, Vec<i64>), StoreError> {
     let voices = voices(db, norm)?;
     let is_one_word = norm.chars().all(char::is_alphabetic);
-    let mut kinds: Vec<Option<Kind>> = voices.values().map(|it| it.kind(is_one_word)).collect();
+    let mut kinds: Vec<Option<Kind>> = voices.values().map(|it| it.kind(is_one_word).0).collect();
     kinds.sort();
     kinds.dedup();
     kinds.retain(Option::is_some);
@@ -49,8 +55,11 @@ pub(super) fn groups(
         |voices: &Voices| voices.path.split_once('/').map(|(folder, _)| folder.to_string());
     let has_folders =
         voices.values().any(|it| Some(folder(it)) != voices.values().next().map(folder));
-    let is_given_name =
-        is_one_word && has_folders && kinds.contains(&Some(Kind::Person)) && is_single(db, norm)?;
+    let is_given_name = is_one_word
+        && has_folders
+        && kinds.contains(&Some(Kind::Person))
+        && is_single(db, norm)?
+        && !has_one_bearer(db, norm)?;
     // Nothing contradicts anything: no text is read.
     if voices.len() > MAX_READINGS || kinds.len() < 2 && !is_given_name {
         return Ok((Vec::new(), Vec::new()));
@@ -60,8 +69,8 @@ pub(super) fn groups(
         let words = surroundings(db, doc, &voices.places)?;
         let context = embedder.embed(&[&words]).pop();
         let Some(context) = context else { continue };
-        let kind = voices.kind(is_one_word);
-        readings.push(Reading { doc, path: voices.path, kind, context });
+        let (kind, is_guess) = voices.kind(is_one_word);
+        readings.push(Reading { doc, path: voices.path, kind, is_guess, context });
     }
     Ok(groups_of(&readings, is_given_name))
 }
@@ -72,6 +81,12 @@ fn is_single(db: &Connection, norm: &str) -> Result<bool, StoreError> {
         .prepare_cached("SELECT surface FROM names WHERE norm = ?1 AND sense = 0")?
         .query_row([norm], |row| row.get(0))?;
     Ok(tokens_of(&surface).len() <= 1)
+}
+
+/// True when all documents that say for whom the name stands say the same.
+fn has_one_bearer(db: &Connection, norm: &str) -> Result<bool, StoreError> {
+    let sql = "SELECT count(DISTINCT target) = 1 FROM aliases WHERE norm = ?1";
+    Ok(db.prepare_cached(sql)?.query_row([norm], |row| row.get(0))?)
 }
 
 fn voices(db: &Connection, norm: &str) -> Result<BTreeMap<i64, Voices>, StoreError> {
@@ -113,21 +128,26 @@ impl Voices {
         self.n_named += u32::from(!is_common);
         // The gazetteer's type is what the whole folder thinks, not what this document says.
         let is_own = recognizer != RecognizerKind::Gazetteer as i64 && !is_common;
+        let is_guess = place & IS_TYPE_GUESSED != 0;
+        let kinds = if is_guess { &mut self.guessed } else { &mut self.told };
         if let Some(kind) = Kind::of(entity_type).filter(|_| is_own) {
-            *self.kinds.entry(kind).or_default() += 1;
+            *kinds.entry(kind).or_default() += 1;
         }
     }
 
-    /// What the document says the name is, if it says one thing more often than any other.
-    fn kind(&self, is_one_word: bool) -> Option<Kind> {
+    /// What the document says the name is, if it says one thing more often than any other; and whether that is only
+    /// guessed.
+    fn kind(&self, is_one_word: bool) -> (Option<Kind>, bool) {
         if self.n_named == 0 && self.n_common > 0 {
-            return is_one_word.then_some(Kind::Common);
+            return (is_one_word.then_some(Kind::Common), false);
         }
-        let most = self.kinds.values().max()?;
-        let mut best = self.kinds.iter().filter(|(_, n)| *n == most);
+        let is_guess = self.told.is_empty();
+        let kinds = if is_guess { &self.guessed } else { &self.told };
+        let most = kinds.values().max();
+        let mut best = kinds.iter().filter(|(_, n)| Some(*n) == most);
         match (best.next(), best.next()) {
-            (Some((kind, _)), None) => Some(*kind),
-            _ => None,
+            (Some((kind, _)), None) => (Some(*kind), is_guess),
+            _ => (None, is_guess),
         }
     }
 }

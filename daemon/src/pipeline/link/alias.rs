@@ -11,6 +11,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::pipeline::parcel::{Mention, MentionedDoc, RecognizerKind};
+use crate::pipeline::recognize::is_of_place;
 use crate::pipeline::recognize::words::{all_ordinary, is_function_word};
 use crate::terms::{EntityType, NormKey, tokens_of};
 
@@ -107,7 +108,7 @@ pub fn aliases_of(doc: &MentionedDoc, mention_norms: &[String]) -> Vec<AliasUse>
 
 /// The norm of a link's visible text, where that can be a name.
 fn link_text(doc: &MentionedDoc, mention: &Mention) -> Option<String> {
-    if mention.recognizer != RecognizerKind::Stated {
+    if mention.recognizer != RecognizerKind::Stated || is_of_place(&doc.doc, mention) {
         return None;
     }
     let surface = mention.span.of(&doc.doc.text);
@@ -262,11 +263,13 @@ mod tests {
     use super::*;
     use crate::belt::Stage;
     use crate::pipeline::link::LinkStage;
-    use crate::pipeline::parcel::PlaceFeatures;
-    use crate::pipeline::recognize::testing;
+    use crate::pipeline::parcel::{ChunkedDoc, PlaceFeatures};
+    use crate::pipeline::recognize::{Gazetteer, RecognizeStage, testing};
     use crate::terms::{Confidence, Span};
+    use arc_swap::ArcSwap;
     use expect_test::{Expect, expect};
     use std::fmt::Write;
+    use std::sync::Arc;
 
     /// `{P:Ada Moreno}` marks a person, `{O:…}` an organization, `{C:…}` a concept.
     fn check(marked: &str, expect: Expect) {
@@ -311,6 +314,23 @@ mod tests {
             writeln!(out, "{} = {} ({:?})", alias.norm, alias.target, alias.source).expect("text");
         }
         expect.assert_eq(&out);
+    }
+
+    #[test]
+    fn the_words_of_a_link_are_another_name_of_a_document_but_not_of_a_place_in_it() {
+        let learned = |line: &str| {
+            let doc = testing::doc(line);
+            let gazetteer = Arc::new(ArcSwap::from_pointee(Gazetteer::build(1, [].into_iter())));
+            let settings = config::settings::Recognize::default();
+            let doc = RecognizeStage::new(&settings, gazetteer)
+                .run(ChunkedDoc { doc, chunks: vec![] })
+                .expect("recognized");
+            let aliases = LinkStage.run(doc).expect("linked").aliases;
+            aliases.iter().map(|it| format!("{} = {}", it.norm, it.target)).collect::<Vec<_>>()
+        };
+        assert_eq!(learned("The [histogram](metric-types.md)."), ["histogram = metrictypes"]);
+        assert_eq!(learned("The [histogram](metric-types.md#histogram)."), [""; 0]);
+        assert_eq!(learned("The [[Metric Types#Histogram|histogram]]."), [""; 0]);
     }
 
     #[test]

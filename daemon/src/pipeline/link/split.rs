@@ -4,8 +4,11 @@
 //! around it. Out: groups of documents that mean the same, when there are at least two.
 //! Invariants: the same readings give the same groups, in whatever order they came; there are only groups when
 //! documents of different kind disagree *and* what they speak of has nothing in common: either alone is as often an
-//! error of a recognizer, or a thing that is known in two fields.
+//! error of a recognizer, or a thing that is known in two fields; a statistical model's guesses disagree with nothing
+//! but ordinary words.
 //! Not here: reading the rows (`store/readings.rs`), or what becomes of a group (`store/names.rs`).
+
+use std::collections::BTreeSet;
 
 use crate::embedder::cosine;
 use crate::pipeline::parcel::UnitVector;
@@ -61,6 +64,8 @@ pub struct Reading {
     pub path: String,
     /// What it says the name is, if it says so.
     pub kind: Option<Kind>,
+    /// True when only a statistical model says so.
+    pub is_guess: bool,
     /// The words around it, and the document's title.
     pub context: UnitVector,
 }
@@ -82,6 +87,7 @@ pub fn groups_of(readings: &[Reading], is_given_name: bool) -> (Vec<Group>, Vec<
     if readings.len() > MAX_READINGS {
         return nothing;
     }
+    let readings = &without_stray_guesses(readings);
     let mut sure: Vec<&Reading> = readings.iter().filter(|it| it.kind.is_some()).collect();
     sure.sort_by(|a, b| a.path.cmp(&b.path));
     let mut groups: Vec<Vec<&Reading>> = Vec::new();
@@ -106,6 +112,27 @@ pub fn groups_of(readings: &[Reading], is_given_name: bool) -> (Vec<Group>, Vec<
         Some(Group { kind, docs: group.iter().map(|it| it.doc).collect() })
     };
     (groups.into_iter().filter_map(whole).collect(), unsure)
+}
+
+/// Guesses contradict nothing but ordinary words: one that nobody tells counts as no kind where anybody tells another,
+/// else as what is guessed most.
+fn without_stray_guesses(readings: &[Reading]) -> Vec<Reading> {
+    let told: BTreeSet<Kind> =
+        readings.iter().filter(|it| !it.is_guess).filter_map(|it| it.kind).collect();
+    let is_told = |kind: &Kind| told.contains(kind);
+    let guesses: Vec<&Reading> = readings.iter().filter(|it| it.is_guess).collect();
+    let usual = match told.iter().any(|kind| *kind != Kind::Common) {
+        true => None,
+        false => most_frequent(&guesses),
+    };
+    let heard = |reading: &Reading| match reading.is_guess {
+        true => Reading {
+            kind: reading.kind.filter(is_told).or(reading.kind.and(usual)),
+            ..reading.clone()
+        },
+        false => reading.clone(),
+    };
+    readings.iter().map(heard).collect()
 }
 
 /// True when two documents that say what they mean must be taken to mean the same.
@@ -168,7 +195,29 @@ mod tests {
     }
 
     fn reading(doc: i64, kind: Option<Kind>, degrees: f32) -> Reading {
-        Reading { doc, path: format!("{doc}.md"), kind, context: at(degrees) }
+        Reading { doc, path: format!("{doc}.md"), kind, is_guess: false, context: at(degrees) }
+    }
+
+    #[test]
+    fn guesses_part_nothing_but_words_from_names() {
+        let guess =
+            |doc, kind, degrees| Reading { is_guess: true, ..reading(doc, Some(kind), degrees) };
+        let two = [guess(1, Kind::Location, 0.0), guess(2, Kind::Organization, 90.0)];
+        assert_eq!(groups_of(&two, false), (vec![], vec![]));
+        let against_told = [reading(1, Some(Kind::Person), 0.0), guess(2, Kind::Thing, 90.0)];
+        assert_eq!(groups_of(&against_told, false), (vec![], vec![]));
+        let against_word = [
+            guess(1, Kind::Organization, 0.0),
+            guess(2, Kind::Organization, 10.0),
+            guess(3, Kind::Person, 5.0),
+            reading(4, Some(Kind::Common), 90.0),
+        ];
+        let (groups, unsure) = groups_of(&against_word, false);
+        assert_eq!(
+            groups.iter().map(|it| it.kind).collect::<Vec<_>>(),
+            [Kind::Organization, Kind::Common]
+        );
+        assert_eq!((groups[0].docs.as_slice(), unsure.len()), ([1, 2, 3].as_slice(), 0));
     }
 
     #[test]
@@ -219,12 +268,15 @@ mod tests {
     proptest! {
         #[test]
         fn the_order_of_readings_does_not_matter(
-            rows in proptest::collection::vec((0u8..6, 0u16..180), 2..12), seed in 0u64..1000,
+            rows in proptest::collection::vec((0u8..6, 0u16..180, any::<bool>()), 2..12), seed in 0u64..1000,
         ) {
             let kinds = [None, Some(Kind::Person), Some(Kind::Organization), Some(Kind::Location),
                 Some(Kind::Thing), Some(Kind::Common)];
             let readings: Vec<Reading> = rows.iter().enumerate()
-                .map(|(i, (kind, degrees))| reading(i as i64, kinds[*kind as usize], f32::from(*degrees)))
+                .map(|(i, (kind, degrees, is_guess))| Reading {
+                    is_guess: *is_guess,
+                    ..reading(i as i64, kinds[*kind as usize], f32::from(*degrees))
+                })
                 .collect();
             let mut other = readings.clone();
             other.sort_by_key(|it| xxhash_rust::xxh3::xxh3_64_with_seed(it.path.as_bytes(), seed));

@@ -41,6 +41,7 @@ use crate::terms::{Norm, Span};
 use known::KnownRecognizer;
 use pattern::PatternRecognizer;
 use stated::StatedRecognizer;
+pub(crate) use stated::is_of_place;
 use statistical::StatisticalRecognizer;
 use tagger::TaggerRecognizer;
 

@@ -46,6 +46,19 @@ fn mention_of(doc: &NormalDoc, link: &Link) -> Option<Mention> {
     })
 }
 
+/// True for a mention that a link to a place inside a document made: `[histogram](spec.md#histogram)` names what stands
+/// there, not the document. Where the link's words are the document's name, they name it.
+pub(crate) fn is_of_place(doc: &NormalDoc, mention: &Mention) -> bool {
+    if mention.recognizer != RecognizerKind::Stated {
+        return false;
+    }
+    let start = mention.span.start();
+    let from = doc.links.partition_point(|link| link.span.start() < start);
+    let mut here = doc.links.iter().skip(from).take_while(|link| link.span.start() == start);
+    here.any(|link| link.fragment.is_some())
+        && norm_of(mention.span.of(&doc.text)) != norm_of(&mention.name)
+}
+
 /// The name of the document a link leads to; `None` for other files, the same page, and URLs.
 fn target_name(link: &Link) -> Option<&str> {
     let target = link.target.trim_end_matches('/');
@@ -135,6 +148,22 @@ mod tests {
                 setup = setup
             "#]],
         );
+    }
+
+    #[test]
+    fn a_link_to_a_place_names_what_stands_there() {
+        let rows = [
+            ("[histogram](spec.md#histogram)", true),
+            ("[[Spec#Histogram|histogram]]", true),
+            ("[histogram](spec.md)", false),
+            ("[Spec](spec.md#top)", false),
+        ];
+        for (line, is_place) in rows {
+            let doc = testing::doc(line);
+            let mut mentions = Vec::new();
+            StatedRecognizer.recognize(&doc, &[], &mut mentions);
+            assert_eq!(is_of_place(&doc, &mentions[0]), is_place, "{line}");
+        }
     }
 
     #[test]

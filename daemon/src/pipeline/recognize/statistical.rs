@@ -19,6 +19,10 @@ const SURE: f32 = 0.6;
 /// Confidence of the types that the model confuses most.
 const UNSURE: f32 = 0.45;
 
+/// The words of requirements (RFC 2119), which standards write in capitals.
+const REQUIREMENTS: [&str; 8] =
+    ["MUST", "SHALL", "SHOULD", "MAY", "NOT", "REQUIRED", "RECOMMENDED", "OPTIONAL"];
+
 /// Finds names with the pipeline that is in the binary.
 #[derive(Debug, Default)]
 pub struct StatisticalRecognizer;
@@ -115,6 +119,12 @@ fn trimmed(text: &str, (start, end): (usize, usize)) -> Option<(usize, usize)> {
     let mut kept = kept.get(..bare.len() + usize::from(is_abbreviated)).unwrap_or(bare);
     for ending in ["'s", "’s"] {
         kept = kept.strip_suffix(ending).unwrap_or(kept);
+    }
+    // `Senders SHOULD`: the words of requirements are written in capitals, and are no part of a name.
+    while let Some((name, word)) = kept.rsplit_once(' ')
+        && REQUIREMENTS.contains(&word)
+    {
+        kept = name.trim_end();
     }
     let from = kept.as_ptr() as usize - text.as_ptr() as usize;
     (!kept.is_empty()).then_some((from, from + kept.len()))

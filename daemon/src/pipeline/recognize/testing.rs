@@ -2,7 +2,8 @@
 //!
 //! One line is one block: `# ` to `###### ` heading, `- ` item, `1. ` numbered item (two spaces a level of
 //! nesting), `| ` table row (a header if it ends with `|`), `> ` quote, `~ ` code line, anything else a
-//! paragraph. Inside a line: `` `code` ``, `**bold**`, `[[Target]]`, `[[Target|text]]`, `[text](target)`.
+//! paragraph. Inside a line: `` `code` ``, `**bold**`, `[[Target]]`, `[[Target|text]]`, `[text](target)`,
+//! with `#fragment` after a target.
 //! A blank line ends a list or a table. Not Markdown, and not the normalizer: only what the tests here need.
 
 use crate::pipeline::parcel::*;
@@ -188,7 +189,11 @@ impl Builder {
         let start = self.doc.text.len();
         self.doc.text.push_str(text);
         let span = Span::new(start, self.doc.text.len());
-        self.doc.links.push(Link { kind, target: target.to_string(), fragment: None, span });
+        let (target, fragment) = match target.split_once('#') {
+            Some((target, fragment)) => (target, Some(fragment.to_string())),
+            None => (target, None),
+        };
+        self.doc.links.push(Link { kind, target: target.to_string(), fragment, span });
     }
 }
 

@@ -9,6 +9,7 @@ use aho_corasick::{AhoCorasick, AhoCorasickBuilder, MatchKind};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::vocabulary::intern;
+use crate::terms::EntityType;
 
 /// Where a cue counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -49,7 +50,12 @@ pub(super) struct Cue {
     pub(super) weight: f32,
     /// Such as `sentence:depends on`.
     pub(super) pattern: &'static str,
+    /// Types that these words allow as subject and object, beyond what the relation does; empty for any.
+    pub(super) types: Types,
 }
+
+/// The types that may stand on the two sides, subject first; empty for any.
+pub(super) type Types = (Vec<EntityType>, Vec<EntityType>);
 
 impl Cue {
     /// A row: predicate and words, where it counts and whether backward, weight.
@@ -65,7 +71,8 @@ impl Cue {
             CueKind::Title => "title",
         };
         let pattern = intern(&format!("{shown}:{words}"));
-        Cue { predicate, words, is_backward, kind, form: form_of(words), weight, pattern }
+        let form = form_of(words);
+        Cue { predicate, words, is_backward, kind, form, weight, pattern, types: Types::default() }
     }
 }
 

@@ -27,6 +27,7 @@ use crate::belt::{DocFault, Stage};
 use std::sync::Arc;
 
 use crate::pipeline::parcel::{Evidence, LinkedDoc, Party, Pass, RelatedDoc};
+use crate::pipeline::recognize::words::is_ordinary;
 use crate::terms::{Confidence, Norm, Span};
 use page::Page;
 pub use vocabulary::{DENIED, Vocabulary, VocabularyError};
@@ -60,6 +61,12 @@ impl Stage for RelateStage {
         Ok(RelatedDoc { doc: input, evidence })
     }
 }
+
+/// What a link into a document states of the document, too; else its words name what stands at that place.
+const OF_DOCUMENTS: [&str; 3] = ["links_to", "cites", "refers_to"];
+
+/// What is said of a thing that a page is about, not of the page.
+const OF_THINGS: [&str; 5] = ["uses", "depends_on", "part_of", "owned_by", "located_in"];
 
 /// Everything a document states, in order of place.
 fn evidence_of(doc: &LinkedDoc, vocabulary: &Vocabulary) -> Vec<Evidence> {
@@ -125,9 +132,20 @@ impl Statements {
             e.confidence = Confidence::new(e.confidence.get() * subject.1 * object.1);
         }
         self.all.retain(|e| e.subject != e.object);
+        let is_of_place = |party| matches!(party, Party::Mention(idx) if page.is_of_place(idx));
+        self.all.retain(|e| {
+            OF_DOCUMENTS.contains(&e.predicate)
+                || !(is_of_place(e.subject) || is_of_place(e.object))
+        });
+        // `Components` under the title `Overview` are not parts of an overview.
+        let is_nameless = is_ordinary(&page.doc.doc.title);
+        self.all.retain(|e| {
+            let is_of_page = e.subject == Party::Document || e.object == Party::Document;
+            !(is_nameless && is_of_page && OF_THINGS.contains(&e.predicate))
+        });
         self.all.retain(|e| {
             let name = e.predicate.strip_prefix(DENIED).unwrap_or(e.predicate);
-            page.vocabulary.allows(name, type_of(e.subject), type_of(e.object))
+            page.vocabulary.allows((name, e.pattern), type_of(e.subject), type_of(e.object))
         });
         self.all.sort_by(|a, b| {
             let key = |e: &Evidence| (e.span, e.subject, e.object, e.predicate, is_parsed(e));

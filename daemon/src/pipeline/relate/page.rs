@@ -16,6 +16,7 @@ use crate::pipeline::parcel::{
     Anaphor, Block, BlockKind, LinkedDoc, Mention, MentionedDoc, Party, PlaceFeatures,
     RecognizerKind,
 };
+use crate::pipeline::recognize::is_of_place;
 use crate::terms::{Confidence, EntityType, Norm, Span, norm_of};
 
 /// Words that stand for a mention, or for the document, where a sentence is read: `It uses Kafka`.
@@ -207,6 +208,11 @@ impl<'a> Page<'a> {
     pub(super) fn is_thing(&self, idx: u32) -> bool {
         let is_none = |t| matches!(t, EntityType::Date | EntityType::Version | EntityType::Step);
         self.mention(idx).is_some_and(|m| !is_none(m.entity_type))
+    }
+
+    /// True for a mention that a link to a place inside a document made.
+    pub(super) fn is_of_place(&self, idx: u32) -> bool {
+        self.own_mention(idx).is_some_and(|m| is_of_place(&self.doc.doc, m))
     }
 
     /// The first thing among the mentions of a place, if it begins within `max_words` words of the place.

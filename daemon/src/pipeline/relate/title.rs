@@ -23,6 +23,10 @@ const MAX_WORDS: usize = 4;
 /// Adds what the title states.
 pub(super) fn relate(page: &Page<'_>, out: &mut Statements) {
     let title = &page.doc.doc.title;
+    // `ch17-05-traits-for-async` is a file's name, and says what the file is called.
+    if !title.contains(' ') {
+        return;
+    }
     let lower = format!(" {} ", plain_words(title));
     if lower.split_whitespace().next().is_some_and(|first| MEETINGS.contains(&first)) {
         return;

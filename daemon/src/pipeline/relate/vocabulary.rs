@@ -17,7 +17,7 @@ use config::limits::DEFAULT_PREDICATES;
 use config::settings::Relate;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::cues::{Cue, CueKind, Cues};
+use super::cues::{Cue, CueKind, Cues, Types};
 use super::depend::Frames;
 use crate::terms::EntityType;
 
@@ -64,6 +64,8 @@ pub struct Vocabulary {
     predicates: FxHashMap<&'static str, Predicate>,
     pub(super) cues: Cues,
     pub(super) frames: Frames,
+    /// What a cue's own words allow, by relation and pattern.
+    types: FxHashMap<(&'static str, &'static str), Types>,
     fingerprint: String,
 }
 
@@ -122,6 +124,7 @@ impl Vocabulary {
             hashed.push_str(text);
         });
         Ok(Vocabulary {
+            types: types_of(&cues),
             frames: Frames::of(&cues),
             cues: Cues::new(cues),
             predicates: predicates.into_iter().collect(),
@@ -154,19 +157,34 @@ impl Vocabulary {
         self.predicates.get(name)
     }
 
-    /// True when things of these types (`None`: the document itself) may stand on the two sides of a relation.
+    /// True when things of these types (`None`: the document itself) may stand on the two sides of a relation that
+    /// a pattern states.
     pub(super) fn allows(
         &self,
-        predicate: &str,
+        (predicate, pattern): (&'static str, &'static str),
         subject: Option<EntityType>,
         object: Option<EntityType>,
     ) -> bool {
         let fits = |allowed: &[EntityType], it: Option<EntityType>| {
             allowed.is_empty() || it.is_none_or(|it| allowed.contains(&it))
         };
-        self.predicate(predicate)
-            .is_none_or(|it| fits(&it.subjects, subject) && fits(&it.objects, object))
+        let relation = self.predicate(predicate).map(|it| (&it.subjects, &it.objects));
+        let words = self.types.get(&(predicate, pattern)).map(|it| (&it.0, &it.1));
+        relation
+            .into_iter()
+            .chain(words)
+            .all(|(subjects, objects)| fits(subjects, subject) && fits(objects, object))
     }
+}
+
+/// What the cues' own words allow, under their patterns as words and as grammar.
+fn types_of(cues: &[Cue]) -> FxHashMap<(&'static str, &'static str), Types> {
+    let typed = cues.iter().filter(|cue| cue.types != Types::default());
+    let patterns = typed.flat_map(|cue| {
+        let both = [Some(cue.pattern), Frames::pattern_of(cue)];
+        both.into_iter().flatten().map(|it| ((cue.predicate, it), cue.types.clone()))
+    });
+    patterns.collect()
 }
 
 /// `depends_on` and `dependency_of` are keys by themselves, where no row says otherwise.

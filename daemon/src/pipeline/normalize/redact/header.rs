@@ -158,7 +158,8 @@ fn skip(text: &str, from: usize) -> (usize, bool) {
 fn credential(text: &str, from: usize, is_one: impl Fn(&str) -> bool) -> Option<Range<usize>> {
     let n = run(text, from, &BASE64_ANY);
     let shown = text.get(from..from + n)?;
-    let kept = shown.trim_end_matches(['.', ':']);
+    // `::` is in no credential: what follows it is judged by itself, now as after it was removed.
+    let kept = shown.split("::").next().unwrap_or(shown).trim_end_matches(['.', ':']);
     (!is_placeholder(kept) && !is_example_token(kept) && is_one(kept))
         .then_some(from..from + kept.len())
 }

@@ -72,6 +72,12 @@ impl Frames {
         frames
     }
 
+    /// The pattern of the frame that a cue between names makes, if it makes one.
+    pub(in crate::pipeline::relate) fn pattern_of(cue: &Cue) -> Option<&'static str> {
+        let (_, stems) = phrase_of(cue).filter(|_| cue.kind == CueKind::Sentence)?;
+        Some(intern(&format!("depend:{stems}")))
+    }
+
     /// What a phrase in stems parted by blanks states.
     pub(in crate::pipeline::relate) fn get(&self, voice: Voice, stems: &str) -> Option<&Frame> {
         self.of.get(&(voice, stems.to_string()))

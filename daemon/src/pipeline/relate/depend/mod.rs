@@ -8,6 +8,7 @@
 
 mod frames;
 mod object;
+mod open;
 mod refute;
 mod subject;
 mod tree;
@@ -62,17 +63,20 @@ pub(super) fn relate(page: &Page<'_>, out: &mut Statements) {
     let tokens = pipeline.tokens(&text);
     let parse = pipeline.parse(&tokens);
     let mut refuted = Refuted::of(out);
+    let mut open = Statements::default();
     for line in &lines {
-        read_line(page, (&text, &tokens, &parse), line, (out, &mut refuted));
+        read_line(page, (&text, &tokens, &parse), line, (out, &mut refuted, &mut open));
     }
     refuted.apply(out);
+    let open = open::without_known(open, &out.all);
+    out.all.extend(open);
 }
 
 fn read_line(
     page: &Page<'_>,
     parsed: (&str, &[Token], &Parse),
     line: &Line,
-    (out, refuted): (&mut Statements, &mut Refuted),
+    (out, refuted, open): (&mut Statements, &mut Refuted, &mut Statements),
 ) {
     let (_, tokens, _) = parsed;
     let end = line.start + line.sentence.len();
@@ -87,7 +91,12 @@ fn read_line(
     let Some(tree) = Tree::new(parsed, from..to, &mentions) else { return };
     let reader = Reader { page, tree: &tree, line };
     let n_before = out.all.len();
-    (0..tree.len()).filter(|i| tree.mention(*i).is_some()).for_each(|i| reader.name(i, out));
+    for i in (0..tree.len()).filter(|i| tree.mention(*i).is_some()) {
+        let phrases = phrases_of(&tree, i);
+        if !reader.name(i, &phrases, out) {
+            open::relate(&reader, (i, &phrases), open);
+        }
+    }
     refuted.judge(&reader, (&out.all, n_before));
 }
 
@@ -99,19 +108,20 @@ struct Reader<'r> {
 }
 
 impl Reader<'_> {
-    /// Adds what is said of the name that token `i` is the head of.
-    fn name(&self, i: usize, out: &mut Statements) {
-        for phrase in phrases_of(self.tree, i) {
+    /// Adds what is said of the name that token `i` is the head of; true when a phrase of the vocabulary says it.
+    fn name(&self, i: usize, phrases: &[Phrase], out: &mut Statements) -> bool {
+        for phrase in phrases {
             let frame = self.page.vocabulary.frames.get(phrase.voice, &phrase.stems);
-            let Some((frame, (subjects, truth))) = frame.map(|it| (it, self.clause_of(&phrase)))
+            let Some((frame, (subjects, truth))) = frame.map(|it| (it, self.clause_of(phrase)))
             else {
                 continue;
             };
             for subject in subjects {
-                self.state((subject, i), frame, (&phrase, truth), out);
+                self.state((subject, i), frame, (phrase, truth), out);
             }
-            break;
+            return true;
         }
+        false
     }
 
     /// Whom the word at a phrase's end speaks of, and whether what it says is so.
@@ -158,7 +168,12 @@ impl Reader<'_> {
         let is_same = self.page.name_of(subject.mention) == self.page.name_of(mention);
         let predicate = self.page.vocabulary.predicate(frame.predicate);
         let (Some(predicate), false) = (predicate, is_same) else { return };
-        let Some(span) = self.span((subject, object), phrase) else { return };
+        // What a semicolon parts is two statements, whatever the parser makes of a long row.
+        let between = subject.token.min(object) + 1..subject.token.max(object);
+        let is_parted = between.into_iter().any(|i| self.tree.word(i) == ";");
+        let Some(span) = self.span((subject, object), phrase).filter(|_| !is_parted) else {
+            return;
+        };
         let (from, to) = (Party::Mention(subject.mention), Party::Mention(mention));
         let (from, to) = if frame.is_backward { (to, from) } else { (from, to) };
         let confidence = frame.weight * factor * phrase.factor * subject.factor;

@@ -103,6 +103,67 @@ fn active_and_passive() {
 }
 
 #[test]
+fn proper_names_that_other_words_join_are_related() {
+    check(
+        "Alertmanager sends notices to the Kafka cluster.
+         Prometheus informs the Trust Team in Porto.
+         Prometheus, the older brother of Grafana, sleeps.
+         The Trust Team was praised by Grafana.
+         Grafana draws charts from Prometheus and from Postgres.
+         Prometheus does not inform the Trust Team.
+         Would Prometheus inform the Trust Team?
+         Prometheus would inform the Trust Team.
+         Prometheus works like Grafana.
+         Prometheus writes to Redis instead of Kafka.
+         Prometheus is one of Grafana.
+         Prometheus uses Kafka and informs the Trust Team.",
+        expect![[r#"
+            Alertmanager sends notices to the Kafka cluster.
+              0.50 Alertmanager related_to Kafka [Alertmanager sends notices to the Kafka]
+            Prometheus informs the Trust Team in Porto.
+              0.50 Prometheus related_to Trust Team [Prometheus informs the Trust Team]
+            Prometheus, the older brother of Grafana, sleeps.
+              0.50 Prometheus related_to Grafana [Prometheus, the older brother of Grafana]
+            The Trust Team was praised by Grafana.
+              0.43 Trust Team related_to Grafana [Trust Team was praised by Grafana]
+            Grafana draws charts from Prometheus and from Postgres.
+              0.50 Grafana related_to Prometheus [Grafana draws charts from Prometheus]
+            Prometheus does not inform the Trust Team.
+            Would Prometheus inform the Trust Team?
+            Prometheus would inform the Trust Team.
+            Prometheus works like Grafana.
+            Prometheus writes to Redis instead of Kafka.
+              0.70 Prometheus uses Redis [Prometheus writes to Redis]
+            Prometheus is one of Grafana.
+            Prometheus uses Kafka and informs the Trust Team.
+              0.90 Prometheus uses Kafka [Prometheus uses Kafka]
+              0.47 Prometheus related_to Trust Team [Prometheus uses Kafka and informs the Trust Team]
+        "#]],
+    );
+}
+
+#[test]
+fn common_nouns_are_not_joined_by_any_verb() {
+    check(
+        "The kafka notifies the redis. The Kafka notifies the redis.",
+        expect![[r#"
+        The kafka notifies the redis. The Kafka notifies the redis.
+    "#]],
+    );
+}
+
+#[test]
+fn a_semicolon_parts() {
+    check(
+        "Our projects include Kafka, for mail; Redis, built on Postgres; and Grafana, for charts.",
+        expect![[r#"
+            Our projects include Kafka, for mail; Redis, built on Postgres; and Grafana, for charts.
+              0.90 Redis uses Postgres [Redis, built on Postgres]
+        "#]],
+    );
+}
+
+#[test]
 fn copulas_appositions_and_roles() {
     check(
         "Alertmanager is a part of Prometheus.
@@ -295,8 +356,10 @@ fn what_is_not_said_is_not_stated() {
             Prometheus works without using Kafka.
             The driver of Prometheus uses Kafka.
             Prometheus uses the Kafka driver of Redis.
+              0.50 Prometheus related_to Redis [Prometheus uses the Kafka driver of Redis]
             Prometheus is a way to use Kafka.
             Unlike Prometheus, Grafana uses Redis.
+              0.50 Grafana related_to Prometheus [Prometheus, Grafana uses]
               0.90 Grafana uses Redis [Grafana uses Redis]
             Prometheus uses Redis instead of Kafka.
               0.90 Prometheus uses Redis [Prometheus uses Redis]

@@ -14,7 +14,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::{MAX_FILE_BYTES, Predicate, intern};
-use crate::pipeline::relate::cues::{Cue, CueKind};
+use crate::pipeline::relate::cues::{Cue, CueKind, Types};
 use crate::terms::EntityType;
 
 /// Longest name of a relation and longest cue, in bytes.
@@ -185,25 +185,33 @@ fn cue_of(name: &'static str, row: &Value<'_>) -> Result<Cue, Fault> {
         return Err((row.span(), hint));
     };
     let (mut words, mut weight, mut is_backward) = (None, DEFAULT_WEIGHT, false);
-    let mut kind = CueKind::Sentence;
+    let (mut kind, mut allowed) = (CueKind::Sentence, Types::default());
     for (key, value) in keys {
         let shown = format!("{name}.cues.{}", key.get_ref());
         match key.get_ref().as_ref() {
             "words" => words = Some(cue_words(value, &shown)?),
             "weight" => weight = share(value, &shown)?,
             "backward" => is_backward = flag(value, &shown)?,
+            "subject" => allowed.0 = types(value, &shown)?,
+            "object" => allowed.1 = types(value, &shown)?,
             "in" => {
                 let given = string(value, &shown)?;
                 let known = KINDS.iter().find(|(name, _)| *name == given);
                 let kinds = KINDS.map(|(name, _)| name).join(", ");
                 kind = known.ok_or_else(|| (value.span(), unknown_value(&shown, given, &kinds)))?.1;
             }
-            _ => return Err((key.span(), unknown(&shown, "words, weight, backward, in"))),
+            _ => {
+                return Err((
+                    key.span(),
+                    unknown(&shown, "words, weight, backward, in, subject, object"),
+                ));
+            }
         }
     }
     let words =
         words.ok_or_else(|| (row.span(), format!("a row of `{name}.cues` has no `words`")))?;
-    Ok(Cue::new((name, intern(words)), (kind, is_backward), weight as f32))
+    let cue = Cue::new((name, intern(words)), (kind, is_backward), weight as f32);
+    Ok(Cue { types: allowed, ..cue })
 }
 
 fn unknown(shown: &str, keys: &str) -> String {

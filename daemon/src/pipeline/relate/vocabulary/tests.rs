@@ -60,8 +60,28 @@ fn a_new_relation_needs_no_code() {
     let key = vocabulary.cues.get(CueKind::List, "monitored by").expect("the inverse is a key");
     assert!(key.is_backward && key.predicate == "monitors");
     assert!(vocabulary.one_way().contains(&"monitors"));
-    assert!(!vocabulary.allows("monitors", Some(EntityType::Person), None));
-    assert!(vocabulary.allows("monitors", Some(EntityType::Service), Some(EntityType::Person)));
+    let by_name = ("monitors", "sentence:monitors");
+    assert!(!vocabulary.allows(by_name, Some(EntityType::Person), None));
+    assert!(vocabulary.allows(by_name, Some(EntityType::Service), Some(EntityType::Person)));
+}
+
+#[test]
+fn a_row_has_types_of_its_own() {
+    let vocabulary = read(
+        r#"
+        [monitors]
+        cues = [{ words = "is guarded by", object = ["Person"] }, { words = "monitors" }]
+        "#,
+    )
+    .expect("a sound file");
+    let allows = |pattern: &'static str, object| {
+        vocabulary.allows(("monitors", pattern), Some(EntityType::Service), Some(object))
+    };
+    for pattern in ["sentence:is guarded by", "depend:guard by"] {
+        assert!(allows(pattern, EntityType::Person), "{pattern}");
+        assert!(!allows(pattern, EntityType::Technology), "{pattern}");
+    }
+    assert!(allows("sentence:monitors", EntityType::Technology));
 }
 
 #[test]
