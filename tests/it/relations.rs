@@ -80,6 +80,30 @@ fn a_relation_that_is_stated_both_ways_is_doubted_and_reviewed() {
 }
 
 #[test]
+fn a_denial_makes_no_relation_and_speaks_against_one() {
+    let mut project = TestProject::of(&NOTES);
+    let before = relation(&mut project, "Beta Suite", "uses");
+    project.write("Audit.md", "# Audit\n\nThe Beta Suite does not use the Gamma Store.\n");
+    project.write("Doubt.md", "# Doubt\n\nThe Alpha Service does not use the Gamma Store.\n");
+    project.settle();
+    assert_eq!(relation(&mut project, "Alpha Service", "uses"), Value::Null);
+    let after = relation(&mut project, "Beta Suite", "uses");
+    assert!(after["confidence"].as_f64() < before["confidence"].as_f64(), "{after}");
+    let against: Vec<&Value> = after["evidence"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter(|it| it["pattern"].as_str().is_some_and(|it| it.starts_with("against ")))
+        .collect();
+    assert_eq!(against.len(), 1, "{after}");
+    assert_eq!(against[0]["path"], "Audit.md");
+    assert_eq!(against[0]["text"], "Beta Suite does not use the Gamma Store");
+    project.remove("Audit.md");
+    project.settle();
+    assert_eq!(relation(&mut project, "Beta Suite", "uses")["confidence"], before["confidence"]);
+}
+
+#[test]
 fn a_folder_adds_a_relation_without_code() {
     let mut project = TestProject::of(&[
         (
