@@ -175,7 +175,8 @@ fn distinct(marks: &[MentionMark]) -> Vec<usize> {
     (0..marks.len()).filter(fresh).collect()
 }
 
-/// Pairs marks that overlap, each used once: the largest overlap first, then the earlier span.
+/// Pairs marks that overlap, each used once: the largest overlap first, then the tighter span found (a name before the
+/// step that holds it), then the earlier one.
 fn pair_overlapping(
     gold: &[MentionMark],
     found: &[MentionMark],
@@ -196,7 +197,9 @@ fn pair_overlapping(
         for right in list[first..].iter().take_while(|idx| found[**idx].start < mark.end) {
             let overlap = mark.overlap(&found[*right]);
             if overlap > 0 && fits(mark, &found[*right]) {
-                options.push((std::cmp::Reverse(overlap), &mark.path, mark.start, left, *right));
+                let length = found[*right].end - found[*right].start;
+                let place = (&mark.path, mark.start);
+                options.push((std::cmp::Reverse(overlap), length, place, left, *right));
             }
         }
     }

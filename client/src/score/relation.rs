@@ -51,7 +51,7 @@ impl RelationScores {
             ("relations without related_to", self.without_related_to),
             ("relations, either direction", self.either_direction),
             ("relations, any predicate", self.untyped),
-            ("relations, any predicate, either direction", self.pairs),
+            ("any predicate, either direction", self.pairs),
         ]
     }
 }

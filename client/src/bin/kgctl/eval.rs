@@ -16,7 +16,7 @@ use client::launch::{Life, Target};
 use client::render::quality::{Report, report};
 use proto::tool::core::HybridQuery;
 
-use super::context::Context;
+use super::context::{Context, last_words};
 use super::failure::{Exit, Failure};
 use super::{dump, stop, wait};
 
@@ -61,8 +61,10 @@ pub(crate) async fn run(arguments: &Arguments, ctx: &Context) -> Result<Exit, Fa
     let scratch = Scratch::make()?;
     let stages = Stage::all(&scratch, &arguments.corpus_dir, &gold)?;
     let measured = tokio::select! {
-        measured = measure(&stages, &gold) => measured,
+        // First, so that the signal is ours before the first daemon starts.
+        biased;
         _ = tokio::signal::ctrl_c() => Err(Failure::new(Exit::Failed, "interrupted")),
+        measured = measure(&stages, &gold) => measured,
     };
     // Also when measuring failed or was interrupted: nobody would ever stop these daemons otherwise.
     let mut stopped = Ok(());
@@ -101,24 +103,36 @@ async fn measure(stages: &[Stage; 3], gold: &Gold) -> Result<Report, Failure> {
     let mut answers = Answers::new();
     let mut found = [Found::default(), Found::default(), Found::default()];
     for (stage, found) in stages.iter().zip(&mut found) {
-        let read = read(stage, gold, &mut answers).await;
+        let session = open(&stage.target).await?;
+        let read = read((stage, &session), gold, &mut answers).await;
+        session.close().await;
         *found = read.map_err(|failure| with_log(failure, &stage.target))?;
         stop::stop(&stage.target).await?;
     }
     Ok(compare::report(gold, &found, &answers))
 }
 
-async fn read(stage: &Stage, gold: &Gold, answers: &mut Answers) -> Result<Found, Failure> {
-    let session = Session::open(stage.target.connect_or_start(Life::Stay)?).await?;
-    wait::settle(&session, PATIENCE).await?;
-    let graph = dump::read(&session).await?;
+/// A session with a daemon that starts now. One that cannot use what it is given says so as it ends.
+async fn open(target: &Target) -> Result<Session, Failure> {
+    match Session::open(target.connect_or_start(Life::Stay)?).await {
+        Ok(session) => Ok(session),
+        Err(error) => Err(last_words(target, 0).await.unwrap_or_else(|| error.into())),
+    }
+}
+
+async fn read(
+    (stage, session): (&Stage, &Session),
+    gold: &Gold,
+    answers: &mut Answers,
+) -> Result<Found, Failure> {
+    wait::settle(session, PATIENCE).await?;
+    let graph = dump::read(session).await?;
     let mut found = Found::read(&graph.rows, &gold.documents)?;
     match stage.given {
-        Given::Nothing => *answers = ask_all(&session, gold).await?,
+        Given::Nothing => *answers = ask_all(session, gold).await?,
         Given::Mentions => {}
         Given::MentionsAndLinks => found.call_as_given(&gold.mentions),
     }
-    session.close().await;
     Ok(found)
 }
 

@@ -139,10 +139,17 @@ fn mentions_of(doc: &NormalDoc, found: Vec<Mention>) -> Vec<Mention> {
 
 /// What the user states instead: its types stand, and no place is added.
 fn given_mentions(doc: &NormalDoc, given: &[GivenName], found: Vec<Mention>) -> Vec<Mention> {
-    let mut mentions = overlap::resolve(&doc.text, given::replace(&doc.text, given, found));
+    let mut mentions = given::replace(&doc.text, given, found);
     place::fill(doc, &mut mentions);
     coreference::lengthen(doc, &mut mentions);
     mentions.retain(|mention| mention.recognizer != RecognizerKind::Coreference);
+    for mention in &mut mentions {
+        // Who is meant may be told by another name, but not what kind of thing it is.
+        let name = given.binary_search_by_key(&mention.span, |name| name.span);
+        if let Some(name) = name.ok().and_then(|at| given.get(at)) {
+            mention.entity_type = name.entity_type;
+        }
+    }
     mentions
 }
 

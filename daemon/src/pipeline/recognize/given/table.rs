@@ -78,7 +78,7 @@ pub enum GivenError {
 }
 
 /// What is wrong with a line, and what to do about it.
-type Wrong = (String, &'static str);
+pub(super) type Wrong = (String, &'static str);
 
 impl GivenNames {
     /// Reads the table that the settings name, if they name one.
@@ -91,14 +91,16 @@ impl GivenNames {
         }
         let path = PathBuf::from(&settings.given);
         let text = read(&path).map_err(|source| GivenError::File { path: path.clone(), source })?;
-        let by_path = parse(&text).map_err(|(line, (why, hint))| GivenError::Line {
-            path,
-            line,
-            why,
-            hint,
-        })?;
+        let names = GivenNames::of(&text);
+        let names =
+            names.map_err(|(line, (why, hint))| GivenError::Line { path, line, why, hint })?;
+        Ok(Some(Arc::new(names)))
+    }
+
+    /// Reads the text of a table; an error names the line.
+    pub(super) fn of(text: &str) -> Result<Self, (usize, Wrong)> {
         let digest = format!("{:032x}", xxhash_rust::xxh3::xxh3_128(text.as_bytes()));
-        Ok(Some(Arc::new(GivenNames { by_path, digest })))
+        Ok(GivenNames { by_path: parse(text)?, digest })
     }
 
     /// Hash of the table: a part of the index's fingerprint, so that another table means another index.
