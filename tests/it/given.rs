@@ -56,6 +56,8 @@ fn what_an_entity_is_stated_for_is_not_linked_otherwise() {
     ));
     project.write("a.md", "# Notes\n\nThe Signing Service is one. Signing Services are sold. KMS is here. Sam is in.\n");
     project.write("b.md", "# Other\n\nSam uses the vault.\n");
+    // Also where the name is recognized, it is the entity's that was stated.
+    project.write("c.md", "# Third\n\nAsk Signing Services, or Signing Services Ltd.\n");
     project.start();
     project.settle();
     let graph = project.dump();
@@ -67,6 +69,7 @@ fn what_an_entity_is_stated_for_is_not_linked_otherwise() {
     assert_eq!(entity("a.md", "KMS"), entity("b.md", "the vault"));
     assert_ne!(entity("a.md", "Sam"), entity("b.md", "Sam"));
     assert_ne!(entity("a.md", "Signing Service"), entity("a.md", "Signing Services"));
+    assert_eq!(entity("a.md", "Signing Services"), entity("c.md", "Signing Services"));
     assert!(rows.iter().all(|row| row["entity"].is_number()), "{rows:?}");
     let graph = project.dump().lines("relation");
     assert!(graph.contains("uses"), "what is said of given names is read: {graph}");

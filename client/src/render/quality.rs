@@ -122,7 +122,8 @@ fn row(of: &Extraction, (name, counts): (&str, Counts)) -> Vec<String> {
         .collect()
 }
 
-/// The share of mentions with the right entity stands under F1: each mention has one answer, so that precision and recall are it, too.
+/// The share of mentions with the right entity stands under F1: each mention has one answer, so precision and recall
+/// are the same number.
 fn accuracy(of: &Extraction) -> Vec<String> {
     let LinkScores { accuracy, right, mentions, .. } = of.links;
     let cells = [String::new(), String::new(), format!("{accuracy:.3}")];

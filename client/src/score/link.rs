@@ -1,7 +1,7 @@
 //! Link: how well what mentions denote agrees with a person's reading.
 //!
-//! In: mentions of both sides, of which those that overlap are compared. Out: pairwise scores, accuracy, and their intervals over
-//! documents.
+//! In: mentions of both sides, of which those that overlap are compared. Out: pairwise scores, accuracy, and their
+//! intervals over documents.
 //! Invariants: pure; the order of the mentions does not matter.
 //! Not here: which mentions there are (`super::mentions`).
 
@@ -104,8 +104,8 @@ impl Numbered {
         Numbered { counts: [both, found, gold].map(|key| by_cluster(documents, key)) }
     }
 
-    /// The pairs when each document was drawn so many times. A document drawn twice brings its own pairs twice and meets every
-    /// other twice, but not itself: a mention and its copy are no pair.
+    /// The pairs when each document was drawn so many times. A document drawn twice brings its own pairs twice and
+    /// meets every other twice, but not itself: a mention and its copy are no pair.
     fn counts(&self, times: &[u64]) -> Counts {
         let [right, found, gold] = self.counts.each_ref().map(|rows| pairs(rows, times));
         Counts { right, wrong: found - right, missed: gold - right }

@@ -1,7 +1,7 @@
 //! `kgctl eval`: how well kgd does on a corpus that was annotated by hand, stage by stage.
 //!
 //! In: a folder with `docs/`, `gold/` and `questions/`. Out: precision, recall and F1 of mentions, of links with the
-//! mentions given, of relations with mentions and links given, and of all end to end, and ranking metrics for questions;
+//! mentions given, of relations with mentions and links given, and of all end to end; ranking metrics for questions;
 //! by half where the corpus is divided, with intervals.
 //! Invariants: the corpus is only read; the daemons that read it keep their state in a scratch folder, which is deleted
 //! afterwards, also when it is interrupted, and see nothing of the user's settings but `KG_*` variables.

@@ -1,11 +1,11 @@
 //! Given: names that a user states in a table (`recognize.given`) instead of having them recognized.
 //!
-//! In: what the normalizer found of the table in the file, and what the recognizers found. Out: the mentions of a document
-//! that the table names: the given ones, and the steps of its lists, which are no names.
+//! In: what the normalizer found of the table in the file, and what the recognizers found. Out: the mentions of a
+//! document that the table names: the given ones, and the steps of its lists, which are no names.
 //! Invariants: words and types are the table's; where a recognizer found the very same words, the mention goes by the
 //! name that it read there (a link's target, a date's ISO form), since that is a matter of linking; an entity that the
-//! table states is the name, and stays so: no short form, likeness or context makes it another one's. What a note states
-//! as its own name is that note, also when the table says it.
+//! table states is the name, and stays so: no short form, likeness or context makes it another one's. What a note
+//! states as its own name is that note, also when the table says it.
 //! Not here: the table (`given/table.rs`), its places in a file (`given/place.rs`).
 
 mod place;
@@ -22,8 +22,8 @@ use super::overlap;
 use crate::pipeline::parcel::{GivenName, Mention, PlaceFeatures, RecognizerKind};
 use crate::terms::{Confidence, EntityType, Norm, Span};
 
-/// The given names as mentions, with the steps that were found, in order of place. Of given names that overlap the longest
-/// stays.
+/// The given names as mentions, with the steps that were found, in order of place. Of given names that overlap the
+/// longest stays.
 pub(super) fn replace(text: &str, given: &[GivenName], found: Vec<Mention>) -> Vec<Mention> {
     let is_step = |mention: &Mention| mention.entity_type == EntityType::Step;
     let (mut mentions, others): (Vec<Mention>, Vec<Mention>) = found.into_iter().partition(is_step);

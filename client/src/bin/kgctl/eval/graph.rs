@@ -113,8 +113,8 @@ impl Found {
         self.relations.iter().map(mark).collect()
     }
 
-    /// Calls each entity by the name under which `given` handed it in, where its mentions agree on one: it may be shown by
-    /// another one of its names, which others bear, too.
+    /// Calls each entity by the name under which `given` handed it in, where its mentions agree on one: it may be
+    /// shown by another one of its names, which others bear, too.
     pub(super) fn call_as_given(&mut self, given: &[MentionMark]) {
         let spans: HashMap<_, _> =
             given.iter().map(|it| ((&it.path, it.start, it.end), &it.entity)).collect();

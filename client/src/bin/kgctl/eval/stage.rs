@@ -1,7 +1,7 @@
 //! Stage: a daemon of its own for each kind of reading, with what is given to it.
 //!
-//! In: a corpus and its gold. Out: what kgd finds there with nothing given, with the mentions of the gold given, and with
-//! mentions and links given (`recognize.given`).
+//! In: a corpus and its gold. Out: daemons that read it with nothing given, with the mentions of the gold given, and
+//! with mentions and links given (`recognize.given`).
 //! Invariants: all that these daemons keep lies in one scratch folder, which goes in the end; the corpus is only read;
 //! entities are handed in only where the stage says so.
 //! Not here: comparing.

@@ -3,8 +3,8 @@
 //! In: the bytes of a file, its normalized text and the map between the two. Out: the names that stand in the text, and
 //! a warning that tells the others.
 //! Invariants: appearances are counted in the file as it is, markup, code and front matter included, left to right and
-//! without overlap; of a file whose bytes are not text (PDF, DOCX), in the text that was taken from it. A name stands where its
-//! first and last piece stand in one run of the text; what the format leaves out (front matter, a link's target) stands
+//! without overlap; of a file whose bytes are not text (PDF, DOCX), in the text that was taken from it. A name stands
+//! where its pieces stand in one run of the text; what the format leaves out (front matter, a link's target) stands
 //! nowhere. Time: one look over the file a distinct surface.
 //! Not here: what the names are for (`given.rs`).
 
@@ -93,8 +93,8 @@ fn appearances(source: &str, rows: &[Row]) -> Vec<Option<Range<usize>>> {
     found
 }
 
-/// The span of the text that stands for a range of the file, blanks at its ends left out. `way`: the map's pieces, ordered
-/// by their place in the file.
+/// The span of the text that stands for a range of the file, blanks at its ends left out. `way`: the map's pieces,
+/// ordered by their place in the file.
 fn text_span(way: &[Segment], text: &str, range: Range<usize>) -> Option<Span<Norm>> {
     let end_of = |segment: &Segment| (segment.from + segment.from_len) as usize;
     let first = way.partition_point(|segment| end_of(segment) <= range.start);

@@ -22,7 +22,8 @@ const MAX_TABLE_BYTES: u64 = 64_000_000;
 /// The columns that every table has; `entity` may follow.
 const COLUMNS: [&str; 4] = ["path", "surface", "nth", "type"];
 
-const HEADER_HINT: &str = "the first line names the columns, separated by tabs: path, surface, nth, type and, if wanted, entity";
+const HEADER_HINT: &str = "the first line names the columns, with tabs between: path, surface, nth, type and, if \
+                           wanted, entity";
 const COLUMNS_HINT: &str = "cells are separated by tabs, without quotes; a line with a path alone says that the \
                             document names nothing";
 const NTH_HINT: &str = "1 is the first appearance of the surface in the file, markup and all";
