@@ -6,10 +6,15 @@
 //! Not here: reading a corpus or asking a daemon (`bin/kgctl/eval`).
 
 pub mod interval;
+mod link;
+mod relation;
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap};
 
 use serde::Serialize;
+
+pub use link::{LinkScores, Links};
+pub use relation::{RelationMark, RelationScores, relations};
 
 /// Counts of what was found rightly, found wrongly, and missed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -125,6 +130,18 @@ pub struct MentionScores {
     pub overlap_typed: Counts,
 }
 
+impl MentionScores {
+    /// Each score with what it counts.
+    pub fn rows(&self) -> [(&'static str, Counts); 4] {
+        [
+            ("exact span", self.exact),
+            ("exact span and type", self.exact_typed),
+            ("overlap", self.overlap),
+            ("overlap and type", self.overlap_typed),
+        ]
+    }
+}
+
 /// Compares mentions of the annotated documents.
 pub fn mentions(gold: &[MentionMark], found: &[MentionMark]) -> MentionScores {
     let spans = |marks: &[MentionMark]| -> BTreeSet<_> {
@@ -158,7 +175,8 @@ fn distinct(marks: &[MentionMark]) -> Vec<usize> {
     (0..marks.len()).filter(fresh).collect()
 }
 
-/// Pairs marks that overlap, each used once: the largest overlap first, then the earlier span.
+/// Pairs marks that overlap, each used once: the largest overlap first, then the tighter span found (a name before the
+/// step that holds it), then the earlier one.
 fn pair_overlapping(
     gold: &[MentionMark],
     found: &[MentionMark],
@@ -179,7 +197,9 @@ fn pair_overlapping(
         for right in list[first..].iter().take_while(|idx| found[**idx].start < mark.end) {
             let overlap = mark.overlap(&found[*right]);
             if overlap > 0 && fits(mark, &found[*right]) {
-                options.push((std::cmp::Reverse(overlap), &mark.path, mark.start, left, *right));
+                let length = found[*right].end - found[*right].start;
+                let place = (&mark.path, mark.start);
+                options.push((std::cmp::Reverse(overlap), length, place, left, *right));
             }
         }
     }
@@ -191,97 +211,6 @@ fn pair_overlapping(
             !lefts.contains(l) && !rights.contains(r) && lefts.insert(*l) && rights.insert(*r)
         })
         .collect()
-}
-
-/// Scores of links, over mentions that both sides found.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
-pub struct LinkScores {
-    /// Do two mentions of one entity share an entity? Counted over pairs of mentions.
-    pub pairwise: Counts,
-    /// Share of mentions whose entity goes by a name of the right one.
-    pub accuracy: f64,
-    /// Mentions compared.
-    pub mentions: u64,
-}
-
-/// Compares what mentions denote. `name_of` gives the name of an entity that was found; `is_name_of`
-/// tells whether that is a name of an entity found by hand.
-pub fn links(
-    gold: &[MentionMark],
-    found: &[MentionMark],
-    name_of: impl Fn(&str) -> Option<String>,
-    is_name_of: impl Fn(&str, &str) -> bool,
-) -> LinkScores {
-    let mut cells: BTreeMap<(String, String), u64> = BTreeMap::new();
-    let (mut n_right, mut n_all) = (0, 0);
-    for (left, right) in pair_overlapping(gold, found, |_, _| true) {
-        let Some(wanted) = gold[left].entity.clone() else { continue };
-        let entity = found[right].entity.clone();
-        let name = entity.as_deref().and_then(&name_of);
-        n_all += 1;
-        n_right += u64::from(name.is_some_and(|name| is_name_of(&name, &wanted)));
-        // What is not linked is alone in a cluster of its own.
-        let cluster = entity.unwrap_or_else(|| format!("alone {right}"));
-        *cells.entry((wanted, cluster)).or_default() += 1;
-    }
-    let (mut by_gold, mut by_found) = (BTreeMap::new(), BTreeMap::new());
-    for ((wanted, cluster), count) in &cells {
-        *by_gold.entry(wanted).or_insert(0) += count;
-        *by_found.entry(cluster).or_insert(0) += count;
-    }
-    let pairs = |count: &u64| count * count.saturating_sub(1) / 2;
-    let right: u64 = cells.values().map(pairs).sum();
-    let found_pairs: u64 = by_found.values().map(pairs).sum();
-    let gold_pairs: u64 = by_gold.values().map(pairs).sum();
-    LinkScores {
-        pairwise: Counts { right, wrong: found_pairs - right, missed: gold_pairs - right },
-        accuracy: rounded(ratio(n_right, n_all)),
-        mentions: n_all,
-    }
-}
-
-/// A relation stated in one document; names are as [`norm`] gives them.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct RelationMark {
-    /// Path of the document.
-    pub path: String,
-    /// Who.
-    pub subject: String,
-    /// What.
-    pub predicate: String,
-    /// Whom.
-    pub object: String,
-}
-
-/// Scores of relations.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
-pub struct RelationScores {
-    /// Same document, subject, predicate and object.
-    pub typed: Counts,
-    /// Same document, subject and object, whatever the predicate.
-    pub untyped: Counts,
-    /// `typed`, a predicate.
-    pub by_predicate: BTreeMap<String, Counts>,
-}
-
-/// Compares relations of the annotated documents.
-pub fn relations(gold: &BTreeSet<RelationMark>, found: &BTreeSet<RelationMark>) -> RelationScores {
-    let ends = |marks: &BTreeSet<RelationMark>| -> BTreeSet<_> {
-        marks.iter().map(|it| (it.path.clone(), it.subject.clone(), it.object.clone())).collect()
-    };
-    let of = |marks: &BTreeSet<RelationMark>, predicate: &str| -> BTreeSet<_> {
-        marks.iter().filter(|it| it.predicate == predicate).cloned().collect()
-    };
-    let predicates: BTreeSet<_> = gold.union(found).map(|it| it.predicate.clone()).collect();
-    let by_predicate = predicates.into_iter().map(|predicate| {
-        let counts = Counts::of_sets(&of(gold, &predicate), &of(found, &predicate));
-        (predicate, counts)
-    });
-    RelationScores {
-        typed: Counts::of_sets(gold, found),
-        untyped: Counts::of_sets(&ends(gold), &ends(found)),
-        by_predicate: by_predicate.collect(),
-    }
 }
 
 /// Scores of ranked answers, each the mean over questions.

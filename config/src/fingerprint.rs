@@ -14,6 +14,8 @@ use crate::settings::Settings;
 /// Fingerprint of the layer of rows: sections `privacy`, `chunk`, `recognize`, `link`, `embed` and `dedup`, with
 /// `extra` for versions that settings do not know. 32 hexadecimal digits.
 ///
+/// `recognize.given` does not count: what its table says does, in `extra`.
+///
 /// Sections `watch`, `belt`, `worker`, `retrieval` and `serve` do not count: which files are read shows in the
 /// files' own rows, and ranking happens when a question is asked.
 pub fn rows(settings: &Settings, extra: &str) -> String {
@@ -29,6 +31,7 @@ pub fn rows(settings: &Settings, extra: &str) -> String {
     for (section, value) in &sections {
         flatten(section, value, &mut lines);
     }
+    lines.retain(|line| !line.starts_with("recognize.given="));
     lines.sort_unstable();
     lines.push(format!("extra={extra}"));
     format!("{:032x}", xxhash_rust::xxh3::xxh3_128(lines.join("\n").as_bytes()))
@@ -72,6 +75,7 @@ mod tests {
         assert!(changed(|s| s.dedup.enabled = false));
         assert!(!changed(|s| s.watch.extensions.push("org".into())));
         assert!(!changed(|s| s.retrieval.k = 3));
+        assert!(!changed(|s| s.recognize.given = "/names.tsv".into()));
         assert!(!changed(|s| s.serve.idle_exit_minutes = 1));
         assert_ne!(rows(&base, "v2"), same);
     }

@@ -36,6 +36,7 @@ const USER_ONLY: &[&str] = &[
     "watch.max_document_bytes",
     "privacy.allow_paths",
     "recognize.model",
+    "recognize.given",
 ];
 
 /// Whether a section or key may not be set by a folder.
@@ -310,7 +311,7 @@ impl Layers {
             Settings::deserialize(&tree).map_err(|error| fail(format!("is wrong: {error}")))?;
         check::ranges(&settings, &key).map_err(fail)?;
         check::globs(&settings, &key).map_err(fail)?;
-        check::folders(&settings, &key).map_err(fail)?;
+        check::paths(&settings, &key).map_err(fail)?;
         (self.tree, self.settings) = (tree, settings);
         self.origins.insert(key, origin);
         Ok(())

@@ -21,6 +21,7 @@ use crate::embedder::{Embedder, WordPiece};
 use crate::health::Health;
 use crate::pipeline::normalize::Parsing;
 use crate::pipeline::parcel::Pass;
+use crate::pipeline::recognize::given::GivenNames;
 use crate::pipeline::recognize::tagger::TaggerRecognizer;
 use crate::pipeline::relate::Vocabulary;
 use crate::pipeline::watch::{
@@ -55,15 +56,27 @@ pub(crate) struct Recipe {
     pub(crate) embedder: Arc<dyn Embedder>,
     /// The user's own model that finds names.
     pub(crate) model: Option<Arc<TaggerRecognizer>>,
+    /// The names that the user states for documents.
+    pub(crate) given: Option<Arc<GivenNames>>,
     /// Where documents are parsed.
     pub(crate) parsing: Parsing,
 }
 
-/// What decides about the rows beside the settings: the models, the detectors, the relations.
-fn made_with(space: &str, vocabulary: &Vocabulary, model: Option<&TaggerRecognizer>) -> String {
-    let detectors = crate::pipeline::normalize::redact::DETECTORS;
-    let names = model.map(|model| format!(", names {}", model.digest())).unwrap_or_default();
-    format!("{space}, detectors {detectors}, relations {}{names}", vocabulary.fingerprint())
+impl Recipe {
+    /// What decides about the rows beside the settings: the models, the detectors, the relations, given names.
+    fn made_with(&self) -> String {
+        let detectors = crate::pipeline::normalize::redact::DETECTORS;
+        let relations = self.vocabulary.fingerprint();
+        let mut made =
+            format!("{}, detectors {detectors}, relations {relations}", self.embedder.space());
+        if let Some(model) = &self.model {
+            made.push_str(&format!(", names {}", model.digest()));
+        }
+        if let Some(given) = &self.given {
+            made.push_str(&format!(", given {}", given.digest()));
+        }
+        made
+    }
 }
 
 /// One index that is kept equal to the folder.
@@ -94,10 +107,18 @@ impl Build {
     /// # Errors
     /// When a database cannot be opened or an actor cannot be started.
     pub(crate) async fn start(recipe: Recipe) -> anyhow::Result<Build> {
-        let Recipe { root, state_dir, settings, vocabulary, tokens, embedder, model, parsing } =
-            recipe;
-        let made_with = made_with(embedder.space(), &vocabulary, model.as_deref());
-        let fingerprint = config::fingerprint::rows(&settings, &made_with);
+        let fingerprint = config::fingerprint::rows(&recipe.settings, &recipe.made_with());
+        let Recipe {
+            root,
+            state_dir,
+            settings,
+            vocabulary,
+            tokens,
+            embedder,
+            model,
+            given,
+            parsing,
+        } = recipe;
         let writer = IndexWriter::open(&state_dir, &fingerprint, &settings, embedder.clone())?;
         let readers = Readers::new(writer.path().to_path_buf());
         let answers = (writer.answers() != writer.path()).then(|| writer.answers().to_path_buf());
@@ -113,6 +134,7 @@ impl Build {
             tokens,
             embedder,
             model,
+            given,
             parsing: parsing.clone(),
             gazetteer: writer.gazetteer(),
         };

@@ -24,6 +24,7 @@ use crate::build::{Build, Recipe};
 use crate::embedder::{Embedder, StaticModel, WordPiece};
 use crate::health::Health;
 use crate::pipeline::normalize::Parsing;
+use crate::pipeline::recognize::given::GivenNames;
 use crate::pipeline::recognize::tagger::TaggerRecognizer;
 use crate::pipeline::relate::Vocabulary;
 use crate::pipeline::watch::WatcherHandle;
@@ -85,6 +86,7 @@ impl Project {
         let embedder: Arc<dyn Embedder> = Arc::new(StaticModel::builtin(tokens.clone()));
         let vocabulary = Vocabulary::load(&root, &settings.relate)?;
         let model = TaggerRecognizer::open_tried(&settings.recognize)?;
+        let given = GivenNames::open(&settings.recognize)?;
         let recipe = Recipe {
             root: root.clone(),
             state_dir: state_dir.clone(),
@@ -93,6 +95,7 @@ impl Project {
             tokens,
             embedder,
             model,
+            given,
             parsing,
         };
         let build = Build::start(recipe.clone()).await?;

@@ -28,6 +28,15 @@ pub fn of_mean(scores: &[f64]) -> Interval {
     interval(scores.len(), mean)
 }
 
+/// Of a score of `n` documents, each of which was drawn so many times.
+pub fn of_draws(n: usize, score: impl Fn(&[u64]) -> f64) -> Interval {
+    interval(n, |drawn| {
+        let mut times = vec![0; n];
+        drawn.for_each(|at| times[at] += 1);
+        score(&times)
+    })
+}
+
 fn interval(n: usize, score: impl Fn(&mut dyn Iterator<Item = usize>) -> f64) -> Interval {
     if n == 0 {
         return [0.0, 1.0];

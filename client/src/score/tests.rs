@@ -63,17 +63,26 @@ fn one_long_span_pays_for_one_mention_only() {
 }
 
 #[test]
+fn a_name_is_compared_with_itself_and_not_with_the_step_around_it() {
+    let gold = marks("a 5 8 P x");
+    let found = marks("a 0 20 Step 1\na 5 8 P 2");
+    assert_eq!(mentions(&gold, &found).overlap_typed.right, 1);
+    let links = Links::of(&gold, &found, |id| Some(id.to_string()), |name, _| name == "2");
+    assert_eq!(links.scores().right, 1);
+}
+
+#[test]
 fn links_by_pairs_and_by_name() {
     // Entity 1 mixes x and y; y's other mention stands alone; the last span was not found.
     let gold = marks("a 0 1 P x\na 2 3 P x\na 4 5 P y\na 6 7 P y\na 8 9 P y");
     let found = marks("a 0 1 P 1\na 2 3 P 1\na 4 5 P 1\na 6 7 P -");
-    let scores = links(
+    let links = Links::of(
         &gold,
         &found,
         |id| (id == "1").then(|| "X!".to_string()),
         |name, gold| norm(name) == gold,
     );
-    let LinkScores { pairwise, accuracy, mentions } = scores;
+    let LinkScores { pairwise, accuracy, mentions, .. } = links.scores();
     expect!["1 right, 2 wrong, 1 missed: P 0.333 R 0.500 F 0.400; accuracy 0.5 of 4"]
         .assert_eq(&format!("{}; accuracy {accuracy} of {mentions}", shown(pairwise)));
 }
@@ -81,8 +90,33 @@ fn links_by_pairs_and_by_name() {
 #[test]
 fn perfect_links_score_one() {
     let gold = marks("a 0 1 P x\na 2 3 P x\na 4 5 P y");
-    let scores = links(&gold, &gold, |id| Some(id.to_string()), |name, gold| name == gold);
+    let links = Links::of(&gold, &gold, |id| Some(id.to_string()), |name, gold| name == gold);
+    let scores = links.scores();
     assert_eq!((scores.pairwise.f1(), scores.accuracy), (1.0, 1.0));
+    assert_eq!([links.interval_of_pairs(), links.interval_of_accuracy()], [[1.0, 1.0]; 2]);
+}
+
+#[test]
+fn intervals_of_links_hold_the_score_and_draw_whole_documents() {
+    // Nine documents are linked rightly; the tenth takes one thing for another.
+    let mut rows = String::new();
+    for doc in 0..9 {
+        rows.push_str(&format!("d{doc} 0 1 P x\nd{doc} 2 3 P y\n"));
+    }
+    let gold = marks(&format!("{rows}d9 0 1 P x\nd9 2 3 P y\n"));
+    let found = marks(&format!("{rows}d9 0 1 P y\nd9 2 3 P y\n"));
+    let links = Links::of(&gold, &found, |id| Some(id.to_string()), |name, gold| name == gold);
+    let LinkScores { pairwise, accuracy, .. } = links.scores();
+    for ([low, high], score) in
+        [(links.interval_of_pairs(), pairwise.f1()), (links.interval_of_accuracy(), accuracy)]
+    {
+        assert!(low < score && score < high && high == 1.0, "{low} {score} {high}");
+    }
+    // A mention and its copy in a document that was drawn twice are no pair that was got right.
+    let one = marks("a 0 1 P x\na 2 3 P y");
+    let wrong = marks("a 0 1 P z\na 2 3 P z");
+    let links = Links::of(&one, &wrong, |_| None, |_, _| false);
+    assert_eq!(links.interval_of_pairs(), [0.0, 0.0]);
 }
 
 fn relation_set(text: &str) -> BTreeSet<RelationMark> {
@@ -103,7 +137,7 @@ fn relation_set(text: &str) -> BTreeSet<RelationMark> {
 fn relations_with_and_without_predicate() {
     let gold = relation_set("a s uses t\na s owned_by u\nb s uses t");
     let found = relation_set("a s uses t\na s part_of u\na t uses s\nc s uses t");
-    let RelationScores { typed, untyped, by_predicate } = relations(&gold, &found);
+    let RelationScores { typed, untyped, by_predicate, .. } = relations(&gold, &found);
     let mut table = format!("typed {}\nuntyped {}\n", shown(typed), shown(untyped));
     by_predicate
         .iter()
@@ -114,6 +148,24 @@ fn relations_with_and_without_predicate() {
         owned_by 0 right, 0 wrong, 1 missed: P 1.000 R 0.000 F 0.000
         part_of 0 right, 1 wrong, 0 missed: P 0.000 R 1.000 F 0.000
         uses 1 right, 2 wrong, 1 missed: P 0.333 R 0.500 F 0.400
+    "#]]
+    .assert_eq(&table);
+}
+
+#[test]
+fn what_direction_and_the_untyped_relation_cost() {
+    let gold = relation_set("a s uses t\na s related_to u\na v owned_by w");
+    let found = relation_set("a t uses s\na u related_to s\na v part_of w\na x related_to y");
+    let mut table = String::new();
+    for (name, counts) in relations(&gold, &found).rows() {
+        table.push_str(&format!("{name}: {}\n", shown(counts)));
+    }
+    expect![[r#"
+        relations: 0 right, 4 wrong, 3 missed: P 0.000 R 0.000 F 0.000
+        relations without related_to: 0 right, 2 wrong, 2 missed: P 0.000 R 0.000 F 0.000
+        relations, either direction: 2 right, 2 wrong, 1 missed: P 0.500 R 0.667 F 0.571
+        relations, any predicate: 1 right, 3 wrong, 2 missed: P 0.250 R 0.333 F 0.286
+        any predicate, either direction: 3 right, 1 wrong, 0 missed: P 0.750 R 1.000 F 0.857
     "#]]
     .assert_eq(&table);
 }

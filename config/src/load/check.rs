@@ -123,13 +123,17 @@ pub(super) fn globs(settings: &Settings, key: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// Checks that the folder that `key` names is an absolute path, if it names one: a relative one would mean another
-/// folder wherever the daemon is started.
-pub(super) fn folders(settings: &Settings, key: &str) -> Result<(), String> {
-    let model = &settings.recognize.model;
-    match key != "recognize.model" || model.is_empty() || model.starts_with('/') {
+/// Checks that the folder or file that `key` names is an absolute path, if it names one: a relative one would mean
+/// another one wherever the daemon is started.
+pub(super) fn paths(settings: &Settings, key: &str) -> Result<(), String> {
+    let path = match key {
+        "recognize.model" => &settings.recognize.model,
+        "recognize.given" => &settings.recognize.given,
+        _ => return Ok(()),
+    };
+    match path.is_empty() || path.starts_with('/') {
         true => Ok(()),
-        false => Err(format!("is `{model}`; it must be an absolute path")),
+        false => Err(format!("is `{path}`; it must be an absolute path")),
     }
 }
 

@@ -235,6 +235,19 @@ fn a_folder_may_not_set_what_only_the_user_may() {
     "#]],
     );
     check(
+        &Case { folder: "recognize:\n  given: /home/you/names.tsv\n", ..NOTHING },
+        expect![[r#"
+        /folder/kg.yaml:2: `recognize.given` may not be set by a folder
+        hint: set it in `/config/config.yaml`, which only you can write
+    "#]],
+    );
+    check(
+        &Case { user: "recognize:\n  given: names.tsv\n", ..NOTHING },
+        expect![[r#"
+        /config/config.yaml:2: `recognize.given` is `names.tsv`; it must be an absolute path
+    "#]],
+    );
+    check(
         &Case { user: "recognize:\n  model: models/ner\n", ..NOTHING },
         expect![[r#"
         /config/config.yaml:2: `recognize.model` is `models/ner`; it must be an absolute path

@@ -12,13 +12,23 @@ pub struct Recognize {
     /// Folder of an ONNX token-classification model (`model.onnx`, `tokenizer.json`, `config.json`) whose names join
     /// the others in the deep pass, an absolute path; empty means none. User only.
     pub model: String,
+    /// Table of names that count instead of those that would be recognized, in the documents that it names: for
+    /// evaluation, and for folders annotated by hand. Tab separated, with a header: `path`, `surface`, `nth` (which
+    /// appearance of the surface in the file, from 1), `type` and, if wanted, `entity` (what it denotes, which is then
+    /// not asked). An absolute path; empty means none. User only.
+    pub given: String,
     /// The mined gazetteer.
     pub gazetteer: Gazetteer,
 }
 
 impl Default for Recognize {
     fn default() -> Self {
-        Recognize { deep: true, model: String::new(), gazetteer: Gazetteer::default() }
+        Recognize {
+            deep: true,
+            model: String::new(),
+            given: String::new(),
+            gazetteer: Gazetteer::default(),
+        }
     }
 }
 

@@ -22,6 +22,7 @@ use crate::belt::{Gauge, Inlet, Lanes, Stage, StationArgs, crew, lanes};
 use crate::embedder::{Embedder, WordPiece};
 use parcel::{ChunkedDoc, EmbeddedDoc, LinkedDoc, MentionedDoc, NormalDoc, RelatedDoc, SourceDoc};
 use recognize::Gazetteer;
+use recognize::given::GivenNames;
 use recognize::tagger::TaggerRecognizer;
 
 /// Documents that may wait in front of a stage: (interactive, bulk). Small, because a parcel may hold megabytes;
@@ -100,6 +101,8 @@ pub struct Tools {
     pub embedder: Arc<dyn Embedder>,
     /// The user's own model that finds names.
     pub model: Option<Arc<TaggerRecognizer>>,
+    /// The names that the user states for documents.
+    pub given: Option<Arc<GivenNames>>,
     /// Where documents are parsed.
     pub parsing: normalize::Parsing,
     /// The names known now.
@@ -148,6 +151,7 @@ impl Stations {
                 recipe: Arc::new(move |lane| {
                     let settings = (&t1.settings.watch, &t1.settings.privacy);
                     normalize::Normalizer::with(settings, t1.parsing.clone(), lane)
+                        .with_given(t1.given.clone())
                 }),
                 inlet: queues.source.inlet.clone(),
                 outlet: queues.normal.lanes.clone(),

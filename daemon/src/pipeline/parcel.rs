@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 mod mention;
 
-pub use mention::{Anaphor, Mention, PlaceFeatures, RecognizerKind};
+pub use mention::{Anaphor, GivenName, Mention, PlaceFeatures, RecognizerKind};
 
 use super::print::Print;
 use crate::pipeline::link::alias::AliasUse;
@@ -87,6 +87,8 @@ pub struct NormalDoc {
     pub inlines: Vec<Inline>,
     /// Links as written, in order of place.
     pub links: Vec<Link>,
+    /// The names that a table of the user's states for it, in order of place; `None` where names are recognized.
+    pub given: Option<Vec<GivenName>>,
     /// Secrets and personal data that were found.
     pub findings: Findings,
     /// Trouble that did not stop the document (frontmatter that is not YAML, bytes that are not text).

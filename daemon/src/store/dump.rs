@@ -178,6 +178,7 @@ fn recognizer_name(code: i64) -> &'static str {
         c if c == RecognizerKind::Gazetteer as i64 => "gazetteer",
         c if c == RecognizerKind::Pattern as i64 => "pattern",
         c if c == RecognizerKind::Coreference as i64 => "coreference",
+        c if c == RecognizerKind::Given as i64 => "given",
         _ => "statistical",
     }
 }

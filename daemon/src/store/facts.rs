@@ -27,6 +27,7 @@ pub(super) struct Gathered {
 /// Bits of `mentions.place`.
 const IN_CODE: i64 = 1 << 2;
 const IS_TYPE_GUESSED: i64 = 1 << 4;
+const IS_ENTITY_GIVEN: i64 = 1 << 5;
 
 #[derive(Default)]
 struct Tally {
@@ -36,6 +37,8 @@ struct Tally {
     n_docs: u32,
     last_doc: i64,
     is_fuzzy: bool,
+    /// The user's table says that this is an entity's name.
+    is_given: bool,
     stated: Vec<(StatedSource, i64, bool)>,
     kinds: BTreeSet<Kind>,
     is_written_large: bool,
@@ -138,6 +141,7 @@ impl Tally {
         self.is_written_large |= !is_small;
         let (recognizer, place): (i64, i64) = (row.get(4)?, row.get(5)?);
         self.types.add(entity_type, place & IS_TYPE_GUESSED != 0);
+        self.is_given |= place & IS_ENTITY_GIVEN != 0;
         let is_exact_kind = matches!(
             entity_type,
             EntityType::Version
@@ -174,7 +178,7 @@ impl Tally {
             || (self.is_written_small && self.is_written_large);
         Gathered {
             // What a note states keeps its home.
-            may_be_split: has_doubt && self.n_docs > 1 && self.stated.is_empty(),
+            may_be_split: has_doubt && self.n_docs > 1 && self.stated.is_empty() && !self.is_given,
             n_mentions: self.n_mentions,
             facts: NameFacts {
                 id,
@@ -183,7 +187,7 @@ impl Tally {
                 n_docs: self.n_docs,
                 homes,
                 home_source: best,
-                is_fuzzy: self.is_fuzzy,
+                is_fuzzy: self.is_fuzzy && (!self.is_given || best.is_some()),
                 is_split: false,
                 norm,
             },

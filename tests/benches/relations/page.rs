@@ -49,6 +49,7 @@ pub(crate) fn of_text(text: &str) -> NormalDoc {
         blocks: vec![block],
         inlines: Vec::new(),
         links: Vec::new(),
+        given: None,
         findings: Default::default(),
         warnings: Vec::new(),
     }

@@ -148,7 +148,7 @@ pub(crate) fn warn(text: &str) {
 }
 
 /// Why a daemon ended that listened already, such as a damaged ledger: what it logged since `n_logged` bytes.
-async fn last_words(target: &Target, n_logged: u64) -> Option<Failure> {
+pub(crate) async fn last_words(target: &Target, n_logged: u64) -> Option<Failure> {
     for _ in 0..FAREWELL_LOOKS {
         if target.pid().is_none() {
             break;

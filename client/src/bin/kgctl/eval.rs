@@ -1,32 +1,34 @@
-//! `kgctl eval`: how well kgd does on a corpus that was annotated by hand.
+//! `kgctl eval`: how well kgd does on a corpus that was annotated by hand, stage by stage.
 //!
-//! In: a folder with `docs/`, `gold/` and `questions/`. Out: precision, recall and F1 of mentions, links and
-//! relations, and ranking metrics for questions; by half where the corpus is divided, with intervals.
-//! Invariants: the corpus is only read; the daemon that reads it keeps its state in a scratch folder,
-//! which is deleted afterwards, and sees nothing of the user's settings but `KG_*` variables.
+//! In: a folder with `docs/`, `gold/` and `questions/`. Out: precision, recall and F1 of mentions, of links with the
+//! mentions given, of relations with mentions and links given, and of all end to end; ranking metrics for questions;
+//! by half where the corpus is divided, with intervals.
+//! Invariants: the corpus is only read; the daemons that read it keep their state in a scratch folder, which is deleted
+//! afterwards, also when it is interrupted, and see nothing of the user's settings but `KG_*` variables.
 //! Not here: the metrics (`client::score`).
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use ::config::{Places, Project};
 use client::connect::Session;
 use client::launch::{Life, Target};
 use client::render::quality::{Report, report};
-use client::score::interval::{Interval, of_f1, of_mean};
-use client::score::{self, RelationMark};
 use proto::tool::core::HybridQuery;
 
-use super::context::Context;
+use super::context::{Context, last_words};
 use super::failure::{Exit, Failure};
 use super::{dump, stop, wait};
 
+mod compare;
 mod gold;
 mod graph;
+mod stage;
 
+use compare::{Answer, Answers};
 use gold::Gold;
 use graph::Found;
+use stage::{Given, Scratch, Stage};
 
 /// Formulas that are compared.
 const FORMULAS: [&str; 4] = ["hybrid", "text", "vector", "s4"];
@@ -41,23 +43,37 @@ const MAX_CHARS: u32 = 100_000;
 const PATIENCE: Duration = Duration::from_secs(600);
 
 /// Measure extraction and retrieval on a corpus that was annotated by hand.
+///
+/// The documents are read three times: with nothing given (recognition, and all stages end to end), with the annotated
+/// mentions given (linking alone), and with the mentions and what they denote given (relations alone). Intervals are
+/// the middle 95 % of documents drawn with replacement.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
     /// A folder with `docs/`, `gold/` and `questions/`.
     corpus_dir: PathBuf,
+    /// Also print, for each relation, how many were annotated, found and right.
+    #[arg(long)]
+    types: bool,
 }
 
 pub(crate) async fn run(arguments: &Arguments, ctx: &Context) -> Result<Exit, Failure> {
     let gold = Gold::read(&arguments.corpus_dir)?;
     let scratch = Scratch::make()?;
-    let project = Project::at(&arguments.corpus_dir.join("docs"))?;
-    let target = Target::new(&scratch.places(), project)?;
-    let measured = measure(&target, &gold).await;
-    // Also when measuring failed: nobody would ever stop this daemon otherwise.
-    let stopped = stop::stop(&target).await;
-    let measured = measured.map_err(|failure| with_log(failure, &target))?;
+    let stages = Stage::all(&scratch, &arguments.corpus_dir, &gold)?;
+    let measured = tokio::select! {
+        // First, so that the signal is ours before the first daemon starts.
+        biased;
+        _ = tokio::signal::ctrl_c() => Err(Failure::new(Exit::Failed, "interrupted")),
+        measured = measure(&stages, &gold) => measured,
+    };
+    // Also when measuring failed or was interrupted: nobody would ever stop these daemons otherwise.
+    let mut stopped = Ok(());
+    for stage in &stages {
+        stopped = stopped.and(stop::stop(&stage.target).await.map(drop));
+    }
+    let measured = measured?;
     stopped?;
-    ctx.print_reply(&measured, |measured| report(measured, ctx.style))?;
+    ctx.print_reply(&measured, |measured| report(measured, arguments.types, ctx.style))?;
     Ok(Exit::Done)
 }
 
@@ -82,93 +98,53 @@ fn with_log(failure: Failure, target: &Target) -> Failure {
     )
 }
 
-async fn measure(target: &Target, gold: &Gold) -> Result<Report, Failure> {
-    let session = Session::open(target.connect_or_start(Life::Stay)?).await?;
-    wait::settle(&session, PATIENCE).await?;
-    let graph = dump::read(&session).await?;
-    let found = Found::read(&graph.rows, &gold.documents)?;
+/// Reads the corpus once for each stage, one after the other, so that none waits for another's processor.
+async fn measure(stages: &[Stage; 3], gold: &Gold) -> Result<Report, Failure> {
+    let mut answers = Answers::new();
+    let mut found = [Found::default(), Found::default(), Found::default()];
+    for (stage, found) in stages.iter().zip(&mut found) {
+        let session = open(&stage.target).await?;
+        let read = read((stage, &session), gold, &mut answers).await;
+        session.close().await;
+        *found = read.map_err(|failure| with_log(failure, &stage.target))?;
+        stop::stop(&stage.target).await?;
+    }
+    Ok(compare::report(gold, &found, &answers))
+}
+
+/// A session with a daemon that starts now. One that cannot use what it is given says so as it ends.
+async fn open(target: &Target) -> Result<Session, Failure> {
+    match Session::open(target.connect_or_start(Life::Stay)?).await {
+        Ok(session) => Ok(session),
+        Err(error) => Err(last_words(target, 0).await.unwrap_or_else(|| error.into())),
+    }
+}
+
+async fn read(
+    (stage, session): (&Stage, &Session),
+    gold: &Gold,
+    answers: &mut Answers,
+) -> Result<Found, Failure> {
+    wait::settle(session, PATIENCE).await?;
+    let graph = dump::read(session).await?;
+    let mut found = Found::read(&graph.rows, &gold.documents)?;
+    match stage.given {
+        Given::Nothing => *answers = ask_all(session, gold).await?,
+        Given::Mentions => {}
+        Given::MentionsAndLinks => found.call_as_given(&gold.mentions),
+    }
+    Ok(found)
+}
+
+async fn ask_all(session: &Session, gold: &Gold) -> Result<Answers, Failure> {
     let mut answers = BTreeMap::new();
     for formula in FORMULAS {
-        answers.insert(formula.to_string(), ask_all(&session, gold, formula).await?);
+        answers.insert(formula.to_string(), ask(session, gold, formula).await?);
     }
-    session.close().await;
-    let mut whole = compare(gold, &found, &answers);
-    let of_half = |(half, documents): (&String, &BTreeSet<String>)| {
-        let part = gold.part(documents);
-        (half.clone(), compare(&part, &found.part(documents), &answers_to(&answers, &part)))
-    };
-    whole.halves = gold.halves.iter().map(of_half).collect();
-    Ok(whole)
+    Ok(answers)
 }
 
-/// The documents that answer a question, and those that were found, best first.
-type Answer = (BTreeSet<String>, Vec<String>);
-
-/// By formula: each question with its answer.
-type Answers = BTreeMap<String, Vec<(String, Answer)>>;
-
-fn answers_to(answers: &Answers, part: &Gold) -> Answers {
-    let asked: BTreeSet<&str> =
-        part.questions.iter().map(|(question, _)| question.as_str()).collect();
-    let of_part = |answers: &Vec<(String, _)>| {
-        answers.iter().filter(|(question, _)| asked.contains(question.as_str())).cloned().collect()
-    };
-    answers.iter().map(|(formula, answers)| (formula.clone(), of_part(answers))).collect()
-}
-
-fn compare(gold: &Gold, found: &Found, answers: &Answers) -> Report {
-    let ranked: BTreeMap<&String, Vec<_>> = answers
-        .iter()
-        .map(|(formula, answers)| (formula, answers.iter().map(|(_, it)| it.clone()).collect()))
-        .collect();
-    Report {
-        documents: gold.documents.len(),
-        questions: gold.questions.len(),
-        mentions: score::mentions(&gold.mentions, &found.mentions),
-        links: links(gold, found),
-        relations: relations(gold, found),
-        retrieval: ranked
-            .iter()
-            .map(|(formula, answers)| ((*formula).clone(), score::ranks(answers)))
-            .collect(),
-        intervals: intervals(gold, found, &ranked),
-        halves: BTreeMap::new(),
-    }
-}
-
-fn relations(gold: &Gold, found: &Found) -> score::RelationScores {
-    score::relations(
-        &relation_set(&gold.relations, gold),
-        &relation_set(&judged(&found.relations, gold), gold),
-    )
-}
-
-/// The intervals of what is a sum over documents, or a mean over questions.
-fn intervals(
-    gold: &Gold,
-    found: &Found,
-    ranked: &BTreeMap<&String, Vec<Answer>>,
-) -> BTreeMap<String, Interval> {
-    let mut counts: [Vec<score::Counts>; 3] = Default::default();
-    for document in &gold.documents {
-        let document = BTreeSet::from([document.clone()]);
-        // Which predicates are judged is a matter of the whole set.
-        let (part, own) = (gold.part(&document), found.part(&document));
-        let mentions = score::mentions(&part.mentions, &own.mentions);
-        let relations = score::relations(
-            &relation_set(&part.relations, gold),
-            &relation_set(&judged(&own.relations, gold), gold),
-        );
-        let all = [mentions.exact, mentions.exact_typed, relations.typed];
-        counts.iter_mut().zip(all).for_each(|(counts, of_document)| counts.push(of_document));
-    }
-    let names = ["mentions, exact span", "mentions, exact span and type", "relations"];
-    let of_extraction = names.iter().zip(&counts).map(|(name, it)| (name.to_string(), of_f1(it)));
-    let of_ranking = ranked.iter().map(|(name, it)| ((*name).clone(), of_mean(&score::gains(it))));
-    of_extraction.chain(of_ranking).collect()
-}
-
-async fn ask_all(
+async fn ask(
     session: &Session,
     gold: &Gold,
     formula: &str,
@@ -187,58 +163,6 @@ async fn ask_all(
         answers.push((question.clone(), (paths.clone(), found)));
     }
     Ok(answers)
-}
-
-fn links(gold: &Gold, found: &Found) -> score::LinkScores {
-    let name_of = |id: &str| found.names.get(id).cloned();
-    score::links(&gold.mentions, &found.mentions, name_of, |name, entity| {
-        gold.is_name_of(name, entity)
-    })
-}
-
-/// The relations found whose predicate was annotated at all: who annotated said nothing about the others (plain
-/// links are facts of the files, not readings).
-fn judged(found: &[RelationMark], gold: &Gold) -> Vec<RelationMark> {
-    let annotated: BTreeSet<&str> = gold.relations.iter().map(|it| it.predicate.as_str()).collect();
-    found.iter().filter(|it| annotated.contains(it.predicate.as_str())).cloned().collect()
-}
-
-/// Relations with every name replaced by its entity's, so that it does not matter which alias became
-/// the name.
-fn relation_set(relations: &[RelationMark], gold: &Gold) -> BTreeSet<RelationMark> {
-    let resolved = |it: &RelationMark| RelationMark {
-        path: it.path.clone(),
-        subject: gold.canonical(&it.path, &it.subject),
-        predicate: it.predicate.clone(),
-        object: gold.canonical(&it.path, &it.object),
-    };
-    relations.iter().map(resolved).collect()
-}
-
-/// A folder for the daemon's state, deleted at the end.
-struct Scratch {
-    dir: PathBuf,
-}
-
-impl Scratch {
-    fn make() -> Result<Self, Failure> {
-        // Short, for a socket's path must fit; unique, for two may run at once.
-        let dir = std::env::temp_dir().join(format!("kgctl-eval-{}", std::process::id()));
-        let scratch = Scratch { dir };
-        ::config::place::create_private_dir(&scratch.dir)?;
-        Ok(scratch)
-    }
-
-    fn places(&self) -> Places {
-        let at = |name: &str| self.dir.join(name);
-        Places { state: at("state"), runtime: at("run"), config: at("config") }
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.dir);
-    }
 }
 
 /// A file of the corpus; its absence is the user's mistake.

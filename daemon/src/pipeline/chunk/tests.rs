@@ -89,6 +89,7 @@ fn normal(text: String, blocks: Vec<Block>) -> NormalDoc {
         blocks,
         inlines: vec![],
         links: vec![],
+        given: None,
         findings: Default::default(),
         warnings: vec![],
     }

@@ -181,6 +181,7 @@ mod tests {
             blocks: vec![],
             inlines: vec![],
             links: vec![],
+            given: None,
             findings: Default::default(),
             warnings: vec![],
         };

@@ -108,7 +108,8 @@ pub fn aliases_of(doc: &MentionedDoc, mention_norms: &[String]) -> Vec<AliasUse>
 
 /// The norm of a link's visible text, where that can be a name.
 fn link_text(doc: &MentionedDoc, mention: &Mention) -> Option<String> {
-    if mention.recognizer != RecognizerKind::Stated || is_of_place(&doc.doc, mention) {
+    let is_sure = mention.recognizer == RecognizerKind::Stated && !mention.place.is_entity_given;
+    if !is_sure || is_of_place(&doc.doc, mention) {
         return None;
     }
     let surface = mention.span.of(&doc.doc.text);
@@ -131,7 +132,8 @@ fn defined(
         let ([a, b], [a_norm, b_norm]) = (mentions, norms) else { continue };
         let between = text.get(a.span.end()..b.span.start()).unwrap_or_default();
         let after = text.get(b.span.end()..).unwrap_or_default();
-        if between.trim() != "(" || !after.starts_with([')', ',', ';']) {
+        let is_given = a.place.is_entity_given || b.place.is_entity_given;
+        if is_given || between.trim() != "(" || !after.starts_with([')', ',', ';']) {
             continue;
         }
         for (short, long) in [((b, b_norm), (a, a_norm)), ((a, a_norm), (b, b_norm))] {
@@ -160,7 +162,8 @@ fn are_initials(short: &str, long: &str) -> bool {
 fn forms_of<'a>(doc: &'a MentionedDoc, mention_norms: &'a [String]) -> Vec<Form<'a>> {
     let mut forms: BTreeMap<&str, Form<'a>> = BTreeMap::new();
     for (mention, norm) in doc.mentions.iter().zip(mention_norms) {
-        if mention.recognizer == RecognizerKind::Stated || mention.place.in_code {
+        let place = mention.place;
+        if mention.recognizer == RecognizerKind::Stated || place.in_code || place.is_entity_given {
             continue;
         }
         let surface = mention.span.of(&doc.doc.text);

@@ -71,5 +71,6 @@ fn may_link_inexactly(mention: &Mention) -> bool {
             | EntityType::Event
             | EntityType::Step
     );
+    let is_exact_kind = is_exact_kind || mention.place.is_entity_given;
     !(is_exact_kind || mention.recognizer == RecognizerKind::Pattern && mention.place.in_code)
 }

@@ -34,8 +34,9 @@ use config::settings::{Privacy, Watch};
 
 use crate::belt::{DocFault, Stage};
 use crate::pipeline::parcel::{
-    BlockKind, DocHead, DocMeta, Findings, LinkKind, NormalDoc, SourceDoc,
+    BlockKind, DocHead, DocMeta, Findings, GivenName, LinkKind, NormalDoc, SourceDoc,
 };
+use crate::pipeline::recognize::given::{GivenNames, Ground};
 use crate::terms::{Lane, RelPath, Segment, SpanMap, norm_of};
 use crate::worker::{Request, Workers};
 use decode::Decoded;
@@ -55,6 +56,7 @@ pub struct Normalizer {
     redactor: Redactor,
     parsing: Parsing,
     lane: Lane,
+    given: Option<Arc<GivenNames>>,
 }
 
 /// Where formats that are confined are read.
@@ -89,7 +91,13 @@ impl Normalizer {
         // Separators of cells and blocks can make a text longer than its file, but never by this much.
         let max_output_bytes = max_file_bytes.saturating_mul(2).min(u32::MAX as usize);
         let limits = FormatLimits { max_output_bytes, max_nesting: MAX_NESTING };
-        Normalizer { limits, redactor: Redactor::new(privacy), parsing, lane }
+        Normalizer { limits, redactor: Redactor::new(privacy), parsing, lane, given: None }
+    }
+
+    /// With the names that the user states for documents, if there are some.
+    pub fn with_given(mut self, given: Option<Arc<GivenNames>>) -> Self {
+        self.given = given;
+        self
     }
 }
 
@@ -116,6 +124,7 @@ impl Stage for Normalizer {
         resolve_links(&mut parsed, source.path.folder());
         let stated = stated_language(&parsed.meta);
         let languages = language::languages_of(&parsed.text, &parsed.blocks, stated);
+        let given = self.given_in((&source, reader), &mut parsed);
         Ok(NormalDoc {
             head: DocHead {
                 path: source.path,
@@ -135,6 +144,7 @@ impl Stage for Normalizer {
             blocks: parsed.blocks,
             inlines: parsed.inlines,
             links: parsed.links,
+            given,
             findings,
             warnings: parsed.warnings,
         })
@@ -186,6 +196,19 @@ impl Normalizer {
         let findings = redactor.map(|redactor| redactor.redact_parsed(&mut parsed, &[]));
         // Lines of what was extracted lead nobody anywhere: places are pages and headings.
         Ok(Read { parsed, line_starts: Vec::new(), findings: findings.unwrap_or_default() })
+    }
+
+    /// Where the names stand that the user states for the document; one that stands nowhere is warned of.
+    fn given_in(
+        &self,
+        (source, reader): (&SourceDoc, Reader),
+        parsed: &mut Parsed,
+    ) -> Option<Vec<GivenName>> {
+        let file = matches!(reader, Reader::Text(_)).then_some(&*source.bytes);
+        let ground = Ground { file, text: &parsed.text, map: &parsed.map };
+        let (names, warning) = self.given.as_ref()?.places_in(&source.path, &ground)?;
+        parsed.warnings.extend(warning);
+        Some(names)
     }
 
     /// A file whose bytes are not text may be far larger than its text.

@@ -33,6 +33,19 @@ pub enum RecognizerKind {
     Statistical,
     /// A part of a name that the document gives in full before.
     Coreference,
+    /// A table of the user's (`recognize.given`), where no recognizer found the same words.
+    Given,
+}
+
+/// A name that a table of the user's states for the document (`recognize.given`).
+#[derive(Debug, Clone, PartialEq)]
+pub struct GivenName {
+    /// Place in the normalized text.
+    pub span: Span<Norm>,
+    /// What kind of thing.
+    pub entity_type: EntityType,
+    /// What it denotes, by the entity's name; `None` leaves that to linking.
+    pub entity: Option<String>,
 }
 
 /// Words that stand for a name given before: `it`, `the service`. No mention: they count where something is said of
@@ -60,4 +73,6 @@ pub struct PlaceFeatures {
     pub in_link: bool,
     /// Its type is the guess of a statistical model.
     pub is_type_guessed: bool,
+    /// What it denotes is stated by the user's table: nothing else may decide that.
+    pub is_entity_given: bool,
 }

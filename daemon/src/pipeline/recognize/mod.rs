@@ -4,11 +4,13 @@
 //! in order of place, and its candidate gazetteer terms.
 //! Invariants: of the document and the gazetteer alone; mentions are sorted, never overlap, name at most
 //! `MAX_SURFACE_BYTES` bytes and number at most `MAX_MENTIONS`; where two recognizers disagree the most
-//! trusted wins, then the longest, then the earliest. Time is linear in the text but for sorting the
+//! trusted wins, then the longest, then the earliest; a document whose names the user states (`given.rs`) has these
+//! instead. Time is linear in the text but for sorting the
 //! mentions.
 //! Not here: which entity a mention denotes (`link`), what is said of it (`relate`).
 
 pub mod gazetteer;
+pub mod given;
 pub mod known;
 pub mod mine;
 pub mod pattern;
@@ -36,7 +38,9 @@ pub use mine::{TermCount, select};
 
 use crate::belt::{DocFault, Stage};
 use crate::pipeline::chunk::sentences_of;
-use crate::pipeline::parcel::{ChunkedDoc, Mention, MentionedDoc, NormalDoc, RecognizerKind};
+use crate::pipeline::parcel::{
+    ChunkedDoc, GivenName, Mention, MentionedDoc, NormalDoc, RecognizerKind,
+};
 use crate::terms::{Norm, Span};
 use known::KnownRecognizer;
 use pattern::PatternRecognizer;
@@ -94,7 +98,8 @@ impl Stage for RecognizeStage {
         let sentences = sentences_of(&doc);
         let mut found = Vec::new();
         // Before anything was mined, a document is read for its terms only; it comes by again for its mentions.
-        if gazetteer.version() != Gazetteer::UNMINED {
+        let is_mined = gazetteer.version() != Gazetteer::UNMINED;
+        if is_mined {
             gazetteer.recognize(&doc, &sentences, &mut found);
             for recognizer in &self.others {
                 recognizer.recognize(&doc, &sentences, &mut found);
@@ -103,10 +108,10 @@ impl Stage for RecognizeStage {
                 model.overrule(&doc, &sentences, &mut found);
             }
         }
-        let mut mentions = overlap::resolve(&doc.text, found);
-        place::fill(&doc, &mut mentions);
-        context::correct(&doc, &mut mentions);
-        coreference::lengthen(&doc, &mut mentions);
+        let mentions = match is_mined.then_some(doc.given.as_ref()).flatten() {
+            Some(given) => given_mentions(&doc, given, found),
+            None => mentions_of(&doc, found),
+        };
         let anaphors = coreference::find(&doc, &sentences, &mentions);
         let stated = stated::names_of(&doc);
         let terms = mine::terms_of(&doc, &sentences, self.max_words);
@@ -122,6 +127,31 @@ impl Stage for RecognizeStage {
             gazetteer_version,
         })
     }
+}
+
+/// What the recognizers found, agreed on and read in its place.
+fn mentions_of(doc: &NormalDoc, found: Vec<Mention>) -> Vec<Mention> {
+    let mut mentions = overlap::resolve(&doc.text, found);
+    place::fill(doc, &mut mentions);
+    context::correct(doc, &mut mentions);
+    coreference::lengthen(doc, &mut mentions);
+    mentions
+}
+
+/// What the user states instead: its types stand, and no place is added.
+fn given_mentions(doc: &NormalDoc, given: &[GivenName], found: Vec<Mention>) -> Vec<Mention> {
+    let mut mentions = given::replace(&doc.text, given, found);
+    place::fill(doc, &mut mentions);
+    coreference::lengthen(doc, &mut mentions);
+    mentions.retain(|mention| mention.recognizer != RecognizerKind::Coreference);
+    for mention in &mut mentions {
+        // Who is meant may be told by another name, but not what kind of thing it is.
+        let name = given.binary_search_by_key(&mention.span, |name| name.span);
+        if let Some(name) = name.ok().and_then(|at| given.get(at)) {
+            mention.entity_type = name.entity_type;
+        }
+    }
+    mentions
 }
 
 #[cfg(test)]

@@ -77,6 +77,7 @@ impl Builder {
             blocks: Vec::new(),
             inlines: Vec::new(),
             links: Vec::new(),
+            given: None,
             findings: Default::default(),
             warnings: Vec::new(),
         };

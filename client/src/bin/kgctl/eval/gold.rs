@@ -19,6 +19,8 @@ pub(super) struct Gold {
     pub(super) documents: BTreeSet<String>,
     pub(super) mentions: Vec<MentionMark>,
     pub(super) relations: Vec<RelationMark>,
+    /// The table of the mentions, line by line as it stands; a line about a document that does not count is empty.
+    pub(super) table: Vec<Option<[String; 5]>>,
     /// Each with the documents that answer it.
     pub(super) questions: Vec<(String, BTreeSet<String>)>,
     /// Documents by half; empty when the corpus is not divided.
@@ -32,6 +34,8 @@ pub(super) struct Gold {
 /// One row of a table, and where it stands.
 struct Row<const N: usize> {
     place: String,
+    /// From 1.
+    line: usize,
     cells: [String; N],
 }
 
@@ -57,10 +61,11 @@ impl Gold {
                 let [_, question, paths] = row.cells;
                 (question, paths.split(',').map(|path| path.trim().to_string()).collect())
             });
-        let (mentions, on_page) = mentions(corpus, &documents)?;
+        let Marked { marks, on_page, table } = mentions(corpus, &documents)?;
         Ok(Gold {
-            mentions,
+            mentions: marks,
             on_page,
+            table,
             halves: halves(&gold, &documents)?,
             relations: relations.filter(|it| documents.contains(&it.path)).collect(),
             questions: questions.collect(),
@@ -121,19 +126,26 @@ fn relation([path, subject, predicate, object]: [String; 4]) -> RelationMark {
     RelationMark { path, subject, predicate, object }
 }
 
-/// Mentions, and the entities that names denote on their pages; a name that denotes several on one page is left out.
-type Marked = (Vec<MentionMark>, HashMap<(String, String), String>);
+/// What the table of the mentions says.
+struct Marked {
+    marks: Vec<MentionMark>,
+    /// The entities that names denote on their pages; a name that denotes several on one page is left out.
+    on_page: HashMap<(String, String), String>,
+    table: Vec<Option<[String; 5]>>,
+}
 
 fn mentions(corpus: &Path, documents: &BTreeSet<String>) -> Result<Marked, Failure> {
     let mut on_page: HashMap<(String, String), BTreeSet<String>> = HashMap::new();
     let mut texts: HashMap<String, String> = HashMap::new();
     let mut marks = Vec::new();
-    for Row { place, cells: [path, surface, nth, kind, entity] } in
-        rows::<5>(&corpus.join("gold/mentions.tsv"))?
-    {
-        if !documents.contains(&path) {
+    let mut table = Vec::new();
+    for Row { place, line, cells } in rows::<5>(&corpus.join("gold/mentions.tsv"))? {
+        if !documents.contains(&cells[0]) {
             continue;
         }
+        table.resize(line.saturating_sub(1), None);
+        table.push(Some(cells.clone()));
+        let [path, surface, nth, kind, entity] = cells;
         if !texts.contains_key(&path) {
             texts.insert(path.clone(), read_file(&corpus.join("docs").join(&path))?);
         }
@@ -150,7 +162,7 @@ fn mentions(corpus: &Path, documents: &BTreeSet<String>) -> Result<Marked, Failu
     let single = |(name, entities): (_, BTreeSet<String>)| {
         (entities.len() == 1).then(|| entities.into_iter().next().map(|entity| (name, entity)))?
     };
-    Ok((marks, on_page.into_iter().filter_map(single).collect()))
+    Ok(Marked { marks, on_page: on_page.into_iter().filter_map(single).collect(), table })
 }
 
 /// The rows of a table without its header.
@@ -167,7 +179,7 @@ fn rows<const N: usize>(path: &Path) -> Result<Vec<Row<N>>, Failure> {
                     format!("{place}: {N} columns were expected, not {}", cells.len()),
                 )
             })?;
-            Ok(Row { place, cells })
+            Ok(Row { place, line: idx + 1, cells })
         })
         .collect()
 }

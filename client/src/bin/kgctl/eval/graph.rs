@@ -3,13 +3,22 @@
 //! In: a dump. Out: mentions, names of entities, relations a document.
 //! Not here: comparing.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use client::score::{MentionMark, RelationMark};
 use serde::Deserialize;
 use serde_json::Value;
 
 use super::{Exit, Failure};
+
+/// A relation that one document states.
+#[derive(Debug, Clone)]
+struct Stated {
+    path: String,
+    /// Ids of its ends.
+    ends: [String; 2],
+    predicate: String,
+}
 
 /// What kgd found in the annotated documents.
 #[derive(Debug, Clone, Default)]
@@ -18,7 +27,7 @@ pub(super) struct Found {
     /// Names of all entities, by id.
     pub(super) names: HashMap<String, String>,
     /// A relation once for each document that states it.
-    pub(super) relations: Vec<RelationMark>,
+    relations: Vec<Stated>,
 }
 
 #[derive(Deserialize)]
@@ -49,9 +58,9 @@ struct MentionRow {
 
 #[derive(Deserialize)]
 struct RelationRow {
-    subject: String,
+    subject_id: Value,
     predicate: String,
-    object: String,
+    object_id: Value,
     evidence: Vec<EvidenceRow>,
 }
 
@@ -82,17 +91,45 @@ impl Found {
                     let stated: BTreeSet<_> =
                         it.evidence.iter().map(|evidence| &evidence.path).collect();
                     let stated = stated.into_iter().filter(|path| documents.contains(*path));
-                    found.relations.extend(stated.map(|path| RelationMark {
+                    found.relations.extend(stated.map(|path| Stated {
                         path: path.clone(),
-                        subject: it.subject.clone(),
+                        ends: [&it.subject_id, &it.object_id].map(Value::to_string),
                         predicate: it.predicate.clone(),
-                        object: it.object.clone(),
                     }));
                 }
                 DumpRow::Mention(_) | DumpRow::Other => {}
             }
         }
         Ok(found)
+    }
+
+    /// The relations by the names of their ends.
+    pub(super) fn relations(&self) -> Vec<RelationMark> {
+        let name = |id: &String| self.names.get(id).cloned().unwrap_or_default();
+        let mark = |it: &Stated| {
+            let [subject, object] = it.ends.each_ref().map(name);
+            RelationMark { path: it.path.clone(), subject, predicate: it.predicate.clone(), object }
+        };
+        self.relations.iter().map(mark).collect()
+    }
+
+    /// Calls each entity by the name under which `given` handed it in, where its mentions agree on one: it may be
+    /// shown by another one of its names, which others bear, too.
+    pub(super) fn call_as_given(&mut self, given: &[MentionMark]) {
+        let spans: HashMap<_, _> =
+            given.iter().map(|it| ((&it.path, it.start, it.end), &it.entity)).collect();
+        let mut names: BTreeMap<&String, BTreeSet<&String>> = BTreeMap::new();
+        for mention in &self.mentions {
+            let given = spans.get(&(&mention.path, mention.start, mention.end));
+            if let (Some(id), Some(Some(name))) = (&mention.entity, given) {
+                names.entry(id).or_default().insert(name);
+            }
+        }
+        for (id, names) in names {
+            if let [name] = names.into_iter().collect::<Vec<_>>().as_slice() {
+                self.names.insert(id.clone(), name.to_string());
+            }
+        }
     }
 
     /// What was found in some of the documents.
@@ -131,7 +168,7 @@ mod tests {
             mention("a.md", json!(7)),
             mention("a.md", Value::Null),
             mention("c.md", json!(7)),
-            json!({ "kind": "relation", "subject": "KMS", "predicate": "uses", "object": "x",
+            json!({ "kind": "relation", "subject_id": 7, "predicate": "uses", "object_id": 8,
                 "evidence": stated }),
         ];
         let documents = ["a.md".to_string(), "b.md".to_string()].into();
@@ -139,8 +176,15 @@ mod tests {
         let entities: Vec<_> = found.mentions.iter().map(|it| it.entity.as_deref()).collect();
         assert_eq!(entities, [Some("7"), None]);
         assert_eq!(found.names.get("7").map(String::as_str), Some("KMS"));
-        let paths: Vec<_> = found.relations.iter().map(|it| it.path.as_str()).collect();
+        let relations = found.relations();
+        let paths: Vec<_> = relations.iter().map(|it| it.path.as_str()).collect();
         assert_eq!(paths, ["a.md", "b.md"]);
+        assert_eq!(relations[0].subject, "KMS");
+        let given =
+            [MentionMark { entity: Some("Key Service".into()), ..found.mentions[0].clone() }];
+        let mut renamed = found.clone();
+        renamed.call_as_given(&given);
+        assert_eq!(renamed.relations()[0].subject, "Key Service");
         assert!(Found::read(&[json!({ "kind": "mention" })], &documents).is_err());
     }
 }

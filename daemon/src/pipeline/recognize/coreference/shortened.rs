@@ -57,6 +57,7 @@ fn may_be_short(mention: &Mention) -> bool {
     !matches!(mention.recognizer, RecognizerKind::Stated | RecognizerKind::Gazetteer)
         && !mention.name.contains(' ')
         && !mention.place.in_code
+        && !mention.place.is_entity_given
 }
 
 /// The parts that people go by, and what an organization is called without its kind.

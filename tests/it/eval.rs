@@ -1,0 +1,194 @@
+//! `kgctl eval` on a corpus whose scores are known, since each stage loses what it was made to lose.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+
+/// A corpus of three pages in two halves, and a folder for what is temporary.
+struct Corpus {
+    dir: tempfile::TempDir,
+}
+
+const FILES: &[(&str, &str)] = &[
+    // No recognizer knows `frob` or `zib`; both Sams are one for linking, and two for who annotated.
+    ("corpus/docs/a.md", "# Notes\n\nThe frob uses the zib. Sam is in.\n"),
+    ("corpus/docs/b.md", "# Papers\n\nThe zib depends on the frob. Sam is out.\n"),
+    ("corpus/docs/c.md", "# Rest\n\nAda Moreno lives in Porto.\n"),
+    ("corpus/gold/pages.txt", "a.md\nb.md\nc.md\n"),
+    ("corpus/gold/halves.tsv", "path\thalf\na.md\treporting\nb.md\treporting\nc.md\ttuning\n"),
+    (
+        "corpus/gold/mentions.tsv",
+        "path\tsurface\tnth\ttype\tentity\n\
+         a.md\tfrob\t1\tService\tFrob\n\
+         a.md\tzib\t1\tService\tZib\n\
+         a.md\tSam\t1\tPerson\tSam Okafor\n\
+         b.md\tzib\t1\tService\tZib\n\
+         b.md\tfrob\t1\tService\tFrob\n\
+         b.md\tSam\t1\tPerson\tSam Lindqvist\n\
+         c.md\tAda Moreno\t1\tPerson\tAda Moreno\n\
+         c.md\tPorto\t1\tLocation\tPorto\n",
+    ),
+    (
+        "corpus/gold/links.tsv",
+        "entity\tsurface\nFrob\tfrob\nZib\tzib\nSam Okafor\tSam\nSam Lindqvist\tSam\n",
+    ),
+    // In `b.md` it was annotated the other way round.
+    (
+        "corpus/gold/relations.tsv",
+        "path\tsubject\tpredicate\tobject\na.md\tFrob\tuses\tZib\nb.md\tFrob\tdepends_on\tZib\n\
+         b.md\tFrob\trelated_to\tSam Lindqvist\nc.md\tAda Moreno\tlocated_in\tPorto\n",
+    ),
+    ("corpus/questions/questions.tsv", "id\tquestion\tpaths\nq1\tWho lives in Porto?\tc.md\n"),
+];
+
+impl Corpus {
+    fn new() -> Self {
+        let dir = tempfile::tempdir().expect("a temporary folder");
+        for (path, text) in FILES {
+            let path = dir.path().join(path);
+            fs::create_dir_all(path.parent().expect("inside")).expect("made");
+            fs::write(path, text).expect("written");
+        }
+        fs::create_dir(dir.path().join("tmp")).expect("made");
+        Corpus { dir }
+    }
+
+    fn at(&self, path: &str) -> PathBuf {
+        self.dir.path().join(path)
+    }
+
+    fn eval(&self, flags: &[&str], kgd: &Path) -> Command {
+        let mut command = Command::new(tests::kgctl());
+        command
+            .arg("eval")
+            .arg(self.at("corpus"))
+            .args(flags)
+            .current_dir(self.dir.path())
+            .env("KGD_BIN", kgd)
+            .env("TMPDIR", self.at("tmp"))
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        for own in ["KG_STATE_DIR", "KG_RUNTIME_DIR", "KG_CONFIG_DIR"] {
+            command.env(own, self.at("unused"));
+        }
+        command
+    }
+
+    fn is_clean(&self) -> bool {
+        fs::read_dir(self.at("tmp")).expect("there").next().is_none()
+    }
+}
+
+fn run(mut command: Command) -> (Option<i32>, String, String) {
+    let output = command.output().expect("it runs");
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).to_string();
+    (output.status.code(), text(&output.stdout), text(&output.stderr))
+}
+
+/// Right, wrong and missed.
+fn counts(scores: &Value) -> [u64; 3] {
+    ["right", "wrong", "missed"].map(|key| scores[key].as_u64().expect("a number"))
+}
+
+#[test]
+fn each_stage_loses_only_what_is_its_own() {
+    let corpus = Corpus::new();
+    let (code, out, err) = run(corpus.eval(&["--json"], tests::kgd()));
+    assert_eq!((code, err.as_str()), (Some(0), ""));
+    let report: Value = serde_json::from_str(&out).expect("JSON");
+    let half = &report["halves"]["reporting"];
+
+    // Recognition: of the six names none but perhaps the Sams.
+    let [right, _, missed] = counts(&half["mentions"]["exact"]);
+    assert!(right <= 2 && right + missed == 6, "{half:#}");
+    assert_eq!(counts(&half["relations"]["untyped"])[0], 0, "{half:#}");
+    // Linking: all are there with their types, and the Sams are one.
+    let linking = &half["mentions_given"];
+    assert_eq!(counts(&linking["mentions"]["exact_typed"]), [6, 0, 0], "{linking:#}");
+    assert_eq!(counts(&linking["links"]["pairwise"]), [2, 1, 0], "{linking:#}");
+    // Relations: who is who is known; one was annotated the other way round, one is not to be found.
+    let relations = &half["links_given"];
+    assert_eq!(counts(&relations["links"]["pairwise"]), [2, 0, 0], "{relations:#}");
+    assert_eq!(relations["links"]["accuracy"], 1.0, "{relations:#}");
+    let relations = &relations["relations"];
+    assert_eq!(counts(&relations["typed"]), [1, 1, 2], "{relations:#}");
+    assert_eq!(counts(&relations["without_related_to"]), [1, 1, 1], "{relations:#}");
+    assert_eq!(counts(&relations["either_direction"]), [2, 0, 1], "{relations:#}");
+    assert_eq!(counts(&relations["untyped"]), [1, 1, 2], "{relations:#}");
+    // The other half is known to the recognizers.
+    let tuning = &report["halves"]["tuning"];
+    assert_eq!(counts(&tuning["mentions"]["exact_typed"]), [2, 0, 0], "{tuning:#}");
+    assert_eq!(counts(&tuning["relations"]["typed"]), [1, 0, 0], "{tuning:#}");
+    assert_eq!(counts(&tuning["links_given"]["relations"]["typed"]), [1, 0, 0], "{tuning:#}");
+    assert!(corpus.is_clean(), "the scratch folder is gone");
+}
+
+#[test]
+fn the_table_names_each_stage_and_the_types_on_demand() {
+    let corpus = Corpus::new();
+    let (code, out, _) = run(corpus.eval(&["--types"], tests::kgd()));
+    assert_eq!(code, Some(0));
+    for line in [
+        "reporting: 2 annotated documents, 0 questions\n",
+        "\n1 recognition\n",
+        "\n2 linking, mentions given\n",
+        "\n3 relations, links given\n",
+        "\n4 end to end\n",
+        "\nuses        1     1                   1      0                  0\n",
+        "\ngiven: 6 of 6 annotated mentions, linked as given with F1 1.000\n",
+    ] {
+        assert!(out.contains(line), "{line}: {out}");
+    }
+}
+
+#[test]
+fn a_type_that_does_not_exist_is_named_with_its_line() {
+    let corpus = Corpus::new();
+    let table = corpus.at("corpus/gold/mentions.tsv");
+    let text = fs::read_to_string(&table).expect("there");
+    fs::write(&table, text.replace("b.md\tSam\t1\tPerson", "b.md\tSam\t1\tGadget"))
+        .expect("written");
+    let (code, _, err) = run(corpus.eval(&[], tests::kgd()));
+    assert!(code != Some(0) && err.contains("mentions.tsv:7: `Gadget` is no type"), "{err}");
+    assert!(corpus.is_clean(), "the scratch folder is gone");
+}
+
+#[test]
+fn a_table_of_the_users_own_is_in_the_way() {
+    let corpus = Corpus::new();
+    let mut command = corpus.eval(&[], tests::kgd());
+    command.env("KG_RECOGNIZE__GIVEN", "/x.tsv");
+    let (code, _, err) = run(command);
+    assert_eq!((code, err.lines().next()), (Some(2), Some("error: `KG_RECOGNIZE__GIVEN` is set")));
+    assert!(err.contains("\nhint: unset it"), "{err}");
+}
+
+#[test]
+fn an_interrupted_run_leaves_nothing_behind() {
+    let corpus = Corpus::new();
+    // A daemon that says when it starts.
+    let (pipe, kgd) = (corpus.at("pipe"), corpus.at("kgd.sh"));
+    assert!(Command::new("mkfifo").arg(&pipe).status().expect("it runs").success());
+    let script = format!(
+        "#!/bin/sh\necho $$ > '{}'\nexec '{}' \"$@\"\n",
+        pipe.display(),
+        tests::kgd().display()
+    );
+    fs::write(&kgd, script).expect("written");
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    fs::set_permissions(&kgd, mode).expect("ours");
+    let child = corpus.eval(&[], &kgd).spawn().expect("it runs");
+    let daemon = fs::read_to_string(&pipe).expect("a number");
+    kill_process(Pid::from_raw(child.id() as i32).expect("a process"), Signal::INT).expect("ours");
+    let output = child.wait_with_output().expect("it ends");
+    let err = String::from_utf8_lossy(&output.stderr);
+    assert_eq!((output.status.code(), &*err), (Some(1), "error: interrupted\n"));
+    assert!(corpus.is_clean(), "the scratch folder is gone");
+    // Who has ended may wait for its parent to hear of it.
+    let state = fs::read_to_string(format!("/proc/{}/stat", daemon.trim())).unwrap_or_default();
+    assert!(state.is_empty() || state.contains(") Z "), "the daemon has ended: {state}");
+}
