@@ -97,6 +97,7 @@ fn read_line(
             open::relate(&reader, (i, &phrases), open);
         }
     }
+    open::places(&reader, open);
     refuted.judge(&reader, (&out.all, n_before));
 }
 

@@ -15,7 +15,7 @@ use crate::pipeline::recognize::{Gazetteer, GazetteerTerm, RecognizeStage, testi
 use crate::pipeline::relate::{RelateStage, Vocabulary};
 use crate::terms::{EntityType, norm_of};
 
-const NAMES: [&str; 9] = [
+const NAMES: [&str; 11] = [
     "Prometheus",
     "Kafka",
     "Redis",
@@ -25,14 +25,26 @@ const NAMES: [&str; 9] = [
     "Porto",
     "Signing Service",
     "Postgres",
+    "Ada Moreno",
+    "Portugal",
 ];
+
+/// What the names are, so that types can tell what a word between them says.
+fn type_of(name: &str) -> EntityType {
+    match name {
+        "Ada Moreno" => EntityType::Person,
+        "Trust Team" => EntityType::Organization,
+        "Porto" | "Portugal" => EntityType::Location,
+        _ => EntityType::Service,
+    }
+}
 
 fn related(mut doc: NormalDoc, vocabulary: Arc<Vocabulary>) -> RelatedDoc {
     doc.head.pass = Pass::Deep;
     let row = |name: &&str| GazetteerTerm {
         surface: name.to_string(),
         norm: norm_of(name),
-        entity_type: EntityType::Service,
+        entity_type: type_of(name),
     };
     let gazetteer = Arc::new(ArcSwap::from_pointee(Gazetteer::build(1, NAMES.iter().map(row))));
     let settings = config::settings::Recognize::default();
@@ -138,6 +150,44 @@ fn proper_names_that_other_words_join_are_related() {
             Prometheus uses Kafka and informs the Trust Team.
               0.90 Prometheus uses Kafka [Prometheus uses Kafka]
               0.47 Prometheus related_to Trust Team [Prometheus uses Kafka and informs the Trust Team]
+        "#]],
+    );
+}
+
+#[test]
+fn types_and_prepositions_say_what_a_word_joins_by() {
+    check(
+        "The Trust Team rents a floor in Porto.
+         Ada Moreno works in Porto.
+         Ada Moreno stumbled in Porto.
+         Ada Moreno is an engineer at the Trust Team.
+         Grafana is a platform by the Trust Team that draws charts.
+         Prometheus talks to the world over Kafka.
+         Prometheus keeps all rows in Postgres.
+         Prometheus appears in Postgres.
+         They met in Porto, Portugal.
+         They met in Porto, Portugal and Grafana.
+         They met in Grafana, Porto, Portugal.",
+        expect![[r#"
+            The Trust Team rents a floor in Porto.
+              0.60 Trust Team located_in Porto [Trust Team rents a floor in Porto]
+            Ada Moreno works in Porto.
+              0.60 Ada Moreno located_in Porto [Ada Moreno works in Porto]
+            Ada Moreno stumbled in Porto.
+              0.43 Ada Moreno related_to Porto [Ada Moreno stumbled in Porto]
+            Ada Moreno is an engineer at the Trust Team.
+              0.55 Ada Moreno part_of Trust Team [Ada Moreno is an engineer at the Trust Team]
+            Grafana is a platform by the Trust Team that draws charts.
+              0.55 Grafana owned_by Trust Team [Grafana is a platform by the Trust Team]
+            Prometheus talks to the world over Kafka.
+              0.55 Prometheus uses Kafka [Prometheus talks to the world over Kafka]
+            Prometheus keeps all rows in Postgres.
+              0.55 Prometheus uses Postgres [Prometheus keeps all rows in Postgres]
+            Prometheus appears in Postgres.
+            They met in Porto, Portugal.
+              0.60 Porto located_in Portugal [Porto, Portugal]
+            They met in Porto, Portugal and Grafana.
+            They met in Grafana, Porto, Portugal.
         "#]],
     );
 }
