@@ -98,7 +98,7 @@ fn frame_of(reader: &Reader<'_>, phrase: &Phrase, (subject, object): (u32, usize
         (_, Location) if matches!(last, "in" | "at" | "near") => LOCATED,
         (Person, Organization) if matches!(last, "at" | "for") => MEMBER,
         (Person, _) => RELATED,
-        (_, Organization | Person) if last == "by" && is_noun => OWNED,
+        (_, Organization) if last == "by" && is_noun => OWNED,
         _ if is_made(subject) && is_made(object) && is_put => USED,
         _ if is_made(subject) && is_made(object) && last == "in" && is_in(KEEPS, first) => USED,
         _ => RELATED,
