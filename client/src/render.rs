@@ -15,6 +15,7 @@ pub mod health;
 mod hint;
 pub mod maintain;
 pub mod quality;
+pub mod questions;
 
 pub use hint::for_shell;
 

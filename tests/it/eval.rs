@@ -6,6 +6,7 @@ use std::process::{Command, Stdio};
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
+use tests::TestProject;
 
 /// A corpus of three pages in two halves, and a folder for what is temporary.
 struct Corpus {
@@ -191,4 +192,85 @@ fn an_interrupted_run_leaves_nothing_behind() {
     // Who has ended may wait for its parent to hear of it.
     let state = fs::read_to_string(format!("/proc/{}/stat", daemon.trim())).unwrap_or_default();
     assert!(state.is_empty() || state.contains(") Z "), "the daemon has ended: {state}");
+}
+
+/// Three notes with a question that only words answer, one that only meaning does, and one that nothing does.
+fn asked() -> (TestProject, PathBuf) {
+    let project = TestProject::of(&[
+        ("tapir.md", "# Tapir\n\nA tapir browses at night near rivers.\n"),
+        ("car.md", "# Garage\n\nThe automobile needs petrol and new tires.\n"),
+        ("moon.md", "# Sky\n\nThe moon is far.\n"),
+    ]);
+    let table = project.scratch().join("mine.tsv");
+    let rows = "question\tpaths\ntapir browses\ttapir.md\nfuel for my vehicle\tcar.md, moon.md\n";
+    fs::write(&table, rows).expect("written");
+    (project, table)
+}
+
+fn eval_questions(project: &TestProject, arguments: &[&str]) -> (i32, String, String) {
+    let scratch = |name| project.scratch().join(name);
+    let output = Command::new(tests::kgctl())
+        .arg("--project")
+        .arg(project.root())
+        .arg("eval")
+        .args(arguments)
+        .env("KGD_BIN", tests::kgd())
+        .env("KG_STATE_DIR", scratch("state"))
+        .env("KG_RUNTIME_DIR", scratch("run"))
+        .env("KG_CONFIG_DIR", scratch("config"))
+        .env("TMPDIR", project.scratch())
+        .stdin(Stdio::null())
+        .output()
+        .expect("it runs");
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    (output.status.code().unwrap_or(-1), text(&output.stdout), text(&output.stderr))
+}
+
+#[test]
+fn questions_of_one_s_own_are_scored_by_signal_and_two_configurations_compared() {
+    let (project, table) = asked();
+    let table = table.display().to_string();
+    let (code, text, errors) = eval_questions(&project, &[&table, "--each"]);
+    assert_eq!(code, 0, "{text}{errors}");
+    let row = |of: &str| text.lines().find(|line| line.starts_with(of)).unwrap_or_default();
+    assert!(row("vector").contains("1.000"), "{text}");
+    assert!(row("text").contains("0.500"), "words alone find one of the two: {text}");
+    assert!(row("fuel for my vehicle").split_whitespace().any(|rank| rank == "-"), "{text}");
+    let against = [&table, "--json", "--against", "retrieval.weights.text=0"];
+    let (code, text, errors) = eval_questions(&project, &against);
+    assert_eq!(code, 0, "{text}{errors}");
+    let report: Value = serde_json::from_str(&text).expect("JSON");
+    assert_eq!(report["against"]["settings"][0], "retrieval.weights.text=0");
+    assert_eq!(report["against"]["answered"]["questions"], report["questions"]);
+    let left: Vec<_> = fs::read_dir(project.scratch())
+        .expect("listed")
+        .filter_map(|it| it.ok()?.file_name().into_string().ok())
+        .filter(|name| name.starts_with("kgctl-eval-"))
+        .collect();
+    assert!(left.is_empty(), "{left:?}");
+}
+
+#[test]
+fn a_wrong_table_of_questions_is_named_with_its_line() {
+    let (project, table) = asked();
+    for (rows, why) in [
+        ("how?\tno.md\n", "line 1: `no.md` is no file of"),
+        ("how?\ttapir.md\nwhy?\n", "line 2: it has no tab"),
+        ("how?\t , \n", "line 1: a question or its files are missing"),
+        ("# nothing\n", "no question in"),
+    ] {
+        fs::write(&table, rows).expect("written");
+        let (code, _, errors) = eval_questions(&project, &[&table.display().to_string()]);
+        assert_eq!(code, 2, "{errors}");
+        assert!(errors.contains(why), "{errors}");
+    }
+    fs::write(&table, "how?\ttapir.md\n").expect("written");
+    let table = table.display().to_string();
+    for (setting, why) in
+        [("hops", "`hops` is not KEY=VALUE"), ("retrieval.hop=1", "with the other settings:")]
+    {
+        let (code, _, errors) = eval_questions(&project, &[&table, "--against", setting]);
+        assert_ne!(code, 0, "{setting}");
+        assert!(errors.contains(why), "{errors}");
+    }
 }

@@ -115,6 +115,19 @@ fn a_person_decides_with_keys() {
 }
 
 #[test]
+fn a_list_that_is_ended_by_a_signal_gives_the_terminal_back() {
+    let project = TestProject::of(NOTES);
+    let mut person = AtTerminal::kgctl(&project, &["review"]);
+    person.until("link     `Zoe Lindqvar` is `Zoë Lindqvar`");
+    let kgctl = rustix::process::Pid::from_child(&person.child);
+    rustix::process::kill_process(kgctl, rustix::process::Signal::TERM).expect("it lives");
+    assert_eq!(person.child.wait().expect("it ends").code(), Some(143));
+    let after = tcgetattr(&person.terminal).expect("a terminal");
+    assert_eq!(after.local_modes, person.before.local_modes, "keys are shown again");
+    person.until("\x1b[?1049l");
+}
+
+#[test]
 fn a_proposal_is_listed_with_its_features_and_joins_two_names_for_good() {
     let mut files: Vec<(String, String)> = Vec::new();
     for i in 0..4 {

@@ -8,6 +8,7 @@ use client::connect::Session;
 use client::pick::{Key, List, Step};
 use client::render::answer;
 use proto::tool::core::ReviewLinks;
+use tokio::signal::unix::{SignalKind, signal};
 
 use self::terminal::Terminal;
 use super::context::Context;
@@ -84,11 +85,23 @@ async fn pick(ctx: &Context) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
+/// Ends as a signal would, but with the terminal as it was before. A read that waits for a key keeps nothing alive.
+fn leave(terminal: Terminal, signal: SignalKind) -> ! {
+    drop(terminal);
+    std::process::exit(128 + signal.as_raw_value())
+}
+
 async fn follow_keys(list: &mut List, session: &Session, ctx: &Context) -> Result<(), Failure> {
+    let mut ended = signal(SignalKind::terminate())?;
+    let mut hung_up = signal(SignalKind::hangup())?;
     let terminal = Terminal::enter()?;
     loop {
         terminal.show(&list.screen(terminal.size(), ctx.style))?;
-        let bytes = terminal.read().await?;
+        let bytes = tokio::select! {
+            bytes = terminal.read() => bytes?,
+            _ = ended.recv() => leave(terminal, SignalKind::terminate()),
+            _ = hung_up.recv() => leave(terminal, SignalKind::hangup()),
+        };
         if bytes.is_empty() {
             return Ok(());
         }

@@ -101,6 +101,11 @@ impl Scratch {
         Ok(scratch)
     }
 
+    /// A folder inside it, not made yet.
+    pub(super) fn at(&self, name: &str) -> PathBuf {
+        self.dir.join(name)
+    }
+
     fn places(&self, given: Given) -> Places {
         let at = |name: &str| self.dir.join((given as u8).to_string()).join(name);
         Places { state: at("state"), runtime: at("run"), config: at("config") }

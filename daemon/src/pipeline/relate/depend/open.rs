@@ -95,7 +95,7 @@ fn frame_of(reader: &Reader<'_>, phrase: &Phrase, (subject, object): (u32, usize
     let is_put = matches!(last, "with" | "via" | "over" | "through" | "on") && !is_noun;
     match (subject, object) {
         (Person, Location) if !is_noun && !is_in(STAYS, first) => RELATED,
-        (_, Location) if matches!(last, "in" | "at" | "near") => LOCATED,
+        (_, Location) if matches!(last, "in" | "at") => LOCATED,
         (Person, Organization) if matches!(last, "at" | "for") => MEMBER,
         (Person, _) => RELATED,
         (_, Organization) if last == "by" && is_noun => OWNED,

@@ -1,0 +1,205 @@
+//! The report of `kgctl eval FILE`: how well questions of one's own are answered, as text.
+//!
+//! In: for each formula, the scores of each question; the same under another configuration, where there is one. Out:
+//! tables.
+//! Invariants: intervals are the middle 95 % of questions drawn with replacement; two configurations are compared
+//! question by question.
+//! Not here: asking (`bin/kgctl/eval`), the metrics (`score.rs`).
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Style, table};
+use crate::score::interval::{Interval, of_mean};
+use crate::score::rounded;
+
+/// How one question was answered. Documents count, each at the rank of its best hit.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct Scored {
+    /// 1 when the first document answers.
+    pub hit_at_1: f64,
+    /// 1 when one of the first five does.
+    pub hit_at_5: f64,
+    /// 1 when one of the first ten does.
+    pub hit_at_10: f64,
+    /// One over the rank of the first that does; 0 when none does.
+    pub reciprocal_rank: f64,
+    /// Discounted gain of the first ten, of the best possible.
+    pub ndcg_at_10: f64,
+}
+
+/// All questions under one configuration.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Answered {
+    /// The questions, in order.
+    pub questions: Vec<String>,
+    /// By formula: the scores of each question, in the same order.
+    pub formulas: BTreeMap<String, Vec<Scored>>,
+    /// The same under the settings of `against`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub against: Option<Box<Against>>,
+}
+
+/// Another configuration.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Against {
+    /// Its settings, as `key=value`.
+    pub settings: Vec<String>,
+    /// What it answered.
+    pub answered: Answered,
+}
+
+type Metric = (&'static str, fn(&Scored) -> f64);
+
+const METRICS: [Metric; 5] = [
+    ("HIT@1", |it| it.hit_at_1),
+    ("HIT@5", |it| it.hit_at_5),
+    ("HIT@10", |it| it.hit_at_10),
+    ("MRR", |it| it.reciprocal_rank),
+    ("NDCG@10", |it| it.ndcg_at_10),
+];
+
+/// The report as tables: the scores; where two configurations are compared, those of the other, and the difference.
+/// `shows_each`: also the rank of each question.
+pub fn questions(answered: &Answered, shows_each: bool, style: Style) -> String {
+    let mut text = format!("{} questions\n\n{}", answered.questions.len(), scores(answered, style));
+    if let Some(against) = &answered.against {
+        text.push_str(&format!(
+            "\nwith {}\n\n{}\ndifference to the first, question by question\n\n{}",
+            against.settings.join(", "),
+            scores(&against.answered, style),
+            differences(answered, &against.answered, style),
+        ));
+    }
+    if shows_each {
+        text.push('\n');
+        text.push_str(&each(answered, style));
+    }
+    text
+}
+
+fn mean(values: &[f64]) -> f64 {
+    rounded(values.iter().sum::<f64>() / values.len().max(1) as f64)
+}
+
+fn shown([low, high]: Interval) -> String {
+    format!("{low:.3} to {high:.3}")
+}
+
+fn scores(answered: &Answered, style: Style) -> String {
+    let header = ["FORMULA", "HIT@1", "HIT@5", "HIT@10", "MRR", "95 %", "NDCG@10", "95 %"];
+    let row = |(formula, scored): (&String, &Vec<Scored>)| {
+        let mut cells = vec![formula.clone()];
+        for (name, metric) in METRICS {
+            let values: Vec<f64> = scored.iter().map(metric).collect();
+            cells.push(format!("{:.3}", mean(&values)));
+            if matches!(name, "MRR" | "NDCG@10") {
+                cells.push(shown(of_mean(&values)));
+            }
+        }
+        cells
+    };
+    table(style, &header, answered.formulas.iter().map(row).collect())
+}
+
+fn differences(one: &Answered, other: &Answered, style: Style) -> String {
+    let header = ["FORMULA", "NDCG@10", "95 %", "BETTER", "WORSE", ""];
+    let row = |(formula, before): (&String, &Vec<Scored>)| {
+        let after = other.formulas.get(formula)?;
+        let pairs = before.iter().zip(after);
+        let by: Vec<f64> = pairs.map(|(a, b)| b.ndcg_at_10 - a.ndcg_at_10).collect();
+        let [low, high] = of_mean(&by);
+        let verdict = match () {
+            () if by.is_empty() || by.iter().all(|it| it.abs() < f64::EPSILON) => "no difference",
+            () if low > 0.0 => "better",
+            () if high < 0.0 => "worse",
+            () => "may be chance",
+        };
+        let n = |wanted: fn(&f64) -> bool| by.iter().filter(|it| wanted(it)).count().to_string();
+        Some(vec![
+            formula.clone(),
+            format!("{:+.3}", mean(&by)),
+            format!("{low:+.3} to {high:+.3}"),
+            n(|it| *it > 0.0),
+            n(|it| *it < 0.0),
+            verdict.to_string(),
+        ])
+    };
+    table(style, &header, one.formulas.iter().filter_map(row).collect())
+}
+
+fn each(answered: &Answered, style: Style) -> String {
+    let mut header = vec!["RANK OF THE FIRST ANSWER"];
+    header.extend(answered.formulas.keys().map(String::as_str));
+    let row = |(idx, question): (usize, &String)| {
+        let rank = |scored: &Vec<Scored>| match scored.get(idx).map(|it| it.reciprocal_rank) {
+            Some(rank) if rank > 0.0 => format!("{:.0}", 1.0 / rank),
+            _ => "-".to_string(),
+        };
+        std::iter::once(question.clone()).chain(answered.formulas.values().map(rank)).collect()
+    };
+    table(style, &header, answered.questions.iter().enumerate().map(row).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use expect_test::expect;
+
+    fn scored(rank: usize) -> Scored {
+        let within = |k: usize| f64::from(u8::from((1..=k).contains(&rank)));
+        Scored {
+            hit_at_1: within(1),
+            hit_at_5: within(5),
+            hit_at_10: within(10),
+            reciprocal_rank: if rank == 0 { 0.0 } else { 1.0 / rank as f64 },
+            ndcg_at_10: if rank == 0 { 0.0 } else { 1.0 / ((rank + 1) as f64).log2() },
+        }
+    }
+
+    fn answered(ranks: &[usize]) -> Answered {
+        Answered {
+            questions: (1..=ranks.len()).map(|i| format!("question {i}")).collect(),
+            formulas: [("hybrid".to_string(), ranks.iter().map(|it| scored(*it)).collect())].into(),
+            against: None,
+        }
+    }
+
+    #[test]
+    fn two_configurations_side_by_side() {
+        let mut first = answered(&[1, 2, 0, 7]);
+        let settings = vec!["retrieval.hops=0".to_string()];
+        first.against = Some(Box::new(Against { settings, answered: answered(&[1, 1, 3, 1]) }));
+        expect![[r#"
+            4 questions
+
+            FORMULA  HIT@1  HIT@5  HIT@10  MRR    95 %            NDCG@10  95 %
+            hybrid   0.250  0.500  0.750   0.411  0.071 to 0.786  0.491    0.158 to 0.833
+
+            with retrieval.hops=0
+
+            FORMULA  HIT@1  HIT@5  HIT@10  MRR    95 %            NDCG@10  95 %
+            hybrid   0.750  1.000  1.000   0.833  0.500 to 1.000  0.875    0.625 to 1.000
+
+            difference to the first, question by question
+
+            FORMULA  NDCG@10  95 %              BETTER  WORSE
+            hybrid   +0.384   +0.125 to +0.592  3       0      better
+
+            RANK OF THE FIRST ANSWER  hybrid
+            question 1                1
+            question 2                2
+            question 3                -
+            question 4                7
+        "#]]
+        .assert_eq(&questions(&first, true, Style::plain()));
+    }
+
+    #[test]
+    fn the_same_answers_differ_in_nothing() {
+        let mut first = answered(&[1, 2]);
+        first.against = Some(Box::new(Against { settings: vec![], answered: answered(&[1, 2]) }));
+        assert!(questions(&first, false, Style::plain()).contains("no difference"));
+    }
+}
