@@ -98,6 +98,9 @@ fn a_denial_makes_no_relation_and_speaks_against_one() {
     assert_eq!(against.len(), 1, "{after}");
     assert_eq!(against[0]["path"], "Audit.md");
     assert_eq!(against[0]["text"], "Beta Suite does not use the Gamma Store");
+    let dumped = project.dump();
+    let dumped = dumped.rows("relation").find(|it| it["predicate"] == "uses").cloned();
+    assert_eq!(dumped.expect("dumped")["denied"][0]["path"], "Audit.md");
     project.remove("Audit.md");
     project.settle();
     assert_eq!(relation(&mut project, "Beta Suite", "uses")["confidence"], before["confidence"]);

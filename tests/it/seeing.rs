@@ -50,6 +50,33 @@ fn the_better_sentence_takes_the_place_of_a_worse_one() {
 }
 
 #[test]
+fn a_day_in_the_name_of_a_file_is_its_day() {
+    let mut project = TestProject::of(&[
+        ("2024-03-18-forum.md", "# Forum\n\nThe [[Key Vault]] was slow.\n"),
+        ("Key Vault.md", "---\ndate: 2024-02-01\n---\n# Key Vault\n"),
+        ("v12024-03-181.md", "# Numbers\n\nNothing here.\n"),
+    ]);
+    let reply = project.call("explain_entity", json!({"name": "Key Vault"}));
+    assert_eq!(reply["timeline"]["last"]["day"], "2024-03-18", "{reply}");
+    let dump = project.dump();
+    let day = |path: &str| {
+        let found = dump.rows("document").find(|it| it["path"] == path).cloned();
+        found.map(|it| it["day"].clone()).unwrap_or_default()
+    };
+    assert_ne!(day("v12024-03-181.md"), "2024-03-18");
+}
+
+#[test]
+fn a_short_form_of_a_name_finds_what_it_stands_for() {
+    let mut project = TestProject::of(&[(
+        "engines.md",
+        "# Engines\n\nCharles Babbage built engines. Babbage met Ada Lovelace in London.\n",
+    )]);
+    let reply = project.call("explain_entity", json!({"name": "Babbage"}));
+    assert_eq!(reply["entity"]["name"], "Charles Babbage", "{reply}");
+}
+
+#[test]
 fn a_timeline_counts_by_the_days_of_the_documents() {
     let dated = |day: &str, n: usize| {
         format!(

@@ -176,11 +176,14 @@ fn relation_view(
 }
 
 /// Independent kinds of source raise confidence: 1 − Π (1 − best of each kind). The kind is what stands before
-/// `:` in a pattern's name.
+/// `:` in a pattern's name; words and grammar of sentences are one, since they mostly read the same one.
 pub(super) fn corroborated(group: &[Statement]) -> f32 {
     let mut best: BTreeMap<&str, f32> = BTreeMap::new();
     for statement in group {
-        let kind = statement.pattern.split(':').next().unwrap_or_default();
+        let kind = match statement.pattern.split(':').next().unwrap_or_default() {
+            "depend" => "sentence",
+            kind => kind,
+        };
         let entry = best.entry(kind).or_insert(0.0);
         *entry = entry.max(statement.confidence);
     }

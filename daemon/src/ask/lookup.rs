@@ -127,6 +127,9 @@ fn by_name(desk: &Desk<'_>, name: &str) -> Result<i64, ErrorView> {
     if exact.is_some() {
         return Err(ambiguous(desk, name, &norm)?);
     }
+    if let Some(entity) = written_so(desk, name)? {
+        return Ok(entity);
+    }
     let near = names_like(desk, &norm, None, 5)?;
     // A name that leaves no doubt is taken, so that a plural or a typing error needs no second call.
     if let [(entity, score), rest @ ..] = near.as_slice() {
@@ -140,6 +143,17 @@ fn by_name(desk: &Desk<'_>, name: &str) -> Result<i64, ErrorView> {
         names.extend(name_of(desk, entity)?);
     }
     Err(not_found(name, &names))
+}
+
+/// What all mentions that are written so denote, as `Babbage` after `Charles Babbage`; none where they differ.
+fn written_so(desk: &Desk<'_>, surface: &str) -> Result<Option<i64>, AskError> {
+    let mut statement = desk.snapshot.prepare_cached(
+        "SELECT DISTINCT n.entity_id FROM mentions m JOIN names n ON n.id = m.name_id
+         WHERE m.surface = ?1 AND n.entity_id IS NOT NULL LIMIT 2",
+    )?;
+    let found = statement.query_map([surface.trim()], |row| row.get(0))?;
+    let found: Vec<i64> = found.collect::<Result<_, _>>()?;
+    Ok(<[i64; 1]>::try_from(found).ok().map(|[entity]| entity))
 }
 
 /// The things a name may denote: notes that bear it, its senses, the candidates of an unsure one.

@@ -69,11 +69,22 @@ fn check_relations(desk: &Desk<'_>, rels: &[String]) -> Result<(), ErrorView> {
             .and_then(|mut statement| statement.query_row([rel], |row| row.get(0)))
             .map_err(AskError::from)?;
         if !is_stated && !VOCABULARY.contains(&rel.as_str()) {
-            let hint = format!("use some of {}", VOCABULARY.join(", "));
+            let hint = format!("use some of {}", known_relations(desk)?.join(", "));
             return Err(error::invalid(format!("no relation `{rel}`"), &hint));
         }
     }
     Ok(())
+}
+
+/// The relations that may be asked for: ours, then those that a user added and some document states.
+fn known_relations(desk: &Desk<'_>) -> Result<Vec<String>, AskError> {
+    let mut statement = desk.snapshot.prepare_cached(
+        "SELECT DISTINCT predicate FROM evidence WHERE predicate NOT LIKE 'not %' ORDER BY predicate",
+    )?;
+    let stated = statement.query_map([], |row| row.get::<_, String>(0))?;
+    let stated: Vec<String> = stated.collect::<Result<_, _>>()?;
+    let own = stated.into_iter().filter(|it| !VOCABULARY.contains(&it.as_str()));
+    Ok(VOCABULARY.iter().map(|it| (*it).to_string()).chain(own).collect())
 }
 
 /// S4 §8's relations, and the two of features.md.

@@ -178,11 +178,17 @@ fn doubtful_relations(
         if desk.decisions.get(&key).is_some() {
             continue;
         }
+        // As every other tool tells it: with all that states it, and less what speaks against it.
+        let relation = (statement.subject, statement.predicate.as_str(), statement.object);
+        let confidence = weighed(&statements_of(desk, relation)?, &against(desk, relation)?);
+        if confidence >= below {
+            continue;
+        }
         items.push(ReviewItem {
             key,
             kind: "relation".into(),
             claim: format!("`{subject}` {} `{object}`", statement.predicate),
-            confidence: statement.confidence,
+            confidence,
             evidence: evidence_view(desk, &statement)?,
             features: BTreeMap::new(),
         });

@@ -272,15 +272,35 @@ fn all_tags(normal: &NormalDoc, identity: &Identity) -> Vec<String> {
     tags
 }
 
-/// The day a document is of: what it says, when that begins with `YYYY-MM-DD`, else when it was modified.
+/// The day a document is of: what it says, when that begins with `YYYY-MM-DD`, else the first such day in the file's
+/// name, else when it was modified.
 fn day_of(normal: &NormalDoc) -> String {
     let stated = normal.meta.date.as_deref().and_then(|date| date.get(..10));
     if let Some(day) = stated.and_then(|day| day.parse::<jiff::civil::Date>().ok()) {
         return day.to_string();
     }
+    if let Some(day) = day_in(normal.head.path.file_name()) {
+        return day.to_string();
+    }
     jiff::Timestamp::from_millisecond(normal.head.mtime_ms)
         .map(|time| time.to_zoned(jiff::tz::TimeZone::UTC).date().to_string())
         .unwrap_or_default()
+}
+
+/// The first `YYYY-MM-DD` in a file's name that is a day, with no digit on either side.
+fn day_in(name: &str) -> Option<jiff::civil::Date> {
+    let digit = |at: Option<usize>| {
+        at.and_then(|at| name.as_bytes().get(at)).is_some_and(u8::is_ascii_digit)
+    };
+    (0..name.len()).find_map(|at| {
+        let day = name.get(at..at + 10)?;
+        let is_whole = !digit(at.checked_sub(1)) && !digit(Some(at + 10));
+        let is_form = day.bytes().enumerate().all(|(i, byte)| match i {
+            4 | 7 => byte == b'-',
+            _ => byte.is_ascii_digit(),
+        });
+        (is_whole && is_form).then(|| day.parse().ok()).flatten()
+    })
 }
 
 fn write_tags(

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use super::StoreError;
 use super::lines::PageMap;
 use crate::pipeline::parcel::RecognizerKind;
+use crate::pipeline::relate::DENIED;
 use crate::terms::EntityType;
 
 /// The kinds of row, in the order they are dumped.
@@ -205,12 +206,21 @@ fn relations(db: &Connection, offset: usize, limit: usize) -> Result<Vec<Value>,
     while let Some(row) = rows.next()? {
         let (subject, predicate, object): (i64, String, i64) =
             (row.get(0)?, row.get(2)?, row.get(3)?);
-        let places = evidence.query_map(params![subject, predicate, object], place)?;
-        out.push(json!({
+        let mut of = |predicate: &str| {
+            let places = evidence.query_map(params![subject, predicate, object], place)?;
+            places.collect::<Result<Vec<Value>, _>>()
+        };
+        let (places, denied) = (of(&predicate)?, of(&format!("{DENIED}{predicate}"))?);
+        let mut relation = json!({
             "kind": "relation", "subject": row.get::<_, String>(1)?, "predicate": predicate,
             "object": row.get::<_, String>(4)?, "subject_id": subject, "object_id": object,
-            "confidence": rounded(row.get(5)?), "evidence": places.collect::<Result<Vec<_>, _>>()?,
-        }));
+            "confidence": rounded(row.get(5)?), "evidence": places,
+        });
+        // The confidence is of what states it; what denies it is told beside it.
+        if !denied.is_empty() {
+            relation["denied"] = denied.into();
+        }
+        out.push(relation);
     }
     Ok(out)
 }

@@ -40,7 +40,7 @@ pub struct HybridQuery {
     /// Only documents mainly written in this language, an ISO 639-1 code such as `de`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub language: Option<String>,
-    /// Only documents dated (frontmatter, else modified) on or after this day, `YYYY-MM-DD`.
+    /// Only documents dated (stated, in the file name, else modified) on or after this day, `YYYY-MM-DD`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after: Option<String>,
     /// Only documents dated before this day, `YYYY-MM-DD`.

@@ -36,7 +36,7 @@ pub(crate) struct Arguments {
     /// Only this relation; may be repeated.
     #[arg(long, value_name = "RELATION")]
     rel: Vec<String>,
-    /// Where to write the page; in the folder of the project's index when left out.
+    /// Where to write the page, `-` for standard output; in the folder of the project's index when left out.
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
     /// Show the page with the desktop's browser (`xdg-open`).
@@ -58,6 +58,10 @@ pub(crate) async fn run(arguments: Arguments, ctx: &Context) -> Result<Exit, Fai
     let session = ctx.session_with(&target).await?;
     let reply = session.call(&request).await?;
     session.close().await;
+    if arguments.out.as_deref() == Some(Path::new("-")) {
+        ctx.print(&page(&reply))?;
+        return Ok(Exit::Done);
+    }
     let out = match arguments.out {
         Some(out) => std::path::absolute(out)?,
         None => target.paths.dir.join(file_name(&reply)),
@@ -133,6 +137,10 @@ fn write(out: &Path, page: &str) -> Result<(), Failure> {
 /// True where there is nothing, or an older page.
 fn may_be_replaced(out: &Path) -> std::io::Result<bool> {
     let mut head = Vec::new();
+    // A pipe would be waited for, and a device is no page.
+    if fs::metadata(out).is_ok_and(|it| !it.is_file() && !it.is_dir()) {
+        return Ok(false);
+    }
     match fs::File::open(out) {
         Ok(file) => {
             file.take(MARK.len() as u64).read_to_end(&mut head)?;

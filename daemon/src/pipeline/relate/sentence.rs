@@ -244,9 +244,9 @@ impl<'p, 's, 'o> Clause<'p, 's, 'o> {
     /// True when the word just before name `i` denies it: `no Redis node uses …`, `unlike Redis`.
     fn is_denied(&self, i: usize) -> bool {
         let mut words = self.words_before(i);
-        words
-            .next()
-            .is_some_and(|word| is_one_of(&["no", "not", "neither", "without", "unlike"], word))
+        words.next().is_some_and(|word| {
+            is_one_of(&["no", "not", "neither", "nor", "without", "unlike"], word)
+        })
     }
 
     /// True for a name inside a phrase about something else: `the driver of Alpha uses …`.

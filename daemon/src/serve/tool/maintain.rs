@@ -153,8 +153,10 @@ pub async fn deep_pass(
 /// How far the deep pass is, where there is one.
 pub(super) fn deep_view(project: &Project) -> Option<DeepView> {
     let deep = project.health().deep();
+    let settled = project.settled();
     project.settings.recognize.deep.then(|| DeepView {
         left: deep.left.0,
+        waits: deep.left.0 == 0 && !settled.deep,
         stuck: deep.n_stuck,
         paused: deep.is_paused,
         eta_seconds: deep.eta().map(|eta| eta.as_secs()),

@@ -104,8 +104,11 @@ pub struct SettledView {
 /// How far the deep pass is: statistical names and dependencies, read in the background at the lowest priority.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct DeepView {
-    /// Documents that wait for it.
+    /// Documents that wait for it, as far as that is known.
     pub left: u64,
+    /// True while it has not begun, because not everything is searchable and linked yet: nobody knows what is left.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub waits: bool,
     /// Documents that it could not read; they wait for a change.
     #[serde(default)]
     pub stuck: u64,
@@ -121,6 +124,7 @@ impl DeepView {
     pub fn told(&self) -> String {
         let n = |n: u64| if n == 1 { "1 document".to_string() } else { format!("{n} documents") };
         let mut text = match (self.left, self.paused) {
+            (0, _) if self.waits => "begins when everything is searchable and linked".to_string(),
             (0, false) => "every document has been read closely".to_string(),
             (0, true) => "paused; every document so far has been read closely".to_string(),
             (left, false) => format!("{} left to read closely", n(left)),

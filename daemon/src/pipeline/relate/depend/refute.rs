@@ -12,6 +12,7 @@ use super::object::phrases_of;
 use super::truth::Truth;
 use super::{Reader, Statements};
 use crate::pipeline::parcel::{Evidence, Party};
+use crate::pipeline::relate::vocabulary::DENIED;
 use crate::terms::{Confidence, Norm, Span};
 
 /// A template's statement that grammar neither has nor refutes.
@@ -49,6 +50,14 @@ impl Refuted {
         for i in statements {
             let (Some(e), Some(kept)) = (all.get(*i), self.kept.get_mut(*i)) else { continue };
             let key = |e: &Evidence| (e.subject, e.predicate, e.object);
+            let denies = |it: &Evidence| {
+                (it.subject, it.object) == (e.subject, e.object)
+                    && it.predicate.strip_prefix(DENIED) == Some(e.predicate)
+            };
+            if grammar.iter().any(denies) {
+                *kept = 0.0;
+                continue;
+            }
             if grammar.iter().any(|it| key(it) == key(e)) {
                 continue;
             }

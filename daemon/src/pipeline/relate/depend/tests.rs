@@ -193,6 +193,14 @@ fn types_and_prepositions_say_what_a_word_joins_by() {
 }
 
 #[test]
+fn what_grammar_denies_no_template_states() {
+    let denied =
+        related(testing::doc("Neither Kafka nor Redis uses Postgres."), Vocabulary::builtin());
+    let stated: Vec<_> = denied.evidence.iter().filter(|it| it.predicate == "uses").collect();
+    assert_eq!(stated, Vec::<&crate::pipeline::parcel::Evidence>::new());
+}
+
+#[test]
 fn common_nouns_are_not_joined_by_any_verb() {
     check(
         "The kafka notifies the redis. The Kafka notifies the redis.",
