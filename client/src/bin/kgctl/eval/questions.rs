@@ -99,8 +99,8 @@ fn parse(table: &Path, root: &Path) -> Result<Vec<Question>, Failure> {
 }
 
 async fn ask_all(session: &Session, asked: &[Question]) -> Result<Answered, Failure> {
-    let mut answered = Answered::default();
-    answered.questions = asked.iter().map(|(question, _)| question.clone()).collect();
+    let questions = asked.iter().map(|(question, _)| question.clone()).collect();
+    let mut answered = Answered { questions, ..Answered::default() };
     for formula in FORMULAS {
         let mut scores = Vec::with_capacity(asked.len());
         for (question, wanted) in asked {
