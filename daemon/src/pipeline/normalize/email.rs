@@ -153,7 +153,8 @@ mod tests {
 
     #[test]
     fn a_mail_in_a_mail_in_a_part_that_is_not_closed_is_read_as_far_as_it_goes() {
-        let inner = "Subject: b\r\nContent-Type: message/rfc822\r\n\r\nSubject: c\r\n\r\nThe tapir.\r\n";
+        let inner =
+            "Subject: b\r\nContent-Type: message/rfc822\r\n\r\nSubject: c\r\n\r\nThe tapir.\r\n";
         let text = format!(
             "{HEAD}Content-Type: multipart/mixed; boundary=b\r\n\r\n\
              --b\r\nContent-Type: message/rfc822\r\n\r\n{inner}--b--\r\n"
