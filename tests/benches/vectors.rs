@@ -1,10 +1,10 @@
 //! Vectors: what the scan in memory costs and what it finds, beside sqlite-vec's own scan and the exact floats.
 //!
 //! `cargo bench -p tests --bench vectors -- DATA_DIR [N...] [--model FOLDER]`
-//! N chunks (10,000, 100,000 and 1,000,000 where none is given) are made of the judged sets' documents: a chunk is 3 to 7
-//! sentences of one document, a third of them replaced by sentences of others of its set. So each document has many near
-//! copies, which is where rounding shows most. Questions are the sets' own. Vectors are the built-in model's, or those of
-//! an ONNX model in a folder (some chunks a second: for a small N).
+//! N chunks (10,000, 100,000 and 1,000,000 where none is given) are made of the judged sets' documents: a chunk is 3 to
+//! 7 sentences of one document, a third of them replaced by sentences of others of its set. So each document has many
+//! near copies, which is where rounding shows most. Questions are the sets' own. Vectors are the built-in model's, or
+//! those of an ONNX model in a folder (some chunks a second: for a small N).
 //! Times are of one thread, wall clock: other work on the machine is in them.
 
 #![allow(clippy::print_stdout, reason = "a bench prints its table")]
@@ -258,7 +258,8 @@ fn times(db: &Connection, view: &View, questions: &[UnitVector]) -> Result<()> {
     let mut taken = Vec::new();
     for question in few {
         let started = Instant::now();
-        let rows = by_sqlite_vec.query_map(params![bytes(question), WANTED], |row| row.get(0))?;
+        let rows =
+            by_sqlite_vec.query_map(params![bytes(question), WANTED as i64], |row| row.get(0))?;
         let _: Vec<i64> = rows.collect::<Result<_, _>>()?;
         taken.push(started.elapsed().as_secs_f64() * 1e3);
     }

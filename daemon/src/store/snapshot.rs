@@ -198,8 +198,8 @@ impl Snapshot {
         self.readers.vectors.view().filter(|view| view.knows(self.tick))
     }
 
-    /// The `wanted` windows nearest to a question, nearest first; with `among`, of these rows only. From memory, where the
-    /// vectors of this commit are there; else from the table, and they are copied for the next one who asks.
+    /// The `wanted` windows nearest to a question, nearest first; with `among`, of these rows only. From memory, where
+    /// the vectors of this commit are there; else from the table, and they are copied for the next one who asks.
     ///
     /// # Errors
     /// When the index cannot be read.

@@ -1,10 +1,11 @@
 //! Dots: the products of one vector of int8 with many, with the widest instructions that the machine has.
 //!
-//! Plain loops that the compiler turns into vector instructions, compiled once for each kind of machine; measured beside
-//! a library of hand-written kernels, they are as fast (`tests/benches/RESULTS.md`, vectors).
+//! Plain loops that the compiler turns into vector instructions, compiled once for each kind of machine; measured
+//! beside a library of hand-written kernels, they are as fast (`tests/benches/RESULTS.md`, vectors).
 //! `unsafe` only calls a function whose instructions have just been asked for.
 
-/// Sets each of `out` to the product of `query` with one of `rows`, which stand one after the other and are as long as it.
+/// Sets each of `out` to the product of `query` with one of `rows`, which stand one after the other and are as long as
+/// it.
 /// Rows beyond the end of either are left out.
 pub fn dots(query: &[i8], rows: &[i8], out: &mut [i32]) {
     #[cfg(target_arch = "x86_64")]

@@ -1,10 +1,10 @@
 //! Vectors: the windows that are nearest to a question, by a scan of all of them in memory.
 //!
-//! In: the rows of `chunk_vec` once, then what each commit changes of them. Out: for a question, the windows of greatest
-//! cosine, as of the commit that the asker sees.
+//! In: the rows of `chunk_vec` once, then what each commit changes of them. Out: for a question, the windows of
+//! greatest cosine, as of the commit that the asker sees.
 //! `chunk_vec` is what lasts and what is true. The copy here is made when somebody first asks, by a thread of its own;
-//! until it is there, and for whoever sees a commit that it no longer knows, the same scan runs over the table's own blocks
-//! (`table.rs`): the same numbers, some times slower.
+//! until it is there, and for whoever sees a commit that it no longer knows, the same scan runs over the table's own
+//! blocks (`table.rs`): the same numbers, some times slower.
 //! Invariants: an answer holds what its commit held, never a row of a later or an earlier one; which of the two ways
 //! answers, and in what order rows came, does not change it; what is gone takes at most as much room as what is there.
 //! Not here: embedding (`embedder/`), which rows there are (`store/commit/`), what windows mean (`ask/recall.rs`).
@@ -84,8 +84,8 @@ impl Vectors {
         self.view.store(None);
     }
 
-    /// Whoever makes a copy calls this first, then reads a snapshot, then calls [`Vectors::finish`]. None when there is a
-    /// copy, or another one is being made.
+    /// Whoever makes a copy calls this first, then reads a snapshot, then calls [`Vectors::finish`]. None when there is
+    /// a copy, or another one is being made.
     pub fn begin(&self) -> Option<u64> {
         let mut making = self.lock();
         if making.waiting.is_some() || self.view.load().is_some() {

@@ -1,7 +1,7 @@
 //! Segment: some rows of vectors, which are only ever added to while they fill up, and the scan over them.
 //!
-//! Invariant: a row once in keeps its place and its components; only that it is gone may be noted later, with the commit
-//! since when, so that those who see an earlier one still find it.
+//! Invariant: a row once in keeps its place and its components; only that it is gone may be noted later, with the
+//! commit since when, so that those who see an earlier one still find it.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
