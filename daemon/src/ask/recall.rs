@@ -5,7 +5,7 @@ use rusqlite::{OptionalExtension, ToSql, params};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::plan::Plan;
-use super::{AskError, Desk, copies};
+use super::{AskError, Desk, copies, rare};
 use crate::embedder::cosine;
 use crate::pipeline::parcel::UnitVector;
 use crate::terms::norm_of;
@@ -62,28 +62,37 @@ pub(super) fn recall(desk: &Desk<'_>, plan: &Plan) -> Result<Recalled, AskError>
 }
 
 fn by_text(desk: &Desk<'_>, plan: &Plan, homes: &str) -> Result<Vec<(i64, f32)>, AskError> {
-    if plan.question.fts.is_empty() {
+    if plan.question.terms.is_empty() {
         return Ok(Vec::new());
     }
-    let (condition, values) = match plan.filter.sql() {
-        None => (String::new(), Vec::new()),
-        Some((condition, values)) => (
+    let all = plan.question.fts();
+    let mut arguments: Vec<&dyn ToSql> = vec![&all];
+    let (filter, chosen);
+    let condition = match plan.filter.sql() {
+        Some((condition, values)) => {
+            filter = values;
+            arguments.extend(filter.iter().map(|value| value as &dyn ToSql));
+            arguments.push(&homes);
             format!(
                 "AND rowid IN (SELECT c.id FROM chunks c JOIN docs d ON d.id = c.doc_id WHERE {condition}
                    UNION SELECT value FROM json_each(?))"
-            ),
-            values,
-        ),
+            )
+        }
+        // What a filter lets through need not hold the words that are rare in the whole folder.
+        None => match rare::rare(desk.snapshot, &plan.question.terms)? {
+            Some(expression) => {
+                chosen = expression;
+                arguments.push(&chosen);
+                // Not by `rowid`: each of them would begin the search anew. A chunk that fails here is not scored.
+                "AND +rowid IN (SELECT rowid FROM chunk_fts WHERE chunk_fts MATCH ?)".to_string()
+            }
+            None => String::new(),
+        },
     };
     let sql = format!(
         "SELECT rowid, -bm25(chunk_fts, {FIELD_WEIGHTS}) AS score FROM chunk_fts
          WHERE chunk_fts MATCH ? {condition} ORDER BY score DESC, rowid LIMIT ?"
     );
-    let mut arguments: Vec<&dyn ToSql> = vec![&plan.question.fts];
-    arguments.extend(values.iter().map(|value| value as &dyn ToSql));
-    if !condition.is_empty() {
-        arguments.push(&homes);
-    }
     let limit = plan.recall_k as i64;
     arguments.push(&limit);
     let mut statement = desk.snapshot.prepare_cached(&sql)?;
