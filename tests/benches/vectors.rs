@@ -1,10 +1,9 @@
 //! Vectors: what the scan in memory costs and what it finds, beside sqlite-vec's own scan and the exact floats.
 //!
 //! `cargo bench -p tests --bench vectors -- DATA_DIR [N...] [--model FOLDER]`
-//! N chunks (10,000, 100,000 and 1,000,000 where none is given) are made of the judged sets' documents: a chunk is 3 to
-//! 7 sentences of one document, a third of them replaced by sentences of others of its set. So each document has many
-//! near copies, which is where rounding shows most. Questions are the sets' own. Vectors are the built-in model's, or
-//! those of an ONNX model in a folder (some chunks a second: for a small N).
+//! N chunks (10,000, 100,000 and 1,000,000 where none is given) are made as `support/shuffled.rs` says: each document has
+//! many near copies, which is where rounding shows most. Vectors are the built-in model's, or those of an ONNX model in
+//! a folder (some chunks a second: for a small N).
 //! Times are of one thread, wall clock: other work on the machine is in them.
 
 #![allow(clippy::print_stdout, reason = "a bench prints its table")]
@@ -20,22 +19,7 @@ use daemon::pipeline::parcel::UnitVector;
 use daemon::terms::Tick;
 use daemon::vectors::{Nearest, View, load, nearest_in_table};
 use rusqlite::{Connection, params};
-use serde_json::Value;
-
-/// Set and the part whose questions are asked.
-const SETS: [(&str, &str); 5] = [
-    ("scifact", "train"),
-    ("hotpotqa100", "dev"),
-    ("musique100", "dev"),
-    ("cacm", "dev"),
-    ("cranfield", "dev"),
-];
-
-/// Shortest sentence, bytes.
-const SENTENCE: usize = 20;
-
-/// Questions asked, spread over all.
-const N_QUESTIONS: usize = 200;
+use support::shuffled::Texts;
 
 /// Of these, those that sqlite-vec is asked, which takes long.
 const N_SLOW: usize = 30;
@@ -69,40 +53,6 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// Documents by set, each as its sentences, and the questions.
-struct Texts {
-    sets: Vec<Vec<Vec<String>>>,
-    questions: Vec<String>,
-}
-
-impl Texts {
-    fn read(data: &Path) -> Result<Self> {
-        let (mut sets, mut questions) = (Vec::new(), Vec::new());
-        for (set, part) in SETS {
-            let folder = data.join(set);
-            let sentences = |row: &Value| -> Vec<String> {
-                let (title, text) = (row["title"].as_str(), row["text"].as_str());
-                let text = format!("{}. {}", title.unwrap_or_default(), text.unwrap_or_default());
-                let sentences = text.split_inclusive(". ").filter(|it| it.len() >= SENTENCE);
-                sentences.map(String::from).collect()
-            };
-            let rows = rows(&folder.join("corpus.jsonl"))?;
-            sets.push(rows.iter().map(sentences).filter(|it| !it.is_empty()).collect());
-            for row in self::rows(&folder.join(format!("queries.{part}.jsonl")))? {
-                questions.extend(row["text"].as_str().map(String::from));
-            }
-        }
-        let step = (questions.len() / N_QUESTIONS).max(1);
-        let questions = questions.into_iter().step_by(step).take(N_QUESTIONS).collect();
-        Ok(Texts { sets, questions })
-    }
-}
-
-fn rows(path: &Path) -> Result<Vec<Value>> {
-    let text = std::fs::read_to_string(path).with_context(|| path.display().to_string())?;
-    Ok(text.lines().map(serde_json::from_str).collect::<Result<_, _>>()?)
-}
-
 enum Space {
     Static(Box<StaticModel>),
     Onnx(onnx::SentenceModel),
@@ -118,23 +68,9 @@ impl Space {
 
     /// The vectors of chunks, of length 1. The static model's are sums, so that those of sentences can be added.
     fn chunks(&self, texts: &Texts, n: usize) -> Result<Vec<Vec<f32>>> {
-        let mut dice = Dice(0x2545_f491_4f6c_dd1d);
-        let documents: Vec<(usize, usize)> = (0..texts.sets.len())
-            .flat_map(|set| (0..texts.sets[set].len()).map(move |document| (set, document)))
-            .collect();
         let mut known = std::collections::HashMap::new();
         let mut out = Vec::with_capacity(n);
-        for chunk in 0..n {
-            let (set, document) = documents[chunk % documents.len()];
-            let set = &texts.sets[set];
-            let sentences: Vec<&str> = (0..3 + dice.below(5))
-                .map(|_| {
-                    let is_foreign = dice.below(3) == 0;
-                    let from =
-                        if is_foreign { &set[dice.below(set.len())] } else { &set[document] };
-                    from[dice.below(from.len())].as_str()
-                })
-                .collect();
+        for sentences in texts.chunks(n) {
             let mut sum = vec![];
             if let Space::Static(model) = self {
                 for sentence in sentences {
@@ -148,18 +84,6 @@ impl Space {
             out.push(of_length_one(sum));
         }
         Ok(out)
-    }
-}
-
-/// The same numbers every time.
-struct Dice(u64);
-
-impl Dice {
-    fn below(&mut self, n: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 % n as u64) as usize
     }
 }
 
