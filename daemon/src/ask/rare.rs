@@ -64,7 +64,8 @@ mod tests {
 
     #[test]
     fn common_words_choose_nothing_where_rarer_ones_do() {
-        let rows: [(&[(i64, &str)], Option<&str>); 7] = [
+        type Counted<'a> = &'a [(i64, &'a str)];
+        let rows: [(Counted<'_>, Option<&str>); 7] = [
             (&[(900, "a"), (40, "b"), (9_500, "c")], None),
             (&[(30_000, "a"), (1_400, "b"), (50, "c"), (20_000, "d")], Some("c OR b")),
             // Two at least, however common, in the question's order.
