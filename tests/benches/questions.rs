@@ -1,9 +1,9 @@
 //! Questions: how long they take in a folder of many chunks.
 //!
 //! `cargo bench -p tests --bench questions -- DATA_DIR [N] [--cache DIR]`
-//! N files (100,000 where nothing is said) of one chunk each, made as `support/shuffled.rs` says, are indexed without the
-//! deep pass, which changes no chunk; `--cache` keeps them and the index for the next time. Then the sets' own questions
-//! are asked of the library, one at a time. Milliseconds, wall clock: other work on the machine is in them.
+//! N files (100,000 where nothing is said) of one chunk each, made as `support/shuffled.rs` says, are indexed without
+//! the deep pass, which changes no chunk; `--cache` keeps them and the index for the next time. Then the sets' own
+//! questions are asked of the library, one at a time. Milliseconds, wall clock: other work on the machine is in them.
 
 #![allow(clippy::print_stdout, reason = "a bench prints its table")]
 

@@ -1,9 +1,9 @@
 //! Vectors: what the scan in memory costs and what it finds, beside sqlite-vec's own scan and the exact floats.
 //!
 //! `cargo bench -p tests --bench vectors -- DATA_DIR [N...] [--model FOLDER]`
-//! N chunks (10,000, 100,000 and 1,000,000 where none is given) are made as `support/shuffled.rs` says: each document has
-//! many near copies, which is where rounding shows most. Vectors are the built-in model's, or those of an ONNX model in
-//! a folder (some chunks a second: for a small N).
+//! N chunks (10,000, 100,000 and 1,000,000 where none is given) are made as `support/shuffled.rs` says: each document
+//! has many near copies, which is where rounding shows most. Vectors are the built-in model's, or those of an ONNX
+//! model in a folder (some chunks a second: for a small N).
 //! Times are of one thread, wall clock: other work on the machine is in them.
 
 #![allow(clippy::print_stdout, reason = "a bench prints its table")]
@@ -44,7 +44,7 @@ fn main() -> Result<()> {
     let sizes = if sizes.is_empty() { vec![10_000, 100_000, 1_000_000] } else { sizes };
     let texts = Texts::read(Path::new(&data))?;
     let space = match &model {
-        Some(folder) => Space::Onnx(onnx::SentenceModel::load(Path::new(folder))?),
+        Some(folder) => Space::Onnx(Box::new(onnx::SentenceModel::load(Path::new(folder))?)),
         None => Space::Static(Box::new(StaticModel::builtin(WordPiece::builtin()))),
     };
     for n in sizes {
@@ -55,7 +55,7 @@ fn main() -> Result<()> {
 
 enum Space {
     Static(Box<StaticModel>),
-    Onnx(onnx::SentenceModel),
+    Onnx(Box<onnx::SentenceModel>),
 }
 
 impl Space {

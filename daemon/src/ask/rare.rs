@@ -4,8 +4,8 @@
 //! of them. What stands in many chunks adds little to a score, so a chunk that holds none of the rare words is hardly
 //! ever among the best. Here those are told apart; the score itself is still that of all words.
 //! In: a question's terms. Out: an expression of some of them, or none where all chunks may as well be scored.
-//! Invariants: it follows from the question and the commit alone; identifiers and phrases count as one term each, by how
-//! often they stand as a whole; in a folder of few chunks nothing is left out.
+//! Invariants: it follows from the question and the commit alone; identifiers and phrases count as one term each, by
+//! how often they stand as a whole; in a folder of few chunks nothing is left out.
 //! Not here: searching (`recall.rs`), words that never count (`question.rs`).
 
 use rusqlite::Connection;
