@@ -120,7 +120,7 @@ impl Build {
             parsing,
         } = recipe;
         let writer = IndexWriter::open(&state_dir, &fingerprint, &settings, embedder.clone())?;
-        let readers = Readers::new(writer.path().to_path_buf());
+        let readers = writer.readers();
         let answers = (writer.answers() != writer.path()).then(|| writer.answers().to_path_buf());
         let health = Arc::new(Health::new(writer.tick()));
         let decisions = writer.ledger().decisions().clone();

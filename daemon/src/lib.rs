@@ -18,6 +18,7 @@ pub mod serve;
 pub mod store;
 pub mod sys;
 pub mod terms;
+pub mod vectors;
 pub mod words;
 pub mod worker;
 

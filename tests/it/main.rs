@@ -25,6 +25,7 @@ mod shutdown;
 mod tidy;
 mod trouble;
 mod upgrade;
+mod vectors;
 mod versions;
 mod wire;
 mod workers;

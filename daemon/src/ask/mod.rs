@@ -15,6 +15,7 @@ mod neighborhood;
 mod plan;
 mod question;
 mod rank;
+mod rare;
 mod recall;
 mod review;
 mod snippet;

@@ -31,8 +31,8 @@ pub(super) struct Question {
     pub text: String,
     /// What a snippet should show: its content words, folded, in order.
     pub words: Vec<String>,
-    /// The text search as an FTS5 expression; empty when there is no word at all.
-    pub fts: String,
+    /// The text search as FTS5 expressions, any of which may match; none when there is no word at all.
+    pub terms: Vec<String>,
     /// True when it is surely in another language than English.
     pub is_foreign: bool,
 }
@@ -46,9 +46,13 @@ impl Question {
         if terms.is_empty() {
             terms = self::terms(runs(text).flat_map(parts));
         }
-        let fts = terms.iter().map(|term| term.fts.as_str()).collect::<Vec<_>>().join(" OR ");
-        let words = terms.into_iter().map(|term| term.shown).collect();
-        Question { text: text.into(), words, fts, is_foreign }
+        let (terms, words) = terms.into_iter().map(|term| (term.fts, term.shown)).unzip();
+        Question { text: text.into(), words, terms, is_foreign }
+    }
+
+    /// All terms as one FTS5 expression; empty when there is no word at all.
+    pub(super) fn fts(&self) -> String {
+        self.terms.join(" OR ")
     }
 
     /// Every run of words that may be a name, as written, longest first within each start.
@@ -86,7 +90,7 @@ fn terms<'t>(words: impl Iterator<Item = &'t str>) -> Vec<Term> {
 
 /// A question as an FTS5 expression; empty when there is no word at all.
 pub fn text_query(question: &str) -> String {
-    Question::new(question).fts
+    Question::new(question).fts()
 }
 
 /// A compound (`dose-dependent`, `src/store`) is searched by its parts, any of which may match; a number such as
@@ -172,7 +176,7 @@ mod tests {
             ),
         ];
         for (question, fts) in rows {
-            let found = Question::new(question).fts;
+            let found = Question::new(question).fts();
             let is_it = if fts.ends_with(" OR") { found.starts_with(fts) } else { found == fts };
             assert!(is_it, "{question}: {found}");
         }

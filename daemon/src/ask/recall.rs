@@ -5,10 +5,11 @@ use rusqlite::{OptionalExtension, ToSql, params};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::plan::Plan;
-use super::{AskError, Desk, copies};
+use super::{AskError, Desk, copies, rare};
 use crate::embedder::cosine;
 use crate::pipeline::parcel::UnitVector;
 use crate::terms::norm_of;
+use crate::vectors::Nearest;
 
 /// Weights of the text index's columns: title, headings, body.
 const FIELD_WEIGHTS: &str = "2.0, 1.5, 1.0";
@@ -61,28 +62,37 @@ pub(super) fn recall(desk: &Desk<'_>, plan: &Plan) -> Result<Recalled, AskError>
 }
 
 fn by_text(desk: &Desk<'_>, plan: &Plan, homes: &str) -> Result<Vec<(i64, f32)>, AskError> {
-    if plan.question.fts.is_empty() {
+    if plan.question.terms.is_empty() {
         return Ok(Vec::new());
     }
-    let (condition, values) = match plan.filter.sql() {
-        None => (String::new(), Vec::new()),
-        Some((condition, values)) => (
+    let all = plan.question.fts();
+    let mut arguments: Vec<&dyn ToSql> = vec![&all];
+    let (filter, chosen);
+    let condition = match plan.filter.sql() {
+        Some((condition, values)) => {
+            filter = values;
+            arguments.extend(filter.iter().map(|value| value as &dyn ToSql));
+            arguments.push(&homes);
             format!(
                 "AND rowid IN (SELECT c.id FROM chunks c JOIN docs d ON d.id = c.doc_id WHERE {condition}
                    UNION SELECT value FROM json_each(?))"
-            ),
-            values,
-        ),
+            )
+        }
+        // What a filter lets through need not hold the words that are rare in the whole folder.
+        None => match rare::rare(desk.snapshot, &plan.question.terms)? {
+            Some(expression) => {
+                chosen = expression;
+                arguments.push(&chosen);
+                // Not by `rowid`: each of them would begin the search anew. A chunk that fails here is not scored.
+                "AND +rowid IN (SELECT rowid FROM chunk_fts WHERE chunk_fts MATCH ?)".to_string()
+            }
+            None => String::new(),
+        },
     };
     let sql = format!(
         "SELECT rowid, -bm25(chunk_fts, {FIELD_WEIGHTS}) AS score FROM chunk_fts
          WHERE chunk_fts MATCH ? {condition} ORDER BY score DESC, rowid LIMIT ?"
     );
-    let mut arguments: Vec<&dyn ToSql> = vec![&plan.question.fts];
-    arguments.extend(values.iter().map(|value| value as &dyn ToSql));
-    if !condition.is_empty() {
-        arguments.push(&homes);
-    }
     let limit = plan.recall_k as i64;
     arguments.push(&limit);
     let mut statement = desk.snapshot.prepare_cached(&sql)?;
@@ -100,49 +110,51 @@ fn embed_question(desk: &Desk<'_>, plan: &Plan) -> Option<UnitVector> {
     vector.0.iter().any(|component| *component != 0).then_some(vector)
 }
 
-/// The scan of sqlite-vec; a chunk counts by its best window. Of vectors a and b of length 127, |a − b|² = 2 · 127² ·
-/// (1 − cos): the cosine is exact but for the rounding of components.
+/// The nearest windows; a chunk counts by its best one.
 fn by_vector(
     desk: &Desk<'_>,
     plan: &Plan,
     (question, homes): (Option<&UnitVector>, &str),
 ) -> Result<Vec<Window>, AskError> {
-    let Some(vector) = question else { return Ok(Vec::new()) };
-    let bytes: Vec<u8> = vector.0.iter().map(|component| component.to_le_bytes()[0]).collect();
-    let (condition, values) = match plan.filter.sql() {
-        None => (String::new(), Vec::new()),
-        Some((condition, values)) => (
-            format!(
-                "AND v.rowid IN (SELECT w.id FROM chunk_vec_map w JOIN chunks c ON c.id = w.chunk_id
-                   JOIN docs d ON d.id = c.doc_id WHERE {condition}
-                 UNION SELECT w.id FROM json_each(?) h JOIN chunk_vec_map w ON w.chunk_id = h.value)"
-            ),
-            values,
-        ),
-    };
+    let Some(question) = question else { return Ok(Vec::new()) };
+    let among = windows_within(desk, plan, homes)?;
     // Several windows of one chunk may be near: ask for more than are wanted.
-    let sql = format!(
-        "SELECT m.chunk_id, 1.0 - v.distance * v.distance / 32258.0, m.start, m.end
-         FROM chunk_vec v JOIN chunk_vec_map m ON m.id = v.rowid
-         WHERE v.embedding MATCH vec_int8(?) AND k = ? {condition} ORDER BY v.distance"
-    );
-    let n_windows = (plan.recall_k * 3).min(4_096) as i64;
-    let mut arguments: Vec<&dyn ToSql> = vec![&bytes, &n_windows];
-    arguments.extend(values.iter().map(|value| value as &dyn ToSql));
-    if !condition.is_empty() {
-        arguments.push(&homes);
-    }
-    let mut statement = desk.snapshot.prepare_cached(&sql)?;
-    let mut rows = statement.query(arguments.as_slice())?;
+    let nearest = desk.snapshot.nearest(question, plan.recall_k * 3, among.as_ref())?;
+    let mut place = desk
+        .snapshot
+        .prepare_cached("SELECT chunk_id, start, end FROM chunk_vec_map WHERE id = ?1")?;
     let mut found: Vec<Window> = Vec::new();
     let mut seen = FxHashSet::default();
-    while let Some(row) = rows.next()? {
-        let (chunk, start, end): (i64, i64, i64) = (row.get(0)?, row.get(2)?, row.get(3)?);
-        if found.len() < plan.recall_k && seen.insert(chunk) {
-            found.push((chunk, row.get(1)?, (start as usize, end as usize)));
+    for Nearest { id, cosine } in nearest {
+        let row = place.query_row([id], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)));
+        let (chunk, start, end): (i64, i64, i64) = row?;
+        if seen.insert(chunk) {
+            found.push((chunk, cosine, (start as usize, end as usize)));
+        }
+        if found.len() == plan.recall_k {
+            break;
         }
     }
     Ok(found)
+}
+
+/// The windows that the filter lets through; none when it lets all through.
+fn windows_within(
+    desk: &Desk<'_>,
+    plan: &Plan,
+    homes: &str,
+) -> Result<Option<FxHashSet<i64>>, AskError> {
+    let Some((condition, values)) = plan.filter.sql() else { return Ok(None) };
+    let sql = format!(
+        "SELECT w.id FROM chunk_vec_map w JOIN chunks c ON c.id = w.chunk_id
+           JOIN docs d ON d.id = c.doc_id WHERE {condition}
+         UNION ALL SELECT w.id FROM json_each(?) h JOIN chunk_vec_map w ON w.chunk_id = h.value"
+    );
+    let mut arguments: Vec<&dyn ToSql> = values.iter().map(|value| value as &dyn ToSql).collect();
+    arguments.push(&homes);
+    let mut statement = desk.snapshot.prepare_cached(&sql)?;
+    let rows = statement.query_map(arguments.as_slice(), |row| row.get(0))?;
+    Ok(Some(rows.collect::<Result<_, _>>()?))
 }
 
 /// Gives the candidates that other signals found the cosine that the vector search cut off. Without it a chunk just
@@ -172,20 +184,20 @@ pub(super) fn complete(
 }
 
 /// A window's cosine and its place in `docs.text`.
-type Nearest = (f32, (usize, usize));
+type BestWindow = (f32, (usize, usize));
 
 /// The window of a chunk that is nearest to the question, also among those that are not searched.
 pub(super) fn best_window(
     desk: &Desk<'_>,
     chunk: i64,
     question: &UnitVector,
-) -> Result<Option<Nearest>, AskError> {
+) -> Result<Option<BestWindow>, AskError> {
     let mut statement = desk.snapshot.prepare_cached(
         "SELECT v.embedding, m.start, m.end FROM chunk_vec_map m JOIN chunk_vec v ON v.rowid = m.id
          WHERE m.chunk_id = ?1 AND m.aside IS NULL
          UNION ALL SELECT aside, start, end FROM chunk_vec_map WHERE chunk_id = ?1 AND aside IS NOT NULL ORDER BY 2",
     )?;
-    let mut best: Option<Nearest> = None;
+    let mut best: Option<BestWindow> = None;
     let mut rows = statement.query([chunk])?;
     while let Some(row) = rows.next()? {
         let (start, end): (i64, i64) = (row.get(1)?, row.get(2)?);

@@ -10,8 +10,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use safetensors::{Dtype, SafeTensors};
 
-use super::Embedder;
 use super::wordpiece::{CachedWordPiece, WordPiece};
+use super::{Embedder, UNIT};
 use crate::pipeline::parcel::UnitVector;
 use crate::terms::{Norm, Span};
 
@@ -20,13 +20,10 @@ const BUILTIN_TABLE: &[u8] =
     include_bytes!("../../models/potion-base-8M/embeddings_i8.safetensors");
 
 /// Model, revision and quantization of the shipped table.
-const BUILTIN_SPACE: &str = "potion-base-8M@bf8b056/i8";
+const BUILTIN_SPACE: &str = "potion-base-8M@bf8b056/i8x254";
 
 /// Components of a row and of a vector.
 const N_DIMENSIONS: usize = 256;
-
-/// What a component of 1 becomes in a [`UnitVector`].
-const UNIT: f32 = 127.0;
 
 /// A table of rows that cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -65,6 +62,13 @@ impl Workbench {
     /// Counts ids; those outside the vocabulary count for nothing.
     fn count(&mut self, ids: &[u32]) {
         ids.iter().for_each(|&id| count(&mut self.counts, &mut self.distinct, id));
+    }
+
+    fn count_words(&mut self, text: &str) {
+        let Workbench { tokenizer, counts, distinct } = self;
+        tokenizer.each(text, |_, pieces| {
+            pieces.iter().for_each(|&id| count(counts, distinct, u32::from(id)));
+        });
     }
 }
 
@@ -128,9 +132,23 @@ impl StaticModel {
         vectors
     }
 
-    /// The vector of what the workbench has counted, which it clears. Each distinct row is added once, times
-    /// its count: words repeat even within a window, and widening int8 is what costs.
+    /// The sum of a text's rows, whose direction is that of its vector: of what rounding costs nothing is in it yet.
+    pub fn unrounded(&self, text: &str) -> Vec<f32> {
+        let mut bench = self.workbench();
+        bench.count_words(text);
+        let sum = self.sum(&mut bench);
+        self.give_back(bench);
+        sum.to_vec()
+    }
+
+    /// The vector of what the workbench has counted, which it clears.
     fn vector(&self, bench: &mut Workbench) -> UnitVector {
+        quantized(&self.sum(bench))
+    }
+
+    /// Each distinct row is added once, times its count: words repeat even within a window, and widening int8 is what
+    /// costs.
+    fn sum(&self, bench: &mut Workbench) -> [f32; N_DIMENSIONS] {
         let mut sum = [0.0; N_DIMENSIONS];
         for id in bench.distinct.drain(..) {
             let n_times = bench.counts.get_mut(id as usize).map_or(0, std::mem::take);
@@ -138,7 +156,7 @@ impl StaticModel {
                 self.add(id as usize, n_times as f32, &mut sum);
             }
         }
-        quantized(&sum)
+        sum
     }
 
     /// Adds the row of `id`, times `factor`, to `sum`.
@@ -182,10 +200,7 @@ impl Embedder for StaticModel {
     fn embed(&self, texts: &[&str]) -> Vec<UnitVector> {
         let mut bench = self.workbench();
         let embed_one = |text: &&str| {
-            let Workbench { tokenizer, counts, distinct } = &mut bench;
-            tokenizer.each(text, |_, pieces| {
-                pieces.iter().for_each(|&id| count(counts, distinct, u32::from(id)));
-            });
+            bench.count_words(text);
             self.vector(&mut bench)
         };
         let vectors = texts.iter().map(embed_one).collect();
@@ -204,7 +219,7 @@ pub fn cosine(a: &UnitVector, b: &UnitVector) -> f32 {
     if squared_a == 0 || squared_b == 0 {
         return 0.0;
     }
-    // Quantized vectors are not exactly of length 127, so the lengths are divided out.
+    // Quantized vectors are not exactly of one length, so the lengths are divided out.
     let lengths = (squared_a as f32).sqrt() * (squared_b as f32).sqrt();
     (dot(&a.0, &b.0) as f32 / lengths).clamp(-1.0, 1.0)
 }

@@ -446,7 +446,7 @@ pub struct EmbeddedDoc {
     pub prints: Vec<Print>,
 }
 
-/// A vector of length 1, quantized to int8: component × 127, rounded.
+/// A vector of length 1, quantized to int8: component × [`crate::embedder::UNIT`], rounded, cut off where int8 ends.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnitVector(pub Box<[i8]>);
 

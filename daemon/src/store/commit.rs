@@ -16,7 +16,7 @@ pub(super) use self::chunks::IndexedContext;
 use self::chunks::{chunk_ids, delete_chunk, write_chunks};
 use self::identity::{Existing, find};
 pub(super) use self::identity::{Identity, identify};
-pub(super) use self::late::Late;
+pub(super) use self::late::{Late, commit};
 use self::names::{
     intern_names, mark_dirty, mark_stated_terms, mentions_hash, names_of_doc, write_aliases,
     write_evidence, write_mentions, write_stated,

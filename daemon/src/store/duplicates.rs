@@ -282,10 +282,10 @@ impl IndexWriter {
         self.is_shielded.store(true, Ordering::SeqCst);
         let written = late.run(&tx);
         self.is_shielded.store(false, Ordering::SeqCst);
-        written?;
+        let change = written?;
         set_meta_number(&tx, "tick", tick.0)?;
         crate::fail::point("duplicates.before");
-        tx.commit()?;
+        super::commit::commit(tx, &self.vectors, (tick, change))?;
         crate::fail::point("duplicates.after");
         self.tick = tick;
         Ok(true)

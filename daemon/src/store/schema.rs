@@ -47,8 +47,9 @@ CREATE INDEX chunks_doc ON chunks(doc_id, idx);
 -- `words::TOKENIZER`, only parts it at blanks.
 CREATE VIRTUAL TABLE chunk_fts USING fts5(
   title, headings, body, content='', contentless_delete=1, tokenize="ascii tokenchars '+#.'");
--- Unit vectors × 127, so Euclidean distance ranks as cosine does; sqlite-vec's cosine is a scalar loop over floats and
--- several times slower.
+-- Vectors of about one length, so Euclidean distance ranks nearly as cosine does; sqlite-vec's cosine is a scalar loop
+-- over floats and several times slower. Questions do not ask this table, but a scan of what its blocks hold
+-- (`vectors/`).
 CREATE VIRTUAL TABLE chunk_vec USING vec0(embedding int8[256] distance_metric=L2);
 -- `aside`: the vector of a window that all but stands elsewhere; it is not searched, and kept for the day it is.
 CREATE TABLE chunk_vec_map(id INTEGER PRIMARY KEY, chunk_id INTEGER NOT NULL, start INTEGER NOT NULL,

@@ -10,9 +10,12 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
+use rustc_hash::FxHashSet;
 
-use super::StoreError;
+use super::{IndexWriter, StoreError};
+use crate::pipeline::parcel::UnitVector;
 use crate::terms::Tick;
+use crate::vectors::{self, Nearest, Vectors, View};
 
 /// Connections kept open for the next reader; more are opened when needed and closed afterwards.
 const IDLE_CONNECTIONS: usize = 4;
@@ -42,6 +45,7 @@ impl CallOff {
 pub struct Readers {
     pool: Mutex<Pool>,
     changed: Condvar,
+    vectors: Arc<Vectors>,
 }
 
 struct Pool {
@@ -54,10 +58,15 @@ struct Pool {
 }
 
 impl Readers {
-    /// Readers of the index at `path`, which exists.
+    /// Readers of the index at `path`, which exists and stands still. (One that is written tells them of its commits:
+    /// [`IndexWriter::readers`].)
     pub fn new(path: PathBuf) -> Arc<Self> {
+        Self::told_by(path, Arc::default())
+    }
+
+    fn told_by(path: PathBuf, vectors: Arc<Vectors>) -> Arc<Self> {
         let pool = Pool { path, idle: Vec::new(), n_out: 0, is_closed: false };
-        Arc::new(Readers { pool: Mutex::new(pool), changed: Condvar::new() })
+        Arc::new(Readers { pool: Mutex::new(pool), changed: Condvar::new(), vectors })
     }
 
     /// Opens a read transaction. Blocks for the time of a page read or two, and while the file is being replaced.
@@ -125,6 +134,7 @@ impl Readers {
         pool.idle.clear();
         drop(pool);
         let replaced = replace();
+        self.vectors.forget();
         let mut pool = self.lock();
         pool.is_closed = false;
         self.changed.notify_all();
@@ -141,6 +151,33 @@ impl Readers {
     fn lock(&self) -> MutexGuard<'_, Pool> {
         self.pool.lock().unwrap_or_else(PoisonError::into_inner)
     }
+
+    /// Copies the vectors into memory, on a thread of its own, unless that is done or being done.
+    fn copy_vectors(self: &Arc<Self>) {
+        let Some(number) = self.vectors.begin() else { return };
+        let readers = self.clone();
+        let copy = move || {
+            let copy = readers.snapshot().and_then(|snapshot| {
+                let is_in_the_way = || readers.lock().is_closed;
+                Ok(vectors::load(&snapshot, snapshot.tick(), is_in_the_way)?)
+            });
+            let copy = copy.inspect_err(
+                |error| tracing::warn!(%error, "the vectors could not be copied into memory"),
+            );
+            readers.vectors.finish(number, copy.ok().flatten());
+        };
+        if let Err(error) = std::thread::Builder::new().name("vectors".into()).spawn(copy) {
+            tracing::warn!(%error, "no thread to copy the vectors into memory");
+            self.vectors.finish(number, None);
+        }
+    }
+}
+
+impl IndexWriter {
+    /// Readers of the index that it writes.
+    pub fn readers(&self) -> Arc<Readers> {
+        Readers::told_by(self.path().to_path_buf(), self.vectors.clone())
+    }
 }
 
 /// One consistent view of the index.
@@ -154,6 +191,34 @@ impl Snapshot {
     /// The commit this view shows.
     pub fn tick(&self) -> Tick {
         self.tick
+    }
+
+    /// The vectors that are held in memory for whoever sees this commit, if they are.
+    pub fn vectors_in_memory(&self) -> Option<Arc<View>> {
+        self.readers.vectors.view().filter(|view| view.knows(self.tick))
+    }
+
+    /// The `wanted` windows nearest to a question, nearest first; with `among`, of these rows only. From memory, where
+    /// the vectors of this commit are there; else from the table, and they are copied for the next one who asks.
+    ///
+    /// # Errors
+    /// When the index cannot be read.
+    pub fn nearest(
+        &self,
+        question: &UnitVector,
+        wanted: usize,
+        among: Option<&FxHashSet<i64>>,
+    ) -> Result<Vec<Nearest>, StoreError> {
+        match self.readers.vectors.view() {
+            Some(view) if view.knows(self.tick) => {
+                return Ok(view.nearest(&question.0, (self.tick, wanted), among));
+            }
+            // It was not told of a commit; whatever the reason, another copy will be.
+            Some(view) if view.newest() < self.tick => self.readers.vectors.forget(),
+            _ => {}
+        }
+        self.readers.copy_vectors();
+        Ok(vectors::nearest_in_table(self, (&question.0, wanted), among)?)
     }
 
     /// From now on every query through this view fails soon after `call_off` says that nobody waits for it, also

@@ -21,6 +21,7 @@ use crate::embedder::Embedder;
 use crate::pipeline::parcel::EmbeddedDoc;
 use crate::pipeline::recognize::gazetteer::Gazetteer;
 use crate::terms::{Generation, Lane, RelPath, Tick};
+use crate::vectors::{VectorChange, Vectors};
 
 /// Names resolved in one transaction of the ripple: at first, at least, and at most.
 const NAMES_A_STEP: (usize, usize, usize) = (500, 50, 4_000);
@@ -76,6 +77,7 @@ pub struct IndexWriter {
     pub(super) settings: Settings,
     gazetteer: Arc<ArcSwap<Gazetteer>>,
     pub(super) tick: Tick,
+    pub(super) vectors: Arc<Vectors>,
     committed: FxHashMap<RelPath, Generation>,
     pub(super) is_reconciled: bool,
     names_a_step: usize,
@@ -127,6 +129,7 @@ impl IndexWriter {
             settings: settings.clone(),
             gazetteer: Arc::new(ArcSwap::from_pointee(gazetteer)),
             tick: Tick(tick),
+            vectors: Arc::default(),
             committed: FxHashMap::default(),
             is_reconciled: false,
             names_a_step: NAMES_A_STEP.0,
@@ -176,8 +179,7 @@ impl IndexWriter {
         now_ms: i64,
         resolve_now: bool,
     ) -> Result<Committed, StoreError> {
-        let done = self.write_batch(items, now_ms, resolve_now);
-        done.map_err(|error| self.heard(error))
+        self.write_batch(items, now_ms, resolve_now).map_err(|error| self.heard(error))
     }
 
     /// What an error means, given whether somebody asked to interrupt.
@@ -237,10 +239,10 @@ impl IndexWriter {
         self.is_shielded.store(true, Ordering::SeqCst);
         let written = late.run(&tx);
         self.is_shielded.store(false, Ordering::SeqCst);
-        written?;
+        let change = written?;
         set_meta_number(&tx, "tick", done.tick.0)?;
         crate::fail::point("commit.ticked");
-        tx.commit()?;
+        commit::commit(tx, &self.vectors, (done.tick, change))?;
         crate::fail::point("commit.after");
         self.tick = done.tick;
         for item in fresh {
@@ -301,8 +303,7 @@ impl IndexWriter {
     /// Does one step of the work that commits left behind: the gazetteer first (only `when_quiet`: while a first
     /// index runs, most of it would change again), then names.
     pub fn ripple(&mut self, when_quiet: bool) -> Result<RippleStep, StoreError> {
-        let step = self.ripple_step(when_quiet);
-        step.map_err(|error| self.heard(error))
+        self.ripple_step(when_quiet).map_err(|error| self.heard(error))
     }
 
     fn ripple_step(&mut self, when_quiet: bool) -> Result<RippleStep, StoreError> {
@@ -402,7 +403,7 @@ impl IndexWriter {
         gazetteer::requeue_readers(&tx, &changed)?;
         let loaded = gazetteer::load(&tx, version)?;
         crate::fail::point("gazetteer.before");
-        tx.commit()?;
+        commit::commit(tx, &self.vectors, (tick, VectorChange::default()))?;
         crate::fail::point("gazetteer.after");
         self.tick = tick;
         self.requeued = Round::default();
@@ -423,7 +424,7 @@ impl IndexWriter {
         resolver.run(names)?;
         set_meta_number(&tx, "tick", tick.0)?;
         crate::fail::point("resolve.before");
-        tx.commit()?;
+        commit::commit(tx, &self.vectors, (tick, VectorChange::default()))?;
         crate::fail::point("resolve.after");
         self.tick = tick;
         Ok(())

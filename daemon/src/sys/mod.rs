@@ -1,13 +1,16 @@
-//! The only place with `unsafe`: what the operating system, SQLite's C interface and a matrix kernel ask for.
+//! The only place with `unsafe`: what the operating system, SQLite's C interface, a matrix kernel and wide
+//! instructions ask for.
 
 #![allow(unsafe_code)]
 
 mod clock;
+mod dots;
 mod files;
 mod memory;
 mod product;
 
 pub use clock::process_cpu_time;
+pub use dots::dots;
 pub use files::close_inherited_files;
 pub use memory::{release_free_memory, spare_memory};
 pub use product::{Rows, product};

@@ -7,6 +7,7 @@
 #![allow(dead_code, reason = "every bench compiles this module and uses a part of it")]
 
 pub(crate) mod generated;
+pub(crate) mod shuffled;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

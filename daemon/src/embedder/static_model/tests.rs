@@ -20,8 +20,13 @@ fn vectors_equal_the_reference() {
         let numbers = numbers.split(' ').map(|n| n.parse::<i8>().expect("a component is an int8"));
         let expected = UnitVector(numbers.collect());
         let vectors = model.embed(&[text]);
-        assert!(cosine(&vectors[0], &expected) >= 0.999, "{text}");
-        let off = vectors[0].0.iter().zip(&expected.0).filter(|(a, b)| a.abs_diff(**b) > 1).count();
+        assert!(cosine(&vectors[0], &expected) >= 0.998, "{text}");
+        // The reference is rounded to half as many steps, and ours ends at half of its range.
+        let is_off = |(ours, theirs): &(&i8, &i8)| {
+            let theirs = (2 * i16::from(**theirs)).clamp(-128, 127);
+            i16::from(**ours).abs_diff(theirs) > 2
+        };
+        let off = vectors[0].0.iter().zip(&expected.0).filter(is_off).count();
         assert_eq!(off, 0, "{text}");
     }
 }
@@ -45,7 +50,7 @@ fn near_meanings_are_near() {
         .collect();
     expect![[r#"
         0.40 The cat sat on the mat. | A kitten rested on the rug.
-        0.06 The cat sat on the mat. | Rotate the signing key every 90 days.
+        0.05 The cat sat on the mat. | Rotate the signing key every 90 days.
         0.63 Rotate the signing key every 90 days. | Signing keys are rotated quarterly.
         1.00 same | same
         0.00  | same
@@ -56,7 +61,7 @@ fn near_meanings_are_near() {
 #[test]
 fn the_space_has_a_name_and_a_size() {
     let model = model();
-    assert_eq!((model.space(), model.dimensions()), ("potion-base-8M@bf8b056/i8", 256));
+    assert_eq!((model.space(), model.dimensions()), ("potion-base-8M@bf8b056/i8x254", 256));
     assert_eq!(model.embed(&["x"])[0].0.len(), 256);
 }
 

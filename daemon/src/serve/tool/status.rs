@@ -62,7 +62,7 @@ pub fn status(project: &Project, snapshot: &Snapshot, _: Status) -> Result<Statu
         settled: settled.deep && settled.vectors,
         stages_settled: settled,
         progress: Progress { known: watch.n_known_files.max(documents), indexed: documents },
-        counts: tally.counts.clone(),
+        counts: with_memory(tally.counts.clone(), snapshot),
         formats: tally.formats.clone(),
         queues: queues(project),
         bytes_in_flight: project.bytes_in_flight(),
@@ -86,6 +86,15 @@ pub fn status(project: &Project, snapshot: &Snapshot, _: Status) -> Result<Statu
         clients: project.activity().n_clients(),
         freshness: project.freshness(snapshot),
     })
+}
+
+/// Adds how many vectors are held in memory and what they take, once somebody has asked for them.
+fn with_memory(mut counts: BTreeMap<String, u64>, snapshot: &Snapshot) -> BTreeMap<String, u64> {
+    if let Some(vectors) = snapshot.vectors_in_memory() {
+        counts.insert("vectors in memory".into(), vectors.n_rows() as u64);
+        counts.insert("bytes of vectors in memory".into(), vectors.n_bytes() as u64);
+    }
+    counts
 }
 
 /// What counting all rows of one commit gave.

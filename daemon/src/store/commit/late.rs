@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use rusqlite::{Transaction, params};
 
 use crate::store::StoreError;
-use crate::terms::RelPath;
+use crate::terms::{RelPath, Tick};
+use crate::vectors::{VectorChange, Vectors};
 use crate::words::Indexer;
 
 /// The index words of a chunk's title, headings and body.
@@ -99,8 +100,8 @@ impl Late {
         }
     }
 
-    /// Does what was kept, deletions first.
-    pub(in crate::store) fn run(self, tx: &Transaction<'_>) -> Result<(), StoreError> {
+    /// Does what was kept, deletions first; returns what that changes of the vectors.
+    pub(in crate::store) fn run(self, tx: &Transaction<'_>) -> Result<VectorChange, StoreError> {
         let mut delete_text = tx.prepare_cached("DELETE FROM chunk_fts WHERE rowid = ?1")?;
         for chunk in self.deleted_chunks {
             delete_text.execute([chunk])?;
@@ -112,14 +113,25 @@ impl Late {
             insert_text.execute(params![chunk, title, headings, body])?;
         }
         let mut delete_vector = tx.prepare_cached("DELETE FROM chunk_vec WHERE rowid = ?1")?;
-        for id in self.deleted_vectors {
+        for id in &self.deleted_vectors {
             delete_vector.execute([id])?;
         }
         let mut insert_vector =
             tx.prepare_cached("INSERT INTO chunk_vec(rowid, embedding) VALUES(?1, vec_int8(?2))")?;
-        for (id, bytes) in self.vectors {
+        for (id, bytes) in &self.vectors {
             insert_vector.execute(params![id, bytes])?;
         }
-        Ok(())
+        Ok(VectorChange { gone: self.deleted_vectors, born: self.vectors.into_iter().collect() })
     }
+}
+
+/// Commits what makes `tick`. Those who search vectors in memory are told of it before: whoever sees the commit must
+/// find them current.
+pub(in crate::store) fn commit(
+    tx: Transaction<'_>,
+    vectors: &Vectors,
+    (tick, change): (Tick, VectorChange),
+) -> Result<(), StoreError> {
+    vectors.publish(tick, change);
+    Ok(tx.commit().inspect_err(|_| vectors.forget())?)
 }

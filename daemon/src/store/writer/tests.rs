@@ -179,3 +179,4 @@ fn a_damaged_ledger_is_not_taken_for_a_damaged_index() {
 
 mod duplicates;
 mod linking;
+mod vectors;

@@ -1,0 +1,269 @@
+//! The scan against sqlite-vec and against a plain list, over histories of commits.
+
+use std::collections::BTreeMap;
+
+use proptest::prelude::*;
+use rusqlite::{Connection, params};
+use rustc_hash::FxHashSet;
+
+use super::segment::FULL;
+use super::*;
+use crate::embedder::cosine;
+use crate::pipeline::parcel::UnitVector;
+
+const WIDTH: usize = 8;
+
+/// What an index held at one commit.
+type Rows = BTreeMap<i64, Vec<u8>>;
+
+/// An index of vectors, kept as the store keeps it, with everything it ever held.
+struct History {
+    db: Connection,
+    vectors: Vectors,
+    /// By tick.
+    held: Vec<Rows>,
+}
+
+impl History {
+    fn new() -> Self {
+        crate::sys::register_sqlite_vec();
+        let db = Connection::open_in_memory().expect("opens");
+        db.execute_batch(
+            "CREATE VIRTUAL TABLE chunk_vec USING vec0(embedding int8[8] distance_metric=L2)",
+        )
+        .expect("made");
+        History { db, vectors: Vectors::default(), held: vec![Rows::new()] }
+    }
+
+    fn tick(&self) -> Tick {
+        Tick(self.held.len() as u64 - 1)
+    }
+
+    fn now(&self) -> &Rows {
+        self.held.last().expect("there is a first")
+    }
+
+    /// As the writer does it: the memory first, then the table.
+    fn commit(&mut self, change: VectorChange) {
+        let mut rows = self.now().clone();
+        self.vectors.publish(Tick(self.tick().0 + 1), change.clone());
+        for id in &change.gone {
+            rows.remove(id);
+            self.db.execute("DELETE FROM chunk_vec WHERE rowid = ?1", [id]).expect("deleted");
+        }
+        for (id, bytes) in &change.born {
+            let insert = "INSERT INTO chunk_vec(rowid, embedding) VALUES(?1, vec_int8(?2))";
+            self.db.execute(insert, params![id, bytes]).expect("inserted");
+            rows.insert(*id, bytes.clone());
+        }
+        self.held.push(rows);
+    }
+
+    fn copy(&self) {
+        let Some(number) = self.vectors.begin() else { return };
+        let copy = load(&self.db, self.tick(), || false).expect("read");
+        self.vectors.finish(number, copy);
+    }
+
+    /// The commits that the copy knows; at each of them it must say what a plain list says.
+    fn check(&self, question: &[i8], wanted: usize) -> Vec<u64> {
+        let Some(view) = self.vectors.view() else { return Vec::new() };
+        let known = (0..self.held.len() as u64).filter(|tick| view.knows(Tick(*tick)));
+        let known: Vec<u64> = known.collect();
+        for tick in &known {
+            let rows = &self.held[*tick as usize];
+            let expected = by_list(rows, question, wanted);
+            assert_eq!(view.nearest(question, (Tick(*tick), wanted), None), expected, "at {tick}");
+            let some: FxHashSet<i64> = rows.keys().copied().filter(|id| id % 3 == 0).collect();
+            let of_some = rows.iter().filter(|(id, _)| some.contains(id));
+            let of_some: Rows = of_some.map(|(id, bytes)| (*id, bytes.clone())).collect();
+            let found = view.nearest(question, (Tick(*tick), wanted), Some(&some));
+            assert_eq!(found, by_list(&of_some, question, wanted), "of some, at {tick}");
+        }
+        known
+    }
+}
+
+fn signed(bytes: &[u8]) -> UnitVector {
+    UnitVector(bytes.iter().map(|byte| byte.cast_signed()).collect())
+}
+
+fn by_list(rows: &Rows, question: &[i8], wanted: usize) -> Vec<Nearest> {
+    let question = UnitVector(question.into());
+    let near = |(id, bytes): (&i64, &Vec<u8>)| Nearest {
+        id: *id,
+        cosine: cosine(&signed(bytes), &question),
+    };
+    let mut all: Vec<Nearest> = rows.iter().map(near).collect();
+    all.sort();
+    all.truncate(wanted);
+    all
+}
+
+/// What one step of a history does.
+#[derive(Debug, Clone)]
+enum Step {
+    /// Takes away some of what is there, by place, and adds so many; of them, some come back under an id of before.
+    Commit(Vec<prop::sample::Index>, Vec<[u8; WIDTH]>),
+    Copy,
+    /// Begins to copy, commits that many times meanwhile, and ends.
+    CopyWhileWriting(u8),
+    /// A commit that is told of fails.
+    Fail,
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let gone = || prop::collection::vec(any::<prop::sample::Index>(), 0..12);
+    let born = || prop::collection::vec(any::<[u8; WIDTH]>(), 0..12);
+    prop_oneof![
+        12 => (gone(), born()).prop_map(|(gone, born)| Step::Commit(gone, born)),
+        2 => Just(Step::Copy),
+        1 => (0u8..4).prop_map(Step::CopyWhileWriting),
+        1 => Just(Step::Fail),
+    ]
+}
+
+fn change(history: &History, gone: &[prop::sample::Index], born: &[[u8; WIDTH]]) -> VectorChange {
+    let there: Vec<i64> = history.now().keys().copied().collect();
+    let mut gone: Vec<i64> = match there.is_empty() {
+        true => Vec::new(),
+        false => gone.iter().map(|index| there[index.index(there.len())]).collect(),
+    };
+    gone.sort_unstable();
+    gone.dedup();
+    // The largest id is used again when its row is gone, as the store does.
+    let next = there.iter().filter(|id| !gone.contains(id)).max().map_or(1, |id| id + 1);
+    let born = born.iter().enumerate().map(|(i, bytes)| (next + i as i64, bytes.to_vec()));
+    VectorChange { gone, born: born.collect() }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+    #[test]
+    fn every_commit_that_is_known_is_told_as_it_was(
+        steps in prop::collection::vec(step(), 1..60),
+        question in any::<[i8; WIDTH]>(),
+        wanted in 1usize..20,
+    ) {
+        let mut history = History::new();
+        for step in steps {
+            match step {
+                Step::Commit(gone, born) => {
+                    let had_copy = history.vectors.view().is_some();
+                    let change = change(&history, &gone, &born);
+                    history.commit(change);
+                    let view = history.vectors.view();
+                    prop_assert_eq!(view.is_some(), had_copy);
+                    prop_assert!(view.is_none_or(|view| view.newest() == history.tick()));
+                }
+                Step::Copy => {
+                    history.copy();
+                    let view = history.vectors.view().expect("a copy");
+                    prop_assert_eq!(view.newest(), history.tick());
+                }
+                Step::CopyWhileWriting(n) => {
+                    let number = history.vectors.begin();
+                    let tick = history.tick();
+                    let copy = load(&history.db, tick, || false).expect("read");
+                    for i in 0..n {
+                        let change = change(&history, &[], &[[i; WIDTH], [i + 1; WIDTH]]);
+                        history.commit(change);
+                    }
+                    if let Some(number) = number {
+                        history.vectors.finish(number, copy);
+                        prop_assert_eq!(history.vectors.view().expect("a copy").newest(), history.tick());
+                    }
+                }
+                Step::Fail => {
+                    let change = change(&history, &[], &[[1; WIDTH]]);
+                    history.vectors.publish(Tick(history.tick().0 + 1), change);
+                    // Until it has failed, those who see the commit before must not find its rows.
+                    history.check(&question, wanted);
+                    history.vectors.forget();
+                }
+            }
+            history.check(&question, wanted);
+            let from_table = nearest_in_table(&history.db, (&question, wanted), None).expect("read");
+            prop_assert_eq!(from_table, by_list(history.now(), &question, wanted));
+            if let Some(view) = history.vectors.view() {
+                prop_assert_eq!(view.n_rows(), history.now().len());
+                prop_assert!(view.n_held() <= 2 * view.n_rows() + 2 * FULL, "{} held", view.n_held());
+            }
+        }
+    }
+}
+
+/// Vectors of equal length, as embedders make them: only of these is the order by distance that by cosine.
+#[test]
+fn the_table_s_own_search_finds_the_same() {
+    let mut history = History::new();
+    let born = (0..3_000i64).map(|id| {
+        let angle = id as f64 * 0.7;
+        let mut bytes = [0u8; WIDTH];
+        bytes[(id % 7) as usize] = ((angle.cos() * 100.0) as i8).cast_unsigned();
+        bytes[7] = ((angle.sin() * 100.0) as i8).cast_unsigned();
+        (id + 1, bytes.to_vec())
+    });
+    history.commit(VectorChange { gone: Vec::new(), born: born.collect() });
+    // Blocks of sqlite-vec hold 1,024 rows: there must be holes in several.
+    let gone = (1..3_000).step_by(5).collect();
+    history.commit(VectorChange { gone, born: Vec::new() });
+    let question: [i8; WIDTH] = [3, 90, 0, 0, -20, 0, 0, 60];
+    let bytes: Vec<u8> = question.iter().map(|x| x.cast_unsigned()).collect();
+    let mut statement = history
+        .db
+        .prepare("SELECT rowid FROM chunk_vec WHERE embedding MATCH vec_int8(?1) AND k = 20")
+        .expect("prepared");
+    let rows = statement.query_map([bytes], |row| row.get(0)).expect("asked");
+    let theirs: FxHashSet<i64> = rows.map(|row| row.expect("a row")).collect();
+    let ours = nearest_in_table(&history.db, (&question, 20), None).expect("read");
+    let shared = ours.iter().filter(|near| theirs.contains(&near.id)).count();
+    assert!(shared >= 17, "rounding to different lengths moves few: {shared} of 20");
+    history.copy();
+    assert_eq!(history.check(&question, 20), [2]);
+}
+
+#[test]
+fn a_commit_that_was_not_told_of_ends_the_copy() {
+    let mut history = History::new();
+    history.copy();
+    history.commit(VectorChange { gone: Vec::new(), born: vec![(1, vec![1; WIDTH])] });
+    assert_eq!(history.check(&[1; WIDTH], 5), [0, 1]);
+    let missed = Tick(history.tick().0 + 2);
+    history.vectors.publish(missed, VectorChange::default());
+    assert!(history.vectors.view().is_none());
+}
+
+#[test]
+fn a_copy_that_falls_too_far_behind_is_given_up() {
+    let history = History::new();
+    let number = history.vectors.begin().expect("none is being made");
+    assert_eq!(history.vectors.begin(), None, "one at a time");
+    let gone: Vec<i64> = (0..=MAX_WAITING_ROWS as i64).collect();
+    history.vectors.publish(Tick(1), VectorChange { gone, born: Vec::new() });
+    let copy = load(&history.db, Tick(0), || false).expect("read");
+    history.vectors.finish(number, copy);
+    assert!(history.vectors.view().is_none());
+    assert!(history.vectors.begin().is_some(), "the next may be begun");
+}
+
+#[test]
+fn a_copy_begun_before_the_file_was_replaced_is_not_used() {
+    let history = History::new();
+    let number = history.vectors.begin().expect("none is being made");
+    let copy = load(&history.db, Tick(0), || false).expect("read");
+    history.vectors.forget();
+    history.vectors.finish(number, copy);
+    assert!(history.vectors.view().is_none());
+}
+
+#[test]
+fn questions_of_another_space_find_nothing() {
+    let mut history = History::new();
+    history.commit(VectorChange { gone: Vec::new(), born: vec![(1, vec![1; WIDTH])] });
+    history.copy();
+    let view = history.vectors.view().expect("a copy");
+    assert_eq!(view.nearest(&[1; 3], (history.tick(), 5), None), []);
+    assert_eq!(nearest_in_table(&history.db, (&[1; 3], 5), None).expect("read"), []);
+    assert_eq!(view.nearest(&[1; WIDTH], (history.tick(), 0), None), []);
+}

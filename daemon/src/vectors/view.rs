@@ -1,0 +1,149 @@
+//! View: all rows of one index as of some commits, from an oldest to a newest.
+//!
+//! Invariants: never changed but for rows noted as gone since a later commit than any that this view is asked for;
+//! segments but the last are full; a segment half of which nobody can find any more is left out, its other rows
+//! written again at the end.
+
+use std::sync::Arc;
+
+use rustc_hash::FxHashSet;
+
+use super::VectorChange;
+use super::best::{Best, Nearest};
+use super::segment::{Asked, FULL, Segment};
+use crate::terms::Tick;
+
+/// Rows of a segment that must be gone before it is written again.
+const TOO_MANY_GONE: usize = FULL / 2;
+
+/// All vectors of an index, for those who see one of some commits.
+#[derive(Debug, Clone)]
+pub struct View {
+    /// Components of a row; 0 until there is one.
+    width: usize,
+    segments: Vec<Arc<Segment>>,
+    oldest: Tick,
+    newest: Tick,
+    n_rows: usize,
+}
+
+impl View {
+    /// None yet, as of `tick`.
+    pub(super) fn empty(tick: Tick) -> Self {
+        View { width: 0, segments: Vec::new(), oldest: tick, newest: tick, n_rows: 0 }
+    }
+
+    /// The last commit it knows.
+    pub fn newest(&self) -> Tick {
+        self.newest
+    }
+
+    /// Whether it can answer those who see this commit.
+    pub fn knows(&self, tick: Tick) -> bool {
+        (self.oldest..=self.newest).contains(&tick)
+    }
+
+    /// Rows at the newest commit.
+    pub fn n_rows(&self) -> usize {
+        self.n_rows
+    }
+
+    /// Rows held, with those that are gone.
+    #[cfg(test)]
+    pub(super) fn n_held(&self) -> usize {
+        self.segments.iter().map(|segment| segment.n_rows()).sum()
+    }
+
+    /// Bytes of memory that it takes.
+    pub fn n_bytes(&self) -> usize {
+        self.segments.iter().map(|segment| segment.n_bytes()).sum()
+    }
+
+    /// The `wanted` windows nearest to a question, nearest first, as seen at `tick`, which it [`View::knows`].
+    pub fn nearest(
+        &self,
+        question: &[i8],
+        (tick, wanted): (Tick, usize),
+        among: Option<&FxHashSet<i64>>,
+    ) -> Vec<Nearest> {
+        let (mut best, mut dots) = (Best::new(wanted), Vec::with_capacity(FULL));
+        let asked = Asked::new(question, tick, among);
+        if asked.width() == self.width && wanted > 0 {
+            self.segments.iter().for_each(|segment| segment.scan(&asked, &mut best, &mut dots));
+        }
+        best.sorted()
+    }
+
+    /// The same after the next commit; none when that is not the next one, since what came between is not known.
+    pub(super) fn with(&self, tick: Tick, change: VectorChange) -> Option<Self> {
+        if tick.0 != self.newest.0 + 1 {
+            return None;
+        }
+        let mut next = self.clone();
+        if !change.gone.is_empty() {
+            let gone: FxHashSet<i64> = change.gone.into_iter().collect();
+            let noted = self.segments.iter().map(|segment| segment.note_gone(&gone, tick));
+            next.n_rows = next.n_rows.saturating_sub(noted.sum());
+            next.tidy();
+        }
+        next.extend(change.born.iter().map(|(id, bytes)| (*id, bytes.as_slice())), tick);
+        next.newest = tick;
+        Some(next)
+    }
+
+    /// Adds rows that a commit brought.
+    pub(super) fn extend<'a>(&mut self, rows: impl Iterator<Item = (i64, &'a [u8])>, born: Tick) {
+        let mut rows = rows.peekable();
+        let Some((_, first)) = rows.peek() else { return };
+        if self.segments.is_empty() {
+            self.width = first.len();
+        }
+        let mut last = self.open_last();
+        for (id, bytes) in rows {
+            let before = last.n_rows();
+            last.push(id, bytes, born);
+            self.n_rows += last.n_rows() - before;
+            self.close_if_full(&mut last);
+        }
+        self.segments.push(Arc::new(last));
+    }
+
+    /// Writes segments that hold too much of what is gone again. Those who see an earlier commit than the newest are no
+    /// longer answered then.
+    fn tidy(&mut self) {
+        let newest = self.newest;
+        let is_poor = |segment: &Arc<Segment>| segment.n_gone_at(newest) >= TOO_MANY_GONE;
+        let (poor, good): (Vec<_>, Vec<_>) =
+            std::mem::take(&mut self.segments).into_iter().partition(is_poor);
+        self.segments = good;
+        if poor.is_empty() {
+            return;
+        }
+        self.oldest = newest;
+        let mut last = self.open_last();
+        for segment in &poor {
+            for row in segment.rows_since(newest) {
+                last.take_over(segment, row);
+                self.close_if_full(&mut last);
+            }
+        }
+        if last.n_rows() > 0 {
+            self.segments.push(Arc::new(last));
+        }
+    }
+
+    /// A copy of the last segment, taken out, where it has room; else an empty one.
+    fn open_last(&mut self) -> Segment {
+        match self.segments.pop_if(|last| !last.is_full()) {
+            Some(last) => Segment::clone(&last),
+            None => Segment::with_room(self.width),
+        }
+    }
+
+    fn close_if_full(&mut self, last: &mut Segment) {
+        if last.is_full() {
+            let full = std::mem::replace(last, Segment::with_room(self.width));
+            self.segments.push(Arc::new(full));
+        }
+    }
+}

@@ -1,0 +1,212 @@
+//! Vectors: what the scan in memory costs and what it finds, beside sqlite-vec's own scan and the exact floats.
+//!
+//! `cargo bench -p tests --bench vectors -- DATA_DIR [N...] [--model FOLDER]`
+//! N chunks (10,000, 100,000 and 1,000,000 where none is given) are made as `support/shuffled.rs` says: each document
+//! has many near copies, which is where rounding shows most. Vectors are the built-in model's, or those of an ONNX
+//! model in a folder (some chunks a second: for a small N).
+//! Times are of one thread, wall clock: other work on the machine is in them.
+
+#![allow(clippy::print_stdout, reason = "a bench prints its table")]
+
+mod support;
+
+use std::path::Path;
+use std::time::Instant;
+
+use anyhow::{Context, Result};
+use daemon::embedder::{StaticModel, WordPiece, unit_vector};
+use daemon::pipeline::parcel::UnitVector;
+use daemon::terms::Tick;
+use daemon::vectors::{Nearest, View, load, nearest_in_table};
+use rusqlite::{Connection, params};
+use support::shuffled::Texts;
+
+/// Of these, those that sqlite-vec is asked, which takes long.
+const N_SLOW: usize = 30;
+
+/// What recall is counted over.
+const K: usize = 40;
+
+/// Windows asked for, as a question with the default settings does.
+const WANTED: usize = 120;
+
+/// Cosines this near to each other are equal: floats are added in another order.
+const EQUAL: f32 = 1e-6;
+
+fn main() -> Result<()> {
+    let mut arguments = support::arguments();
+    let model = support::option(&mut arguments, "--model");
+    let mut arguments = arguments.into_iter();
+    let data = arguments.next().context(
+        "which data? hint: cargo bench -p tests --bench vectors -- DATA_DIR [N...] [--model FOLDER]",
+    )?;
+    let sizes: Vec<usize> = arguments.map(|n| n.parse()).collect::<Result<_, _>>()?;
+    let sizes = if sizes.is_empty() { vec![10_000, 100_000, 1_000_000] } else { sizes };
+    let texts = Texts::read(Path::new(&data))?;
+    let space = match &model {
+        Some(folder) => Space::Onnx(Box::new(onnx::SentenceModel::load(Path::new(folder))?)),
+        None => Space::Static(Box::new(StaticModel::builtin(WordPiece::builtin()))),
+    };
+    for n in sizes {
+        measure(&texts, &space, n)?;
+    }
+    Ok(())
+}
+
+enum Space {
+    Static(Box<StaticModel>),
+    Onnx(Box<onnx::SentenceModel>),
+}
+
+impl Space {
+    fn floats(&self, text: &str) -> Result<Vec<f32>> {
+        Ok(match self {
+            Space::Static(model) => model.unrounded(text),
+            Space::Onnx(model) => model.embed(text)?,
+        })
+    }
+
+    /// The vectors of chunks, of length 1. The static model's are sums, so that those of sentences can be added.
+    fn chunks(&self, texts: &Texts, n: usize) -> Result<Vec<Vec<f32>>> {
+        let mut known = std::collections::HashMap::new();
+        let mut out = Vec::with_capacity(n);
+        for sentences in texts.chunks(n) {
+            let mut sum = vec![];
+            if let Space::Static(model) = self {
+                for sentence in sentences {
+                    let add = known.entry(sentence).or_insert_with(|| model.unrounded(sentence));
+                    sum.resize(add.len(), 0.0);
+                    sum.iter_mut().zip(add).for_each(|(sum, add)| *sum += *add);
+                }
+            } else {
+                sum = self.floats(&sentences.concat())?;
+            }
+            out.push(of_length_one(sum));
+        }
+        Ok(out)
+    }
+}
+
+fn of_length_one(mut vector: Vec<f32>) -> Vec<f32> {
+    let length = dot(&vector, &vector).sqrt();
+    vector.iter_mut().for_each(|x| *x /= length.max(f32::MIN_POSITIVE));
+    vector
+}
+
+fn dot(a: &[f32], b: &[f32]) -> f32 {
+    let mut lanes = [0.0f32; 16];
+    for (a, b) in a.as_chunks::<16>().0.iter().zip(b.as_chunks::<16>().0) {
+        lanes.iter_mut().zip(a.iter().zip(b)).for_each(|(lane, (a, b))| *lane += a * b);
+    }
+    lanes.iter().sum()
+}
+
+fn measure(texts: &Texts, space: &Space, n: usize) -> Result<()> {
+    let started = Instant::now();
+    let exact = space.chunks(texts, n)?;
+    println!("\n{n} chunks, made in {:.1} s", started.elapsed().as_secs_f64());
+    let folder = tempfile::tempdir()?;
+    let path = folder.path().join("index.sqlite");
+    let started = Instant::now();
+    write(&path, &exact)?;
+    let mib = std::fs::metadata(&path)?.len() as f64 / f64::from(1 << 20);
+    println!("  written in {:.2} s, {mib:.1} MiB on disk", started.elapsed().as_secs_f64());
+    let db = daemon::store::open_for_reading(&path)?;
+    let before = support::memory_mib(std::process::id(), "VmRSS")?;
+    let started = Instant::now();
+    let view = load(&db, Tick(1), || false)?.context("not called off")?;
+    let took = started.elapsed().as_secs_f64();
+    let after = support::memory_mib(std::process::id(), "VmRSS")?;
+    println!(
+        "  copied into memory in {took:.3} s: {:.1} MiB more resident, {:.1} bytes a row",
+        after - before,
+        view.n_bytes() as f64 / n as f64
+    );
+    let questions: Vec<Vec<f32>> = texts
+        .questions
+        .iter()
+        .map(|text| Ok(of_length_one(space.floats(text)?)))
+        .collect::<Result<_>>()?;
+    let rounded: Vec<UnitVector> = questions.iter().map(|it| unit_vector(it)).collect();
+    times(&db, &view, &rounded)?;
+    recall(&view, &exact, (&questions, &rounded));
+    Ok(())
+}
+
+/// As the index has them: ids from 1 on, in order.
+fn write(path: &Path, exact: &[Vec<f32>]) -> Result<()> {
+    daemon::sys::register_sqlite_vec();
+    let mut db = Connection::open(path)?;
+    let width = exact.first().map_or(0, Vec::len);
+    db.execute_batch(&format!(
+        "CREATE VIRTUAL TABLE chunk_vec USING vec0(embedding int8[{width}] distance_metric=L2)"
+    ))?;
+    let tx = db.transaction()?;
+    let mut insert =
+        tx.prepare("INSERT INTO chunk_vec(rowid, embedding) VALUES(?1, vec_int8(?2))")?;
+    for (row, vector) in exact.iter().enumerate() {
+        insert.execute(params![row as i64 + 1, bytes(&unit_vector(vector))])?;
+    }
+    drop(insert);
+    Ok(tx.commit()?)
+}
+
+fn bytes(vector: &UnitVector) -> Vec<u8> {
+    vector.0.iter().map(|component| component.cast_unsigned()).collect()
+}
+
+fn times(db: &Connection, view: &View, questions: &[UnitVector]) -> Result<()> {
+    let timed = |work: &dyn Fn(&UnitVector) -> Result<()>, questions: &[UnitVector]| {
+        let one = |question: &UnitVector| -> Result<f64> {
+            let started = Instant::now();
+            work(question)?;
+            Ok(started.elapsed().as_secs_f64() * 1e3)
+        };
+        questions.iter().map(one).collect::<Result<Vec<f64>>>()
+    };
+    let in_memory = |question: &UnitVector| {
+        view.nearest(&question.0, (Tick(1), WANTED), None);
+        Ok(())
+    };
+    let in_blocks = |question: &UnitVector| {
+        nearest_in_table(db, (&question.0, WANTED), None)?;
+        Ok(())
+    };
+    let mut by_sqlite_vec = db.prepare(
+        "SELECT rowid FROM chunk_vec WHERE embedding MATCH vec_int8(?1) AND k = ?2 ORDER BY distance",
+    )?;
+    let few = questions.get(..N_SLOW).unwrap_or(questions);
+    timed(&in_memory, few)?;
+    println!("  in memory, ms          {}", support::spread(&timed(&in_memory, questions)?));
+    println!("  from the blocks, ms    {}", support::spread(&timed(&in_blocks, few)?));
+    let mut taken = Vec::new();
+    for question in few {
+        let started = Instant::now();
+        let rows =
+            by_sqlite_vec.query_map(params![bytes(question), WANTED as i64], |row| row.get(0))?;
+        let _: Vec<i64> = rows.collect::<Result<_, _>>()?;
+        taken.push(started.elapsed().as_secs_f64() * 1e3);
+    }
+    println!("  sqlite-vec's scan, ms  {}", support::spread(&taken));
+    Ok(())
+}
+
+/// Of the exact nearest, how many are among as many found; any of several equally near ones counts.
+fn recall(view: &View, exact: &[Vec<f32>], (questions, rounded): (&[Vec<f32>], &[UnitVector])) {
+    let mut shares = Vec::new();
+    for (question, rounded) in questions.iter().zip(rounded) {
+        let mut cosines: Vec<f32> = exact.iter().map(|chunk| dot(chunk, question)).collect();
+        let found = view.nearest(&rounded.0, (Tick(1), K), None);
+        let found: Vec<f32> =
+            found.iter().map(|Nearest { id, .. }| cosines[*id as usize - 1]).collect();
+        let (_, last, _) = cosines.select_nth_unstable_by(K - 1, |a, b| b.total_cmp(a));
+        let n = found.iter().filter(|cosine| **cosine >= *last - EQUAL).count();
+        shares.push(n as f64 / K as f64);
+    }
+    let mean = shares.iter().sum::<f64>() / shares.len() as f64;
+    println!(
+        "  recall@{K} against exact floats: {mean:.4} over {} questions, worst .05 of them {:.3}",
+        shares.len(),
+        support::percentile(&shares, 0.05)
+    );
+}

@@ -1,0 +1,92 @@
+//! Vectors in memory, from outside: they follow every save, and a kill or a restart changes no answer.
+
+use serde_json::{Value, json};
+use tests::TestProject;
+
+const QUESTIONS: [&str; 3] =
+    ["who repairs the pump", "how often are the filters cleaned", "rust on the old pipes"];
+
+fn write(project: &TestProject, i: usize, what: &str) {
+    let text = format!(
+        "# Station {i}\n\nThe pump of station {i} is repaired by crew {}. {what}\n\n\
+         ## Log\n\nThe filters were cleaned on day {}, and the pipes showed rust.\n",
+        i % 7,
+        i * 3 % 31
+    );
+    project.write(&format!("station-{i}.md"), text);
+}
+
+/// Hits by vector alone, with place and score; and which commit they are of.
+fn answers(project: &mut TestProject) -> Vec<Value> {
+    let ask = |question| {
+        let reply = project.call("hybrid_query", json!({"q": question, "formula": "vector"}));
+        let chunks = reply["chunks"].as_array().expect("hits").clone();
+        assert!(!chunks.is_empty(), "{question}");
+        let told = |hit: &Value| json!([hit["path"], hit["lines"], hit["score"], hit["snippet"]]);
+        chunks.iter().map(told).collect::<Vec<_>>()
+    };
+    QUESTIONS.into_iter().flat_map(ask).collect()
+}
+
+/// Asks until the vectors are in memory; the table answered before.
+fn wait_for_memory(project: &mut TestProject) {
+    project.until("vectors in memory", |status| {
+        status["counts"]["vectors in memory"].as_u64() > Some(0)
+    });
+}
+
+#[test]
+fn vectors_in_memory_follow_saves_and_survive_a_kill() {
+    let mut project = TestProject::empty();
+    for i in 0..40 {
+        write(&project, i, "");
+    }
+    project.start();
+    project.settle();
+    assert_eq!(project.status()["counts"]["vectors in memory"], Value::Null, "nobody has asked");
+    let from_table = answers(&mut project);
+    wait_for_memory(&mut project);
+    assert_eq!(answers(&mut project), from_table);
+
+    for i in 0..10 {
+        write(&project, i * 3, "A second pump stands by.");
+        project.remove(&format!("station-{}.md", i * 3 + 1));
+    }
+    project.settle();
+    wait_for_memory(&mut project);
+    let after_saves = answers(&mut project);
+    assert_ne!(after_saves, from_table);
+
+    project.kill9();
+    project.start();
+    project.settle();
+    assert_eq!(answers(&mut project), after_saves, "from the table");
+    wait_for_memory(&mut project);
+    assert_eq!(answers(&mut project), after_saves, "from memory");
+    project.verify("after a kill");
+
+    // A verification may put its own index in place; either way the answers stay.
+    answers(&mut project);
+    wait_for_memory(&mut project);
+    assert_eq!(answers(&mut project), after_saves);
+}
+
+#[test]
+fn a_filter_keeps_vectors_outside_of_it_away() {
+    let mut project = TestProject::empty();
+    for i in 0..12 {
+        write(&project, i, "");
+    }
+    project.write("other/note.md", "# Note\n\nThe pump hums at night.\n");
+    project.start();
+    project.settle();
+    let ask = |project: &mut TestProject| {
+        let filtered = json!({"q": QUESTIONS[0], "formula": "vector", "path": "other/"});
+        let reply = project.call("hybrid_query", filtered);
+        let paths = reply["chunks"].as_array().expect("hits").iter();
+        paths.map(|hit| hit["path"].as_str().unwrap_or_default().to_string()).collect::<Vec<_>>()
+    };
+    assert_eq!(ask(&mut project), ["other/note.md"]);
+    wait_for_memory(&mut project);
+    assert_eq!(ask(&mut project), ["other/note.md"]);
+}
