@@ -383,6 +383,10 @@ fn replies_are_as_frozen() {
         if tool == "backup" {
             (reply["path"], reply["bytes"]) = (json!("<path>"), json!("<bytes>"));
         }
+        // Whether the vectors are in memory yet is a matter of when a thread was done.
+        if let Some(counts) = reply.get_mut("counts").and_then(Value::as_object_mut) {
+            counts.retain(|what, _| !what.ends_with("vectors in memory"));
+        }
         check_golden(
             &format!("{tool}.request.json"),
             &json!({"name": tool, "arguments": arguments}),
