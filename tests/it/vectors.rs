@@ -31,7 +31,7 @@ fn answers(project: &mut TestProject) -> Vec<Value> {
 /// Asks until the vectors are in memory; the table answered before.
 fn wait_for_memory(project: &mut TestProject) {
     project.until("vectors in memory", |status| {
-        status["counts"]["vectors in memory"].as_u64() > Some(0)
+        status["vectors_in_memory"]["rows"].as_u64() > Some(0)
     });
 }
 
@@ -43,7 +43,7 @@ fn vectors_in_memory_follow_saves_and_survive_a_kill() {
     }
     project.start();
     project.settle();
-    assert_eq!(project.status()["counts"]["vectors in memory"], Value::Null, "nobody has asked");
+    assert_eq!(project.status()["vectors_in_memory"], Value::Null, "nobody has asked");
     let from_table = answers(&mut project);
     wait_for_memory(&mut project);
     assert_eq!(answers(&mut project), from_table);

@@ -5,7 +5,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use proto::error::ErrorView;
 use proto::shape::{StallView, WorkersView};
-use proto::tool::core::{Progress, QuarantineView, QueueView, Status, StatusReply, WarningView};
+use proto::tool::core::{
+    Progress, QuarantineView, QueueView, Status, StatusReply, VectorsInMemory, WarningView,
+};
 use rusqlite::Connection;
 
 use super::unreadable;
@@ -62,7 +64,11 @@ pub fn status(project: &Project, snapshot: &Snapshot, _: Status) -> Result<Statu
         settled: settled.deep && settled.vectors,
         stages_settled: settled,
         progress: Progress { known: watch.n_known_files.max(documents), indexed: documents },
-        counts: with_memory(tally.counts.clone(), snapshot),
+        counts: tally.counts.clone(),
+        vectors_in_memory: snapshot.vectors_in_memory().map(|vectors| VectorsInMemory {
+            rows: vectors.n_rows() as u64,
+            bytes: vectors.n_bytes() as u64,
+        }),
         formats: tally.formats.clone(),
         queues: queues(project),
         bytes_in_flight: project.bytes_in_flight(),
@@ -86,15 +92,6 @@ pub fn status(project: &Project, snapshot: &Snapshot, _: Status) -> Result<Statu
         clients: project.activity().n_clients(),
         freshness: project.freshness(snapshot),
     })
-}
-
-/// Adds how many vectors are held in memory and what they take, once somebody has asked for them.
-fn with_memory(mut counts: BTreeMap<String, u64>, snapshot: &Snapshot) -> BTreeMap<String, u64> {
-    if let Some(vectors) = snapshot.vectors_in_memory() {
-        counts.insert("vectors in memory".into(), vectors.n_rows() as u64);
-        counts.insert("bytes of vectors in memory".into(), vectors.n_bytes() as u64);
-    }
-    counts
 }
 
 /// What counting all rows of one commit gave.

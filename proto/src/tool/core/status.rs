@@ -34,6 +34,9 @@ pub struct StatusReply {
     pub progress: Progress,
     /// Rows a table.
     pub counts: BTreeMap<String, u64>,
+    /// The copy of the vectors that questions scan; absent until somebody has asked by vector.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub vectors_in_memory: Option<VectorsInMemory>,
     /// Documents by format.
     pub formats: BTreeMap<String, u64>,
     /// Depth of each stage's queue, in the order of the belt.
@@ -99,6 +102,15 @@ pub struct SettledView {
     /// Every document has been read closely, for statistical names and dependencies; true, too, while that is paused.
     #[serde(default)]
     pub deep: bool,
+}
+
+/// The copy of the vectors in memory.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct VectorsInMemory {
+    /// Vectors that are searched.
+    pub rows: u64,
+    /// What it takes, with what is gone and not written again yet.
+    pub bytes: u64,
 }
 
 /// How far the deep pass is: statistical names and dependencies, read in the background at the lowest priority.
