@@ -133,6 +133,10 @@ fn a_folder_adds_a_relation_without_code() {
         .filter_map(|it| it["pattern"].as_str())
         .collect();
     assert_eq!(patterns, ["sentence:watches", "depend:watch", "list:monitored by"]);
+    let refused = project
+        .try_call("hybrid_query", json!({"q": "watches", "rels": ["likes"]}))
+        .expect_err("nobody states that");
+    assert!(refused["hint"].as_str().is_some_and(|it| it.contains("monitors")), "{refused}");
     project.verify("with relations of its own");
     project.remove("kg.predicates.toml");
     project.restart();

@@ -151,9 +151,9 @@ fn doubtful_relations(
                          LEFT JOIN names bn ON bn.id = e.object LEFT JOIN docs bd ON bd.id = -e.object
          WHERE e.predicate NOT LIKE 'not %'
          GROUP BY 1, 2, 3 HAVING src IS NOT NULL AND dst IS NOT NULL AND src <> dst AND confidence < ?1
-         ORDER BY confidence, e.doc_id, e.seq LIMIT ?2",
+         ORDER BY confidence, e.doc_id, e.seq",
     )?;
-    let rows = statement.query_map(params![below, limit * 2], |row| {
+    let rows = statement.query_map(params![below], |row| {
         let number = |i: usize| row.get::<_, i64>(i);
         Ok(Statement {
             subject: number(0)?,
@@ -166,9 +166,12 @@ fn doubtful_relations(
             pattern: row.get(9)?,
         })
     })?;
-    let statements: Vec<Statement> = rows.collect::<Result<_, _>>()?;
     let mut items = Vec::new();
-    for statement in statements {
+    for statement in rows {
+        if items.len() >= limit as usize {
+            break;
+        }
+        let statement = statement?;
         let (Some(subject), Some(object)) =
             (name_of(desk, statement.subject)?, name_of(desk, statement.object)?)
         else {

@@ -166,18 +166,27 @@ async fn ask(
 ) -> Result<Vec<(String, Answer)>, Failure> {
     let mut answers = Vec::new();
     for (question, paths) in &gold.questions {
-        let request = HybridQuery {
-            q: question.clone(),
-            k: Some(HITS),
-            max_chars: Some(MAX_CHARS),
-            formula: Some(formula.to_string()),
-            ..HybridQuery::default()
-        };
-        let reply = session.call(&request).await?;
-        let found = reply.chunks.into_iter().map(|hit| hit.path).collect();
+        let found = found_for(session, question, formula).await?;
         answers.push((question.clone(), (paths.clone(), found)));
     }
     Ok(answers)
+}
+
+/// The documents of the hits for a question, best hit first.
+async fn found_for(
+    session: &Session,
+    question: &str,
+    formula: &str,
+) -> Result<Vec<String>, Failure> {
+    let request = HybridQuery {
+        q: question.to_string(),
+        k: Some(HITS),
+        max_chars: Some(MAX_CHARS),
+        formula: Some(formula.to_string()),
+        ..HybridQuery::default()
+    };
+    let reply = session.call(&request).await?;
+    Ok(reply.chunks.into_iter().map(|hit| hit.path).collect())
 }
 
 /// A file of the corpus; its absence is the user's mistake.

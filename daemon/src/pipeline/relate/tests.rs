@@ -288,6 +288,18 @@ fn titles_state_what_a_document_uses() {
 }
 
 #[test]
+fn the_name_of_a_file_and_what_a_page_is_for_state_no_use() {
+    for title in ["ch17-05-working-with-Kafka", "Alerts for Kafka"] {
+        assert_eq!(print(&related(testing::titled(title, "Kafka keeps rows."))), "", "{title}");
+    }
+}
+
+#[test]
+fn neither_of_two_does_what_both_do_not() {
+    check("Neither Alpha nor Beta uses Kafka.", expect![[""]]);
+}
+
+#[test]
 fn definitions() {
     let lines = "Alpha is a small service for seals. A seal is the mark of a document. Beta is the \
     only one left. \

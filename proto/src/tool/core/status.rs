@@ -204,3 +204,16 @@ impl Tool for Status {
     const SET: ToolSet = ToolSet::Core;
     type Reply = StatusReply;
 }
+
+#[cfg(test)]
+mod tests {
+    use super::DeepView;
+
+    #[test]
+    fn what_has_not_begun_is_not_called_done() {
+        let deep = DeepView { waits: true, ..DeepView::default() };
+        assert_eq!(deep.told(), "begins when everything is searchable and linked");
+        let deep = DeepView::default();
+        assert_eq!(deep.told(), "every document has been read closely");
+    }
+}

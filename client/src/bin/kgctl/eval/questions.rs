@@ -13,10 +13,9 @@ use std::process::Stdio;
 use client::connect::Session;
 use client::render::questions::{Against, Answered, Scored, questions};
 use client::score;
-use proto::tool::core::HybridQuery;
 
 use super::stage::Scratch;
-use super::{Context, Exit, FORMULAS, Failure, HITS, MAX_CHARS, PATIENCE, read_file, wait};
+use super::{Context, Exit, FORMULAS, Failure, PATIENCE, found_for, read_file, wait};
 
 /// Most questions of a table.
 const MAX_QUESTIONS: usize = 10_000;
@@ -104,23 +103,14 @@ async fn ask_all(session: &Session, asked: &[Question]) -> Result<Answered, Fail
     for formula in FORMULAS {
         let mut scores = Vec::with_capacity(asked.len());
         for (question, wanted) in asked {
-            let request = HybridQuery {
-                q: question.clone(),
-                k: Some(HITS),
-                max_chars: Some(MAX_CHARS),
-                formula: Some(formula.to_string()),
-                ..HybridQuery::default()
-            };
-            let reply = session.call(&request).await?;
-            scores.push(scored(wanted, reply.chunks.into_iter().map(|hit| hit.path)));
+            scores.push(scored(wanted, found_for(session, question, formula).await?));
         }
         answered.formulas.insert(formula.to_string(), scores);
     }
     Ok(answered)
 }
 
-fn scored(wanted: &BTreeSet<String>, hits: impl Iterator<Item = String>) -> Scored {
-    let ranked: Vec<String> = hits.collect();
+fn scored(wanted: &BTreeSet<String>, ranked: Vec<String>) -> Scored {
     let ranks = score::ranks(&[(wanted.clone(), ranked.clone())]);
     let mut seen = BTreeSet::new();
     let mut documents = ranked.iter().filter(|path| seen.insert(path.as_str()));

@@ -45,6 +45,8 @@ fn a_name_loses_article_possessive_and_signs() {
         ("\"London\".", "London"),
         ("Berlin\n\nParis", "Berlin"),
         ("C++", "C++"),
+        ("Senders SHOULD NOT", "Senders"),
+        ("The Client MUST", "Client"),
     ];
     for (text, kept) in rows {
         let (start, end) = trimmed(text, (0, text.len())).expect("something is left");

@@ -188,6 +188,39 @@ fn two_people_called_sam_are_two() {
     );
 }
 
+/// Two documents of different folders and fields that call somebody Sam.
+const SAMS: [(&str, &str); 2] = [
+    (
+        "bakery/1.txt",
+        "{P:Sam} kneads dough at four, bakes rye bread and sells warm buns with butter and sugar to the children.",
+    ),
+    (
+        "rockets/2.txt",
+        "{P:Sam} computes orbits, tests engines and steers satellites past the moons of Jupiter with a new antenna.",
+    ),
+];
+
+#[test]
+fn a_given_name_is_parted_unless_all_who_say_whose_it_is_agree() {
+    let n_sams = |files: &[(&str, &str)]| {
+        let mut bench = Bench::new();
+        let items: Vec<_> = files.iter().map(|(path, text)| bench.marked(path, text)).collect();
+        bench.commit(&items);
+        bench.settle();
+        bench.count(
+            "SELECT count(DISTINCT entity_id) FROM names WHERE norm = 'sam' OR norm LIKE 'sam~%'",
+        )
+    };
+    assert_eq!(n_sams(&SAMS), 2);
+    let porter = ("list.txt", "{P:Sam Porter} is here. {P:Sam} waves.");
+    let lee = ("other.txt", "{P:Sam Lee} is here. {P:Sam} waves.");
+    // Sam Porter, and one Sam of whom nobody says whose name it is.
+    let one_bearer = n_sams(&[SAMS[0], SAMS[1], porter]);
+    // Sam Porter, Sam Lee, and two whom the surroundings part.
+    let two_bearers = n_sams(&[SAMS[0], SAMS[1], porter, lee]);
+    assert_eq!((one_bearer, two_bearers), (2, 4));
+}
+
 /// Of the kind that newspapers and cookbooks print.
 const APPLE: [(&str, &str); 4] = [
     (
