@@ -37,6 +37,7 @@ const USER_ONLY: &[&str] = &[
     "privacy.allow_paths",
     "recognize.model",
     "recognize.given",
+    "embed.model",
 ];
 
 /// Whether a section or key may not be set by a folder.

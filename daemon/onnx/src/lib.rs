@@ -18,5 +18,5 @@ mod tokens;
 
 pub use error::ModelError;
 pub use labels::{LabeledWord, Labels, Tagged};
-pub use sentence::SentenceModel;
+pub use sentence::{Carried, SentenceModel};
 pub use tagger::Tagger;

@@ -53,9 +53,20 @@ pub(crate) struct Output {
 impl Model {
     /// Loads a file whose size was checked.
     pub(crate) fn load(path: &Path) -> Result<Self, ModelError> {
+        Self::load_by(path, |options| options.load_file(path))
+    }
+
+    /// Takes a file that is in memory; errors call it `path`.
+    pub(crate) fn from_bytes(path: &Path, bytes: &'static [u8]) -> Result<Self, ModelError> {
+        Self::load_by(path, |options| options.load_static_slice(bytes))
+    }
+
+    fn load_by(
+        path: &Path,
+        load: impl FnOnce(ModelOptions) -> Result<rten::Model, rten::LoadError>,
+    ) -> Result<Self, ModelError> {
         let wrong = |why: String| ModelError::new(path, why, UNSUITED);
-        let load =
-            || ModelOptions::with_all_ops().load_file(path).map_err(|error| error.to_string());
+        let load = || load(ModelOptions::with_all_ops()).map_err(|error| error.to_string());
         let graph = caught(load)
             .map_err(|why| wrong(format!("is no ONNX model that kgd can run: {why}")))?;
         let mut inputs = Vec::new();

@@ -6,12 +6,25 @@
 //! window is cut: windows are the caller's business.
 //! Not here: quantization, spaces.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::ModelError;
 use crate::folder::Folder;
 use crate::model::Model;
 use crate::tokens::Tokens;
+
+/// The files of a model that a program carries.
+#[derive(Debug, Clone, Copy)]
+pub struct Carried {
+    /// What errors call it.
+    pub name: &'static str,
+    /// `model.onnx`.
+    pub model: &'static [u8],
+    /// `tokenizer.json`.
+    pub tokenizer: &'static [u8],
+    /// Tokens that it reads of a text, special ones included.
+    pub max_tokens: usize,
+}
 
 /// A loaded model with its tokenizer; shared between threads.
 pub struct SentenceModel {
@@ -31,7 +44,22 @@ impl SentenceModel {
         let (_, config) = folder.config()?;
         let tokens = Tokens::load(&folder)?;
         let model = Model::load(&folder.model()?)?;
-        let window_pieces = tokens.window_pieces(config.max_tokens());
+        Self::tried(model, tokens, config.max_tokens())
+    }
+
+    /// Takes a model that the program carries and runs it once.
+    ///
+    /// # Errors
+    /// When the files are malformed, or of a kind that is not supported.
+    pub fn from_carried(carried: &Carried) -> Result<Self, ModelError> {
+        let named = |file: &str| -> PathBuf { Path::new(carried.name).join(file) };
+        let tokens = Tokens::read(named("tokenizer.json"), carried.tokenizer)?;
+        let model = Model::from_bytes(&named("model.onnx"), carried.model)?;
+        Self::tried(model, tokens, Some(carried.max_tokens))
+    }
+
+    fn tried(model: Model, tokens: Tokens, max_tokens: Option<usize>) -> Result<Self, ModelError> {
+        let window_pieces = tokens.window_pieces(max_tokens);
         let mut loaded = SentenceModel { model, tokens, window_pieces, n_dimensions: 0 };
         loaded.n_dimensions = loaded.embed("Try it, once.")?.len();
         match loaded.n_dimensions {

@@ -54,10 +54,15 @@ impl Tokens {
     /// Reads the tokenizer of a folder.
     pub(crate) fn load(folder: &Folder<'_>) -> Result<Self, ModelError> {
         let (path, bytes) = folder.tokenizer()?;
+        Self::read(path, &bytes)
+    }
+
+    /// Takes a tokenizer that is in memory; errors call it `path`.
+    pub(crate) fn read(path: PathBuf, bytes: &[u8]) -> Result<Self, ModelError> {
         let wrong =
             |why: String| ModelError::new(&path, format!("is no tokenizer: {why}"), UNREADABLE);
         let read = || {
-            let mut tokenizer = Tokenizer::from_bytes(&bytes).map_err(|error| error.to_string())?;
+            let mut tokenizer = Tokenizer::from_bytes(bytes).map_err(|error| error.to_string())?;
             tokenizer.with_truncation(None).map_err(|error| error.to_string())?;
             tokenizer.with_padding(None);
             let sample = tokenizer.encode_fast("a", true).map_err(|error| error.to_string())?;
