@@ -3,6 +3,7 @@
 //! watch ► normalize ► chunk ► recognize ► link ► relate ► embed ► write
 
 pub mod chunk;
+pub mod backfill;
 pub mod embed;
 pub mod link;
 pub mod normalize;

@@ -96,6 +96,13 @@ impl EmbedStage {
     }
 }
 
+/// What the better model reads of a window: title, the last two headings in one line, and the window. It is made from
+/// what the index holds, long after the document has left the belt.
+pub fn better_text(title: &str, section: &str, window: &str) -> String {
+    let lines = [title, section, window];
+    lines.into_iter().filter(|line| !line.is_empty()).collect::<Vec<_>>().join("\n")
+}
+
 /// The texts of these chunks' windows, one after the other in one buffer, and their places there.
 fn embedded_texts(doc: &MentionedDoc, chunks: &[&Chunk]) -> (String, Vec<Range<usize>>) {
     let (mut buffer, mut places) = (String::with_capacity(doc.doc.text.len() * 5 / 4), Vec::new());
