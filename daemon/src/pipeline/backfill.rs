@@ -76,10 +76,12 @@ impl Backfill {
         let file = Spaces::open(state_dir)?;
         let space = file.space(embedder.space(), model)?;
         let pace = Arc::new(Pace::new(model, embedder.space()));
-        let before = file.list()?.into_iter().rev().filter(|other| other.id != space.id).find_map(|other| {
-            let embedder = reopen(&other.model).filter(|it| it.space() == other.name)?;
-            Some(Tier { space: other, layer: Arc::new(Layer::new(embedder)) })
-        });
+        let before =
+            file.list()?.into_iter().rev().filter(|other| other.id != space.id).find_map(|other| {
+                let embedder = reopen(&other.model).filter(|it| it.space() == other.name)?;
+                Some(Tier { space: other, layer: Arc::new(Layer::new(embedder)) })
+            });
+        pace.answers(before.as_ref().map(|tier: &Tier| tier.space.name.clone()));
         let wanted = Tier { space, layer: Arc::new(Layer::new(embedder)) };
         let layers = before.iter().chain([&wanted]).map(|tier| tier.layer.clone()).collect();
         readers.vectors().set_layers(layers);
@@ -103,8 +105,13 @@ impl Backfill {
         if let Some(before) = &self.before {
             self.load(before, tick, &windows)?;
         }
-        let Some(lacking) = self.load(&self.wanted, tick, &windows)? else { return Ok(Step::Moved) };
-        self.pace.set(windows.len() - lacking.iter().map(|(_, ids)| ids.len()).sum::<usize>(), windows.len());
+        let Some(lacking) = self.load(&self.wanted, tick, &windows)? else {
+            return Ok(Step::Moved);
+        };
+        self.pace.set(
+            windows.len() - lacking.iter().map(|(_, ids)| ids.len()).sum::<usize>(),
+            windows.len(),
+        );
         for (hash, ids) in lacking {
             if !may_embed() {
                 return Ok(Step::Waits(tick));
@@ -150,8 +157,13 @@ impl Backfill {
     }
 
     /// Embeds one text and gives its vector to the windows it stands in. What ended the round, if something did.
-    fn embed(&self, tick: Tick, (hash, ids): (ContentHash, &[i64])) -> Result<Option<Step>, StoreError> {
-        let Some(text) = self.text_of(ids)?.filter(|text| ContentHash::of(text.as_bytes()) == hash) else {
+    fn embed(
+        &self,
+        tick: Tick,
+        (hash, ids): (ContentHash, &[i64]),
+    ) -> Result<Option<Step>, StoreError> {
+        let Some(text) = self.text_of(ids)?.filter(|text| ContentHash::of(text.as_bytes()) == hash)
+        else {
             return Ok(Some(Step::Moved));
         };
         let embedder = self.wanted.layer.embedder();
@@ -209,6 +221,7 @@ impl Backfill {
     /// Everything is there: the space before answers no more.
     pub fn retire(&mut self) {
         if self.before.take().is_some() {
+            self.pace.answers(None);
             self.readers.vectors().set_layers(vec![self.wanted.layer.clone()]);
         }
     }
@@ -239,7 +252,8 @@ fn hash_of(bytes: [u8; 16]) -> ContentHash {
 
 /// The windows that are searched, in the order of their rows.
 fn searched_windows(db: &rusqlite::Connection) -> rusqlite::Result<Vec<(i64, ContentHash)>> {
-    let mut statement = db.prepare_cached("SELECT id, hash FROM chunk_vec_map WHERE aside IS NULL ORDER BY id")?;
+    let mut statement =
+        db.prepare_cached("SELECT id, hash FROM chunk_vec_map WHERE aside IS NULL ORDER BY id")?;
     let rows = statement.query_map([], |row| Ok((row.get(0)?, hash_of(row.get(1)?))))?;
     rows.collect()
 }

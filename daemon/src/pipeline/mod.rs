@@ -2,8 +2,8 @@
 //!
 //! watch ► normalize ► chunk ► recognize ► link ► relate ► embed ► write
 
-pub mod chunk;
 pub mod backfill;
+pub mod chunk;
 pub mod embed;
 pub mod link;
 pub mod normalize;

@@ -10,7 +10,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{IndexWriter, StoreError};
 use crate::pipeline::parcel::UnitVector;
@@ -224,6 +224,21 @@ impl Snapshot {
         }
         self.readers.copy_vectors();
         Ok(vectors::nearest_in_table(self, (&question.0, wanted), among)?)
+    }
+
+    /// The cosines of these rows with a question; from memory where it is there.
+    ///
+    /// # Errors
+    /// When the index cannot be read.
+    pub fn cosines_of(
+        &self,
+        ids: &FxHashSet<i64>,
+        question: &UnitVector,
+    ) -> Result<FxHashMap<i64, f32>, StoreError> {
+        match self.vectors_in_memory() {
+            Some(view) => Ok(view.cosines_of(ids, (&question.0, self.tick))),
+            None => Ok(vectors::cosines_in_table(self, ids, question)?),
+        }
     }
 
     /// The better model's vectors that answer whoever sees this commit, if there are any.

@@ -85,7 +85,8 @@ impl Spaces {
     /// # Errors
     /// When the file cannot be read.
     pub fn list(&self) -> Result<Vec<Space>, StoreError> {
-        let mut statement = self.db.prepare_cached("SELECT id, name, model FROM spaces ORDER BY id")?;
+        let mut statement =
+            self.db.prepare_cached("SELECT id, name, model FROM spaces ORDER BY id")?;
         let read = |row: &rusqlite::Row<'_>| {
             Ok(Space { id: row.get(0)?, name: row.get(1)?, model: row.get(2)? })
         };
@@ -111,9 +112,8 @@ impl Spaces {
     /// # Errors
     /// When the file cannot be read.
     pub fn get(&self, space: i64, hash: ContentHash) -> Result<Option<Vec<u8>>, StoreError> {
-        let mut statement = self
-            .db
-            .prepare_cached("SELECT vector FROM vectors WHERE space = ?1 AND hash = ?2")?;
+        let mut statement =
+            self.db.prepare_cached("SELECT vector FROM vectors WHERE space = ?1 AND hash = ?2")?;
         let found = statement.query_row(params![space, hash.0.to_le_bytes()], |row| row.get(0));
         Ok(found.optional()?)
     }
@@ -133,7 +133,11 @@ impl Spaces {
     ///
     /// # Errors
     /// When the file cannot be written.
-    pub fn sweep(&mut self, space: i64, kept: &FxHashSet<ContentHash>) -> Result<usize, StoreError> {
+    pub fn sweep(
+        &mut self,
+        space: i64,
+        kept: &FxHashSet<ContentHash>,
+    ) -> Result<usize, StoreError> {
         let others = self.db.execute("DELETE FROM vectors WHERE space <> ?1", [space])?;
         self.db.execute("DELETE FROM spaces WHERE id <> ?1", [space])?;
         let is_left = |hash: &Vec<u8>| {
@@ -186,7 +190,11 @@ mod tests {
         second.put(other.id, hash("c"), &[4]).expect("put");
         assert_eq!(second.list().expect("read"), [space.clone(), other.clone()]);
         let kept = FxHashSet::from_iter([hash("b")]);
-        assert_eq!(second.sweep(other.id, &kept).expect("swept"), 2, "`a` of the one, `c` of the other");
+        assert_eq!(
+            second.sweep(other.id, &kept).expect("swept"),
+            2,
+            "`a` of the one, `c` of the other"
+        );
         assert_eq!(second.list().expect("read"), [other.clone()]);
         assert_eq!(second.get(other.id, hash("b")).expect("read"), Some(vec![3]));
     }

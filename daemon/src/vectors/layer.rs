@@ -101,7 +101,8 @@ impl Layer {
         let Some(view) = self.view.load_full() else { return };
         let gone = VectorChange { gone: change.gone.clone(), born: Vec::new() };
         self.view.store(view.with(tick, gone).map(Arc::new));
-        if change.born.is_empty() && self.full_at.load(Ordering::Acquire) + 1 == tick.0 {
+        if change.born.is_empty() && self.full_at.load(Ordering::Acquire).wrapping_add(1) == tick.0
+        {
             self.full_at.store(tick.0, Ordering::Release);
         }
     }

@@ -22,7 +22,7 @@ use arc_swap::{ArcSwap, ArcSwapOption};
 
 pub use self::best::Nearest;
 pub use self::layer::Layer;
-pub use self::table::{load, nearest_in_table};
+pub use self::table::{cosines_in_table, load, nearest_in_table};
 pub use self::view::View;
 use crate::terms::Tick;
 

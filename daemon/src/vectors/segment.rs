@@ -170,7 +170,9 @@ impl Segment {
         let wanted = self.ids.iter().enumerate().filter(|(_, id)| ids.contains(id));
         for (row, id) in wanted {
             let components = self.components.get(row * self.width..(row + 1) * self.width);
-            let (Some(components), Some(length)) = (components, self.lengths.get(row)) else { continue };
+            let (Some(components), Some(length)) = (components, self.lengths.get(row)) else {
+                continue;
+            };
             if self.is_seen(row, asked) {
                 let mut dot = [0];
                 crate::sys::dots(asked.components, components, &mut dot);
@@ -186,7 +188,11 @@ impl Segment {
         let is_there = move |born: &u64, gone: &AtomicU64| {
             *born <= tick.0 && tick.0 < gone.load(Ordering::Relaxed)
         };
-        self.ids.iter().zip(times).filter(move |(_, (born, gone))| is_there(born, gone)).map(|(id, _)| *id)
+        self.ids
+            .iter()
+            .zip(times)
+            .filter(move |(_, (born, gone))| is_there(born, gone))
+            .map(|(id, _)| *id)
     }
 
     fn is_seen(&self, row: usize, asked: &Asked<'_>) -> bool {

@@ -13,6 +13,8 @@ pub struct Stand {
     pub model: String,
     /// As the embedder names it.
     pub space: String,
+    /// The space of a model before, while it answers.
+    pub before: Option<String>,
     /// Windows with a vector.
     pub n_done: u64,
     /// Windows that are searched.
@@ -51,6 +53,10 @@ impl Pace {
     pub(super) fn set(&self, n_done: usize, n_windows: usize) {
         let mut stand = self.lock();
         (stand.n_done, stand.n_windows) = (n_done as u64, n_windows as u64);
+    }
+
+    pub(super) fn answers(&self, before: Option<String>) {
+        self.lock().before = before;
     }
 
     pub(super) fn add(&self, n_done: usize) {

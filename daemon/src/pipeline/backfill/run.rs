@@ -86,12 +86,16 @@ async fn run(
         health.changed();
         let pause = match step {
             Ok(Step::Full(tick)) => {
-                let Some(back) = until_commit(backfill, &health, (&gate, tick)).await else { return };
+                let Some(back) = until_commit(backfill, &health, (&gate, tick)).await else {
+                    return;
+                };
                 backfill = back;
                 Duration::ZERO
             }
             Ok(Step::Waits(tick)) if !gate.is_on => {
-                let Some(back) = until_commit(backfill, &health, (&gate, tick)).await else { return };
+                let Some(back) = until_commit(backfill, &health, (&gate, tick)).await else {
+                    return;
+                };
                 backfill = back;
                 Duration::ZERO
             }
