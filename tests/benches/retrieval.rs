@@ -136,9 +136,8 @@ async fn open(
     }
     let project = support::open_settled(&notes, &state, settings.clone()).await?;
     let started = Instant::now();
-    let is_backfilled = |project: &Project| {
-        project.backfilled().is_some_and(|it| it.n_done == it.n_windows && it.n_windows > 0)
-    };
+    let is_backfilled =
+        |project: &Project| project.backfilled().is_some_and(|it| it.is_full && it.n_windows > 0);
     if tier == "minilm" && !project.wait_until(BACKFILL_LIMIT, is_backfilled).await {
         bail!("the better vectors are not there: {:?}", project.backfilled());
     }

@@ -120,10 +120,11 @@ impl Backfill {
                 return Ok(ended);
             }
         }
-        Ok(match self.wanted.layer.note_full(tick) {
-            true => Step::Full(tick),
-            false => Step::Moved,
-        })
+        if !self.wanted.layer.note_full(tick) {
+            return Ok(Step::Moved);
+        }
+        self.pace.fill();
+        Ok(Step::Full(tick))
     }
 
     /// Adds the vectors that the file holds; returns the texts it does not hold, with the windows they stand in, those

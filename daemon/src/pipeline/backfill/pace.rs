@@ -19,6 +19,8 @@ pub struct Stand {
     pub n_done: u64,
     /// Windows that are searched.
     pub n_windows: u64,
+    /// True when questions are answered by better vectors alone: every window had one when that was last looked at.
+    pub is_full: bool,
     /// Seconds that a text took lately; 0 while that is not known.
     pub seconds_a_text: f64,
     /// What the model said last, if that was an error.
@@ -53,6 +55,11 @@ impl Pace {
     pub(super) fn set(&self, n_done: usize, n_windows: usize) {
         let mut stand = self.lock();
         (stand.n_done, stand.n_windows) = (n_done as u64, n_windows as u64);
+        stand.is_full &= n_done == n_windows;
+    }
+
+    pub(super) fn fill(&self) {
+        self.lock().is_full = true;
     }
 
     pub(super) fn answers(&self, before: Option<String>) {

@@ -100,10 +100,9 @@ pub fn status(project: &Project, snapshot: &Snapshot, _: Status) -> Result<Statu
 /// How far the better model's vectors are, where there is such a model.
 fn embedding(project: &Project) -> Option<EmbeddingView> {
     let stand = project.backfilled()?;
-    let is_done = stand.n_done == stand.n_windows;
     let state = match project.settings.embed.background {
         _ if stand.trouble.is_some() => "failed",
-        _ if is_done && project.settled().searchable => "done",
+        _ if stand.is_full && project.settled().searchable => "done",
         Background::Off => "off",
         Background::On => "working",
         Background::Idle if project.settled().deep => "working",
