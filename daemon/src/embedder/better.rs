@@ -1,8 +1,8 @@
 //! Better: the model whose vectors join the static ones, as `embed.model` names it.
 //!
 //! In: the settings. Out: an embedder, or that none is wanted.
-//! Invariants: asking for one costs neither time nor memory: a model is loaded when the first text comes; the name of its
-//! space changes whenever its vectors would.
+//! Invariants: asking for one costs neither time nor memory: a model is loaded when the first text comes; the name of
+//! its space changes whenever its vectors would.
 //! Not here: when its vectors are made (`pipeline/backfill`), which of a chunk's vectors counts (`ask/recall.rs`).
 
 use std::sync::Arc;
