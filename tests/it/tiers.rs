@@ -70,6 +70,38 @@ fn better_vectors_come_in_the_background_and_outlive_kill_restart_and_verificati
 }
 
 #[test]
+fn a_window_that_lacks_its_better_vector_has_its_place_among_those_that_have_theirs() {
+    let mut project = project("idle");
+    for i in 0..20 {
+        let text =
+            format!("# Station {i}\n\nThe pump of station {i} is repaired by crew {}.\n", i % 7);
+        project.write(&format!("station-{i}.md"), text);
+    }
+    project.start();
+    project.settle();
+    project.until("better vectors", is_done);
+    project.stop();
+    project.set("embed.background=off");
+    project.write("safe.md", "# Safe\n\nIf you forgot the password of the safe, ask the office.\n");
+    project.start();
+    project.settle();
+    project.until("all but one", |status| {
+        let embedding = &status["embedding"];
+        embedding["total"] == 25 && embedding["done"] == 24 && embedding["state"] == "off"
+    });
+    let reply = ask(&mut project, "I forgot my password");
+    let told = |n: usize| (&reply["chunks"][n]["path"], &reply["explanations"][n]);
+    let (lacks, has) = ("vector by potion-base-8M", "vector by all-MiniLM-L6-v2");
+    let mut first = [told(0), told(1)].map(|(path, why)| (path.clone(), why.clone()));
+    first.sort_by_key(|(path, _)| path.to_string());
+    assert_eq!(
+        first,
+        [(json!("access.md"), json!(has)), (json!("safe.md"), json!(lacks))],
+        "{reply}"
+    );
+}
+
+#[test]
 fn without_a_better_model_there_is_nothing_to_tell() {
     let mut project = project("on");
     project.set("embed.model=none");

@@ -177,3 +177,31 @@ async fn until_commit(
     }
     Some(backfill)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_gate_is_open_while_nothing_else_is_to_be_done() {
+        let is_quiet = Arc::new(AtomicBool::new(true));
+        let health = Arc::new(Health::new(Tick(0)));
+        let gate = |background| {
+            let is_quiet = is_quiet.clone();
+            let is_quiet = Arc::new(move || is_quiet.load(Ordering::Relaxed));
+            Gate::new(background, is_quiet, health.clone())
+        };
+        let (idle, on, off) = (gate(Background::Idle), gate(Background::On), gate(Background::Off));
+        let open = || [&idle, &on, &off].map(|gate| (gate.is_open)());
+        assert_eq!([idle.is_on, on.is_on, off.is_on], [true, true, false]);
+        assert_eq!(open(), [false, true, false], "names are left to resolve");
+        health.set_ripple(false);
+        assert_eq!(open(), [true, true, true]);
+        let answering = health.answering();
+        assert_eq!(open(), [false, true, false], "somebody is being answered");
+        drop(answering);
+        is_quiet.store(false, Ordering::Relaxed);
+        assert_eq!(open(), [false, true, false], "documents are on their way");
+        assert!(!(on.is_settled)());
+    }
+}

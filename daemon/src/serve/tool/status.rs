@@ -71,7 +71,7 @@ pub fn status(project: &Project, snapshot: &Snapshot, _: Status) -> Result<Statu
             rows: vectors.n_rows() as u64,
             bytes: vectors.n_bytes() as u64,
         }),
-        embedding: embedding(project, snapshot),
+        embedding: embedding(project, snapshot, tally.n_windows),
         formats: tally.formats.clone(),
         queues: queues(project),
         bytes_in_flight: project.bytes_in_flight(),
@@ -98,7 +98,7 @@ pub fn status(project: &Project, snapshot: &Snapshot, _: Status) -> Result<Statu
 }
 
 /// How far the better model's vectors are, where there is such a model.
-fn embedding(project: &Project, snapshot: &Snapshot) -> Option<EmbeddingView> {
+fn embedding(project: &Project, snapshot: &Snapshot, n_windows: u64) -> Option<EmbeddingView> {
     let stand = project.backfilled()?;
     let state = match project.settings.embed.background {
         _ if stand.trouble.is_some() => "failed",
@@ -111,10 +111,11 @@ fn embedding(project: &Project, snapshot: &Snapshot) -> Option<EmbeddingView> {
     let rate = (stand.seconds_a_text > 0.0).then(|| (1.0 / stand.seconds_a_text) as f32);
     Some(EmbeddingView {
         state: state.into(),
-        done: stand.n_done,
-        total: stand.n_windows,
+        // The backfill may not have looked at this commit yet.
+        done: stand.n_done.min(n_windows),
+        total: n_windows,
         texts_a_second: rate,
-        eta_seconds: stand.eta().map(|eta| eta.as_secs().max(1)),
+        eta_seconds: stand.eta(n_windows).map(|eta| eta.as_secs().max(1)),
         answers: stand.before,
         trouble: stand.trouble,
         model: stand.model,
@@ -130,6 +131,8 @@ struct Tally {
     redacted: BTreeMap<String, u64>,
     flagged: BTreeMap<String, u64>,
     n_orphans: u64,
+    /// Windows that are searched.
+    n_windows: u64,
 }
 
 /// The last count, so that many who ask about one commit count it once: it takes a second of work on a large index.
@@ -151,6 +154,7 @@ impl Tallies {
             redacted: findings(snapshot, "$.redacted")?,
             flagged: findings(snapshot, "$.flagged")?,
             n_orphans: count(snapshot, ORPHANS)?,
+            n_windows: count(snapshot, "SELECT count(*) FROM chunk_vec_map WHERE aside IS NULL")?,
         });
         let counted = Some((snapshot.tick(), tally.clone()));
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = counted;

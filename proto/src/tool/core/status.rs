@@ -153,7 +153,10 @@ impl EmbeddingView {
             text.push_str(&format!(", {}", self.state));
         }
         if let (Some(rate), "working" | "waiting") = (self.texts_a_second, self.state.as_str()) {
-            text.push_str(&format!(", {rate:.0} a second"));
+            text.push_str(&match rate {
+                ..10.0 => format!(", {rate:.1} a second"),
+                _ => format!(", {rate:.0} a second"),
+            });
         }
         if let (Some(seconds), "working" | "waiting") = (self.eta_seconds, self.state.as_str()) {
             text.push_str(&about(seconds));
