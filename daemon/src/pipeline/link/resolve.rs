@@ -172,7 +172,7 @@ fn by_score(
     let mut scored: Vec<(f32, &NameFacts)> = candidates
         .iter()
         // What stands for another name, or for several things, is no name to link to.
-        .filter(|c| c.is_fuzzy && !c.is_split && c.outranks(name))
+        .filter(|c| c.is_fuzzy && (!c.is_split || c.homes.len() == 1) && c.outranks(name))
         .filter(|c| around.usage(c).stands_for_itself())
         .filter_map(|candidate| Some((score_of(name, candidate, weights, around)?, candidate)))
         .filter(|(score, _)| *score >= weights.propose)

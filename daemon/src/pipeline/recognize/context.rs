@@ -2,8 +2,9 @@
 //! `Dr Moreno`, `written in Oberon`, `Zephyr 2.1`.
 //!
 //! In: a document's mentions. Out: the same, some with another type.
-//! Invariants: only a type that says little, or that a model guessed, is changed; what the words tell is told, no
-//! guess, and so outweighs guesses elsewhere in the folder; a bounded look at each side.
+//! Invariants: only a type that says little, or that a model guessed, is changed, but for definitions (`is a fruit`),
+//! which nothing that knows only the name can contradict; what the words tell is told, no guess, and so outweighs
+//! guesses elsewhere in the folder; a bounded look at each side.
 //! Not here: the words of the name itself (`lexicon.rs`), votes over documents (`link/vote.rs`).
 
 use super::lexicon;
@@ -28,20 +29,44 @@ const USING: &str =
 const BUILT: &str =
     " |written in|built with|built on|powered by|runs on|implemented in|ported to|based on|";
 
+/// What one person may be called in one place and not in another: no word for who somebody is.
+const ROLES: [&str; 20] = [
+    "member",
+    "lead",
+    "leader",
+    "manager",
+    "friend",
+    "person",
+    "man",
+    "woman",
+    "guy",
+    "student",
+    "colleague",
+    "neighbor",
+    "fan",
+    "user",
+    "owner",
+    "expert",
+    "boss",
+    "contact",
+    "bit",
+    "lot",
+];
+
 /// Corrects the types.
 pub(super) fn correct(doc: &NormalDoc, mentions: &mut [Mention]) {
     for idx in 0..mentions.len() {
-        let Some(mention) = mentions.get(idx) else { break };
-        if !is_open(mention) {
+        let Some(mention) = mentions.get_mut(idx) else { break };
+        let (start, end) = (mention.span.start(), mention.span.end());
+        let after = head(doc.text.get(end..).unwrap_or(""), REACH);
+        define(mention, after);
+        if mention.place.is_defined || !is_open(mention) {
             continue;
         }
-        let (start, end) = (mention.span.start(), mention.span.end());
         let before = tail(doc.text.get(..start).unwrap_or(""), REACH);
-        let after = head(doc.text.get(end..).unwrap_or(""), REACH);
         let next = mentions.get(idx + 1).filter(|m| m.span.start() == end + 1);
         let has_version = next.is_some_and(|m| m.entity_type == EntityType::Version);
-        let told = by_definition(after)
-            .or_else(|| by_noun_after(after))
+        let told = by_noun_after(after)
             .or_else(|| by_words_before(before))
             .or_else(|| has_version.then_some(EntityType::Technology))
             .or_else(|| is_listed(SPEAKING, first_word(after)).then_some(EntityType::Person));
@@ -52,6 +77,30 @@ pub(super) fn correct(doc: &NormalDoc, mentions: &mut [Mention]) {
     }
 }
 
+/// Reads a definition after a name.
+fn define(mention: &mut Mention, after: &str) {
+    let is_fixed = matches!(mention.entity_type, EntityType::Step | EntityType::Identifier)
+        || mention.place.in_code
+        || mention.place.is_entity_given;
+    let Some(noun) = defined_as(after).filter(|_| !is_fixed) else { return };
+    let told = match lexicon::type_of_noun(noun) {
+        // Nothing that is made is a fruit, whatever the name alone suggests.
+        None if lexicon::is_nature(noun) => Some(EntityType::Concept),
+        // That a page is called so says less than what a sentence says of its subject.
+        told => told.filter(|_| is_open(mention) || mention.entity_type == EntityType::Document),
+    };
+    let is_role = mention.entity_type != EntityType::Person || ROLES.contains(&noun);
+    mention.place.is_defined = match told {
+        Some(told) => {
+            mention.entity_type = told;
+            mention.place.is_type_guessed = false;
+            true
+        }
+        // Known already; or a person of some calling, of which there are too many to list.
+        None => lexicon::type_of_noun(noun) == Some(mention.entity_type) || !is_role,
+    };
+}
+
 /// True where the words may say more than is known.
 fn is_open(mention: &Mention) -> bool {
     let is_exact = matches!(mention.entity_type, EntityType::Step | EntityType::Identifier);
@@ -60,23 +109,24 @@ fn is_open(mention: &Mention) -> bool {
         && (mention.entity_type == EntityType::Concept || mention.place.is_type_guessed)
 }
 
-/// ` is a fast message broker`, `, an open-source editor for …`: the noun's type.
-fn by_definition(after: &str) -> Option<EntityType> {
+/// The head noun of what follows a name, when that defines it: `broker` of ` is a fast message broker`, `editor` of
+/// `, an open-source editor for …`.
+pub(crate) fn defined_as(after: &str) -> Option<&str> {
     let rest =
         [" is a ", " is an ", " is the ", " was a ", " was an ", ", a ", ", an ", " (a ", " (an "]
             .iter()
             .find_map(|lead| after.strip_prefix(lead))?;
     let clause = rest.split([',', '.', ';', ':', '(', ')', '\n']).next().unwrap_or("");
-    let mut told = None;
+    let mut noun = None;
     for word in clause.split(' ').take(MAX_MODIFIERS + 1) {
         let word = word.rsplit('-').next().unwrap_or(word);
         if is_boundary(word) {
             break;
         }
         // The last noun before the phrase ends is its head: `a database migration tool` is a tool.
-        told = lexicon::type_of_noun(word);
+        noun = Some(word).filter(|word| word.chars().all(char::is_alphabetic) && !word.is_empty());
     }
-    told
+    noun
 }
 
 /// Words at which a noun phrase ends.

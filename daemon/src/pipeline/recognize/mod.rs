@@ -42,6 +42,7 @@ use crate::pipeline::parcel::{
     ChunkedDoc, GivenName, Mention, MentionedDoc, NormalDoc, RecognizerKind,
 };
 use crate::terms::{Norm, Span};
+pub(crate) use context::defined_as;
 use known::KnownRecognizer;
 use pattern::PatternRecognizer;
 use stated::StatedRecognizer;
