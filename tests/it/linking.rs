@@ -220,6 +220,21 @@ const SHARED_NAMES: &[(&str, &str)] = &[
     ("shop hours.md", "Sam bakes bread with butter, sugar and rye flour before the shop opens.\n"),
     ("space.md", "Sam is an astronaut at NASA. Sam orbits the moon.\n"),
     ("diary.md", "Yesterday I met Sam.\n"),
+    ("Boston.md", "# Travel\n\nBoston is a city in Massachusetts. We drove to Boston.\n"),
+    ("music.md", "Boston is a rock band. We heard Boston play.\n"),
+    ("java.md", "Java is an island of Indonesia. We crossed Java by train.\n"),
+    ("billing.md", "Java is a programming language. Billing is written in Java.\n"),
+    (
+        "pay.md",
+        "# Payroll\n\nLena, our accountant, runs the payroll. Ask Lena about tax classes.\n",
+    ),
+    (
+        "horses.md",
+        "# Kindergarten\n\nLena, my daughter, started kindergarten. Lena likes drawing horses.\n",
+    ),
+    ("kitchen.md", "Ruth Adler is the pastry chef. Call Ruth about the flour.\n"),
+    ("net.md", "Ruth Bianchi is a network engineer. Tell Ruth about the switch.\n"),
+    ("party.md", "We asked Ruth, who could not come.\n"),
     ("login.md", "Anna is a backend engineer.\n"),
     ("cake.md", "Anna is a developer who brought cake.\n"),
 ];
@@ -253,6 +268,12 @@ fn one_name_of_several_things_is_parted_by_what_its_sentences_say() {
         ("Python", "code.md, snakes.md+zoo.md"),
         ("Mercury", "metals.md, planets.md"),
         ("Sam", "?diary.md, bread.md+shop hours.md, space.md"),
+        ("Boston", "Boston.md, music.md"),
+        ("Java", "billing.md, java.md"),
+        ("Lena", "horses.md, pay.md"),
+        // Of two known people, and told by a request.
+        ("Ruth", "?party.md, kitchen.md, net.md"),
+        ("Call Ruth", ""),
         // One calling in two words.
         ("Anna", "cake.md+login.md"),
     ] {
@@ -263,6 +284,9 @@ fn one_name_of_several_things_is_parted_by_what_its_sentences_say() {
     for place in ["(Sam, Person in bread.md)", "(Sam, Person in space.md)"] {
         assert!(message.contains(place), "{message}");
     }
+    let told = project.call("explain_entity", json!({"name": "Amazon"}));
+    let others = told["same_name"].as_array().expect("others").iter();
+    assert_eq!(others.map(|it| &it["type"]).collect::<Vec<_>>(), ["Organization"]);
     // Once nobody defines it any more, it is one name again.
     project.write("fruit.md", "Apple makes phones.\n");
     project.settle();

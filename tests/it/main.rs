@@ -1,5 +1,6 @@
 //! Everything that needs a whole daemon, from files on disk to replies on the socket.
 
+mod answers;
 mod bad_input;
 mod crash;
 mod crowd;

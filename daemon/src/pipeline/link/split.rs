@@ -130,11 +130,12 @@ pub fn groups_of(readings: &[Reading], is_given_name: bool) -> (Vec<Group>, Vec<
 }
 
 /// Guesses contradict nothing but ordinary words: one that nobody tells counts as no kind where anybody tells another,
-/// else as what is guessed most.
+/// else as what is guessed most. Where one document defines a fruit and another tells a company, no guess says which.
 fn without_stray_guesses(readings: &[Reading]) -> Vec<Reading> {
     let told: BTreeSet<Kind> =
         readings.iter().filter(|it| !it.is_guess).filter_map(|it| it.kind).collect();
-    let is_told = |kind: &Kind| told.contains(kind);
+    let is_open = told.contains(&Kind::Nature) && told.iter().any(|kind| !kind.is_word());
+    let is_told = |kind: &Kind| told.contains(kind) && !is_open;
     let guesses: Vec<&Reading> = readings.iter().filter(|it| it.is_guess).collect();
     let usual = match told.iter().any(|kind| !kind.is_word()) {
         true => None,
@@ -339,6 +340,11 @@ mod tests {
             ..reading(doc, Some(kind), degrees)
         };
         let proper = Reading { is_proper: true, ..reading(4, None, 20.0) };
+        let guess = Reading {
+            is_guess: true,
+            is_proper: true,
+            ..reading(5, Some(Kind::Organization), 5.0)
+        };
         let readings = [
             defined(1, Kind::Nature, 0.0, 0.0),
             defined(2, Kind::Organization, 10.0, 90.0),
@@ -351,8 +357,8 @@ mod tests {
         assert_eq!((docs, unsure.len()), (vec![&[1, 3][..], &[2, 4][..]], 0));
         // Planets are written large, too.
         let planet = Reading { is_proper: true, ..readings[0].clone() };
-        let (_, unsure) = groups_of(&[planet, readings[1].clone(), proper], false);
-        assert_eq!(unsure, [4]);
+        let (_, unsure) = groups_of(&[planet, readings[1].clone(), proper, guess], false);
+        assert_eq!(unsure, [4, 5]);
     }
 
     #[test]

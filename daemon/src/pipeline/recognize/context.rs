@@ -8,6 +8,7 @@
 //! Not here: the words of the name itself (`lexicon.rs`), votes over documents (`link/vote.rs`).
 
 use super::lexicon;
+use crate::pipeline::link::split::Kind;
 use crate::pipeline::parcel::{Mention, NormalDoc};
 use crate::terms::EntityType;
 
@@ -22,6 +23,9 @@ const TITLES: &str = " Mr Mrs Ms Dr Prof Professor Sir Captain President Senator
 /// Verbs that people do.
 const SPEAKING: &str = " said says wrote writes joined asked replied agreed thinks believes explained argued suggested \
     proposed told noted reviewed approved ";
+/// Words before a place, in two.
+const PLACED: &str =
+    "|located in|based in|situated in|lives in|born in|moved to|travelled to|traveled to|";
 /// Words before software.
 const USING: &str =
     " using via install installed installing import upgrade upgraded deploy uninstall ";
@@ -51,6 +55,32 @@ const ROLES: [&str; 20] = [
     "contact",
     "bit",
     "lot",
+];
+
+/// What stands between a name and what defines it.
+const DEFINING: [&str; 22] = [
+    " is a ",
+    " is an ",
+    " is the ",
+    " is our ",
+    " is my ",
+    " is his ",
+    " is her ",
+    " is their ",
+    " was a ",
+    " was an ",
+    " was the ",
+    ", a ",
+    ", an ",
+    ", the ",
+    ", our ",
+    ", my ",
+    ", his ",
+    ", her ",
+    ", their ",
+    " (a ",
+    " (an ",
+    " (the ",
 ];
 
 /// Corrects the types.
@@ -86,8 +116,17 @@ fn define(mention: &mut Mention, after: &str) {
     let told = match lexicon::type_of_noun(noun) {
         // Nothing that is made is a fruit, whatever the name alone suggests.
         None if lexicon::is_nature(noun) => Some(EntityType::Concept),
-        // That a page is called so says less than what a sentence says of its subject.
-        told => told.filter(|_| is_open(mention) || mention.entity_type == EntityType::Document),
+        // What a sentence says of its subject says more than what such a name mostly is, or that a page is called so;
+        // but of a technology that it is a system says less.
+        told => told.filter(|told| {
+            let (known, told) = (Kind::of(mention.entity_type), Kind::of(*told));
+            is_open(mention)
+                || mention.entity_type == EntityType::Document
+                || told.is_some()
+                    && known.is_some()
+                    && told != known
+                    && !may_share_a_name(told, known)
+        }),
     };
     let is_role = mention.entity_type != EntityType::Person || ROLES.contains(&noun);
     mention.place.is_defined = match told {
@@ -101,6 +140,12 @@ fn define(mention: &mut Mention, after: &str) {
     };
 }
 
+/// A product is often called by its maker's name, and a maker by its product's.
+fn may_share_a_name(one: Option<Kind>, other: Option<Kind>) -> bool {
+    let is_either = |it| matches!(it, Some(Kind::Organization | Kind::Thing));
+    is_either(one) && is_either(other)
+}
+
 /// True where the words may say more than is known.
 fn is_open(mention: &Mention) -> bool {
     let is_exact = matches!(mention.entity_type, EntityType::Step | EntityType::Identifier);
@@ -112,10 +157,7 @@ fn is_open(mention: &Mention) -> bool {
 /// The head noun of what follows a name, when that defines it: `broker` of ` is a fast message broker`, `editor` of
 /// `, an open-source editor for …`.
 pub(crate) fn defined_as(after: &str) -> Option<&str> {
-    let rest =
-        [" is a ", " is an ", " is the ", " was a ", " was an ", ", a ", ", an ", " (a ", " (an "]
-            .iter()
-            .find_map(|lead| after.strip_prefix(lead))?;
+    let rest = DEFINING.iter().find_map(|lead| after.strip_prefix(lead))?;
     let clause = rest.split([',', '.', ';', ':', '(', ')', '\n']).next().unwrap_or("");
     let mut noun = None;
     for word in clause.split(' ').take(MAX_MODIFIERS + 1) {
@@ -155,6 +197,9 @@ fn by_words_before(before: &str) -> Option<EntityType> {
     let two = format!("|{} {last}|", words.next().unwrap_or("").to_lowercase());
     if is_listed(TITLES, last) {
         return Some(EntityType::Person);
+    }
+    if PLACED.contains(&two) {
+        return Some(EntityType::Location);
     }
     if is_listed(USING, &last.to_lowercase()) || BUILT.contains(&two) {
         return Some(EntityType::Technology);
@@ -224,6 +269,12 @@ mod tests {
             ("Then Zephyr said no.", Concept, false, Person),
             ("The company Zephyr sells it.", Person, true, Organization),
             ("Zephyr is a city that nobody knows.", Person, true, Location),
+            ("Zephyr is a plumber who came late.", Location, false, Person),
+            ("Zephyr, our accountant, said so.", Location, true, Person),
+            ("Zephyr is an island of Indonesia.", Technology, false, Location),
+            ("Zephyr is a system for queues.", Technology, false, Technology),
+            ("Zephyr is a fruit.", Organization, false, Concept),
+            ("The mill is located in Zephyr.", Person, true, Location),
             ("Zephyr is a person of few words.", Organization, true, Organization),
             ("Zephyr is a database of editors.", Organization, false, Organization),
             ("We met Zephyr.", Organization, true, Organization),

@@ -85,7 +85,8 @@ view model spec impl test mock util utils helper wrapper base mode entry record
 const NOUNS: &[(EntityType, &str)] = &[
     (
         EntityType::Organization,
-        "firm organization organisation startup agency publisher vendor charity club band",
+        "firm organization organisation startup agency publisher vendor charity club band airline manufacturer maker \
+         supplier retailer restaurant school college hospital museum newspaper magazine union party orchestra choir",
     ),
     (EntityType::Service, "system microservice website site"),
     (
@@ -93,12 +94,24 @@ const NOUNS: &[(EntityType, &str)] = &[
         "product program software tool package editor browser client device phone camera game",
     ),
     (EntityType::Technology, "module crate extension format algorithm parser stack"),
-    (EntityType::Location, "town village region district country island building"),
+    (
+        EntityType::Location,
+        "town village region district country island building lake peninsula continent state province capital port \
+         harbor harbour bay beach forest desert wetland park hill volcano suburb neighborhood square village",
+    ),
     (EntityType::Project, "repository"),
     (EntityType::Event, "meeting event release"),
     (
         EntityType::Person,
-        "author engineer developer scientist professor mathematician physicist writer founder",
+        "author engineer developer scientist professor mathematician physicist writer founder accountant actor actress \
+         architect artist astronaut astronomer attorney auditor baker banker barber biologist bookkeeper butcher \
+         carpenter cashier chef chemist clerk coach cook composer consultant dancer dentist designer detective doctor \
+         driver economist electrician farmer firefighter fisherman gardener geologist guitarist historian \
+         journalist judge lawyer lecturer librarian lieutenant linguist mechanic merchant midwife miner musician nurse \
+         officer painter pharmacist philosopher photographer pianist pilot plumber poet politician postman priest \
+         programmer psychologist receptionist researcher sailor sculptor secretary sergeant singer soldier surgeon \
+         surveyor tailor teacher technician therapist translator veterinarian violinist waiter waitress welder \
+         daughter son sister brother mother father wife husband aunt uncle niece nephew cousin grandmother grandfather",
     ),
 ];
 

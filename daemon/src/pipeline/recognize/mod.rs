@@ -20,6 +20,7 @@ pub mod tagger;
 
 mod context;
 mod coreference;
+mod imperative;
 pub(crate) mod lexicon;
 mod overlap;
 mod place;
@@ -133,6 +134,7 @@ impl Stage for RecognizeStage {
 /// What the recognizers found, agreed on and read in its place.
 fn mentions_of(doc: &NormalDoc, found: Vec<Mention>) -> Vec<Mention> {
     let mut mentions = overlap::resolve(&doc.text, found);
+    imperative::trim(doc, &mut mentions);
     place::fill(doc, &mut mentions);
     context::correct(doc, &mut mentions);
     coreference::lengthen(doc, &mut mentions);
