@@ -1,6 +1,7 @@
 //! Model: one ONNX graph that takes token ids and gives numbers.
 //!
-//! In: the file; ids of one window. Out: the shape and numbers of its first output.
+//! In: the file; ids of one window. Out: the shape and numbers of one output: the first that the caller knows by name,
+//! else the first.
 //! Invariants: inputs are known by name at load; a run never panics; one thread computes, with its caller's priority.
 //! Not here: tokens (`tokens.rs`), what the numbers mean (`tagger.rs`, `sentence.rs`).
 
@@ -39,6 +40,8 @@ enum Input {
     Mask,
     /// Zeros: all of it is the first text.
     Kinds,
+    /// 0, 1, 2 and so on.
+    Positions,
 }
 
 /// Numbers of one run.
@@ -51,36 +54,46 @@ pub(crate) struct Output {
 }
 
 impl Model {
-    /// Loads a file whose size was checked.
-    pub(crate) fn load(path: &Path) -> Result<Self, ModelError> {
-        Self::load_by(path, |options| options.load_file(path))
+    /// Loads a file whose size was checked; `outputs` names those that are wanted, the best first.
+    pub(crate) fn load(path: &Path, outputs: &[&str]) -> Result<Self, ModelError> {
+        Self::load_by((path, outputs), |options| options.load_file(path))
     }
 
     /// Takes a file that is in memory; errors call it `path`.
-    pub(crate) fn from_bytes(path: &Path, bytes: &'static [u8]) -> Result<Self, ModelError> {
-        Self::load_by(path, |options| options.load_static_slice(bytes))
+    pub(crate) fn from_bytes(
+        path: &Path,
+        outputs: &[&str],
+        bytes: &'static [u8],
+    ) -> Result<Self, ModelError> {
+        Self::load_by((path, outputs), |options| options.load_static_slice(bytes))
     }
 
     fn load_by(
-        path: &Path,
+        (path, outputs): (&Path, &[&str]),
         load: impl FnOnce(ModelOptions) -> Result<rten::Model, rten::LoadError>,
     ) -> Result<Self, ModelError> {
         let wrong = |why: String| ModelError::new(path, why, UNSUITED);
         let load = || load(ModelOptions::with_all_ops()).map_err(|error| error.to_string());
         let graph = caught(load)
             .map_err(|why| wrong(format!("is no ONNX model that kgd can run: {why}")))?;
+        let name_of = |id: NodeId| {
+            let info = graph.node_info(id);
+            info.as_ref().and_then(|info| info.name()).unwrap_or_default().to_string()
+        };
         let mut inputs = Vec::new();
         for &id in graph.input_ids() {
-            let info = graph.node_info(id);
-            let name = info.as_ref().and_then(|info| info.name()).unwrap_or_default();
-            let input = input_of(name).ok_or_else(|| wrong(format!("wants the input `{name}`")))?;
+            let name = name_of(id);
+            let input =
+                input_of(&name).ok_or_else(|| wrong(format!("wants the input `{name}`")))?;
             inputs.push((id, input));
         }
         if !inputs.iter().any(|(_, input)| *input == Input::Ids) {
             return Err(wrong("has no input `input_ids`".to_string()));
         }
-        let output =
-            *graph.output_ids().first().ok_or_else(|| wrong("has no output".to_string()))?;
+        let ids = graph.output_ids();
+        let named = |name: &&str| ids.iter().find(|&&id| name_of(id) == *name);
+        let output = outputs.iter().find_map(named).or(ids.first());
+        let output = *output.ok_or_else(|| wrong("has no output".to_string()))?;
         Ok(Model { path: path.to_path_buf(), graph, inputs, output })
     }
 
@@ -88,6 +101,11 @@ impl Model {
     pub(crate) fn run(&self, ids: &[u32]) -> Result<Output, ModelError> {
         caught(|| self.run_caught(ids))
             .map_err(|why| self.error(format!("could not be run: {why}")))
+    }
+
+    /// Where it lies.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
     }
 
     /// An error about this model.
@@ -101,6 +119,7 @@ impl Model {
                 Input::Ids => ids.iter().map(|&id| i32::try_from(id).unwrap_or(0)).collect(),
                 Input::Mask => vec![1; ids.len()],
                 Input::Kinds => vec![0; ids.len()],
+                Input::Positions => (0..).take(ids.len()).collect(),
             }
         };
         let value = |input| ValueOrView::from(NdTensor::from_data([1, ids.len()], row(input)));
@@ -111,7 +130,7 @@ impl Model {
             Some(Value::FloatTensor(tensor)) => {
                 Ok(Output { shape: tensor.shape().to_vec(), numbers: tensor.to_vec() })
             }
-            _ => Err("its first output holds no 32-bit floats".to_string()),
+            _ => Err("its output holds no 32-bit floats".to_string()),
         }
     }
 }
@@ -121,6 +140,7 @@ fn input_of(name: &str) -> Option<Input> {
         "input_ids" => Some(Input::Ids),
         "attention_mask" => Some(Input::Mask),
         "token_type_ids" => Some(Input::Kinds),
+        "position_ids" => Some(Input::Positions),
         _ => None,
     }
 }

@@ -35,7 +35,7 @@ impl Tagger {
         let labels = Labels::read(&config.id2label)
             .map_err(|why| ModelError::new(&config_path, why, UNNAMED))?;
         let tokens = Tokens::load(&folder)?;
-        let model = Model::load(&folder.model()?)?;
+        let model = Model::load(&folder.model()?, &["logits"])?;
         let window_pieces = tokens.window_pieces(config.max_tokens());
         let tagger = Tagger { model, tokens, labels, window_pieces };
         tagger.tag("Try it, once.")?;
