@@ -11,7 +11,7 @@ mod embed;
 mod privacy;
 mod recognize;
 
-pub use embed::{Background, Embed};
+pub use embed::{Background, Embed, Remote, RemoteApi};
 pub use privacy::{PiiKind, PiiMode};
 pub use recognize::{Gazetteer, Recognize};
 
