@@ -153,6 +153,25 @@ pub fn files(folder: &Path, weights: Option<&Path>) -> Result<Vec<PathBuf>, Stri
     Ok(files)
 }
 
+/// The files of a folder and of the folders in it, two deep, in order; those that are still coming left out.
+pub fn below(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut places = vec![PathBuf::new()];
+    while let Some(place) = places.pop() {
+        for entry in std::fs::read_dir(folder.join(&place)).into_iter().flatten().flatten() {
+            let path = place.join(entry.file_name());
+            let is_coming = path.extension().is_some_and(|it| it == "part" || it == "etag");
+            match entry.file_type() {
+                Ok(kind) if kind.is_dir() && path.components().count() < 3 => places.push(path),
+                Ok(kind) if kind.is_file() && !is_coming => found.push(path),
+                _ => {}
+            }
+        }
+    }
+    found.sort_unstable();
+    found
+}
+
 /// `model.onnx`, or the only ONNX file, at the root or in `onnx`; else `model.safetensors`.
 fn usual_weights(folder: &Path) -> Result<Option<PathBuf>, String> {
     for place in ["", "onnx"] {

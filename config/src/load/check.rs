@@ -66,7 +66,7 @@ fn table(settings: &Settings) -> Vec<Range> {
         ("embed.dimensions",                 f64::from(embed.dimensions),           0.0,   65_536.0),
         ("embed.remote.batch",               f64::from(embed.remote.batch),         1.0,   2_048.0),
         ("embed.remote.timeout_seconds",     f64::from(embed.remote.timeout_seconds), 1.0, 3_600.0),
-        ("embed.remote.retries",             f64::from(embed.remote.retries),       0.0,   20.0),
+        ("embed.remote.dimensions",          f64::from(embed.remote.dimensions),    0.0,   65_536.0),
         ("dedup.min_words",                  f64::from(dedup.min_words),            4.0,   1_000.0),
         ("dedup.similarity",                 f64::from(dedup.similarity),           0.5,   1.0),
         ("retrieval.k",                      f64::from(retrieval.k),                1.0,   100.0),

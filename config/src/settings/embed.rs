@@ -12,7 +12,7 @@ pub struct Embed {
     /// of `kgctl model list`, the absolute path of a model's folder, `remote` (see `remote`) or `none`. User only.
     pub model: String,
     /// Keep only the first so many components of its vectors: 768, 512, 384, 256 or 128 of EmbeddingGemma's, say. Only
-    /// models that were trained for it (Matryoshka) stay good. 0: all; with `remote` it must be given. User only.
+    /// models that were trained for it (Matryoshka) stay good. 0: all. User only.
     pub dimensions: u32,
     /// What is put before a question, instead of what the model's own files say; empty: what those say. User only.
     pub query_prompt: String,
@@ -58,12 +58,12 @@ pub struct Remote {
     pub key_variable: String,
     /// The file that holds the key, an absolute path; empty means none.
     pub key_file: String,
+    /// Components of the vectors that the server gives; others are refused.
+    pub dimensions: u32,
     /// Texts sent at once.
     pub batch: u32,
-    /// Longest wait for a reply, seconds.
+    /// Longest wait for a reply, seconds; of a question, at most 5 of them.
     pub timeout_seconds: u32,
-    /// How often a request is sent again that failed in a way that may pass, before it is left for later.
-    pub retries: u32,
 }
 
 impl Default for Remote {
@@ -74,9 +74,9 @@ impl Default for Remote {
             model: String::new(),
             key_variable: String::new(),
             key_file: String::new(),
+            dimensions: 0,
             batch: 32,
             timeout_seconds: 60,
-            retries: 3,
         }
     }
 }

@@ -6,6 +6,8 @@
 //! end; certificates are checked against those of the system; what headers held is never part of an error.
 //! Not here: what is asked, and whether to ask again.
 
+pub mod mock;
+
 use std::io::Read;
 use std::sync::Arc;
 use std::time::Duration;

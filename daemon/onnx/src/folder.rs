@@ -52,6 +52,9 @@ pub(crate) struct ModelConfig {
     pub(crate) id2label: BTreeMap<String, String>,
     /// Longest input, tokens.
     pub(crate) max_position_embeddings: Option<usize>,
+    /// Components of a token's vector, by the names that families give them.
+    #[serde(alias = "dim", alias = "d_model", alias = "n_embd")]
+    pub(crate) hidden_size: Option<usize>,
     /// The family, such as `bert`.
     #[serde(default)]
     pub(crate) model_type: String,

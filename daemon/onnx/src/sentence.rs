@@ -116,6 +116,17 @@ impl SentenceModel {
         Ok(self)
     }
 
+    /// Components of a vector as the files of a folder tell, without loading the model; none where they do not.
+    ///
+    /// # Errors
+    /// When a file is malformed.
+    pub fn declared_dimensions(folder: &Path) -> Result<Option<usize>, ModelError> {
+        let folder = Folder(folder);
+        let recipe = Recipe::read(&folder)?;
+        let (_, config) = folder.config()?;
+        Ok(recipe.dense.last().map(|layer| layer.n_out()).or(config.hidden_size))
+    }
+
     /// Components of a vector.
     pub fn n_dimensions(&self) -> usize {
         self.n_dimensions

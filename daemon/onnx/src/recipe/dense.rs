@@ -58,6 +58,11 @@ impl Dense {
         Ok(Dense { rows, n_in: config.in_features, bias, activation })
     }
 
+    /// Components of what it gives.
+    pub(crate) fn n_out(&self) -> usize {
+        self.rows.len() / self.n_in.max(1)
+    }
+
     /// The layer's answer to a vector.
     ///
     /// # Errors
