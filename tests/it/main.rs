@@ -23,6 +23,7 @@ mod secrets;
 mod seeing;
 mod shutdown;
 mod tidy;
+mod tiers;
 mod trouble;
 mod upgrade;
 mod vectors;

@@ -11,6 +11,7 @@ mod expand;
 mod explain;
 mod graph;
 mod lookup;
+mod nearness;
 mod neighborhood;
 mod plan;
 mod question;
@@ -58,7 +59,9 @@ pub fn hybrid_query(desk: &Desk<'_>, request: &HybridQuery) -> Result<HybridRepl
     let expanded = expand::expand(desk, &plan, &recalled)?;
     recall::complete(desk, &plan, &mut recalled, expanded.signals.keys().copied())?;
     let ranked = rank::rank(&plan, &recalled, &expanded);
-    Ok(explain::explain(desk, &plan, &expanded, ranked)?)
+    let mut reply = explain::explain(desk, &plan, &expanded, ranked)?;
+    recalled.name_spaces(desk, &mut reply);
+    Ok(reply)
 }
 
 /// Refuses relations that no rule gives and no document states: a typing error would silently find nothing.
