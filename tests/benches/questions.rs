@@ -54,7 +54,8 @@ fn main() -> Result<()> {
         runtime.block_on(project.drain(support::SETTLE_LIMIT));
         drop(project);
         make_up(&state)?;
-        settings.embed = config::settings::Embed { background: Background::Off, ..Default::default() };
+        settings.embed =
+            config::settings::Embed { background: Background::Off, ..Default::default() };
         let started = Instant::now();
         project = runtime.block_on(async {
             let project = support::open_settled(&notes, &state, settings).await?;
@@ -64,7 +65,10 @@ fn main() -> Result<()> {
                 false => bail!("not all vectors are there: {:?}", project.backfilled()),
             }
         })?;
-        println!("better vectors in memory {:.2} s after the start", started.elapsed().as_secs_f64());
+        println!(
+            "better vectors in memory {:.2} s after the start",
+            started.elapsed().as_secs_f64()
+        );
     }
     ask_all(&project, &texts.questions)?;
     runtime.block_on(project.drain(support::SETTLE_LIMIT));

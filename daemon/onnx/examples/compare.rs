@@ -1,15 +1,15 @@
 //! Compares sentence models of folders: how near their vectors are to the first one's, and how fast they are made.
 //!
 //! `cargo run --release -p onnx --example compare -- TEXTS FOLDER...`, TEXTS a file with a text a line. A folder may be
-//! followed by `:int8` or `:float`: then its `model.safetensors` is converted first. With the feature `ort`,
-//! `ORT_DYLIB_PATH` names libonnxruntime.so, and `:ort` behind a folder has that compute.
+//! followed by `:int8` or `:float`: then its `model.safetensors` is converted first. `:rten` or, with the feature `ort`
+//! and `ORT_DYLIB_PATH`, `:ort` at the very end says what computes (`rten` if nothing does).
 
 #![allow(clippy::print_stdout, reason = "it prints its table")]
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use onnx::{ModelError, Precision, SentenceModel, convert};
+use onnx::{ModelError, Precision, Runtime, SentenceModel, Wanted, convert};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut arguments = std::env::args().skip(1);
@@ -35,16 +35,21 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 }
 
 fn open(name: &str) -> Result<SentenceModel, ModelError> {
+    let (name, runtime) = match name.strip_suffix(":ort") {
+        Some(rest) => (rest, Runtime::Ort),
+        None => (name.strip_suffix(":rten").unwrap_or(name), Runtime::Rten),
+    };
+    let wanted = Wanted { runtime: Some(runtime), ..Wanted::default() };
     let (folder, how) = name.rsplit_once(':').unwrap_or((name, ""));
     let folder = Path::new(folder);
     let precision = match how {
         "int8" => Precision::Int8,
         "float" => Precision::Float,
-        _ => return SentenceModel::load(folder),
+        _ => return SentenceModel::load_as(folder, wanted),
     };
     let copy = copied(folder, how);
     convert(folder, &copy.join("model.onnx"), precision)?;
-    SentenceModel::load(&copy)
+    SentenceModel::load_as(&copy, wanted)
 }
 
 /// A folder for the converted model, with links to everything else.

@@ -1,4 +1,5 @@
-//! ONNX models of one folder (`model.onnx`, `tokenizer.json`, `config.json`), computed in this process by `rten`.
+//! ONNX models of one folder (`model.onnx`, `tokenizer.json`, `config.json`), computed in this process by `rten`,
+//! or by ONNX Runtime (feature `ort`).
 //!
 //! In: a folder that the user chose; texts. Out: names with their labels ([`Tagger`]), or vectors ([`SentenceModel`]);
 //! of weights that are no ONNX file, such a file ([`convert()`]).
@@ -15,6 +16,7 @@ mod graph;
 mod labels;
 mod model;
 mod recipe;
+mod runtime;
 pub mod sample;
 mod sentence;
 mod tagger;
@@ -25,5 +27,6 @@ pub use convert::{Precision, convert};
 pub use error::ModelError;
 pub use labels::{LabeledWord, Labels, Tagged};
 pub use recipe::Prompts;
+pub use runtime::Runtime;
 pub use sentence::{Carried, SentenceModel, Wanted};
 pub use tagger::Tagger;

@@ -13,6 +13,7 @@ use crate::ModelError;
 use crate::folder::Folder;
 use crate::model::Model;
 use crate::recipe::{Prompts, Recipe};
+use crate::runtime::Runtime;
 use crate::tokens::Tokens;
 
 /// The outputs that are vectors, by the names that exporters give them: of the whole text, else of each token.
@@ -28,6 +29,8 @@ pub struct Wanted {
     pub dimensions: Option<usize>,
     /// Prompts instead of the folder's own; an empty one leaves that alone.
     pub prompts: Prompts,
+    /// What computes; left out, ONNX Runtime where it is there.
+    pub runtime: Option<Runtime>,
 }
 
 /// The files of a model that a program carries.
@@ -77,7 +80,7 @@ impl SentenceModel {
         recipe.prompts.document =
             Some(document).filter(|it| !it.is_empty()).unwrap_or(recipe.prompts.document);
         let tokens = Tokens::load(&folder)?;
-        let model = Model::load(&folder.model()?, &OUTPUTS)?;
+        let model = Model::load(&folder.model()?, &OUTPUTS, wanted.runtime)?;
         Self::tried(model, tokens, recipe)?.cut_to(wanted.dimensions)
     }
 

@@ -102,7 +102,7 @@ impl FolderModel {
             }
         };
         let space = format!("{name}@{digest}/{n_dimensions}{prompt}/i8x254");
-        let wanted = Wanted { dimensions, prompts };
+        let wanted = Wanted { dimensions, prompts, runtime: None };
         Ok(FolderModel { folder, wanted, space, n_dimensions, loaded: OnceLock::new() })
     }
 

@@ -78,7 +78,7 @@ struct Options {
     /// The file with its weights, where there are several.
     #[arg(long, value_name = "FILE")]
     file: Option<PathBuf>,
-    /// Round weights of `model.safetensors` to 8 bits: a quarter of the size, about twice as fast, a little less exact.
+    /// Round the weights of `model.safetensors` to 8 bits, but for the words: smaller, about twice as fast, less exact.
     #[arg(long)]
     int8: bool,
     /// What it wants before a question, where its files do not say or say otherwise.

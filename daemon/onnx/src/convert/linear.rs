@@ -17,7 +17,7 @@ const FLOAT: i64 = 1;
 pub enum Precision {
     /// 32-bit floats, as they were.
     Float,
-    /// 8-bit integers: a quarter of the size, about twice as fast.
+    /// 8-bit integers: a quarter of their size, about twice as fast.
     Int8,
 }
 

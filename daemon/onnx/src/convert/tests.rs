@@ -234,7 +234,8 @@ fn cosine(left: &[f32], right: &[f64]) -> f64 {
 fn run(folder: &Path, precision: Precision, ids: &[u32]) -> Vec<f32> {
     let out = folder.join("model.onnx");
     convert(folder, &out, precision).expect("converted");
-    let output = Model::load(&out, &["last_hidden_state"]).expect("loaded").run(ids).expect("run");
+    let output =
+        Model::load(&out, &["last_hidden_state"], None).expect("loaded").run(ids).expect("run");
     assert_eq!(output.shape, [1, ids.len(), WIDTH]);
     output.numbers
 }

@@ -79,7 +79,7 @@ fn questions_and_documents_have_prompts_of_their_own() {
     near(&model.embed_query("a").expect("a vector"), &model.embed("b: a").expect("a vector"));
     near(&model.embed_document("a").expect("a vector"), &model.embed(": a").expect("a vector"));
     let prompts = Prompts { query: "a a ".to_string(), document: String::new() };
-    let wanted = Wanted { dimensions: None, prompts };
+    let wanted = Wanted { prompts, ..Wanted::default() };
     let model = SentenceModel::load_as(dir.path(), wanted).expect("a model");
     near(&model.embed_query("a").expect("a vector"), &model.embed("a a a").expect("a vector"));
     near(&model.embed_document("a").expect("a vector"), &model.embed(": a").expect("a vector"));
