@@ -7,6 +7,7 @@ mod deep;
 mod determinism;
 mod documents;
 mod duplicates;
+mod embedding;
 mod eval;
 mod events;
 mod given;

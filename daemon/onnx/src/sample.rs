@@ -1,12 +1,14 @@
 //! Sample: models written by code, for tests: no test needs a download, or a program that exports models.
 //!
-//! In: a list of words with labels. Out: the folder of a tagger, or of a model that gives vectors of its tokens.
+//! In: a list of words with labels. Out: the folder of a tagger, which also serves as a sentence model; that of an encoder.
 //! Not here: how a graph is written (`graph.rs`).
 
 use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
 
+use safetensors::Dtype;
+use safetensors::tensor::TensorView;
 use serde_json::json;
 
 pub use crate::graph::{Attribute, Graph};
@@ -76,4 +78,58 @@ pub fn wordpiece_json(pieces: &[String]) -> String {
                    "max_input_chars_per_word": 100, "vocab": vocabulary },
     })
     .to_string()
+}
+
+/// Writes the folder of a small BERT as `save_pretrained` does: 8 wide, one layer, weights in `model.safetensors`.
+///
+/// # Errors
+/// When a file cannot be written.
+pub fn write_encoder(folder: &Path) -> io::Result<()> {
+    let signs = ('a'..='z').flat_map(|sign| [sign.to_string(), format!("##{sign}")]);
+    let pieces: Vec<String> =
+        ["[UNK]", "[CLS]", "[SEP]"].map(String::from).into_iter().chain(signs).collect();
+    let config = json!({
+        "model_type": "bert", "hidden_size": 8, "num_attention_heads": 2, "num_hidden_layers": 1,
+        "intermediate_size": 16, "max_position_embeddings": 16,
+    });
+    let mut shapes = vec![
+        ("embeddings.word_embeddings.weight".to_string(), vec![pieces.len(), 8]),
+        ("embeddings.position_embeddings.weight".to_string(), vec![16, 8]),
+        ("embeddings.token_type_embeddings.weight".to_string(), vec![2, 8]),
+    ];
+    let layers = [
+        ("embeddings.LayerNorm", vec![8]),
+        ("encoder.layer.0.attention.self.query", vec![8, 8]),
+        ("encoder.layer.0.attention.self.key", vec![8, 8]),
+        ("encoder.layer.0.attention.self.value", vec![8, 8]),
+        ("encoder.layer.0.attention.output.dense", vec![8, 8]),
+        ("encoder.layer.0.attention.output.LayerNorm", vec![8]),
+        ("encoder.layer.0.intermediate.dense", vec![16, 8]),
+        ("encoder.layer.0.output.dense", vec![8, 16]),
+        ("encoder.layer.0.output.LayerNorm", vec![8]),
+    ];
+    for (name, shape) in layers {
+        let n_out = shape.first().copied().unwrap_or_default();
+        shapes.push((format!("{name}.weight"), shape));
+        shapes.push((format!("{name}.bias"), vec![n_out]));
+    }
+    // Any numbers will do that are not all alike.
+    let number = |at: usize| ((at * 37 % 101) as f32 / 101.0 - 0.5).to_le_bytes();
+    let tensors: Vec<(String, Vec<usize>, Vec<u8>)> = shapes
+        .into_iter()
+        .map(|(name, shape)| {
+            let bytes = (0..shape.iter().product()).flat_map(number).collect();
+            (name, shape, bytes)
+        })
+        .collect();
+    let views = tensors.iter().map(|(name, shape, bytes)| {
+        let view = TensorView::new(Dtype::F32, shape.clone(), bytes).map_err(io::Error::other)?;
+        Ok((name, view))
+    });
+    let views: Vec<_> = views.collect::<io::Result<_>>()?;
+    let weights = safetensors::serialize(views, None).map_err(io::Error::other)?;
+    std::fs::create_dir_all(folder)?;
+    std::fs::write(folder.join("model.safetensors"), weights)?;
+    std::fs::write(folder.join("config.json"), config.to_string())?;
+    std::fs::write(folder.join("tokenizer.json"), wordpiece_json(&pieces))
 }
