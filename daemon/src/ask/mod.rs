@@ -12,6 +12,7 @@ mod expand;
 mod explain;
 mod graph;
 mod lookup;
+mod nearness;
 mod neighborhood;
 mod plan;
 mod question;
@@ -63,7 +64,9 @@ pub fn hybrid_query(desk: &Desk<'_>, request: &HybridQuery) -> Result<HybridRepl
     if let Some(entity) = plan.filter.entity {
         ranked = about(desk, ranked, entity)?;
     }
-    Ok(explain::explain(desk, &plan, &expanded, ranked)?)
+    let mut reply = explain::explain(desk, &plan, &expanded, ranked)?;
+    recalled.name_spaces(desk, &mut reply);
+    Ok(reply)
 }
 
 /// The entity that hits must mention, by name or id.
