@@ -386,8 +386,13 @@ impl Default for Dedup {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Formula {
-    /// Text and vectors fused, the graph as a bonus: the measured default.
+    /// Text and vectors, each over its best, and the graph: the measured default.
     Hybrid,
+    /// As `hybrid`, but text and vectors by reciprocal rank.
+    Rrf,
+    /// As `hybrid`, but text and vectors stretched to reach from 0 to 1.
+    #[serde(rename = "minmax")]
+    MinMax,
     /// S4 §14: 0.7 semantic + 0.2 hop + 0.1 relation weight.
     S4,
     /// Full text alone.
@@ -412,6 +417,8 @@ pub struct Retrieval {
     pub rels: Vec<String>,
     /// Longest text answer, characters.
     pub max_chars: u32,
+    /// Whether words are also searched by the other names of what a question names.
+    pub other_names: bool,
     /// Weights of the components.
     pub weights: Weights,
     /// Weight of a relation in the score (S4 §14); others count `default`.
@@ -435,6 +442,7 @@ impl Default for Retrieval {
             hops: 2,
             rels: Vec::new(),
             max_chars: 2_000,
+            other_names: true,
             weights: Weights::default(),
             relation_weights: relation_weights.into_iter().collect(),
         }
@@ -445,12 +453,25 @@ impl Default for Retrieval {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Weights {
-    /// Formula `hybrid`: full text.
+    /// Formulas `hybrid`, `rrf`, `minmax`: full text.
     pub text: f32,
-    /// Formula `hybrid`: vectors.
+    /// The same: vectors.
     pub vector: f32,
-    /// Formula `hybrid`: nearness in the graph.
+    /// The same: relations that lead there from an entity of the question.
     pub graph: f32,
+    /// The same: more for such a relation that the author's structure states (links, lists, fields) than for one read from
+    /// a sentence.
+    pub stated: f32,
+    /// The same: an entity of the question that few documents share.
+    pub names: f32,
+    /// The same: an entity that one of the best passages names, and few documents share.
+    pub bridge: f32,
+    /// The same: personalised PageRank from the question's entities and the best passages. Adds little to `bridge`.
+    pub pagerank: f32,
+    /// The same: how new the document is beside the newest candidate; half for each year.
+    pub recency: f32,
+    /// The same: taken off for each better hit of the same document, so that one document does not fill the answer.
+    pub same_document: f32,
     /// Formula `s4`: vectors.
     pub semantic: f32,
     /// Formula `s4`: hops.
@@ -461,7 +482,20 @@ pub struct Weights {
 
 impl Default for Weights {
     fn default() -> Self {
-        Weights { text: 0.65, vector: 0.35, graph: 0.03, semantic: 0.7, hop: 0.2, relation: 0.1 }
+        Weights {
+            text: 0.65,
+            vector: 0.35,
+            graph: 0.03,
+            stated: 0.01,
+            names: 0.4,
+            bridge: 0.5,
+            pagerank: 0.0,
+            recency: 0.0,
+            same_document: 0.02,
+            semantic: 0.7,
+            hop: 0.2,
+            relation: 0.1,
+        }
     }
 }
 

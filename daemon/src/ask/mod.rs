@@ -2,6 +2,7 @@
 //!
 //! plan → recall → expand → rank → explain. Everything reads one snapshot; nothing here writes.
 
+mod bridge;
 mod contradict;
 mod copies;
 mod definition;
@@ -11,16 +12,20 @@ mod expand;
 mod explain;
 mod graph;
 mod lookup;
+mod naming;
 mod neighborhood;
+mod pagerank;
 mod plan;
 mod question;
 mod rank;
 mod rare;
 mod recall;
+mod recency;
 mod review;
 mod snippet;
 mod source;
 mod timeline;
+mod web;
 mod why;
 
 use proto::error::ErrorView;
@@ -55,8 +60,9 @@ pub fn hybrid_query(desk: &Desk<'_>, request: &HybridQuery) -> Result<HybridRepl
     let plan = plan::plan(request, &desk.settings.retrieval)?;
     check_relations(desk, &plan.rels)?;
     let mut recalled = recall::recall(desk, &plan)?;
+    recall::complete(desk, &plan, &mut recalled, std::iter::empty())?;
     let expanded = expand::expand(desk, &plan, &recalled)?;
-    recall::complete(desk, &plan, &mut recalled, expanded.signals.keys().copied())?;
+    recall::complete(desk, &plan, &mut recalled, expanded.chunks())?;
     let ranked = rank::rank(&plan, &recalled, &expanded);
     Ok(explain::explain(desk, &plan, &expanded, ranked)?)
 }

@@ -49,7 +49,7 @@ pub struct HybridQuery {
     /// Longest text answer in characters, 200 to 100000; structured content gets twice as much. 2,000 when left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_chars: Option<u32>,
-    /// Ranking: `hybrid` (default), `s4`, `text` or `vector`.
+    /// Ranking: `hybrid` (default), `rrf`, `minmax`, `s4`, `text` or `vector`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub formula: Option<String>,
 }
