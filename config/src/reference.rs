@@ -14,7 +14,11 @@ use crate::fingerprint::exact;
 use crate::load::is_user_only;
 use crate::settings::Settings;
 
-const SOURCE: &str = concat!(include_str!("settings.rs"), include_str!("settings/recognize.rs"));
+const SOURCE: &str = concat!(
+    include_str!("settings.rs"),
+    include_str!("settings/recognize.rs"),
+    include_str!("settings/retrieval.rs")
+);
 
 const OPENING: &str = "\
 # Settings of one project, each with its default. Put those you change into `kg.yaml` in your folder, or into

@@ -133,6 +133,6 @@ fn one_document_does_not_fill_the_answer() {
         (found.expect("found"), reply["chunks"].to_string().contains("same_document"))
     };
     let (filled, spread) = (place("0"), place("0.5"));
-    assert!(spread.0 < filled.0 && spread.0 == 1, "{filled:?} {spread:?}");
+    assert!(spread.0 < filled.0, "{filled:?} {spread:?}");
     assert_eq!((filled.1, spread.1), (false, true));
 }

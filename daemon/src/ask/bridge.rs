@@ -56,9 +56,9 @@ pub(super) fn bridges(
 ) -> Result<Reaches, AskError> {
     let mut reached = Reaches::default();
     for (chunk, weight) in best {
-        let strand = web.strand(*chunk)?;
-        let names: Vec<(i64, f32)> = strand.entities.iter().map(|entity| (*entity, 1.0)).collect();
-        for (to, mut reach) in step(web, (&names, Some(strand.doc)), candidates)? {
+        let (doc, entities) = (web.doc(*chunk)?, web.entities(*chunk)?);
+        let names: Vec<(i64, f32)> = entities.iter().map(|entity| (*entity, 1.0)).collect();
+        for (to, mut reach) in step(web, (&names, Some(doc)), candidates)? {
             reach.value *= weight;
             reach.from = Some(*chunk);
             keep(&mut reached, to, reach);
@@ -103,25 +103,27 @@ fn step(
     (names, from): (&[(i64, f32)], Option<i64>),
     candidates: &[i64],
 ) -> Result<Vec<(i64, Reach)>, AskError> {
-    let mut shares: FxHashMap<i64, f32> = FxHashMap::default();
+    let (mut shares, mut docs): (FxHashMap<i64, f32>, FxHashSet<i64>) = Default::default();
     let mut reached: FxHashMap<i64, Vec<(f32, i64)>> = FxHashMap::default();
     for (entity, worth) in names {
-        let n = web.leads(*entity)?.n_from(from);
+        let leads = web.leads(*entity)?;
+        let n = leads.n_from(from);
         if n > 0 {
             shares.insert(*entity, worth / n as f32);
+            docs.extend(leads.docs().filter(|doc| Some(*doc) != from));
         }
     }
     if shares.is_empty() {
         return Ok(Vec::new());
     }
     for chunk in candidates {
-        let strand = web.strand(*chunk)?;
-        if Some(strand.doc) == from {
+        let doc = web.doc(*chunk)?;
+        if !docs.contains(&doc) {
             continue;
         }
-        for entity in &strand.entities {
+        for entity in web.entities(*chunk)?.iter() {
             let Some(share) = shares.get(entity) else { continue };
-            if web.leads(*entity)?.lead_to(strand.doc) {
+            if web.leads(*entity)?.lead_to(doc) {
                 reached.entry(*chunk).or_default().push((*share, *entity));
             }
         }

@@ -1,4 +1,4 @@
-//! Expand: from the entities of the question and of the best candidates, along the graph, and the chunks that lie there.
+//! Expand: from the entities of the question and of the best candidates along the graph, and the chunks that lie there.
 //!
 //! In: what was recalled. Out: for each chunk that the graph leads to, how: along relations (S4 §14's hops), by a name
 //! that the question has, by one that a best candidate has (`bridge.rs`), by PageRank (`pagerank.rs`).
@@ -108,7 +108,7 @@ pub(super) fn expand(
     if plan.is_fused() && (same_document > 0.0 || newness > 0.0) {
         let found = recalled.text.iter().chain(&recalled.vector).map(|(chunk, _)| *chunk);
         for chunk in found.chain(expanded.chunks()).collect::<BTreeSet<i64>>() {
-            expanded.docs.insert(chunk, web.strand(chunk)?.doc);
+            expanded.docs.insert(chunk, web.doc(chunk)?);
         }
         if newness > 0.0 {
             expanded.recency = recency::recency(desk, &expanded.docs)?;
@@ -227,7 +227,7 @@ fn signal_of(
     chunk: i64,
 ) -> Result<GraphSignal, AskError> {
     let mut best = GraphSignal::default();
-    for entity in &web.strand(chunk)?.entities {
+    for entity in web.entities(chunk)?.iter() {
         let Some(reached) = expanded.reached.get(entity) else { continue };
         let hop = hop_score(reached.hop) * reached.confidence;
         let relation = reached.by.as_ref().map_or(0.0, |s| plan.relation_weight(&s.predicate));

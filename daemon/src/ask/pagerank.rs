@@ -1,8 +1,8 @@
 //! PageRank: how much of a walk that begins at the question, and begins anew at every other step, ends in each chunk.
 //!
 //! Personalised PageRank over entities, chunks and their mentions, as HippoRAG has it, without a language model. The
-//! walk begins at the entities that the question names and at the best candidates of text and vectors. It is pushed from
-//! where most is left (Andersen, Chung, Lang 2006: local partitioning), so that only the surroundings are read.
+//! walk begins at the entities that the question names and at the best candidates of text and vectors. It is pushed
+//! from where most is left (Andersen, Chung, Lang 2006: local partitioning), so that only the surroundings are read.
 //! In: where walks begin, with weights; the neighbors of a node. Out: the share that ends at each chunk, beyond what
 //! began there.
 //! Invariants: at most [`MAX_PUSHES`] nodes are expanded; the same web gives the same numbers; what is left unpushed
@@ -74,7 +74,7 @@ fn neighbors(web: &mut Web<'_>, node: Node) -> Result<Vec<(Node, f32)>, AskError
     let mut found = Vec::new();
     match node {
         Node::Chunk(chunk) => {
-            for entity in &web.strand(chunk)?.entities {
+            for entity in web.entities(chunk)?.iter() {
                 let n = web.leads(*entity)?.n_from(None);
                 if n > 0 {
                     found.push((Node::Entity(*entity), 1.0 / (1.0 + n as f32).ln()));

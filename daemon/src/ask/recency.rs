@@ -1,7 +1,7 @@
 //! Recency: how new a candidate's document is beside the newest candidate's.
 //!
 //! In: candidates with their documents. Out: a number in (0, 1] each: 1 for the newest day, half for each year before.
-//! Invariants: it follows from the commit alone, not from the day of asking; a document without a readable day has none.
+//! Invariants: it follows from the commit alone, not from the day of asking; a document without a day has none.
 //! Not here: which day a document is of (`store/commit.rs`), what newness counts (`rank.rs`; nothing by default).
 
 use jiff::civil::Date;

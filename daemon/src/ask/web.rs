@@ -26,13 +26,8 @@ const MAX_OF_CHUNK: i64 = 200;
 /// Chunks and entities read for one question, beside its candidates.
 const MAX_READS: usize = 400;
 
-/// A chunk as the web sees it.
-#[derive(Debug, Default)]
-pub(super) struct Strand {
-    pub doc: i64,
-    /// Entities that it mentions or that its document is the home of, by id.
-    pub entities: Vec<i64>,
-}
+/// Where a chunk stands: document, start and end in its text.
+type Place = (i64, i64, i64);
 
 /// Where an entity leads.
 #[derive(Debug, Default)]
@@ -47,6 +42,11 @@ impl Leads {
         self.docs.binary_search_by_key(&doc, |(known, _)| *known).is_ok()
     }
 
+    /// The documents that it leads to.
+    pub(super) fn docs(&self) -> impl Iterator<Item = i64> {
+        self.docs.iter().map(|(doc, _)| *doc)
+    }
+
     /// How many documents it leads to from this one.
     pub(super) fn n_from(&self, doc: Option<i64>) -> usize {
         self.docs.len() - usize::from(doc.is_some_and(|doc| self.lead_to(doc)))
@@ -57,7 +57,8 @@ impl Leads {
 pub(super) struct Web<'d> {
     desk: &'d Desk<'d>,
     plan: &'d Plan,
-    strands: FxHashMap<i64, Rc<Strand>>,
+    stand: FxHashMap<i64, Place>,
+    entities: FxHashMap<i64, Rc<[i64]>>,
     leads: FxHashMap<i64, Rc<Leads>>,
     /// The chunk of a document at a place; none where there is none or it must not answer.
     places: FxHashMap<(i64, i64), Option<i64>>,
@@ -66,18 +67,38 @@ pub(super) struct Web<'d> {
 
 impl<'d> Web<'d> {
     pub(super) fn new(desk: &'d Desk<'d>, plan: &'d Plan) -> Self {
-        let (strands, leads, places) = Default::default();
-        Web { desk, plan, strands, leads, places, n_reads: 0 }
+        let (stand, entities, leads, places) = Default::default();
+        Web { desk, plan, stand, entities, leads, places, n_reads: 0 }
     }
 
-    /// A chunk's document and entities, whatever was read before.
-    pub(super) fn strand(&mut self, chunk: i64) -> Result<Rc<Strand>, AskError> {
-        if let Some(known) = self.strands.get(&chunk) {
+    /// The document of a chunk; 0 for one that is gone.
+    pub(super) fn doc(&mut self, chunk: i64) -> Result<i64, AskError> {
+        Ok(self.stand(chunk)?.0)
+    }
+
+    /// Entities that a chunk mentions or that its document is the home of, by id.
+    pub(super) fn entities(&mut self, chunk: i64) -> Result<Rc<[i64]>, AskError> {
+        if let Some(known) = self.entities.get(&chunk) {
             return Ok(known.clone());
         }
-        let strand = Rc::new(read_strand(self.desk, chunk)?);
-        self.strands.insert(chunk, strand.clone());
-        Ok(strand)
+        let place = self.stand(chunk)?;
+        let entities: Rc<[i64]> = read_entities(self.desk, place)?.into();
+        self.entities.insert(chunk, entities.clone());
+        Ok(entities)
+    }
+
+    fn stand(&mut self, chunk: i64) -> Result<Place, AskError> {
+        if let Some(known) = self.stand.get(&chunk) {
+            return Ok(*known);
+        }
+        let mut statement = self
+            .desk
+            .snapshot
+            .prepare_cached("SELECT doc_id, start, end FROM chunks WHERE id = ?1")?;
+        let row = statement.query_row([chunk], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)));
+        let place = row.optional()?.unwrap_or_default();
+        self.stand.insert(chunk, place);
+        Ok(place)
     }
 
     /// The documents that an entity leads to; none for a hub.
@@ -116,20 +137,14 @@ impl<'d> Web<'d> {
     }
 }
 
-fn read_strand(desk: &Desk<'_>, chunk: i64) -> Result<Strand, AskError> {
-    let row: Option<(i64, i64, i64)> = desk
-        .snapshot
-        .prepare_cached("SELECT doc_id, start, end FROM chunks WHERE id = ?1")?
-        .query_row([chunk], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
-        .optional()?;
-    let Some((doc, start, end)) = row else { return Ok(Strand::default()) };
+fn read_entities(desk: &Desk<'_>, (doc, start, end): Place) -> Result<Vec<i64>, AskError> {
     let mut statement = desk.snapshot.prepare_cached(
         "SELECT n.entity_id FROM mentions m JOIN names n ON n.id = m.name_id
            WHERE m.doc_id = ?1 AND m.at >= ?2 AND m.at < ?3 AND n.entity_id IS NOT NULL
          UNION SELECT entity_id FROM docs WHERE id = ?1 AND entity_id IS NOT NULL ORDER BY 1 LIMIT ?4",
     )?;
     let rows = statement.query_map([doc, start, end, MAX_OF_CHUNK], |row| row.get(0))?;
-    Ok(Strand { doc, entities: rows.collect::<Result<_, _>>()? })
+    Ok(rows.collect::<Result<_, _>>()?)
 }
 
 fn read_leads(desk: &Desk<'_>, entity: i64) -> Result<Leads, AskError> {
