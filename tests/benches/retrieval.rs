@@ -4,7 +4,8 @@
 //!
 //! `cargo bench -p tests --bench retrieval -- DATA_DIR [SET...] [--cache DIR] [--runs DIR] [--set KEY=VALUE]`
 //! `docs_rustbook`, `docs_prometheus`, `vault_foam` and `vault_obsidian_tasks` may be named, too (`retrieval/set.rs`).
-//! A set is indexed once and asked many times (`retrieval/ranking.rs`); `--only NAME,NAME` asks fewer.
+//! A set is indexed once and asked many times (`retrieval/ranking.rs`); `--only NAME,NAME` asks fewer. Costs are CPU
+//! time, so that other work on the machine is not in them; `--hits N` asks for fewer than 100 hits.
 //! Each set becomes a folder with one Markdown file a document (`# title`, then the text); the file's
 //! name is the document's id. `--cache` keeps folders and indexes for the next time, `--runs` keeps the
 //! run files; `--set` changes a setting, such as `retrieval.weights.graph=0`.
@@ -55,7 +56,7 @@ const NOTES: [(&str, &str); 4] = [
     ("vault_obsidian_tasks", "anchors"),
 ];
 
-/// Chunks asked for: as many as the tool gives.
+/// Chunks asked for where nothing is said: as many as the tool gives.
 const HITS: u32 = 100;
 
 /// Threads that ask.
@@ -77,14 +78,18 @@ fn main() -> Result<()> {
         changes.push(change);
     }
     let only = support::option(&mut arguments, "--only");
-    let rankings = ranking::chosen(&settings_with(scratch.path(), &changes)?, only.as_deref())?;
+    let n_hits: u32 = support::option(&mut arguments, "--hits")
+        .map_or(Ok(HITS), |n| n.parse())
+        .context("--hits N")?;
     let mut arguments = arguments.into_iter();
     let data = PathBuf::from(arguments.next().context(
         "which data? hint: cargo bench -p tests --bench retrieval -- DATA_DIR [SET...]",
     )?);
     let wanted: Vec<String> = arguments.collect();
     std::fs::create_dir_all(&runs)?;
-    let settings = settings_with(scratch.path(), &changes)?;
+    let mut settings = settings_with(scratch.path(), &changes)?;
+    settings.retrieval.k = n_hits;
+    let rankings = ranking::chosen(&settings, only.as_deref())?;
     let runtime = support::runtime()?;
     let mut judge = judge::Judge::new(data.join("score/ir_score.py"), runs, &rankings);
     for (name, part) in SETS.iter().chain(&NOTES).filter(|it| is_wanted(&wanted, it)) {
@@ -133,10 +138,10 @@ fn ask_all(
 ) -> Result<()> {
     for ranking in rankings {
         let name = ranking.name;
-        let started = Instant::now();
+        let before = support::cpu_of_process(std::process::id())?;
         let answers = ask_with(project, &ranking.settings, set)?;
-        let each_ms =
-            started.elapsed().as_secs_f64() * 1e3 * THREADS as f64 / set.queries.len() as f64;
+        let cpu_seconds = support::cpu_of_process(std::process::id())? - before;
+        let each_ms = cpu_seconds * 1e3 / set.queries.len() as f64;
         let path = judge.run_path(&set.name, name);
         let mut file = BufWriter::new(File::create(&path)?);
         for (query, documents) in set.queries.iter().zip(&answers) {
@@ -195,7 +200,6 @@ fn ask_with(project: &Project, settings: &Settings, set: &Set) -> Result<Vec<Ans
 fn request(query: &Query) -> HybridQuery {
     HybridQuery {
         q: query.text.chars().take(1_000).collect(),
-        k: Some(HITS),
         max_chars: Some(100_000),
         ..HybridQuery::default()
     }

@@ -63,7 +63,7 @@ impl Judge {
         }
         let (line, means) = self.line(&set.name, ranking)?;
         self.means.insert((set.name.clone(), ranking), means);
-        println!("  {line} {each_ms:6.2} ms a query");
+        println!("  {line} {each_ms:6.2} CPU ms a query");
         Ok(())
     }
 
