@@ -621,7 +621,7 @@ fn requests_that_cannot_be_meant() {
           hint: give a day as YYYY-MM-DD
         hybrid_query {"q":"x","formula":"best"}
           invalid_params: no formula `best`
-          hint: use hybrid, s4, text or vector
+          hint: use hybrid, rrf, minmax, s4, text or vector
         hybrid_query {"q":"x","max_chars":10}
           invalid_params: `max_chars` is 10
           hint: give a number from 200 to 100000

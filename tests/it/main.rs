@@ -21,6 +21,7 @@ mod life;
 mod linking;
 mod models;
 mod relations;
+mod retrieval;
 mod secrets;
 mod seeing;
 mod shutdown;

@@ -122,6 +122,11 @@ fn hit_view(
     };
     let (first, last) = (lines.line_at(start), lines.line_at(end.max(start)));
     let pages = pages.page_at(start).zip(pages.page_at(end.max(start)));
+    let components: BTreeMap<String, f32> = candidate
+        .components
+        .iter()
+        .map(|(name, value)| (name.to_string(), rounded(*value)))
+        .collect();
     Ok(Some(HitView {
         id: candidate.chunk,
         doc_id,
@@ -130,12 +135,9 @@ fn hit_view(
         pages: pages.map(|(first, last)| [first, last]),
         section: shorten(&section, 60),
         snippet: snippet::render(body, range),
-        score: rounded(candidate.score),
-        components: candidate
-            .components
-            .iter()
-            .map(|(name, value)| (name.to_string(), rounded(*value)))
-            .collect::<BTreeMap<_, _>>(),
+        // What is told adds up to the last digit.
+        score: rounded(components.values().sum()),
+        components,
         also_in,
     }))
 }
@@ -154,23 +156,49 @@ fn shorten(text: &str, max_chars: usize) -> String {
     out
 }
 
-/// Why a candidate was chosen, for a person: `text + vector + 1 hop by depends_on to Key Store`.
+/// Why a candidate was chosen, for a person: `text + vector + 1 hop by depends_on to Key Store + Ada Moreno as in
+/// people/teams.md`.
 fn why(desk: &Desk<'_>, expanded: &Expanded, candidate: &Ranked) -> Result<String, AskError> {
     let mut parts: Vec<String> = candidate
         .components
         .keys()
-        .filter(|name| !matches!(**name, "graph" | "hop" | "relation"))
+        .filter(|name| {
+            !matches!(
+                **name,
+                "graph" | "stated" | "hop" | "relation" | "names" | "bridge" | "same_document"
+            )
+        })
         .map(ToString::to_string)
         .collect();
     let reached = candidate.graph.entity.and_then(|e| Some((e, expanded.reached.get(&e)?)));
     if let Some((entity, reached)) = reached {
-        let name = shorten(&name_of(desk, entity)?.unwrap_or_default(), 40);
+        let name = short_name(desk, entity)?;
         parts.push(match &reached.by {
             None => format!("names {name}"),
             Some(by) => format!("{} hop by {} to {name}", reached.hop, by.predicate),
         });
     }
+    let is_told =
+        reached.is_some_and(|(entity, it)| it.hop == 0 && candidate.named.entity == Some(entity));
+    if let Some(entity) = candidate.named.entity.filter(|_| !is_told) {
+        parts.push(format!("names {}", short_name(desk, entity)?));
+    }
+    if let (Some(entity), Some(from)) = (candidate.bridge.entity, candidate.bridge.from) {
+        let name = short_name(desk, entity)?;
+        let path: Option<String> = desk
+            .snapshot
+            .prepare_cached(
+                "SELECT d.path FROM chunks c JOIN docs d ON d.id = c.doc_id WHERE c.id = ?1",
+            )?
+            .query_row([from], |row| row.get(0))
+            .optional()?;
+        parts.push(format!("{name} as in {}", path.unwrap_or_default()));
+    }
     Ok(parts.join(" + "))
+}
+
+fn short_name(desk: &Desk<'_>, entity: i64) -> Result<String, AskError> {
+    Ok(shorten(&name_of(desk, entity)?.unwrap_or_default(), 40))
 }
 
 /// An entity in brief; `None` when it is gone.

@@ -2,6 +2,7 @@
 //!
 //! plan → recall → expand → rank → explain. Everything reads one snapshot; nothing here writes.
 
+mod bridge;
 mod contradict;
 mod copies;
 mod cursor;
@@ -12,17 +13,21 @@ mod expand;
 mod explain;
 mod graph;
 mod lookup;
+mod naming;
 mod nearness;
 mod neighborhood;
+mod pagerank;
 mod plan;
 mod question;
 mod rank;
 mod rare;
 mod recall;
+mod recency;
 mod review;
 mod snippet;
 mod source;
 mod timeline;
+mod web;
 mod why;
 
 use proto::error::ErrorView;
@@ -58,8 +63,9 @@ pub fn hybrid_query(desk: &Desk<'_>, request: &HybridQuery) -> Result<HybridRepl
     plan.filter.entity = entity_of(desk, request)?;
     check_relations(desk, &plan.rels)?;
     let mut recalled = recall::recall(desk, &plan)?;
+    recall::complete(desk, &plan, &mut recalled, std::iter::empty())?;
     let expanded = expand::expand(desk, &plan, &recalled)?;
-    recall::complete(desk, &plan, &mut recalled, expanded.signals.keys().copied())?;
+    recall::complete(desk, &plan, &mut recalled, expanded.chunks())?;
     let mut ranked = rank::rank(&plan, &recalled, &expanded);
     if let Some(entity) = plan.filter.entity {
         ranked = about(desk, ranked, entity)?;

@@ -30,6 +30,7 @@ pub(super) struct Plan {
     pub cursor: Cursor,
     pub formula: Formula,
     pub weights: Weights,
+    pub other_names: bool,
     pub relation_weights: BTreeMap<String, f32>,
 }
 
@@ -42,11 +43,16 @@ impl Plan {
 
     /// True when the graph takes part in the score.
     pub(super) fn uses_graph(&self) -> bool {
+        let Weights { graph, names, bridge, pagerank, .. } = self.weights;
         match self.formula {
-            Formula::Hybrid => self.weights.graph > 0.0,
             Formula::S4 => true,
-            Formula::Text | Formula::Vector => false,
+            _ => self.is_fused() && [graph, names, bridge, pagerank].iter().any(|it| *it > 0.0),
         }
+    }
+
+    /// True when text and vectors make one score, with what the graph adds.
+    pub(super) fn is_fused(&self) -> bool {
+        matches!(self.formula, Formula::Hybrid | Formula::Rrf | Formula::MinMax)
     }
 }
 
@@ -120,7 +126,10 @@ pub(super) fn plan(request: &HybridQuery, defaults: &Retrieval) -> Result<Plan, 
         None => defaults.formula,
         Some(name) => serde_json::from_value(serde_json::Value::String(name.to_lowercase()))
             .map_err(|_| {
-                invalid(format!("no formula `{name}`"), "use hybrid, s4, text or vector")
+                invalid(
+                    format!("no formula `{name}`"),
+                    "use hybrid, rrf, minmax, s4, text or vector",
+                )
             })?,
     };
     Ok(Plan {
@@ -134,6 +143,7 @@ pub(super) fn plan(request: &HybridQuery, defaults: &Retrieval) -> Result<Plan, 
         max_chars: budget(request, defaults)?,
         formula,
         weights: defaults.weights,
+        other_names: defaults.other_names,
         relation_weights: defaults.relation_weights.clone(),
     })
 }
