@@ -11,14 +11,23 @@ use serde_json::Value;
 
 use crate::settings::Settings;
 
-/// Settings of these sections that change no row.
-const APART: &[&str] = &["recognize.given=", "embed.model=", "embed.background="];
+/// Settings of these sections that change no row. What they begin with.
+const APART: &[&str] = &[
+    "recognize.given=",
+    "embed.model=",
+    "embed.dimensions=",
+    "embed.query_prompt=",
+    "embed.document_prompt=",
+    "embed.background=",
+    "embed.hub=",
+    "embed.remote.",
+];
 
 /// Fingerprint of the layer of rows: sections `privacy`, `chunk`, `recognize`, `link`, `embed` and `dedup`, with
 /// `extra` for versions that settings do not know. 32 hexadecimal digits.
 ///
-/// `recognize.given` does not count: what its table says does, in `extra`. Neither do `embed.model` and
-/// `embed.background`: the better model's vectors are kept beside the others, each under the name of its space.
+/// `recognize.given` does not count: what its table says does, in `extra`. Of `embed`, only `window_tokens` counts: the
+/// better model's vectors are kept beside the others, each under the name of its space.
 ///
 /// Sections `watch`, `belt`, `worker`, `retrieval` and `serve` do not count: which files are read shows in the
 /// files' own rows, and ranking happens when a question is asked.
@@ -82,6 +91,9 @@ mod tests {
         assert!(!changed(|s| s.retrieval.k = 3));
         assert!(!changed(|s| s.recognize.given = "/names.tsv".into()));
         assert!(!changed(|s| s.embed.model = "none".into()));
+        assert!(!changed(|s| s.embed.dimensions = 128));
+        assert!(!changed(|s| s.embed.query_prompt = "query: ".into()));
+        assert!(!changed(|s| s.embed.remote.url = "http://localhost".into()));
         assert!(!changed(|s| s.embed.background = crate::settings::Background::Off));
         assert!(!changed(|s| s.serve.idle_exit_minutes = 1));
         assert_ne!(rows(&base, "v2"), same);

@@ -5,15 +5,16 @@
 
 use crate::limits::DOCUMENT_EXTENSIONS;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
 
 mod embed;
 mod privacy;
 mod recognize;
+mod retrieval;
 
-pub use embed::{Background, Embed};
+pub use embed::{Background, Embed, Remote, RemoteApi};
 pub use privacy::{PiiKind, PiiMode};
 pub use recognize::{Gazetteer, Recognize};
+pub use retrieval::{Formula, Retrieval, Weights};
 
 /// All settings of one project.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Default)]
@@ -367,89 +368,6 @@ pub struct Dedup {
 impl Default for Dedup {
     fn default() -> Self {
         Dedup { enabled: true, min_words: 10, similarity: 0.8 }
-    }
-}
-
-/// Which formula ranks chunks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Formula {
-    /// Text and vectors fused, the graph as a bonus: the measured default.
-    Hybrid,
-    /// S4 §14: 0.7 semantic + 0.2 hop + 0.1 relation weight.
-    S4,
-    /// Full text alone.
-    Text,
-    /// Vectors alone.
-    Vector,
-}
-
-/// How questions are answered.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct Retrieval {
-    /// Which formula ranks chunks.
-    pub formula: Formula,
-    /// Hits returned, 1 to 100.
-    pub k: u32,
-    /// Candidates taken from each signal (S4's `k`).
-    pub recall_k: u32,
-    /// Hops from the entities of the question, 0 to 4.
-    pub hops: u32,
-    /// Relations followed; empty means all.
-    pub rels: Vec<String>,
-    /// Longest text answer, characters.
-    pub max_chars: u32,
-    /// Weights of the components.
-    pub weights: Weights,
-    /// Weight of a relation in the score (S4 §14); others count `default`.
-    pub relation_weights: BTreeMap<String, f32>,
-}
-
-impl Default for Retrieval {
-    fn default() -> Self {
-        let relation_weights = [
-            ("defines", 1.0),
-            ("uses", 0.9),
-            ("depends_on", 0.8),
-            ("cites", 0.5),
-            ("default", 0.5),
-        ]
-        .map(|(name, weight)| (name.to_string(), weight));
-        Retrieval {
-            formula: Formula::Hybrid,
-            k: 10,
-            recall_k: 40,
-            hops: 2,
-            rels: Vec::new(),
-            max_chars: 2_000,
-            weights: Weights::default(),
-            relation_weights: relation_weights.into_iter().collect(),
-        }
-    }
-}
-
-/// Weights of the components of a hit's score. `semantic`, `hop` and `relation` are S4 §14's.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct Weights {
-    /// Formula `hybrid`: full text.
-    pub text: f32,
-    /// Formula `hybrid`: vectors.
-    pub vector: f32,
-    /// Formula `hybrid`: nearness in the graph.
-    pub graph: f32,
-    /// Formula `s4`: vectors.
-    pub semantic: f32,
-    /// Formula `s4`: hops.
-    pub hop: f32,
-    /// Formula `s4`: relation on the way.
-    pub relation: f32,
-}
-
-impl Default for Weights {
-    fn default() -> Self {
-        Weights { text: 0.65, vector: 0.35, graph: 0.03, semantic: 0.7, hop: 0.2, relation: 0.1 }
     }
 }
 

@@ -1,10 +1,12 @@
-//! Retrieval: nDCG, Recall and MRR of full text alone, vectors alone, S4's formula and hybrid on sets
-//! that others judged, and whether hybrid beats each single signal (paired bootstrap by the set's own
-//! scorer).
+//! Retrieval: nDCG, Recall and MRR by signal (full text, vectors, both, with the graph) and by formula, on sets that
+//! others judged, on related notes of two vaults and on the sample corpus; and whether each differs from full text
+//! alone (paired bootstrap by the sets' own scorer).
 //!
 //! `cargo bench -p tests --bench retrieval -- DATA_DIR [SET...] [--cache DIR] [--runs DIR] [--set KEY=VALUE]
 //! [--tier TIER]`
 //! `docs_rustbook`, `docs_prometheus`, `vault_foam` and `vault_obsidian_tasks` may be named, too (`retrieval/set.rs`).
+//! A set is indexed once and asked many times (`retrieval/ranking.rs`); `--only NAME,NAME` asks fewer. Costs are CPU
+//! time, so that other work on the machine is not in them; `--hits N` asks for fewer than 100 hits.
 //! Each set becomes a folder with one Markdown file a document (`# title`, then the text); the file's
 //! name is the document's id. `--cache` keeps folders and indexes for the next time, `--runs` keeps the
 //! run files; `--set` changes a setting, such as `retrieval.weights.graph=0`.
@@ -17,6 +19,8 @@
 
 #[path = "retrieval/judge.rs"]
 mod judge;
+#[path = "retrieval/ranking.rs"]
+mod ranking;
 #[path = "retrieval/set.rs"]
 mod set;
 mod support;
@@ -32,15 +36,19 @@ use config::{Places, Settings};
 use daemon::ask::hybrid_query;
 use daemon::project::Project;
 use proto::tool::core::HybridQuery;
+use ranking::Ranking;
 use set::{Query, Set};
 
 /// Set and the part whose queries may be tuned on.
-const SETS: [(&str, &str); 5] = [
+const SETS: [(&str, &str); 8] = [
     ("scifact", "train"),
     ("cranfield", "dev"),
     ("cacm", "dev"),
     ("musique100", "dev"),
     ("hotpotqa100", "dev"),
+    ("foam_related", "dev"),
+    ("tasks_related", "dev"),
+    ("corpus", "questions"),
 ];
 
 /// Folders of notes whose links have been taken out (asked for by name only): which note do an anchor's words name?
@@ -51,10 +59,7 @@ const NOTES: [(&str, &str); 4] = [
     ("vault_obsidian_tasks", "anchors"),
 ];
 
-/// What is compared; the last one is the default and must win.
-const FORMULAS: [&str; 4] = ["text", "vector", "s4", "hybrid"];
-
-/// Chunks asked for: as many as the tool gives.
+/// Chunks asked for where nothing is said: as many as the tool gives.
 const HITS: u32 = 100;
 
 /// Longest time that embedding a whole set may take.
@@ -84,15 +89,21 @@ fn main() -> Result<()> {
     while let Some(change) = support::option(&mut arguments, "--set") {
         changes.push(change);
     }
+    let only = support::option(&mut arguments, "--only");
+    let n_hits: u32 = support::option(&mut arguments, "--hits")
+        .map_or(Ok(HITS), |n| n.parse())
+        .context("--hits N")?;
     let mut arguments = arguments.into_iter();
     let data = PathBuf::from(arguments.next().context(
         "which data? hint: cargo bench -p tests --bench retrieval -- DATA_DIR [SET...]",
     )?);
     let wanted: Vec<String> = arguments.collect();
     std::fs::create_dir_all(&runs)?;
-    let settings = settings_with(scratch.path(), &changes)?;
+    let mut settings = settings_with(scratch.path(), &changes)?;
+    settings.retrieval.k = n_hits;
+    let rankings = ranking::chosen(&settings, only.as_deref())?;
     let runtime = support::runtime()?;
-    let mut judge = judge::Judge::new(data.join("score/ir_score.py"), runs);
+    let mut judge = judge::Judge::new(data.join("score/ir_score.py"), runs, &rankings);
     for (name, part) in SETS.iter().chain(&NOTES).filter(|it| is_wanted(&wanted, it)) {
         let mut set = Set::read(&data, name, part)?;
         set.join(n_joined);
@@ -103,7 +114,7 @@ fn main() -> Result<()> {
             set.documents.len(),
             started.elapsed().as_secs_f64()
         );
-        ask_all(&project, &settings, &set, &mut judge)?;
+        ask_all(&project, &rankings, &set, &mut judge)?;
         runtime.block_on(project.drain(support::SETTLE_LIMIT));
     }
     judge.verdict()
@@ -175,29 +186,26 @@ fn half_of(home: &Path) -> Result<PathBuf> {
 
 fn ask_all(
     project: &Project,
-    settings: &Settings,
+    rankings: &[Ranking],
     set: &Set,
     judge: &mut judge::Judge,
 ) -> Result<()> {
-    for formula in FORMULAS {
-        let started = Instant::now();
-        let answers = ask_with(project, settings, set, formula)?;
-        let each_ms =
-            started.elapsed().as_secs_f64() * 1e3 * THREADS as f64 / set.queries.len() as f64;
-        let path = judge.run_path(&set.name, formula);
+    for ranking in rankings {
+        let name = ranking.name;
+        let before = support::cpu_of_process(std::process::id())?;
+        let answers = ask_with(project, &ranking.settings, set)?;
+        let cpu_seconds = support::cpu_of_process(std::process::id())? - before;
+        let each_ms = cpu_seconds * 1e3 / set.queries.len() as f64;
+        let path = judge.run_path(&set.name, name);
         let mut file = BufWriter::new(File::create(&path)?);
         for (query, documents) in set.queries.iter().zip(&answers) {
             for (rank, (document, score)) in documents.iter().enumerate() {
-                let (name, query) = (&set.name, &query.id);
-                writeln!(
-                    file,
-                    "{name}:{query} Q0 {name}:{document} {} {score} {formula}",
-                    rank + 1
-                )?;
+                let (of, query, rank) = (&set.name, &query.id, rank + 1);
+                writeln!(file, "{of}:{query} Q0 {of}:{document} {rank} {score} {name}")?;
             }
         }
         file.flush()?;
-        judge.judge(set, formula, each_ms)?;
+        judge.judge(set, name, each_ms)?;
     }
     Ok(())
 }
@@ -205,12 +213,7 @@ fn ask_all(
 type Answer = Vec<(String, f32)>;
 
 /// Every query's documents, best first, asked by several threads.
-fn ask_with(
-    project: &Project,
-    settings: &Settings,
-    set: &Set,
-    formula: &str,
-) -> Result<Vec<Answer>> {
+fn ask_with(project: &Project, settings: &Settings, set: &Set) -> Result<Vec<Answer>> {
     let next = AtomicUsize::new(0);
     let work = || -> Result<Vec<(usize, Answer)>> {
         let snapshot = project.snapshot()?;
@@ -218,13 +221,14 @@ fn ask_with(
         desk.settings = settings;
         let mut done = Vec::new();
         while let Some(query) = set.queries.get(next.fetch_add(1, Ordering::Relaxed)) {
-            let request = request(query, formula);
+            let request = request(query);
             let reply = hybrid_query(&desk, &request)
                 .map_err(|error| anyhow!("{}: {}", query.id, error.message))?;
             let mut documents: Answer = Vec::new();
             for hit in reply.chunks {
                 for id in set.found(&hit.path, hit.lines)? {
-                    if !documents.iter().any(|(known, _)| *known == id) {
+                    let is_itself = query.is_of.as_ref() == Some(&id);
+                    if !is_itself && !documents.iter().any(|(known, _)| *known == id) {
                         documents.push((id, hit.score));
                     }
                 }
@@ -247,12 +251,10 @@ fn ask_with(
     Ok(answers)
 }
 
-fn request(query: &Query, formula: &str) -> HybridQuery {
+fn request(query: &Query) -> HybridQuery {
     HybridQuery {
         q: query.text.chars().take(1_000).collect(),
-        k: Some(HITS),
         max_chars: Some(100_000),
-        formula: Some(formula.into()),
         ..HybridQuery::default()
     }
 }

@@ -340,6 +340,7 @@ fn mask(value: &mut Value, field: &str, root: &str) {
         "clients",
         "version",
         "last_file",
+        "next_cursor",
         "seconds",
         "commits",
         "running",

@@ -63,6 +63,10 @@ fn table(settings: &Settings) -> Vec<Range> {
         ("link.context",                     f64::from(link.context),               0.0,   1.0),
         ("link.popularity",                  f64::from(link.popularity),            0.0,   1.0),
         ("embed.window_tokens",              f64::from(embed.window_tokens),        16.0,  4_000.0),
+        ("embed.dimensions",                 f64::from(embed.dimensions),           0.0,   65_536.0),
+        ("embed.remote.batch",               f64::from(embed.remote.batch),         1.0,   2_048.0),
+        ("embed.remote.timeout_seconds",     f64::from(embed.remote.timeout_seconds), 1.0, 3_600.0),
+        ("embed.remote.dimensions",          f64::from(embed.remote.dimensions),    0.0,   65_536.0),
         ("dedup.min_words",                  f64::from(dedup.min_words),            4.0,   1_000.0),
         ("dedup.similarity",                 f64::from(dedup.similarity),           0.5,   1.0),
         ("retrieval.k",                      f64::from(retrieval.k),                1.0,   100.0),
@@ -73,6 +77,12 @@ fn table(settings: &Settings) -> Vec<Range> {
         ("retrieval.weights.text",           f64::from(weights.text),               0.0,   10.0),
         ("retrieval.weights.vector",         f64::from(weights.vector),             0.0,   10.0),
         ("retrieval.weights.graph",          f64::from(weights.graph),              0.0,   10.0),
+        ("retrieval.weights.stated",         f64::from(weights.stated),             0.0,   10.0),
+        ("retrieval.weights.recency",        f64::from(weights.recency),            0.0,   10.0),
+        ("retrieval.weights.names",          f64::from(weights.names),              0.0,   10.0),
+        ("retrieval.weights.bridge",         f64::from(weights.bridge),             0.0,   10.0),
+        ("retrieval.weights.pagerank",       f64::from(weights.pagerank),           0.0,   10.0),
+        ("retrieval.weights.same_document",  f64::from(weights.same_document),      0.0,   10.0),
         ("retrieval.weights.semantic",       f64::from(weights.semantic),           0.0,   10.0),
         ("retrieval.weights.hop",            f64::from(weights.hop),                0.0,   10.0),
         ("retrieval.weights.relation",       f64::from(weights.relation),           0.0,   10.0),
@@ -129,11 +139,26 @@ pub(super) fn paths(settings: &Settings, key: &str) -> Result<(), String> {
     let path = match key {
         "recognize.model" => &settings.recognize.model,
         "recognize.given" => &settings.recognize.given,
+        "embed.remote.key_file" => &settings.embed.remote.key_file,
         _ => return Ok(()),
     };
     match path.is_empty() || path.starts_with('/') {
         true => Ok(()),
         false => Err(format!("is `{path}`; it must be an absolute path")),
+    }
+}
+
+/// Checks that what `key` names is the address of a server, if it names one.
+pub(super) fn addresses(settings: &Settings, key: &str) -> Result<(), String> {
+    let url = match key {
+        "embed.hub" => &settings.embed.hub,
+        "embed.remote.url" => &settings.embed.remote.url,
+        _ => return Ok(()),
+    };
+    let is_http = url.starts_with("http://") || url.starts_with("https://");
+    match url.is_empty() || is_http {
+        true => Ok(()),
+        false => Err(format!("is `{url}`; it must begin with `http://` or `https://`")),
     }
 }
 

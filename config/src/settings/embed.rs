@@ -9,13 +9,24 @@ pub struct Embed {
     /// Most tokens of one embedding window; a chunk is scored by its best window. MiniLM reads 256 tokens of a window
     /// with its title and headings before it; what is beyond is cut.
     pub window_tokens: u32,
-    /// The better model, whose vectors join those of the built-in table as they are made: `minilm-l6` (built in) or
-    /// `none`. User only.
+    /// The better model, whose vectors join those of the built-in table as they are made: `minilm-l6` (built in), a name
+    /// of `kgctl model list`, the absolute path of a model's folder, `remote` (see `remote`) or `none`. User only.
     pub model: String,
+    /// Keep only the first so many components of its vectors: 768, 512, 384, 256 or 128 of EmbeddingGemma's, say. Only
+    /// models that were trained for it (Matryoshka) stay good. 0: all. User only.
+    pub dimensions: u32,
+    /// What is put before a question, instead of what the model's own files say; empty: what those say. User only.
+    pub query_prompt: String,
+    /// The same before what is to be found. User only.
+    pub document_prompt: String,
     /// When the better model's vectors are made: `idle` (at the lowest priority, while no question is being answered
     /// and no document waits), `on` (also beside them) or `off`. MiniLM makes about 15 to 25 a second on one core:
     /// 1,000 notes take minutes, 100,000 hours; `kgctl status` tells how long.
     pub background: Background,
+    /// Where `kgctl model pull` gets models from: a hub, or a mirror of one. User only.
+    pub hub: String,
+    /// A server that makes the vectors, for `model: remote`: every text of the folder is sent to it. User only.
+    pub remote: Remote,
 }
 
 impl Default for Embed {
@@ -23,9 +34,62 @@ impl Default for Embed {
         Embed {
             window_tokens: 200,
             model: crate::limits::DEFAULT_MODEL.to_string(),
+            dimensions: 0,
+            query_prompt: String::new(),
+            document_prompt: String::new(),
             background: Background::Idle,
+            hub: "https://huggingface.co".to_string(),
+            remote: Remote::default(),
         }
     }
+}
+
+/// A server that makes vectors. User only: text leaves this machine.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Remote {
+    /// What it speaks: `openai` (`POST /v1/embeddings`, also llama.cpp, vLLM, LM Studio, TEI and others) or `ollama`
+    /// (`POST /api/embed`).
+    pub api: RemoteApi,
+    /// Its address up to that path, such as `http://localhost:11434`; empty means none.
+    pub url: String,
+    /// What the server calls the model.
+    pub model: String,
+    /// The variable of the daemon's environment that holds the key; empty means none.
+    pub key_variable: String,
+    /// The file that holds the key, an absolute path; empty means none.
+    pub key_file: String,
+    /// Components of the vectors that the server gives; others are refused.
+    pub dimensions: u32,
+    /// Texts sent at once.
+    pub batch: u32,
+    /// Longest wait for a reply, seconds; of a question, at most 5 of them.
+    pub timeout_seconds: u32,
+}
+
+impl Default for Remote {
+    fn default() -> Self {
+        Remote {
+            api: RemoteApi::Openai,
+            url: String::new(),
+            model: String::new(),
+            key_variable: String::new(),
+            key_file: String::new(),
+            dimensions: 0,
+            batch: 32,
+            timeout_seconds: 60,
+        }
+    }
+}
+
+/// What a server of vectors speaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RemoteApi {
+    /// `POST /v1/embeddings`.
+    Openai,
+    /// `POST /api/embed`.
+    Ollama,
 }
 
 /// When the better model's vectors are made.

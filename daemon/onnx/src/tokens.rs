@@ -106,6 +106,11 @@ impl Tokens {
         most.saturating_sub(self.before.len() + self.after.len()).max(1)
     }
 
+    /// Special tokens around every text.
+    pub(crate) fn n_special(&self) -> usize {
+        self.before.len() + self.after.len()
+    }
+
     /// The ids of a window with the special ones around it; and how many stand before.
     pub(crate) fn with_specials(&self, pieces: &[Piece]) -> (Vec<u32>, usize) {
         let inner = pieces.iter().map(|piece| piece.id);

@@ -179,7 +179,7 @@ fn is_partial(desk: &Desk<'_>, chunk: i64) -> Result<bool, AskError> {
     Ok(statement.exists([chunk])?)
 }
 
-fn passes(desk: &Desk<'_>, plan: &Plan, chunk: i64) -> Result<bool, AskError> {
+pub(super) fn passes(desk: &Desk<'_>, plan: &Plan, chunk: i64) -> Result<bool, AskError> {
     let Some((condition, values)) = plan.filter.sql() else { return Ok(true) };
     let sql = format!(
         "SELECT 1 FROM chunks c JOIN docs d ON d.id = c.doc_id WHERE c.id = ? AND {condition}"

@@ -1,12 +1,21 @@
-//! Expand: from the entities of the question, a few hops along the graph, and the chunks that lie there.
+//! Expand: from the entities of the question and of the best candidates along the graph, and the chunks that lie there.
+//!
+//! In: what was recalled. Out: for each chunk that the graph leads to, how: along relations (S4 §14's hops), by a name
+//! that the question has, by one that a best candidate has (`bridge.rs`), by PageRank (`pagerank.rs`).
+//! Not here: what each of these counts (`rank.rs`).
 
+use std::collections::BTreeSet;
+
+use config::settings::Weights;
 use rusqlite::OptionalExtension;
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 
+use super::bridge::{Reaches, best, bridges, named};
 use super::graph::{Statement, statements_about};
 use super::plan::Plan;
 use super::recall::Recalled;
-use super::{AskError, Desk, copies};
+use super::web::Web;
+use super::{AskError, Desk, copies, pagerank, rank, recency};
 
 /// Entities followed further at each hop; the surest ones.
 const MAX_FRONTIER: usize = 24;
@@ -34,6 +43,9 @@ pub(super) struct GraphSignal {
     pub hop: f32,
     /// Weight of the relation that led there.
     pub relation: f32,
+    /// `hop`, where what led there is stated by the author's own structure (a link, a list, a field), not read from
+    /// a sentence.
+    pub stated: f32,
     /// That entity.
     pub entity: Option<i64>,
 }
@@ -45,6 +57,23 @@ pub(super) struct Expanded {
     /// In the order they were reached.
     pub order: Vec<i64>,
     pub signals: FxHashMap<i64, GraphSignal>,
+    /// By an entity of the question.
+    pub names: Reaches,
+    /// By an entity of a best candidate.
+    pub bridges: Reaches,
+    pub pagerank: FxHashMap<i64, f32>,
+    /// The document of each candidate, where it matters.
+    pub docs: FxHashMap<i64, i64>,
+    /// How new it is, where that matters.
+    pub recency: FxHashMap<i64, f32>,
+}
+
+impl Expanded {
+    /// Every chunk that the graph says something of.
+    pub(super) fn chunks(&self) -> impl Iterator<Item = i64> {
+        let reached = self.names.keys().chain(self.bridges.keys());
+        self.signals.keys().chain(reached).chain(self.pagerank.keys()).copied()
+    }
 }
 
 /// S4 §14: 1, .7, .4, then .4^(h−1).
@@ -67,25 +96,71 @@ pub(super) fn expand(
         expanded.order.push(seed.entity);
         expanded.reached.insert(seed.entity, Reached { hop: 0, confidence: seed.link, by: None });
     }
-    if recalled.seeds.is_empty() {
-        return Ok(expanded);
-    }
     walk(desk, plan, &mut expanded)?;
-    if !plan.uses_graph() {
-        return Ok(expanded);
+    let mut web = Web::new(desk, plan);
+    if plan.uses_graph() {
+        hop(&mut web, (desk, plan, recalled), &mut expanded)?;
+        if plan.is_fused() {
+            reach(&mut web, (plan, recalled), &mut expanded)?;
+        }
     }
-    let mut chunks: FxHashSet<i64> =
+    let Weights { same_document, recency: newness, .. } = plan.weights;
+    if plan.is_fused() && (same_document > 0.0 || newness > 0.0) {
+        let found = recalled.text.iter().chain(&recalled.vector).map(|(chunk, _)| *chunk);
+        for chunk in found.chain(expanded.chunks()).collect::<BTreeSet<i64>>() {
+            expanded.docs.insert(chunk, web.doc(chunk)?);
+        }
+        if newness > 0.0 {
+            expanded.recency = recency::recency(desk, &expanded.docs)?;
+        }
+    }
+    Ok(expanded)
+}
+
+/// What relations say of the candidates, and of chunks where they stand.
+fn hop(
+    web: &mut Web<'_>,
+    (desk, plan, recalled): (&Desk<'_>, &Plan, &Recalled),
+    expanded: &mut Expanded,
+) -> Result<(), AskError> {
+    if recalled.seeds.is_empty() {
+        return Ok(());
+    }
+    let mut chunks: BTreeSet<i64> =
         recalled.text.iter().chain(&recalled.vector).map(|(chunk, _)| *chunk).collect();
-    for chunk in chunks_of_statements(desk, plan, &expanded)? {
+    for chunk in chunks_of_statements(desk, plan, expanded)? {
         chunks.insert(copies::told_by(desk, plan, chunk)?);
     }
     for chunk in chunks {
-        let signal = signal_of(desk, plan, &expanded, chunk)?;
+        let signal = signal_of(web, plan, expanded, chunk)?;
         if signal.hop > 0.0 {
             expanded.signals.insert(chunk, signal);
         }
     }
-    Ok(expanded)
+    Ok(())
+}
+
+/// What shared names say of the candidates, and of chunks that only they lead to.
+fn reach(
+    web: &mut Web<'_>,
+    (plan, recalled): (&Plan, &Recalled),
+    expanded: &mut Expanded,
+) -> Result<(), AskError> {
+    let fused = rank::fused(plan, recalled);
+    let best = best(&fused);
+    let candidates: BTreeSet<i64> =
+        fused.iter().map(|(chunk, _)| *chunk).chain(expanded.signals.keys().copied()).collect();
+    let candidates: Vec<i64> = candidates.into_iter().collect();
+    if plan.weights.names > 0.0 {
+        expanded.names = named(web, &recalled.seeds, &candidates)?;
+    }
+    if plan.weights.bridge > 0.0 {
+        expanded.bridges = bridges(web, &best, &candidates)?;
+    }
+    if plan.weights.pagerank > 0.0 {
+        expanded.pagerank = pagerank::pagerank(web, &recalled.seeds, &best)?;
+    }
+    Ok(())
 }
 
 fn walk(desk: &Desk<'_>, plan: &Plan, expanded: &mut Expanded) -> Result<(), AskError> {
@@ -146,28 +221,28 @@ fn chunks_of_statements(
 
 /// The strongest graph signal among the entities that a chunk mentions, or that its document is the home of.
 fn signal_of(
-    desk: &Desk<'_>,
+    web: &mut Web<'_>,
     plan: &Plan,
     expanded: &Expanded,
     chunk: i64,
 ) -> Result<GraphSignal, AskError> {
-    let mut statement = desk.snapshot.prepare_cached(
-        "SELECT n.entity_id FROM chunks c JOIN mentions m ON m.doc_id = c.doc_id AND m.at >= c.start AND m.at < c.end
-           JOIN names n ON n.id = m.name_id WHERE c.id = ?1
-         UNION SELECT d.entity_id FROM chunks c JOIN docs d ON d.id = c.doc_id WHERE c.id = ?1",
-    )?;
     let mut best = GraphSignal::default();
-    let mut rows = statement.query([chunk])?;
-    while let Some(row) = rows.next()? {
-        let Some(entity) = row.get::<_, Option<i64>>(0)? else { continue };
-        let Some(reached) = expanded.reached.get(&entity) else { continue };
+    for entity in web.entities(chunk)?.iter() {
+        let Some(reached) = expanded.reached.get(entity) else { continue };
         let hop = hop_score(reached.hop) * reached.confidence;
         let relation = reached.by.as_ref().map_or(0.0, |s| plan.relation_weight(&s.predicate));
         if (hop, relation) > (best.hop, best.relation) {
-            best = GraphSignal { hop, relation, entity: Some(entity) };
+            let is_stated = reached.by.as_ref().is_some_and(|by| is_stated(&by.pattern));
+            let stated = if is_stated { hop } else { 0.0 };
+            best = GraphSignal { hop, relation, stated, entity: Some(*entity) };
         }
     }
     Ok(best)
+}
+
+/// True for what an author's structure states; words and grammar of sentences are read by rules that may be wrong.
+fn is_stated(pattern: &str) -> bool {
+    !matches!(pattern.split(':').next(), Some("sentence" | "depend"))
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use super::expand::Expanded;
 use super::graph::name_of;
 use super::plan::Plan;
 use super::rank::Ranked;
-use super::{AskError, Desk, copies, snippet};
+use super::{AskError, Desk, copies, cursor, snippet};
 use crate::store::lines::{HeadingMap, LineMap, PageMap};
 use crate::terms::EntityType;
 
@@ -33,15 +33,25 @@ pub(super) fn explain(
     expanded: &Expanded,
     ranked: Vec<Ranked>,
 ) -> Result<HybridReply, AskError> {
-    let wanted = ranked.len().min(plan.k);
     let snippet_chars = (plan.max_chars / plan.k.max(1))
         .saturating_sub(HIT_OVERHEAD)
         .clamp(SNIPPET_CHARS.0, SNIPPET_CHARS.1);
     let mut reply = HybridReply { freshness: Freshness::default(), ..HybridReply::default() };
-    for candidate in ranked.into_iter().take(wanted) {
+    let (mut marks, mut has_more) = (Vec::new(), false);
+    for candidate in ranked {
+        let Some(mark) =
+            cursor::mark(desk, candidate.chunk)?.filter(|it| !plan.cursor.has_told(*it))
+        else {
+            continue;
+        };
+        if marks.len() == plan.k {
+            has_more = true;
+            break;
+        }
         let Some(hit) = hit_view(desk, plan, &candidate, snippet_chars)? else { continue };
         reply.explanations.push(why(desk, expanded, &candidate)?);
         reply.chunks.push(hit);
+        marks.push(mark);
     }
     for entity in expanded.order.iter().take(MAX_ENTITIES) {
         reply.entities.extend(entity_view(
@@ -59,7 +69,11 @@ pub(super) fn explain(
             rel: reached.predicate.clone(),
         });
     }
-    fit(&mut reply, (plan.max_chars * 2).saturating_sub(ADDED_LATER_CHARS));
+    let next = plan.cursor.after(&marks).map_or(0, |cursor| cursor.len());
+    fit(&mut reply, (plan.max_chars * 2).saturating_sub(ADDED_LATER_CHARS + next));
+    has_more |= reply.chunks.len() < marks.len();
+    marks.truncate(reply.chunks.len());
+    reply.next_cursor = plan.cursor.after(&marks).filter(|_| has_more && !marks.is_empty());
     Ok(reply)
 }
 
@@ -108,6 +122,11 @@ fn hit_view(
     };
     let (first, last) = (lines.line_at(start), lines.line_at(end.max(start)));
     let pages = pages.page_at(start).zip(pages.page_at(end.max(start)));
+    let components: BTreeMap<String, f32> = candidate
+        .components
+        .iter()
+        .map(|(name, value)| (name.to_string(), rounded(*value)))
+        .collect();
     Ok(Some(HitView {
         id: candidate.chunk,
         doc_id,
@@ -116,12 +135,9 @@ fn hit_view(
         pages: pages.map(|(first, last)| [first, last]),
         section: shorten(&section, 60),
         snippet: snippet::render(body, range),
-        score: rounded(candidate.score),
-        components: candidate
-            .components
-            .iter()
-            .map(|(name, value)| (name.to_string(), rounded(*value)))
-            .collect::<BTreeMap<_, _>>(),
+        // What is told adds up to the last digit.
+        score: rounded(components.values().sum()),
+        components,
         also_in,
     }))
 }
@@ -140,23 +156,49 @@ fn shorten(text: &str, max_chars: usize) -> String {
     out
 }
 
-/// Why a candidate was chosen, for a person: `text + vector + 1 hop by depends_on to Key Store`.
+/// Why a candidate was chosen, for a person: `text + vector + 1 hop by depends_on to Key Store + Ada Moreno as in
+/// people/teams.md`.
 fn why(desk: &Desk<'_>, expanded: &Expanded, candidate: &Ranked) -> Result<String, AskError> {
     let mut parts: Vec<String> = candidate
         .components
         .keys()
-        .filter(|name| !matches!(**name, "graph" | "hop" | "relation"))
+        .filter(|name| {
+            !matches!(
+                **name,
+                "graph" | "stated" | "hop" | "relation" | "names" | "bridge" | "same_document"
+            )
+        })
         .map(ToString::to_string)
         .collect();
     let reached = candidate.graph.entity.and_then(|e| Some((e, expanded.reached.get(&e)?)));
     if let Some((entity, reached)) = reached {
-        let name = shorten(&name_of(desk, entity)?.unwrap_or_default(), 40);
+        let name = short_name(desk, entity)?;
         parts.push(match &reached.by {
             None => format!("names {name}"),
             Some(by) => format!("{} hop by {} to {name}", reached.hop, by.predicate),
         });
     }
+    let is_told =
+        reached.is_some_and(|(entity, it)| it.hop == 0 && candidate.named.entity == Some(entity));
+    if let Some(entity) = candidate.named.entity.filter(|_| !is_told) {
+        parts.push(format!("names {}", short_name(desk, entity)?));
+    }
+    if let (Some(entity), Some(from)) = (candidate.bridge.entity, candidate.bridge.from) {
+        let name = short_name(desk, entity)?;
+        let path: Option<String> = desk
+            .snapshot
+            .prepare_cached(
+                "SELECT d.path FROM chunks c JOIN docs d ON d.id = c.doc_id WHERE c.id = ?1",
+            )?
+            .query_row([from], |row| row.get(0))
+            .optional()?;
+        parts.push(format!("{name} as in {}", path.unwrap_or_default()));
+    }
     Ok(parts.join(" + "))
+}
+
+fn short_name(desk: &Desk<'_>, entity: i64) -> Result<String, AskError> {
+    Ok(shorten(&name_of(desk, entity)?.unwrap_or_default(), 40))
 }
 
 /// An entity in brief; `None` when it is gone.

@@ -1,70 +1,171 @@
 //! Rank: one score for each candidate, as a sum of weighted components that are all kept.
 //!
-//! `hybrid`: text and vectors, each divided by its best candidate, plus the graph.
+//! `hybrid`, `rrf`, `minmax`: text and vectors, each brought to [0, 1] in its way, and what the graph adds; less for a
+//! further hit of the same document.
 //! `s4`: S4 §14's 0.7 · semantic + 0.2 · hop + 0.1 · relation. `text`, `vector`: one signal alone.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use config::settings::Formula;
 use rustc_hash::FxHashMap;
 
+use super::bridge::Reach;
 use super::expand::{Expanded, GraphSignal};
 use super::plan::Plan;
 use super::recall::Recalled;
 
+/// Reciprocal rank's constant, from the paper that proposes it (Cormack, Clarke, Büttcher 2009).
+const RANKS: f32 = 60.0;
+
 /// A candidate with its score.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Ranked {
     pub chunk: i64,
     pub score: f32,
     /// Weighted; they sum to the score.
     pub components: BTreeMap<&'static str, f32>,
     pub graph: GraphSignal,
+    /// By a name of the question.
+    pub named: Reach,
+    /// By a name in a best candidate.
+    pub bridge: Reach,
 }
+
+/// A signal's value by chunk.
+type Signal = FxHashMap<i64, f32>;
 
 /// Every candidate, best first; ties by chunk, so that the same index gives the same order.
 pub(super) fn rank(plan: &Plan, recalled: &Recalled, expanded: &Expanded) -> Vec<Ranked> {
-    let text: FxHashMap<i64, f32> = relative(&recalled.text);
-    let vector: FxHashMap<i64, f32> = recalled.vector.iter().copied().collect();
-    let best_vector = recalled.vector.first().map_or(1.0, |(_, cosine)| cosine.max(1e-6));
-    let mut chunks: Vec<i64> =
-        text.keys().chain(vector.keys()).chain(expanded.signals.keys()).copied().collect();
-    chunks.sort_unstable();
-    chunks.dedup();
+    let (text, vector) = signals(plan.formula, recalled);
+    let mut chunks: BTreeSet<i64> = text.keys().chain(vector.keys()).copied().collect();
+    chunks.extend(expanded.chunks());
     let mut out: Vec<Ranked> = chunks
         .into_iter()
         .map(|chunk| {
-            let graph = expanded.signals.get(&chunk).cloned().unwrap_or_default();
-            let of = |signal: &FxHashMap<i64, f32>| signal.get(&chunk).copied().unwrap_or(0.0);
-            let weights = &plan.weights;
-            let components: Vec<(&'static str, f32)> = match plan.formula {
-                Formula::Hybrid => vec![
-                    ("text", weights.text * of(&text)),
-                    ("vector", weights.vector * of(&vector) / best_vector),
-                    ("graph", weights.graph * graph.hop),
-                ],
-                Formula::S4 => vec![
-                    ("semantic", weights.semantic * of(&vector)),
-                    ("hop", weights.hop * graph.hop),
-                    ("relation", weights.relation * graph.relation),
-                ],
-                Formula::Text => vec![("text", of(&text))],
-                Formula::Vector => vec![("vector", of(&vector))],
+            let of = |signal: &Signal| signal.get(&chunk).copied().unwrap_or(0.0);
+            let mut ranked = Ranked {
+                chunk,
+                graph: expanded.signals.get(&chunk).cloned().unwrap_or_default(),
+                named: expanded.names.get(&chunk).cloned().unwrap_or_default(),
+                bridge: expanded.bridges.get(&chunk).cloned().unwrap_or_default(),
+                ..Ranked::default()
             };
-            let score = components.iter().map(|(_, value)| value).sum();
-            let components = components.into_iter().filter(|(_, value)| *value > 0.0).collect();
-            Ranked { chunk, score, components, graph }
+            let found = [of(&text), of(&vector), of(&expanded.pagerank), of(&expanded.recency)];
+            ranked.components = components(plan, &ranked, found);
+            ranked.score = ranked.components.values().sum();
+            ranked
         })
         .filter(|ranked| ranked.score > 0.0)
         .collect();
     out.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.chunk.cmp(&b.chunk)));
+    if expanded.docs.is_empty() { out } else { spread(out, expanded, plan.weights.same_document) }
+}
+
+/// The weighted components that are not 0.
+fn components(
+    plan: &Plan,
+    ranked: &Ranked,
+    [text, vector, pagerank, recency]: [f32; 4],
+) -> BTreeMap<&'static str, f32> {
+    let weights = &plan.weights;
+    let parts: Vec<(&'static str, f32)> = match plan.formula {
+        Formula::Text => vec![("text", text)],
+        Formula::Vector => vec![("vector", vector)],
+        Formula::S4 => vec![
+            ("semantic", weights.semantic * vector),
+            ("hop", weights.hop * ranked.graph.hop),
+            ("relation", weights.relation * ranked.graph.relation),
+        ],
+        Formula::Hybrid | Formula::Rrf | Formula::MinMax => vec![
+            ("text", weights.text * text),
+            ("vector", weights.vector * vector),
+            ("graph", weights.graph * ranked.graph.hop),
+            ("stated", weights.stated * ranked.graph.stated),
+            ("names", weights.names * ranked.named.value),
+            ("bridge", weights.bridge * ranked.bridge.value),
+            ("pagerank", weights.pagerank * pagerank),
+            ("recency", weights.recency * recency),
+        ],
+    };
+    parts.into_iter().filter(|(_, value)| *value > 0.0).collect()
+}
+
+/// Candidates by text and vectors alone, best first.
+pub(super) fn fused(plan: &Plan, recalled: &Recalled) -> Vec<(i64, f32)> {
+    let (text, vector) = signals(plan.formula, recalled);
+    let chunks: BTreeSet<i64> = text.keys().chain(vector.keys()).copied().collect();
+    let of = |signal: &Signal, chunk| signal.get(&chunk).copied().unwrap_or(0.0);
+    let score =
+        |chunk| plan.weights.text * of(&text, chunk) + plan.weights.vector * of(&vector, chunk);
+    let mut out: Vec<(i64, f32)> = chunks.into_iter().map(|chunk| (chunk, score(chunk))).collect();
+    out.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
     out
 }
 
+/// Text and vectors as the formula takes them.
+fn signals(formula: Formula, recalled: &Recalled) -> (Signal, Signal) {
+    let (text, vector) = (&recalled.text, &recalled.vector);
+    match formula {
+        Formula::Hybrid => (over_best(text), over_best(vector)),
+        Formula::Rrf => (by_rank(text), by_rank(vector)),
+        Formula::MinMax => (stretched(text), stretched(vector)),
+        Formula::S4 | Formula::Text | Formula::Vector => {
+            (over_best(text), vector.iter().copied().collect())
+        }
+    }
+}
+
 /// Each score divided by the best one.
-fn relative(list: &[(i64, f32)]) -> FxHashMap<i64, f32> {
+fn over_best(list: &[(i64, f32)]) -> Signal {
     let best = list.first().map_or(1.0, |(_, score)| score.max(1e-6));
     list.iter().map(|(chunk, score)| (*chunk, score / best)).collect()
+}
+
+/// Reciprocal ranks, the first one as 1.
+fn by_rank(list: &[(i64, f32)]) -> Signal {
+    let mut order: Vec<&(i64, f32)> = list.iter().collect();
+    order.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+    let value = |rank: usize| (RANKS + 1.0) / (RANKS + 1.0 + rank as f32);
+    order.into_iter().enumerate().map(|(rank, (chunk, _))| (*chunk, value(rank))).collect()
+}
+
+/// The least score as 0, the best one as 1.
+fn stretched(list: &[(i64, f32)]) -> Signal {
+    let scores = || list.iter().map(|(_, score)| *score);
+    let (least, most) = (scores().fold(f32::INFINITY, f32::min), scores().fold(0.0, f32::max));
+    let room = (most - least).max(1e-6);
+    list.iter().map(|(chunk, score)| (*chunk, (score - least) / room)).collect()
+}
+
+/// Puts off further hits of a document: each loses `weight` for each better one, as a component of its own.
+fn spread(ranked: Vec<Ranked>, expanded: &Expanded, weight: f32) -> Vec<Ranked> {
+    let mut waiting: Vec<Option<Ranked>> = ranked.into_iter().map(Some).collect();
+    let mut n_taken: FxHashMap<i64, f32> = FxHashMap::default();
+    let doc = |chunk: i64| expanded.docs.get(&chunk).copied().unwrap_or(-chunk);
+    let mut out = Vec::with_capacity(waiting.len());
+    loop {
+        let score = |one: &Ranked| {
+            one.score - weight * n_taken.get(&doc(one.chunk)).copied().unwrap_or(0.0)
+        };
+        let mut best: Option<(usize, f32)> = None;
+        for (at, one) in waiting.iter().enumerate() {
+            let Some(one) = one else { continue };
+            let score = score(one);
+            if best.is_none_or(|(_, most)| score > most) {
+                best = Some((at, score));
+            }
+        }
+        let Some(mut next) = best.and_then(|(at, _)| waiting.get_mut(at)?.take()) else {
+            return out;
+        };
+        let n = n_taken.entry(doc(next.chunk)).or_default();
+        if *n > 0.0 {
+            next.components.insert("same_document", -weight * *n);
+            next.score -= weight * *n;
+        }
+        *n += 1.0;
+        out.push(next);
+    }
 }
 
 #[cfg(test)]
@@ -89,7 +190,9 @@ mod tests {
 
     fn expanded() -> Expanded {
         let mut expanded = Expanded::default();
-        expanded.signals.insert(3, GraphSignal { hop: 0.7, relation: 0.8, entity: Some(9) });
+        expanded
+            .signals
+            .insert(3, GraphSignal { hop: 0.7, relation: 0.8, stated: 0.7, entity: Some(9) });
         expanded
     }
 

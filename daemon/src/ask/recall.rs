@@ -1,23 +1,19 @@
 //! Recall: each signal's best candidates, by itself.
 
+use std::collections::BTreeSet;
+
 use config::settings::Formula;
 use proto::tool::core::HybridReply;
-use rusqlite::{OptionalExtension, ToSql, params};
+use rusqlite::ToSql;
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::naming::Seed;
 use super::nearness::{self, Asked, Near};
 use super::plan::Plan;
-use super::{AskError, Desk, copies, rare};
-use crate::terms::norm_of;
+use super::{AskError, Desk, copies, naming, rare};
 
 /// Weights of the text index's columns: title, headings, body.
 const FIELD_WEIGHTS: &str = "2.0, 1.5, 1.0";
-
-/// Most entities a question is taken to name.
-const MAX_SEEDS: usize = 8;
-
-/// Shortest single-word surface that may name an entity of a question by accident of spelling.
-const MIN_NAME_CHARS: usize = 2;
 
 /// What each signal found.
 #[derive(Default)]
@@ -36,18 +32,15 @@ pub(super) struct Recalled {
     pub seeds: Vec<Seed>,
 }
 
-/// An entity that the question names.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct Seed {
-    pub entity: i64,
-    pub link: f32,
-}
-
 pub(super) fn recall(desk: &Desk<'_>, plan: &Plan) -> Result<Recalled, AskError> {
     let mut recalled = Recalled::default();
     let homes = copies::homes(desk, plan)?;
+    let named = naming::named(desk, plan)?;
+    recalled.seeds = named.seeds;
     if plan.formula != Formula::Vector && plan.formula != Formula::S4 {
-        recalled.text = by_text(desk, plan, &homes)?;
+        let terms: Vec<String> =
+            plan.question.terms.iter().cloned().chain(named.more_terms).collect();
+        recalled.text = by_text(desk, plan, (&terms, &homes))?;
     }
     if plan.formula != Formula::Text
         && let Some((asked, found)) = nearness::ask(desk, plan, &homes)?
@@ -56,15 +49,18 @@ pub(super) fn recall(desk: &Desk<'_>, plan: &Plan) -> Result<Recalled, AskError>
         recalled.question = Some(asked);
     }
     copies::bring_back(desk, plan, &mut recalled)?;
-    recalled.seeds = seeds(desk, plan)?;
     Ok(recalled)
 }
 
-fn by_text(desk: &Desk<'_>, plan: &Plan, homes: &str) -> Result<Vec<(i64, f32)>, AskError> {
-    if plan.question.terms.is_empty() {
+fn by_text(
+    desk: &Desk<'_>,
+    plan: &Plan,
+    (terms, homes): (&[String], &str),
+) -> Result<Vec<(i64, f32)>, AskError> {
+    if terms.is_empty() {
         return Ok(Vec::new());
     }
-    let all = plan.question.fts();
+    let all = terms.join(" OR ");
     let mut arguments: Vec<&dyn ToSql> = vec![&all];
     let (filter, chosen);
     let condition = match plan.filter.sql() {
@@ -78,7 +74,7 @@ fn by_text(desk: &Desk<'_>, plan: &Plan, homes: &str) -> Result<Vec<(i64, f32)>,
             )
         }
         // What a filter lets through need not hold the words that are rare in the whole folder.
-        None => match rare::rare(desk.snapshot, &plan.question.terms)? {
+        None => match rare::rare(desk.snapshot, terms)? {
             Some(expression) => {
                 chosen = expression;
                 arguments.push(&chosen);
@@ -108,14 +104,14 @@ pub(super) fn complete(
     recalled: &mut Recalled,
     from_graph: impl Iterator<Item = i64>,
 ) -> Result<(), AskError> {
-    let (Formula::Hybrid | Formula::S4, Some(question)) =
-        (plan.formula, recalled.question.as_ref())
-    else {
+    let Some(question) = recalled.question.as_ref() else { return Ok(()) };
+    if !plan.is_fused() && plan.formula != Formula::S4 {
         return Ok(());
-    };
+    }
     let known: FxHashSet<i64> = recalled.vector.iter().map(|(chunk, _)| *chunk).collect();
     let others = recalled.text.iter().map(|(chunk, _)| *chunk).chain(from_graph);
-    let missing: Vec<i64> = others.filter(|chunk| !known.contains(chunk)).collect();
+    let missing: BTreeSet<i64> = others.filter(|chunk| !known.contains(chunk)).collect();
+    let missing: Vec<i64> = missing.into_iter().collect();
     let near = nearness::of_chunks(desk, &missing, question)?;
     near.into_iter().for_each(|chunk| recalled.note(chunk));
     Ok(())
@@ -145,40 +141,4 @@ impl Recalled {
             self.better.insert(near.chunk);
         }
     }
-}
-
-/// Links the question's own words: the longest run of words that is a known name wins its place.
-fn seeds(desk: &Desk<'_>, plan: &Plan) -> Result<Vec<Seed>, AskError> {
-    let mut statement = desk.snapshot.prepare_cached(
-        "SELECT entity_id, link FROM names WHERE norm = ?1 AND sense = 0 AND entity_id IS NOT NULL",
-    )?;
-    let mut taken: Vec<(usize, usize)> = Vec::new();
-    let mut seeds: Vec<Seed> = Vec::new();
-    let mut runs = plan.question.name_runs();
-    runs.sort_by_key(|(start, end, _)| (std::cmp::Reverse(end - start), *start));
-    for (start, end, surface) in runs {
-        let norm = norm_of(surface);
-        let is_plain_word = end - start == 1
-            && (super::question::is_stop_word(&surface.to_lowercase())
-                || norm.chars().count() < MIN_NAME_CHARS);
-        if is_plain_word || taken.iter().any(|(s, e)| start < *e && *s < end) {
-            continue;
-        }
-        let mut row: Option<(i64, f32)> =
-            statement.query_row([&norm], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
-        if let (None, Some(singular)) = (row, norm.strip_suffix('s')) {
-            row = statement
-                .query_row(params![singular], |row| Ok((row.get(0)?, row.get(1)?)))
-                .optional()?;
-        }
-        let Some((entity, link)) = row else { continue };
-        taken.push((start, end));
-        if !seeds.iter().any(|seed| seed.entity == entity) {
-            seeds.push(Seed { entity, link });
-        }
-        if seeds.len() == MAX_SEEDS {
-            break;
-        }
-    }
-    Ok(seeds)
 }

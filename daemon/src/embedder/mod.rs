@@ -2,14 +2,19 @@
 
 pub mod better;
 mod error;
+mod folder;
 mod minilm;
+pub mod prepare;
+mod remote;
 mod static_model;
 mod transformer;
 pub mod wordpiece;
 
 pub use better::better;
 pub use error::EmbedError;
+pub use folder::FolderModel;
 pub use minilm::MiniLm;
+pub use remote::RemoteModel;
 pub use static_model::{StaticModel, cosine};
 pub use transformer::TransformerModel;
 pub use wordpiece::WordPiece;
@@ -30,6 +35,10 @@ pub trait Embedder: Send + Sync {
     /// True when it has learned no other language: texts that are surely in another get no vector.
     fn is_english_only(&self) -> bool {
         false
+    }
+    /// Texts that are best sent together.
+    fn batch(&self) -> usize {
+        1
     }
     /// One vector for each text, in order; a text without known tokens gives a vector of zeros. What fails on one text
     /// fails for all of them.

@@ -6,7 +6,7 @@
 
 use std::path::Path;
 
-use onnx::{Carried, ModelError, SentenceModel};
+use onnx::{Carried, ModelError, SentenceModel, Wanted};
 
 use super::{EmbedError, Embedder, unit_vector};
 use crate::pipeline::parcel::UnitVector;
@@ -23,7 +23,15 @@ impl TransformerModel {
     /// # Errors
     /// When the folder holds no such model.
     pub fn open(folder: &Path, space: &str) -> Result<Self, ModelError> {
-        let model = SentenceModel::load(folder)?;
+        Self::open_as(folder, space, Wanted::default())
+    }
+
+    /// As [`TransformerModel::open`], with wishes.
+    ///
+    /// # Errors
+    /// As [`TransformerModel::open`], and when the wishes cannot be met.
+    pub fn open_as(folder: &Path, space: &str, wanted: Wanted) -> Result<Self, ModelError> {
+        let model = SentenceModel::load_as(folder, wanted)?;
         Ok(TransformerModel { model, space: space.to_string() })
     }
 
@@ -47,15 +55,22 @@ impl Embedder for TransformerModel {
     }
 
     fn try_embed(&self, texts: &[&str]) -> Result<Vec<UnitVector>, EmbedError> {
-        let embed_one = |text: &&str| match self.model.embed(text) {
-            Ok(vector) => Ok(unit_vector(&vector)),
-            Err(error) => Err(EmbedError::Text { why: error.to_string() }),
-        };
-        texts.iter().map(embed_one).collect()
+        texts.iter().map(|text| rounded(self.model.embed_document(text))).collect()
+    }
+
+    fn try_question(&self, question: &str) -> Result<UnitVector, EmbedError> {
+        rounded(self.model.embed_query(question))
     }
 
     fn embed(&self, texts: &[&str]) -> Vec<UnitVector> {
         quiet(self, texts)
+    }
+}
+
+fn rounded(vector: Result<Vec<f32>, ModelError>) -> Result<UnitVector, EmbedError> {
+    match vector {
+        Ok(vector) => Ok(unit_vector(&vector)),
+        Err(error) => Err(EmbedError::Text { why: error.to_string() }),
     }
 }
 

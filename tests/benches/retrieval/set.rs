@@ -2,7 +2,8 @@
 //! Markdown files.
 //!
 //! A set of notes instead (`anchors.tsv`) asks with the words that links of other notes stand on, where the links
-//! themselves have been taken out of the notes: which note do these words name?
+//! themselves have been taken out of the notes: which note do these words name? A set of related notes asks with the
+//! beginning of a note for those that it was linked with; and `corpus` is the sample corpus of this repository.
 //! Invariants: an id becomes a file name and comes back whole, whatever characters it has; notes keep their paths.
 //! Not here: what is asked of it.
 
@@ -19,6 +20,8 @@ pub(crate) struct Query {
     pub(crate) text: String,
     /// Its place among the queries.
     pub(crate) place: usize,
+    /// The document that it is the beginning of, which is no answer.
+    pub(crate) is_of: Option<String>,
 }
 
 /// A set, read whole: the largest has 8 MB.
@@ -39,6 +42,15 @@ pub(crate) struct Set {
 impl Set {
     /// Reads `data/name`, with the queries of one part (`train`, `dev`).
     pub(crate) fn read(data: &Path, name: &str, part: &str) -> Result<Set> {
+        let vault = match name {
+            "corpus" => return Set::of_corpus(),
+            "foam_related" => Some("vault_foam"),
+            "tasks_related" => Some("vault_obsidian_tasks"),
+            _ => None,
+        };
+        if let Some(vault) = vault {
+            return Set::of_related(name, &data.join(vault), part);
+        }
         let folder = data.join(name);
         if folder.join("anchors.tsv").is_file() {
             return Set::of_notes(name, &folder);
@@ -50,7 +62,10 @@ impl Set {
         let queries = queries.iter().filter(|row| judged.contains(text(row, "_id").as_str()));
         let queries = queries
             .enumerate()
-            .map(|(place, row)| Query { id: text(row, "_id"), text: text(row, "text"), place })
+            .map(|(place, row)| {
+                let (id, text) = (text(row, "_id"), text(row, "text"));
+                Query { id, text, place, is_of: None }
+            })
             .collect();
         let documents = read_lines(&folder.join("corpus.jsonl"))?
             .iter()
@@ -64,20 +79,7 @@ impl Set {
     }
 
     fn of_notes(name: &str, folder: &Path) -> Result<Set> {
-        let vault = folder.join("vault_nolinks");
-        let mut documents = Vec::new();
-        let mut open = vec![vault.clone()];
-        while let Some(folder) = open.pop() {
-            for entry in std::fs::read_dir(&folder)?.collect::<Result<Vec<_>, _>>()? {
-                let path = entry.path();
-                if path.is_dir() {
-                    open.push(path);
-                } else if let Ok(text) = std::fs::read_to_string(&path) {
-                    documents.push((path.strip_prefix(&vault)?.display().to_string(), text));
-                }
-            }
-        }
-        documents.sort();
+        let documents = notes_below(&folder.join("vault_nolinks"))?;
         let mut named: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
         for (_, words, note) in read_judgments(&folder.join("anchors.tsv"))? {
             named.entry(words).or_default().insert(note);
@@ -87,9 +89,43 @@ impl Set {
             let id = place.to_string();
             let of_note = |note: String| (id.clone(), escaped(&note), "1".to_string());
             judgments.extend(notes.into_iter().map(of_note));
-            queries.push(Query { id, text: words, place });
+            queries.push(Query { id, text: words, place, is_of: None });
         }
         let (name, joined) = (name.to_string(), BTreeMap::new());
+        Ok(Set { name, documents, joined, is_of_notes: true, queries, judgments })
+    }
+
+    /// Notes that were linked with a note, asked for by its beginning: as much as a question may hold.
+    fn of_related(name: &str, folder: &Path, part: &str) -> Result<Set> {
+        let documents = notes_below(&folder.join("vault_nolinks"))?;
+        let rows = read_judgments(&folder.join(format!("related.{part}.tsv")))?;
+        let asking: BTreeSet<&str> = rows.iter().map(|(note, _, _)| note.as_str()).collect();
+        let is_asking = |(path, _): &&(String, String)| asking.contains(path.as_str());
+        let query = |(place, (path, text)): (usize, &(String, String))| {
+            let id = escaped(path);
+            Query { is_of: Some(id.clone()), id, text: text.clone(), place }
+        };
+        let queries = documents.iter().filter(is_asking).enumerate().map(query).collect();
+        let judgment = |(note, other, gain): &(String, String, String)| {
+            (escaped(note), escaped(other), gain.clone())
+        };
+        let judgments = rows.iter().map(judgment).collect();
+        let (name, joined) = (name.to_string(), BTreeMap::new());
+        Ok(Set { name, documents, joined, is_of_notes: true, queries, judgments })
+    }
+
+    /// The sample corpus with its questions.
+    fn of_corpus() -> Result<Set> {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../corpus");
+        let documents = notes_below(&folder.join("docs"))?;
+        let (mut queries, mut judgments) = (Vec::new(), Vec::new());
+        let rows = read_judgments(&folder.join("questions/questions.tsv"))?;
+        for (place, (id, text, paths)) in rows.into_iter().enumerate() {
+            let judgment = |path: &str| (id.clone(), escaped(path), "1".to_string());
+            judgments.extend(paths.split(',').map(judgment));
+            queries.push(Query { id, text, place, is_of: None });
+        }
+        let (name, joined) = ("corpus".to_string(), BTreeMap::new());
         Ok(Set { name, documents, joined, is_of_notes: true, queries, judgments })
     }
 
@@ -136,6 +172,24 @@ impl Set {
         }
         Ok(())
     }
+}
+
+/// Every text file below a folder, by its path there.
+fn notes_below(top: &Path) -> Result<Vec<(String, String)>> {
+    let mut documents = Vec::new();
+    let mut open = vec![top.to_path_buf()];
+    while let Some(folder) = open.pop() {
+        for entry in std::fs::read_dir(&folder)?.collect::<Result<Vec<_>, _>>()? {
+            let path = entry.path();
+            if path.is_dir() {
+                open.push(path);
+            } else if let Ok(text) = std::fs::read_to_string(&path) {
+                documents.push((path.strip_prefix(top)?.display().to_string(), text));
+            }
+        }
+    }
+    documents.sort();
+    Ok(documents)
 }
 
 fn read_lines(path: &PathBuf) -> Result<Vec<Value>> {

@@ -40,6 +40,7 @@ mod state;
 mod tests;
 mod turns;
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
@@ -242,16 +243,18 @@ impl WatcherHandle {
         self.life.shared.state.want_crawl();
     }
 
-    /// Puts files into the bulk lane again although they are unchanged. Their content is read anew.
+    /// Puts files into the bulk lane again although they are unchanged. Their content is read anew,
+    /// once for each path however often it is named.
     pub fn requeue(&self, paths: impl IntoIterator<Item = RelPath>) {
-        for path in paths {
+        // The inbox may be emptied while it is filled: it alone would not notice a repetition.
+        for path in BTreeSet::from_iter(paths) {
             self.life.shared.inbox.push(again(path));
         }
     }
 
     /// The same, where nothing about the files is new: they are read more closely.
     pub fn deepen(&self, paths: impl IntoIterator<Item = RelPath>) {
-        for path in paths {
+        for path in BTreeSet::from_iter(paths) {
             self.life.shared.inbox.push_known(again(path));
         }
     }

@@ -1,0 +1,121 @@
+//! How questions are answered: formulas, bounds and weights.
+
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Which formula ranks chunks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Formula {
+    /// Text and vectors, each over its best, and the graph: the measured default.
+    Hybrid,
+    /// As `hybrid`, but text and vectors by reciprocal rank.
+    Rrf,
+    /// As `hybrid`, but text and vectors stretched to reach from 0 to 1.
+    #[serde(rename = "minmax")]
+    MinMax,
+    /// S4 §14: 0.7 semantic + 0.2 hop + 0.1 relation weight.
+    S4,
+    /// Full text alone.
+    Text,
+    /// Vectors alone.
+    Vector,
+}
+
+/// How questions are answered.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Retrieval {
+    /// Which formula ranks chunks.
+    pub formula: Formula,
+    /// Hits returned, 1 to 100.
+    pub k: u32,
+    /// Candidates taken from each signal (S4's `k`).
+    pub recall_k: u32,
+    /// Hops from the entities of the question, 0 to 4.
+    pub hops: u32,
+    /// Relations followed; empty means all.
+    pub rels: Vec<String>,
+    /// Longest text answer, characters.
+    pub max_chars: u32,
+    /// Whether words are also searched by the other names of what a question names.
+    pub other_names: bool,
+    /// Weights of the components.
+    pub weights: Weights,
+    /// Weight of a relation in the score (S4 §14); others count `default`.
+    pub relation_weights: BTreeMap<String, f32>,
+}
+
+impl Default for Retrieval {
+    fn default() -> Self {
+        let relation_weights = [
+            ("defines", 1.0),
+            ("uses", 0.9),
+            ("depends_on", 0.8),
+            ("cites", 0.5),
+            ("default", 0.5),
+        ]
+        .map(|(name, weight)| (name.to_string(), weight));
+        Retrieval {
+            formula: Formula::Hybrid,
+            k: 10,
+            recall_k: 40,
+            hops: 2,
+            rels: Vec::new(),
+            max_chars: 2_000,
+            other_names: true,
+            weights: Weights::default(),
+            relation_weights: relation_weights.into_iter().collect(),
+        }
+    }
+}
+
+/// Weights of the components of a hit's score. `semantic`, `hop` and `relation` are S4 §14's.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Weights {
+    /// Formulas `hybrid`, `rrf`, `minmax`: full text.
+    pub text: f32,
+    /// The same: vectors.
+    pub vector: f32,
+    /// The same: relations that lead there from an entity of the question.
+    pub graph: f32,
+    /// The same: more for such a relation where the author's structure states it (links, lists, fields) than where it
+    /// is read from a sentence.
+    pub stated: f32,
+    /// The same: an entity of the question that few documents share.
+    pub names: f32,
+    /// The same: an entity that one of the best passages names, and few documents share.
+    pub bridge: f32,
+    /// The same: personalised PageRank from the question's entities and the best passages. Adds little to `bridge`.
+    pub pagerank: f32,
+    /// The same: how new the document is beside the newest candidate; half for each year.
+    pub recency: f32,
+    /// The same: taken off for each better hit of the same document, so that one document does not fill the answer.
+    pub same_document: f32,
+    /// Formula `s4`: vectors.
+    pub semantic: f32,
+    /// Formula `s4`: hops.
+    pub hop: f32,
+    /// Formula `s4`: relation on the way.
+    pub relation: f32,
+}
+
+impl Default for Weights {
+    fn default() -> Self {
+        Weights {
+            text: 0.65,
+            vector: 0.35,
+            graph: 0.03,
+            stated: 0.01,
+            names: 0.25,
+            bridge: 0.5,
+            pagerank: 0.0,
+            recency: 0.0,
+            same_document: 0.02,
+            semantic: 0.7,
+            hop: 0.2,
+            relation: 0.1,
+        }
+    }
+}

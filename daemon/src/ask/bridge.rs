@@ -1,0 +1,166 @@
+//! Bridge: what a question does not say itself, but what its best passages lead to.
+//!
+//! "Who directed the film that X wrote?" finds the passage on the film; who directed it has a passage of its own, which
+//! shares nothing with the question but the director's name in the first. So the names in the few best passages are
+//! followed one step: to the document that is about the name, else to the few that mention it.
+//! In: the best candidates of text and vectors, the entities that the question names. Out: for each chunk that is
+//! reached, by how much, through which entity and from which chunk.
+//! Invariants: a hub leads nowhere (`web.rs`); a document leads out of itself only, so that one long document does not
+//! lift itself; the best passages count as reached by themselves, lest what they lead to overtake them. Where no rare
+//! name joins anything, as for most questions that one passage answers, all is 0.
+//! Not here: relations (`expand.rs`), more steps (`pagerank.rs`).
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::AskError;
+use super::naming::Seed;
+use super::web::Web;
+
+/// Best candidates whose names are followed.
+const MAX_FROM: usize = 3;
+
+/// How fast a candidate counts less than the best one: its share of the best score to this power.
+const STEEPNESS: i32 = 4;
+
+/// What the best candidates are worth beside what they lead to.
+const OWN: f32 = 0.7;
+
+/// How a chunk was reached.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Reach {
+    /// In [0, 1].
+    pub value: f32,
+    /// The entity that leads there; none for a best candidate itself.
+    pub entity: Option<i64>,
+    /// The chunk that mentions it; none where the question names it.
+    pub from: Option<i64>,
+}
+
+/// Reached chunks.
+pub(super) type Reaches = FxHashMap<i64, Reach>;
+
+/// The best candidates, each with its weight in (0, 1]: the best one has 1.
+pub(super) fn best(fused: &[(i64, f32)]) -> Vec<(i64, f32)> {
+    let Some((_, most)) = fused.first().filter(|(_, score)| *score > 0.0) else {
+        return Vec::new();
+    };
+    let weight = |score: f32| (score / most).max(0.0).powi(STEEPNESS);
+    fused.iter().take(MAX_FROM).map(|(chunk, score)| (*chunk, weight(*score))).collect()
+}
+
+/// Chunks that the names in the best candidates lead to.
+pub(super) fn bridges(
+    web: &mut Web<'_>,
+    best: &[(i64, f32)],
+    candidates: &[i64],
+) -> Result<Reaches, AskError> {
+    let mut reached = Reaches::default();
+    for (chunk, weight) in best {
+        let (doc, entities) = (web.doc(*chunk)?, web.entities(*chunk)?);
+        let names: Vec<(i64, f32)> = entities.iter().map(|entity| (*entity, 1.0)).collect();
+        for (to, mut reach) in step(web, (&names, Some(doc)), candidates)? {
+            reach.value *= weight;
+            reach.from = Some(*chunk);
+            keep(&mut reached, to, reach);
+        }
+    }
+    for (chunk, weight) in best {
+        keep(&mut reached, *chunk, Reach { value: OWN * weight, entity: None, from: None });
+    }
+    Ok(reached)
+}
+
+/// Chunks that the entities of the question lead to. They share its attention: one alone counts fully, one of the eight
+/// that a pasted paragraph names hardly at all.
+pub(super) fn named(
+    web: &mut Web<'_>,
+    seeds: &[Seed],
+    candidates: &[i64],
+) -> Result<Reaches, AskError> {
+    let mut names: Vec<(i64, f32)> = Vec::new();
+    for seed in seeds {
+        if web.leads(seed.entity)?.n_from(None) > 0 {
+            names.push((seed.entity, seed.link));
+        }
+    }
+    let n = names.len() as f32;
+    names.iter_mut().for_each(|(_, worth)| *worth /= n);
+    Ok(step(web, (&names, None), candidates)?.into_iter().collect())
+}
+
+fn keep(reached: &mut Reaches, chunk: i64, reach: Reach) {
+    let known = reached.entry(chunk).or_default();
+    if reach.value > known.value {
+        *known = reach;
+    }
+}
+
+/// One step from some names of a document (none: of the question): to candidates that share them, and to one chunk of
+/// each document that they lead to. A name's worth is divided among those documents; what several bring is added up
+/// to 1.
+fn step(
+    web: &mut Web<'_>,
+    (names, from): (&[(i64, f32)], Option<i64>),
+    candidates: &[i64],
+) -> Result<Vec<(i64, Reach)>, AskError> {
+    let (mut shares, mut docs): (FxHashMap<i64, f32>, FxHashSet<i64>) = Default::default();
+    let mut reached: FxHashMap<i64, Vec<(f32, i64)>> = FxHashMap::default();
+    for (entity, worth) in names {
+        let leads = web.leads(*entity)?;
+        let n = leads.n_from(from);
+        if n > 0 {
+            shares.insert(*entity, worth / n as f32);
+            docs.extend(leads.docs().filter(|doc| Some(*doc) != from));
+        }
+    }
+    if shares.is_empty() {
+        return Ok(Vec::new());
+    }
+    for chunk in candidates {
+        let doc = web.doc(*chunk)?;
+        if !docs.contains(&doc) {
+            continue;
+        }
+        for entity in web.entities(*chunk)?.iter() {
+            let Some(share) = shares.get(entity) else { continue };
+            if web.leads(*entity)?.lead_to(doc) {
+                reached.entry(*chunk).or_default().push((*share, *entity));
+            }
+        }
+    }
+    let known: FxHashSet<i64> = candidates.iter().copied().collect();
+    for (entity, _) in names {
+        let Some(share) = shares.get(entity) else { continue };
+        for chunk in web.chunks(*entity, from)?.into_iter().filter(|it| !known.contains(it)) {
+            reached.entry(chunk).or_default().push((*share, *entity));
+        }
+    }
+    Ok(reached.into_iter().map(|(chunk, by)| (chunk, sum(by))).collect())
+}
+
+/// Shares added up; the largest one names the way.
+fn sum(mut by: Vec<(f32, i64)>) -> Reach {
+    by.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+    let value: f32 = by.iter().map(|(share, _)| share).sum();
+    Reach { value: value.min(1.0), entity: by.first().map(|(_, entity)| *entity), from: None }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn candidates_count_by_how_near_they_are_to_the_best() {
+        let found = best(&[(7, 0.8), (3, 0.4), (9, 0.2), (1, 0.1)]);
+        assert_eq!(found, [(7, 1.0), (3, 0.0625), (9, 0.003_906_25)]);
+        assert_eq!(best(&[(7, 0.0)]), []);
+        assert_eq!(best(&[]), []);
+    }
+
+    #[test]
+    fn shares_add_up_to_one_and_the_largest_names_the_way() {
+        let reach = sum(vec![(0.25, 5), (0.5, 9), (0.5, 4)]);
+        assert_eq!((reach.value, reach.entity), (1.0, Some(4)));
+        assert_eq!(sum(vec![(0.125, 5)]).value, 0.125);
+    }
+}

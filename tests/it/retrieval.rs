@@ -1,0 +1,138 @@
+//! Questions through the whole daemon: what one passage leads to, names written otherwise, and scores that add up.
+
+use serde_json::{Value, json};
+use tests::TestProject;
+
+/// The second half of the answer shares no word with the question; others share many.
+const FILM: &[(&str, &str)] = &[
+    (
+        "Lighthouse Affair.md",
+        "# Lighthouse Affair\n\nThe film was made by the director Torvald Enberg in one summer.\n",
+    ),
+    ("Torvald Enberg.md", "# Torvald Enberg\n\nA farm near Uppsala, where his father kept bees.\n"),
+    ("Greta Holm.md", "# Greta Holm\n\nShe was born to the director of a school.\n"),
+    ("Anton Sand.md", "# Anton Sand\n\nThe director of a bank, born in a lighthouse.\n"),
+    ("Ida Falk.md", "# Ida Falk\n\nBorn at sea. An affair of the heart made her a director.\n"),
+    ("bees.txt", "Bees need clover. Nobody was born there.\n"),
+];
+
+const QUESTION: &str = "Where was the director of the Lighthouse Affair born?";
+
+fn project(files: &[(&str, &str)], settings: &[&str]) -> TestProject {
+    let mut project = TestProject::empty();
+    for (path, text) in files {
+        project.write(path, text);
+    }
+    for setting in settings {
+        project.set(setting);
+    }
+    project.start();
+    project.settle();
+    project
+}
+
+fn ask(project: &mut TestProject, question: &str) -> Value {
+    project.call("hybrid_query", json!({"q": question, "max_chars": 20_000}))
+}
+
+fn paths(reply: &Value) -> Vec<&str> {
+    let chunks = reply["chunks"].as_array().expect("hits");
+    chunks.iter().map(|hit| hit["path"].as_str().expect("a path")).collect()
+}
+
+#[test]
+fn a_name_in_the_best_passage_leads_to_the_one_that_the_question_does_not_name() {
+    let mut with = project(FILM, &[]);
+    let reply = ask(&mut with, QUESTION);
+    assert_eq!(paths(&reply)[..2], ["Lighthouse Affair.md", "Torvald Enberg.md"], "{reply:#}");
+    let why = reply["explanations"][1].as_str().expect("a reason");
+    assert!(why.contains("Torvald Enberg as in Lighthouse Affair.md"), "{why}");
+    let nothing = ["names", "bridge", "graph"].map(|it| format!("retrieval.weights.{it}=0"));
+    let mut without = project(FILM, &nothing.each_ref().map(String::as_str));
+    let reply = ask(&mut without, QUESTION);
+    assert_ne!(paths(&reply)[1], "Torvald Enberg.md", "or this proves nothing: {reply:#}");
+}
+
+#[test]
+fn a_name_that_many_documents_share_leads_nowhere() {
+    let mut files =
+        vec![("start.txt", "The lamp of the pier was lit by Torvald Enberg.\n".to_string())];
+    let logs: Vec<String> = (0..12).map(|i| format!("log-{i}.txt")).collect();
+    let text =
+        |i: usize| format!("Day {i}: Torvald Enberg came in and went out again, number {i}.\n");
+    files.extend(logs.iter().enumerate().map(|(i, path)| (path.as_str(), text(i))));
+    let files: Vec<(&str, &str)> =
+        files.iter().map(|(path, text)| (*path, text.as_str())).collect();
+    let mut project = project(&files, &[]);
+    let reply = ask(&mut project, "lamp of the pier");
+    assert_eq!(paths(&reply)[0], "start.txt");
+    let told = reply["explanations"].to_string();
+    assert!(!told.contains(" as in "), "{told}");
+}
+
+#[test]
+fn components_sum_to_the_score_under_every_formula() {
+    let mut project = project(FILM, &["retrieval.weights.pagerank=0.2"]);
+    for formula in ["hybrid", "rrf", "minmax", "s4", "text", "vector"] {
+        let reply = project.call("hybrid_query", json!({"q": QUESTION, "formula": formula}));
+        let hits = reply["chunks"].as_array().expect("hits");
+        assert!(!hits.is_empty(), "{formula}");
+        for hit in hits {
+            let components = hit["components"].as_object().expect("components");
+            let sum: f64 = components.values().filter_map(Value::as_f64).sum();
+            let score = hit["score"].as_f64().expect("a score");
+            assert!((sum - score).abs() < 1e-6, "{formula}: {hit:#}");
+        }
+    }
+}
+
+#[test]
+fn a_misspelt_name_is_linked_and_searched_as_it_is_known() {
+    let mut project = project(FILM, &[]);
+    let reply = ask(&mut project, "what about torvald enbegr");
+    assert_eq!(reply["entities"][0]["name"], "Torvald Enberg", "{reply:#}");
+    assert_eq!(paths(&reply)[0], "Torvald Enberg.md", "{reply:#}");
+    // A word that somebody wrote is no slip.
+    let reply = ask(&mut project, "what needs clover");
+    assert_eq!(reply["entities"], json!([]), "{reply:#}");
+}
+
+#[test]
+fn what_a_question_names_is_searched_by_its_other_names() {
+    let files = [
+        ("Sealing Desk.md", "---\naliases: [SDK]\n---\n# Sealing Desk\n\nWax and paper.\n"),
+        ("log.txt", "On Mondays the Sealing Desk is closed.\n"),
+        ("other.txt", "On Mondays the post office is closed.\n"),
+    ];
+    let mut with = project(&files, &[]);
+    let question = json!({"q": "SDK", "formula": "text"});
+    let reply = with.call("hybrid_query", question.clone());
+    assert!(paths(&reply).contains(&"log.txt"), "{reply:#}");
+    let mut without = project(&files, &["retrieval.other_names=false"]);
+    assert!(!paths(&without.call("hybrid_query", question)).contains(&"log.txt"));
+}
+
+#[test]
+fn one_document_does_not_fill_the_answer() {
+    let section = |i: usize| {
+        // Other words in each, lest they be taken for one text.
+        let more: String = (0..80).map(|n| format!("item{i}of{n} ")).collect();
+        format!("## Lamp {i}\n\nThe lamp number {i} burns oil in the tower of Varn. {more}\n\n")
+    };
+    let long: String = (0..8).map(section).collect();
+    let files = [
+        ("long.md", format!("# Lamps\n\n{long}")),
+        ("short.txt", "A lamp burns oil on the pier, too.\n".to_string()),
+    ];
+    let files: Vec<(&str, &str)> =
+        files.iter().map(|(path, text)| (*path, text.as_str())).collect();
+    let place = |weight: &str| {
+        let mut project = project(&files, &[&format!("retrieval.weights.same_document={weight}")]);
+        let reply = ask(&mut project, "lamp burns oil in the tower of Varn");
+        let found = paths(&reply).iter().position(|path| *path == "short.txt");
+        (found.expect("found"), reply["chunks"].to_string().contains("same_document"))
+    };
+    let (filled, spread) = (place("0"), place("0.5"));
+    assert!(spread.0 < filled.0, "{filled:?} {spread:?}");
+    assert_eq!((filled.1, spread.1), (false, true));
+}
