@@ -1,8 +1,8 @@
 //! Better: the model whose vectors join the static ones, as `embed.model` names it.
 //!
 //! In: the settings, the folder of models that were added. Out: an embedder, or that none is wanted.
-//! Invariants: asking for one costs neither time nor memory: a model is loaded when the first text comes; the name of its
-//! space changes whenever its vectors would.
+//! Invariants: asking for one costs neither time nor memory: a model is loaded when the first text comes; the name of
+//! its space changes whenever its vectors would.
 //! Not here: when its vectors are made (`pipeline/backfill`), which of a chunk's vectors counts (`ask/recall.rs`).
 
 use std::path::Path;
@@ -48,7 +48,7 @@ pub fn better_of(
         "none" => return Ok(None),
         DEFAULT_MODEL => Arc::new(MiniLm::default()),
         "remote" => Arc::new(RemoteModel::new(settings)?),
-        path if path.starts_with('/') => Arc::new(FolderModel::at(settings)?),
+        path if path.starts_with('/') => Arc::new(FolderModel::at(settings)?.tried_first()),
         _ => Arc::new(FolderModel::added(settings, models)?),
     }))
 }

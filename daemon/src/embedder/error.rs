@@ -13,8 +13,8 @@ pub enum EmbedError {
         /// How long to wait at least, if it was said.
         after: Option<Duration>,
     },
-    /// One of these texts cannot be embedded, however often it is tried. Whoever sent several tries them one by one; one
-    /// that was sent alone is found by its words and by its static vector.
+    /// One of these texts cannot be embedded, however often it is tried. Whoever sent several tries them one by one;
+    /// one that was sent alone is found by its words and by its static vector.
     #[error("this text cannot be embedded: {why}")]
     Text {
         /// What failed.

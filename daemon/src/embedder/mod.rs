@@ -57,8 +57,8 @@ pub trait Embedder: Send + Sync {
         let none = || EmbedError::Model { why: "it gave no vector for a question".to_string() };
         vectors.into_iter().next().ok_or_else(none)
     }
-    /// The same as [`Embedder::try_embed`] for models that cannot fail; those that can give a vector of zeros for a text
-    /// that they fail on.
+    /// The same as [`Embedder::try_embed`] for models that cannot fail; those that can give a vector of zeros for a
+    /// text that they fail on.
     fn embed(&self, texts: &[&str]) -> Vec<UnitVector>;
 }
 
