@@ -4,13 +4,12 @@
 //! Invariant: "settled" is read in the order work flows (watcher, belt, ripples), so that nothing slips by.
 //! Not here: answering (`project.rs`).
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use config::Settings;
-use config::settings::Background;
 use proto::tool::core::SettledView;
 use ractor::Actor;
 use rusqlite::{Connection, OptionalExtension};
@@ -208,8 +207,8 @@ impl Build {
         let backfilling = match better {
             Some(better) => {
                 let is_quiet = is_quiet(watcher.state().clone(), gauges.clone());
-                let backfill = backfill(&state_dir, (better, &settings.embed), readers.clone())?;
-                let gate = gate(settings.embed.background, is_quiet, health.clone());
+                let backfill = Backfill::new(&state_dir, (better, &settings.embed), &readers)?;
+                let gate = Gate::new(settings.embed.background, is_quiet, health.clone());
                 Some(backfill::start(backfill, health.clone(), gate))
             }
             None => None,
@@ -328,44 +327,6 @@ fn sum(gauges: &[Gauge]) -> Depth {
         bulk: a.bulk + b.bulk,
         in_work: a.in_work + b.in_work,
     })
-}
-
-/// The better model's vectors of an index, and those of the model before.
-fn backfill(
-    state_dir: &Path,
-    (better, settings): (Arc<dyn Embedder>, &config::settings::Embed),
-    readers: Arc<Readers>,
-) -> Result<Backfill, StoreError> {
-    let reopen = |model: &str| {
-        let before = config::settings::Embed { model: model.to_string(), ..settings.clone() };
-        crate::embedder::better(&before).ok().flatten()
-    };
-    Backfill::open(state_dir, (&settings.model, better), readers, reopen)
-}
-
-/// When the better model's vectors are made.
-fn gate(
-    background: Background,
-    is_quiet: Arc<dyn Fn() -> bool + Send + Sync>,
-    health: Arc<Health>,
-) -> Gate {
-    // Without a ripple the deep pass has nothing to do, either.
-    let is_settled: Arc<dyn Fn() -> bool + Send + Sync> = {
-        let health = health.clone();
-        Arc::new(move || is_quiet() && !health.has_ripple())
-    };
-    let is_idle = {
-        let is_settled = is_settled.clone();
-        move || is_settled() && !health.is_answering()
-    };
-    Gate {
-        is_open: match background {
-            Background::On => Arc::new(|| true),
-            Background::Idle | Background::Off => Arc::new(is_idle),
-        },
-        is_settled,
-        is_on: background != Background::Off,
-    }
 }
 
 fn is_quiet(

@@ -4,8 +4,8 @@
 //! N files (100,000 where nothing is said) of one chunk each, made as `support/shuffled.rs` says, are indexed without
 //! the deep pass, which changes no chunk; `--cache` keeps them and the index for the next time. Then the sets' own
 //! questions are asked of the library, one at a time. Milliseconds, wall clock: other work on the machine is in them.
-//! With `--tier minilm` the questions are embedded by MiniLM and compared with as many vectors of its size, which are made
-//! up where there are none: making them takes hours, and times do not depend on what they say.
+//! With `--tier minilm` the questions are embedded by MiniLM and compared with as many vectors of its size, which are
+//! made up where there are none: making them takes hours, and times do not depend on what they say.
 
 #![allow(clippy::print_stdout, reason = "a bench prints its table")]
 

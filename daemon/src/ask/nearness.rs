@@ -177,6 +177,9 @@ fn nearest_windows(
     Ok(scored)
 }
 
+/// Static and better cosines of windows that have both.
+type Pairs = Vec<(f32, f32)>;
+
 /// A window with its static cosine and its better one.
 type Both = (i64, Option<f32>, Option<f32>);
 
@@ -185,7 +188,7 @@ fn merge(
     desk: &Desk<'_>,
     asked: &Asked,
     plain: &[Nearest],
-) -> Result<(Vec<(f32, f32)>, Vec<Both>), AskError> {
+) -> Result<(Pairs, Vec<Both>), AskError> {
     let (Some(question), Some(better)) = (&asked.plain, &asked.better) else {
         return Ok(Default::default());
     };

@@ -49,11 +49,11 @@ pub(super) fn recall(desk: &Desk<'_>, plan: &Plan) -> Result<Recalled, AskError>
     if plan.formula != Formula::Vector && plan.formula != Formula::S4 {
         recalled.text = by_text(desk, plan, &homes)?;
     }
-    if plan.formula != Formula::Text {
-        if let Some((asked, found)) = nearness::ask(desk, plan, &homes)? {
-            found.into_iter().for_each(|chunk| recalled.note(chunk));
-            recalled.question = Some(asked);
-        }
+    if plan.formula != Formula::Text
+        && let Some((asked, found)) = nearness::ask(desk, plan, &homes)?
+    {
+        found.into_iter().for_each(|chunk| recalled.note(chunk));
+        recalled.question = Some(asked);
     }
     copies::bring_back(desk, plan, &mut recalled)?;
     recalled.seeds = seeds(desk, plan)?;

@@ -10,9 +10,11 @@
 mod pace;
 mod run;
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use config::settings::Embed;
 use rusqlite::{OptionalExtension, params};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -59,17 +61,36 @@ pub enum Step {
     Broken,
 }
 
+/// A text without a vector, and the windows it stands in.
+type Lacking = (ContentHash, Vec<i64>);
+
 /// How long a model that cannot be asked is left alone, where it does not say.
 const LATER: Duration = Duration::from_secs(30);
 
 impl Backfill {
+    /// Of a project: by `better`, which is what the settings name.
+    ///
+    /// # Errors
+    /// When the file of spaces can neither be used nor made.
+    pub(crate) fn new(
+        state_dir: &Path,
+        (better, settings): (Arc<dyn Embedder>, &Embed),
+        readers: &Arc<Readers>,
+    ) -> Result<Self, StoreError> {
+        let reopen = |model: &str| {
+            let before = Embed { model: model.to_string(), ..settings.clone() };
+            crate::embedder::better(&before).ok().flatten()
+        };
+        Self::open(state_dir, (&settings.model, better), readers.clone(), reopen)
+    }
+
     /// Opens the file of a project. `model` is what `embed.model` says; `reopen` makes the embedder of an earlier
     /// value.
     ///
     /// # Errors
     /// When the file can neither be used nor made.
     pub fn open(
-        state_dir: &std::path::Path,
+        state_dir: &Path,
         (model, embedder): (&str, Arc<dyn Embedder>),
         readers: Arc<Readers>,
         reopen: impl Fn(&str) -> Option<Arc<dyn Embedder>>,
@@ -135,7 +156,7 @@ impl Backfill {
         tier: &Tier,
         tick: Tick,
         windows: &[(i64, ContentHash)],
-    ) -> Result<Option<Vec<(ContentHash, Vec<i64>)>>, StoreError> {
+    ) -> Result<Option<Vec<Lacking>>, StoreError> {
         let Some(present) = tier.layer.begin(tick) else { return Ok(None) };
         let (mut found, mut lacking) = (Vec::new(), Vec::new());
         let mut places: FxHashMap<ContentHash, usize> = FxHashMap::default();

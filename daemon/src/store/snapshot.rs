@@ -247,6 +247,11 @@ impl Snapshot {
         layers.iter().find_map(|layer| Some((layer.clone(), layer.at(self.tick)?)))
     }
 
+    /// Whether every window that is searched has its vector of the model that is wanted.
+    pub fn has_all_better_vectors(&self) -> bool {
+        self.readers.vectors.layers().last().is_some_and(|layer| layer.is_full_at(self.tick))
+    }
+
     /// From now on every query through this view fails soon after `call_off` says that nobody waits for it, also
     /// one that runs. (SQLite's own interrupt would miss a call that is between two queries.)
     ///

@@ -195,7 +195,7 @@ mod tests {
             2,
             "`a` of the one, `c` of the other"
         );
-        assert_eq!(second.list().expect("read"), [other.clone()]);
+        assert_eq!(second.list().expect("read"), std::slice::from_ref(&other));
         assert_eq!(second.get(other.id, hash("b")).expect("read"), Some(vec![3]));
     }
 

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use config::settings::Background;
 use tokio::task::JoinHandle;
 
 use super::{Backfill, Pace, Step};
@@ -56,6 +57,33 @@ pub struct Gate {
     pub is_settled: Arc<dyn Fn() -> bool + Send + Sync>,
     /// Whether anything is embedded at all.
     pub is_on: bool,
+}
+
+impl Gate {
+    /// By `embed.background`. `is_quiet` says that no document is on its way.
+    pub(crate) fn new(
+        background: Background,
+        is_quiet: Arc<dyn Fn() -> bool + Send + Sync>,
+        health: Arc<Health>,
+    ) -> Self {
+        // Without a ripple the deep pass has nothing to do, either.
+        let is_settled: Arc<dyn Fn() -> bool + Send + Sync> = {
+            let health = health.clone();
+            Arc::new(move || is_quiet() && !health.has_ripple())
+        };
+        let is_idle = {
+            let is_settled = is_settled.clone();
+            move || is_settled() && !health.is_answering()
+        };
+        Gate {
+            is_open: match background {
+                Background::On => Arc::new(|| true),
+                Background::Idle | Background::Off => Arc::new(is_idle),
+            },
+            is_settled,
+            is_on: background != Background::Off,
+        }
+    }
 }
 
 /// Starts it.

@@ -71,7 +71,7 @@ pub fn status(project: &Project, snapshot: &Snapshot, _: Status) -> Result<Statu
             rows: vectors.n_rows() as u64,
             bytes: vectors.n_bytes() as u64,
         }),
-        embedding: embedding(project),
+        embedding: embedding(project, snapshot),
         formats: tally.formats.clone(),
         queues: queues(project),
         bytes_in_flight: project.bytes_in_flight(),
@@ -98,11 +98,11 @@ pub fn status(project: &Project, snapshot: &Snapshot, _: Status) -> Result<Statu
 }
 
 /// How far the better model's vectors are, where there is such a model.
-fn embedding(project: &Project) -> Option<EmbeddingView> {
+fn embedding(project: &Project, snapshot: &Snapshot) -> Option<EmbeddingView> {
     let stand = project.backfilled()?;
     let state = match project.settings.embed.background {
         _ if stand.trouble.is_some() => "failed",
-        _ if stand.is_full && project.settled().searchable => "done",
+        _ if snapshot.has_all_better_vectors() && project.settled().searchable => "done",
         Background::Off => "off",
         Background::On => "working",
         Background::Idle if project.settled().deep => "working",
