@@ -78,7 +78,7 @@ impl Manifest {
         serde_json::from_slice(&text).map_err(|error| error.to_string())
     }
 
-    /// Another one whenever a file is: the name of what the model's vectors may be compared with. 16 hexadecimal digits.
+    /// Another one whenever a file is: it tells which vectors may be compared. 16 hexadecimal digits.
     pub fn digest(&self) -> String {
         let mut text = String::new();
         for ModelFile { path, sha256, .. } in &self.files {

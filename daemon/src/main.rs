@@ -40,6 +40,9 @@ struct Flags {
     /// Convert, if it must be, and try the embedding model of this folder for `kgctl model`, and end.
     #[arg(long, hide = true, value_name = "DIR")]
     prepare_model: Option<PathBuf>,
+    /// Try the embedding model of this folder for the daemon that started this process, and end.
+    #[arg(long, hide = true, value_name = "DIR")]
+    try_embedding: Option<PathBuf>,
     /// With `--prepare-model`: round weights that are converted to 8 bits.
     #[arg(long, hide = true, requires = "prepare_model")]
     int8: bool,
@@ -55,7 +58,10 @@ fn main() -> ExitCode {
     }
     if let Some(folder) = flags.prepare_model {
         let precision = if flags.int8 { onnx::Precision::Int8 } else { onnx::Precision::Float };
-        return daemon::embedder::prepare::run(&folder, precision);
+        return daemon::embedder::prepare::run(&folder, Some(precision));
+    }
+    if let Some(folder) = flags.try_embedding {
+        return daemon::embedder::prepare::run(&folder, None);
     }
     let options = daemon::Options {
         project: flags.project,

@@ -232,7 +232,7 @@ fn a_server_that_the_user_configured_makes_the_vectors() {
     embedded(&mut project);
     assert_eq!(first(&mut project, "bread").0, "bread.md");
     let requests = mock.requests();
-    assert!(requests.len() >= 4, "three notes and a question");
+    assert!(requests.len() >= 2, "notes and a question");
     let sent: String =
         requests.iter().map(|it| String::from_utf8_lossy(&it.body).into_owned()).collect();
     assert!(sent.contains("The token is [redacted") && !sent.contains("ghp_"), "{sent}");
@@ -240,11 +240,43 @@ fn a_server_that_the_user_configured_makes_the_vectors() {
     assert!(
         requests.iter().all(|it| it.header("authorization") == Some("Bearer sk-very-secret-key"))
     );
+    let most = requests.iter().filter_map(|it| serde_json::from_slice::<Value>(&it.body).ok());
+    let most = most.map(|body| body["input"].as_array().map_or(0, Vec::len)).max();
+    assert!(most > Some(1), "texts go together");
     // When it is gone, questions are answered without it.
     drop(mock);
     let (path, _) = first(&mut project, "olives");
     assert_eq!(path, "olives.md");
     assert!(!project.log().contains("sk-very-secret-key"), "{}", project.log());
+}
+
+#[test]
+fn a_text_that_a_server_refuses_costs_no_other_its_vector() {
+    let mut project = TestProject::empty();
+    let picky = |request: &Request| match String::from_utf8_lossy(&request.body).contains("olives")
+    {
+        true => Answer::of(400, "no olives, please"),
+        false => server(request),
+    };
+    let mock = Mock::start(picky).expect("a server");
+    write_notes(&project);
+    for setting in [
+        "model=remote",
+        "remote.api=ollama",
+        "remote.model=food",
+        "remote.dimensions=3",
+        "background=on",
+    ] {
+        project.set(&format!("embed.{setting}"));
+    }
+    project.set(&format!("embed.remote.url={}", mock.url()));
+    project.start();
+    embedded(&mut project);
+    let (path, why) = first(&mut project, "bread");
+    assert_eq!(path, "bread.md");
+    assert!(why.starts_with("vector by food"), "{why}");
+    // The question is refused, too, and answered by the static vectors.
+    assert_eq!(first(&mut project, "olives").0, "olives.md");
 }
 
 #[test]

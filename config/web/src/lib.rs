@@ -1,9 +1,9 @@
-//! Web: HTTP requests to what the user configured (`embed.remote`) or asked for (`kgctl model pull`). Nothing else in kgd
-//! opens a connection to another machine.
+//! Web: HTTP requests to what the user configured (`embed.remote`) or asked for (`kgctl model pull`). Nothing else in
+//! kgd opens a connection to another machine.
 //!
 //! In: an address, headers, a body. Out: a reply of any status, or why there is none.
-//! Invariants: no redirect is followed by itself, so neither a text nor a key goes where nobody sent it; every wait has an
-//! end; certificates are checked against those of the system; what headers held is never part of an error.
+//! Invariants: no redirect is followed by itself, so neither a text nor a key goes where nobody sent it; every wait has
+//! an end; certificates are checked against those of the system; what headers held is never part of an error.
 //! Not here: what is asked, and whether to ask again.
 
 pub mod mock;

@@ -1,6 +1,6 @@
 //! Recipe: how the vectors of tokens become the vector of a text, as sentence-transformers keeps it in a folder.
 //!
-//! In: `modules.json`, `1_Pooling/config.json`, `sentence_bert_config.json`, `config_sentence_transformers.json` and the
+//! In: `modules.json`, `1_Pooling/config.json`, `sentence_bert_config.json`, `config_sentence_transformers.json`, the
 //! folders of dense layers; each may be missing. Out: pooling, dense layers, longest input, prompts.
 //! Invariants: a step that is not known is an error, never left out: the vectors would look like vectors.
 //! Not here: scaling to length 1, which every vector is.

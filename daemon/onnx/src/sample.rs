@@ -1,6 +1,7 @@
 //! Sample: models written by code, for tests: no test needs a download, or a program that exports models.
 //!
-//! In: a list of words with labels. Out: the folder of a tagger, which also serves as a sentence model; that of an encoder.
+//! In: a list of words with labels. Out: the folder of a tagger, which also serves as a sentence model; that of an
+//! encoder that is to be converted.
 //! Not here: how a graph is written (`graph.rs`).
 
 use std::collections::BTreeMap;

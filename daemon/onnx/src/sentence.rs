@@ -2,9 +2,9 @@
 //!
 //! In: texts. Out: vectors of length 1, 32-bit floats.
 //! Invariants: what a graph gives for a whole text is taken as it is; what it gives for each token is pooled as the
-//! folder says (`recipe.rs`), else averaged over the tokens, special ones included, as sentence-transformers does; both are
-//! scaled to length 1, and again when only the first components are wanted. A text longer than a window is cut: windows
-//! are the caller's business.
+//! folder says (`recipe.rs`), else averaged over the tokens, special ones included, as sentence-transformers does; both
+//! are scaled to length 1, and again when only the first components are wanted. A text longer than a window is cut:
+//! windows are the caller's business.
 //! Not here: quantization, spaces.
 
 use std::path::{Path, PathBuf};

@@ -48,7 +48,7 @@ pub fn better_of(
         "none" => return Ok(None),
         DEFAULT_MODEL => Arc::new(MiniLm::default()),
         "remote" => Arc::new(RemoteModel::new(settings)?),
-        path if path.starts_with('/') => Arc::new(FolderModel::at(settings)?),
+        path if path.starts_with('/') => Arc::new(FolderModel::at(settings)?.tried_first()),
         _ => Arc::new(FolderModel::added(settings, models)?),
     }))
 }

@@ -1,8 +1,9 @@
 //! Folder: a sentence model that the user added (`kgctl model add`, `pull`), or keeps in a folder of their own.
 //!
 //! In: the settings; texts. Out: unit vectors.
-//! Invariants: nothing is loaded before the first text comes; the space's name tells files, dimensions and prompts apart;
-//! questions get the prompt for questions, everything else the one for documents.
+//! Invariants: nothing is loaded before the first text comes; what was not tried when it was added is tried then, in a
+//! process of its own; the space's name tells files, dimensions and prompts apart; questions get the prompt for
+//! questions, everything else the one for documents.
 //! Not here: computing (the crate `onnx`), adding models (`kgctl`).
 
 use std::fs::File;
@@ -17,7 +18,7 @@ use xxhash_rust::xxh3::Xxh3;
 
 use super::better::BetterError;
 use super::transformer::{TransformerModel, quiet};
-use super::{EmbedError, Embedder};
+use super::{EmbedError, Embedder, prepare};
 use crate::pipeline::parcel::UnitVector;
 
 /// What to do about a folder that is no model.
@@ -30,6 +31,7 @@ pub struct FolderModel {
     wanted: Wanted,
     space: String,
     n_dimensions: usize,
+    is_tried_first: bool,
     loaded: OnceLock<Result<TransformerModel, EmbedError>>,
 }
 
@@ -70,6 +72,9 @@ impl FolderModel {
         let wrong = |why: String| BetterError { name: settings.model.clone(), why, hint: ADD };
         let files = files(&folder, None).map_err(|why| wrong(format!("the folder {why}")))?;
         let digest = digest_of(&folder, &files).map_err(|error| wrong(error.to_string()))?;
+        if !files.iter().any(|path| path.extension().is_some_and(|it| it == "onnx")) {
+            return Err(wrong("its weights are no ONNX file".to_string()));
+        }
         let all = SentenceModel::declared_dimensions(&folder);
         let all = all.map_err(|error| wrong(error.why))?.ok_or_else(|| {
             wrong("`config.json` does not say how many numbers a vector has".to_string())
@@ -103,12 +108,22 @@ impl FolderModel {
         };
         let space = format!("{name}@{digest}/{n_dimensions}{prompt}/i8x254");
         let wanted = Wanted { dimensions, prompts, runtime: None };
-        Ok(FolderModel { folder, wanted, space, n_dimensions, loaded: OnceLock::new() })
+        let (is_tried_first, loaded) = (false, OnceLock::new());
+        Ok(FolderModel { folder, wanted, space, n_dimensions, is_tried_first, loaded })
+    }
+
+    /// The same, which another process tries before it is loaded: for a folder that `kgctl` did not try.
+    #[must_use]
+    pub fn tried_first(self) -> Self {
+        FolderModel { is_tried_first: true, ..self }
     }
 
     fn model(&self) -> Result<&TransformerModel, EmbedError> {
         let load = || {
             let broken = |why: String| EmbedError::Model { why };
+            if self.is_tried_first {
+                prepare::hold(&self.folder).map_err(broken)?;
+            }
             let model = TransformerModel::open_as(&self.folder, &self.space, self.wanted.clone())
                 .map_err(|error| broken(error.to_string()))?;
             match model.dimensions() == self.n_dimensions {
@@ -219,6 +234,14 @@ mod tests {
             "{error}"
         );
         sample(dir.path());
+        let (onnx, other) = ("model.onnx", "model.safetensors");
+        std::fs::rename(dir.path().join(onnx), dir.path().join(other)).expect("moved");
+        let error = said(&|_| {});
+        assert!(
+            error.contains("its weights are no ONNX file\nhint: `kgctl model add FOLDER`"),
+            "{error}"
+        );
+        std::fs::rename(dir.path().join(other), dir.path().join(onnx)).expect("moved");
         let error = said(&|it| it.dimensions = 4);
         assert!(
             error.contains("its vectors have 3 components, fewer than `embed.dimensions`\nhint: "),

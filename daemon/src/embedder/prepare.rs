@@ -5,13 +5,17 @@
 //! Not here: which files a model has (`config::models`), where it lies.
 
 use std::io::Write;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
-use std::process::ExitCode;
+use std::process::{Command, ExitCode, Stdio};
 
 use onnx::{Precision, SentenceModel};
 use serde::{Deserialize, Serialize};
 
 use crate::pipeline::recognize::tagger::trial;
+
+/// The program: this one, even when its file was replaced meanwhile.
+const PROGRAM: &str = "/proc/self/exe";
 
 /// What a model says of itself when it runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -22,10 +26,11 @@ pub struct Tried {
     pub max_tokens: usize,
 }
 
-/// The life of `kgd --prepare-model FOLDER`: writes `model.onnx` in the place of `model.safetensors`, where that is what
-/// there is, and tries the model.
-pub fn run(folder: &Path, precision: Precision) -> ExitCode {
-    match limited(folder, || converted(folder, precision)) {
+/// The life of `kgd --prepare-model FOLDER`: writes `model.onnx` in the place of `model.safetensors`, where that is
+/// what there is, and tries the model. Without a precision nothing is written.
+pub fn run(folder: &Path, precision: Option<Precision>) -> ExitCode {
+    let convert = || precision.map_or(Ok(()), |precision| converted(folder, precision));
+    match limited(folder, convert) {
         Ok(tried) => {
             let text = serde_json::to_string(&tried).unwrap_or_default();
             match writeln!(std::io::stdout(), "{text}") {
@@ -55,6 +60,36 @@ fn converted(folder: &Path, precision: Precision) -> Result<(), String> {
     onnx::convert(folder, &folder.join("model.onnx"), precision)
         .map_err(|error| error.to_string())?;
     std::fs::remove_file(folder.join("model.safetensors")).map_err(|error| error.to_string())
+}
+
+/// Has another process try the model of a folder, which is left as it is.
+///
+/// # Errors
+/// Why it cannot be used, with a hint.
+pub(super) fn hold(folder: &Path) -> Result<(), String> {
+    let started = Command::new(PROGRAM)
+        .arg0("kgd")
+        .arg("--try-embedding")
+        .arg(folder)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .process_group(0)
+        .output();
+    let output =
+        started.map_err(|error| format!("no process could be started to try it: {error}"))?;
+    let said = String::from_utf8_lossy(&output.stderr);
+    // After what panics of the library may have written, the last such line is the error itself.
+    let error =
+        said.rfind("model file `").and_then(|at| said.get(at..)).unwrap_or(&said).trim_end();
+    match (output.status.success(), output.status.signal()) {
+        (true, _) => Ok(()),
+        (false, None) => Err(error.to_string()),
+        (false, Some(signal)) => Err(format!(
+            "signal {signal} ended it when it was tried: it needs more time or memory than is sensible\nhint: use a \
+             smaller model"
+        )),
+    }
 }
 
 /// Loads a model and has it read its longest text.

@@ -1,10 +1,10 @@
 //! Remote: vectors made by a server that the user configured (`embed.remote`), for OpenAI's and Ollama's interface.
 //!
 //! In: the settings; texts. Out: unit vectors.
-//! Invariants: nothing is sent unless the user's own configuration names a server, and nothing but to that address; what
-//! is sent was redacted before; the key is in no message and no log. What may pass by itself (no connection, 429, 5xx, a
-//! reply that is none) is asked again after a pause that doubles, or is as long as the server says; during it questions
-//! do without at once. A vector of another length ends it: it would be of another space.
+//! Invariants: nothing is sent unless the user's own configuration names a server, and nothing but to that address;
+//! what is sent holds no secret, questions included; the key is in no message and no log. What may pass by itself (no
+//! connection, 429, 5xx, a reply that is none) is asked again after a pause that doubles, or is as long as the server
+//! says; during it questions do without at once. A vector of another length ends it: it would be of another space.
 //! Not here: HTTP (the crate `web`), when vectors are made (`pipeline/backfill`).
 
 mod pause;
@@ -22,6 +22,7 @@ use self::pause::Pause;
 use super::better::BetterError;
 use super::transformer::quiet;
 use super::{EmbedError, Embedder, unit_vector};
+use crate::pipeline::normalize::redact::clean;
 use crate::pipeline::parcel::UnitVector;
 
 /// Longest wait for the vector of a question: who asked waits, too, and the static vector is there.
@@ -216,7 +217,7 @@ impl Embedder for RemoteModel {
             // Servers refuse empty texts, which mean nothing.
             let sent = batch.iter().filter(|text| !text.trim().is_empty());
             let sent: Vec<String> =
-                sent.map(|text| format!("{}{text}", self.document_prompt)).collect();
+                sent.map(|text| format!("{}{}", self.document_prompt, clean(text))).collect();
             let made = if sent.is_empty() { Vec::new() } else { self.ask(web, &sent)? };
             let mut made = made.iter();
             out.extend(batch.iter().map(|text| match text.trim().is_empty() {
@@ -230,7 +231,7 @@ impl Embedder for RemoteModel {
     fn try_question(&self, question: &str) -> Result<UnitVector, EmbedError> {
         let [_, patience] = self.patience;
         let web = self.web(&self.for_questions, patience)?;
-        let made = self.ask(web, &[format!("{}{question}", self.query_prompt)])?;
+        let made = self.ask(web, &[format!("{}{}", self.query_prompt, clean(question))])?;
         Ok(self.rounded(made.first().map(Vec::as_slice).unwrap_or_default()))
     }
 

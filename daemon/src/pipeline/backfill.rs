@@ -22,6 +22,7 @@ pub use self::pace::{Pace, Stand};
 pub use self::run::{Backfilling, Gate, start};
 use crate::embedder::{EmbedError, Embedder};
 use crate::pipeline::embed::better_text;
+use crate::pipeline::parcel::UnitVector;
 use crate::store::{Readers, Space, Spaces, StoreError};
 use crate::terms::{ContentHash, Tick};
 use crate::vectors::Layer;
@@ -133,11 +134,11 @@ impl Backfill {
             windows.len() - lacking.iter().map(|(_, ids)| ids.len()).sum::<usize>(),
             windows.len(),
         );
-        for (hash, ids) in lacking {
+        for texts in lacking.chunks(self.wanted.layer.embedder().batch().max(1)) {
             if !may_embed() {
                 return Ok(Step::Waits(tick));
             }
-            if let Some(ended) = self.embed(tick, (hash, &ids))? {
+            if let Some(ended) = self.embed(tick, texts)? {
                 return Ok(ended);
             }
         }
@@ -178,26 +179,33 @@ impl Backfill {
         Ok(tier.layer.add(tick, &found).then_some(lacking))
     }
 
-    /// Embeds one text and gives its vector to the windows it stands in. What ended the round, if something did.
+    /// Embeds texts and gives their vectors to the windows they stand in. What ended the round, if something did.
     fn embed(
         &self,
         tick: Tick,
-        (hash, ids): (ContentHash, &[i64]),
+        lacking: &[(ContentHash, Vec<i64>)],
     ) -> Result<Option<Step>, StoreError> {
-        let Some(text) = self.text_of(ids)?.filter(|text| ContentHash::of(text.as_bytes()) == hash)
-        else {
-            return Ok(Some(Step::Moved));
-        };
-        let embedder = self.wanted.layer.embedder();
-        let embedded = self.pace.timed(|| embedder.try_embed(&[&text]));
-        let vector = match embedded.map(|mut vectors| vectors.pop()) {
-            Ok(Some(vector)) if vector.0.len() == embedder.dimensions() => {
-                vector.0.iter().map(|component| component.cast_unsigned()).collect()
+        let mut texts = Vec::with_capacity(lacking.len());
+        for (hash, ids) in lacking {
+            let text = self.text_of(ids)?;
+            match text.filter(|text| ContentHash::of(text.as_bytes()) == *hash) {
+                Some(text) => texts.push(text),
+                None => return Ok(Some(Step::Moved)),
             }
-            Ok(_) => return Ok(Some(self.broken("it gave a vector of another length"))),
-            Err(EmbedError::Text { why }) => {
+        }
+        let given: Vec<&str> = texts.iter().map(String::as_str).collect();
+        let embedder = self.wanted.layer.embedder();
+        let vectors = match self.pace.timed(given.len(), || embedder.try_embed(&given)) {
+            Ok(vectors) if vectors.len() == given.len() => vectors,
+            Ok(_) => return Ok(Some(self.broken("it gave another number of vectors"))),
+            Err(EmbedError::Text { why }) if lacking.len() == 1 => {
                 tracing::warn!(why, "a text has no better vector");
-                Vec::new()
+                vec![UnitVector(Vec::new().into())]
+            }
+            // One of them cannot be embedded: which one shows when each goes alone.
+            Err(EmbedError::Text { .. }) => {
+                let mut each = lacking.chunks(1).map(|one| self.embed(tick, one));
+                return each.find_map(Result::transpose).transpose();
             }
             Err(EmbedError::Later { why, after }) => {
                 self.pace.fail(Some(why));
@@ -205,17 +213,37 @@ impl Backfill {
             }
             Err(EmbedError::Model { why }) => return Ok(Some(self.broken(&why))),
         };
-        self.pace.fail(None);
-        self.file.put(self.wanted.space.id, hash, &vector)?;
-        let rows: Vec<(i64, Vec<u8>)> = match vector.is_empty() {
-            true => Vec::new(),
-            false => ids.iter().map(|id| (*id, vector.clone())).collect(),
-        };
-        if !self.wanted.layer.add(tick, &rows) {
-            return Ok(Some(Step::Moved));
+        let is_sound = |it: &UnitVector| it.0.is_empty() || it.0.len() == embedder.dimensions();
+        if !vectors.iter().all(is_sound) {
+            return Ok(Some(self.broken("it gave a vector of another length")));
         }
-        self.pace.add(ids.len());
+        self.pace.fail(None);
+        for ((hash, ids), vector) in lacking.iter().zip(&vectors) {
+            if !self.keep(tick, (*hash, ids), vector)? {
+                return Ok(Some(Step::Moved));
+            }
+        }
         Ok(None)
+    }
+
+    /// Gives a vector, if it is one, to the windows of its text. False when a commit came in between.
+    fn keep(
+        &self,
+        tick: Tick,
+        (hash, ids): (ContentHash, &[i64]),
+        vector: &UnitVector,
+    ) -> Result<bool, StoreError> {
+        let bytes: Vec<u8> = vector.0.iter().map(|component| component.cast_unsigned()).collect();
+        self.file.put(self.wanted.space.id, hash, &bytes)?;
+        let rows: Vec<(i64, Vec<u8>)> = match bytes.is_empty() {
+            true => Vec::new(),
+            false => ids.iter().map(|id| (*id, bytes.clone())).collect(),
+        };
+        let added = self.wanted.layer.add(tick, &rows);
+        if added {
+            self.pace.add(ids.len());
+        }
+        Ok(added)
     }
 
     fn broken(&self, why: &str) -> Step {

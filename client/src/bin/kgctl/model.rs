@@ -224,8 +224,8 @@ fn shelf(ctx: &Context) -> Result<Shelf, Failure> {
 fn told(manifest: &Manifest, ctx: &Context) -> Result<Exit, Failure> {
     ctx.print_reply(manifest, |it| {
         format!(
-            "{}: added; {} dimensions, reads {} tokens\nto use it: `embed: {{model: {}}}` in `config.yaml`, then `kgctl \
-             restart`\n",
+            "{}: added; {} dimensions, reads {} tokens\nto use it: `embed: {{model: {}}}` in `config.yaml`, then \
+             `kgctl restart`\n",
             it.name, it.dimensions, it.max_tokens, it.name
         )
     })?;

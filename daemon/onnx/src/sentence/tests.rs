@@ -119,3 +119,65 @@ fn the_model_is_found_wherever_exporters_put_it() {
     let error = SentenceModel::load(dir.path()).map(|_| ()).expect_err("none").to_string();
     assert!(error.contains("`kgctl model add FOLDER` converts"), "{error}");
 }
+
+/// Mean, two dense layers without bias, prompts, and fewer dimensions, as EmbeddingGemma's folder has them.
+#[test]
+fn a_folder_like_embedding_gemmas_is_read_in_all_its_parts() {
+    let module = |path: &str, kind: &str| json!({ "path": path, "type": format!("sentence_transformers.models.{kind}") });
+    let dense = |n_in, n_out| {
+        json!({ "in_features": n_in, "out_features": n_out, "bias": false,
+                "activation_function": "torch.nn.modules.linear.Identity" })
+    };
+    let dir = folder(&[
+        (
+            "modules.json",
+            json!([
+                module("", "Transformer"),
+                module("1_Pooling", "Pooling"),
+                module("2_Dense", "Dense"),
+                module("3_Dense", "Dense"),
+                module("4_Normalize", "Normalize"),
+            ]),
+        ),
+        (
+            "1_Pooling/config.json",
+            json!({ "pooling_mode_mean_tokens": true, "include_prompt": true }),
+        ),
+        ("2_Dense/config.json", dense(4, 5)),
+        ("3_Dense/config.json", dense(5, 4)),
+        (
+            "config_sentence_transformers.json",
+            json!({ "prompts": { "query": "b: ", "document": ": " } }),
+        ),
+    ]);
+    // The first layer keeps all components and adds one; the second swaps the second and the third.
+    let rows = |n_in: usize, order: &[usize]| -> Vec<u8> {
+        let row = |hot: usize| (0..n_in).map(move |at| if at == hot { 1f32 } else { 0f32 });
+        order.iter().flat_map(|&hot| row(hot)).flat_map(f32::to_le_bytes).collect()
+    };
+    for (name, n_in, order) in [("2_Dense", 4, &[0, 1, 2, 3, 0][..]), ("3_Dense", 5, &[0, 2, 1, 3])]
+    {
+        let bytes = rows(n_in, order);
+        let view = safetensors::tensor::TensorView::new(
+            safetensors::Dtype::F32,
+            vec![order.len(), n_in],
+            &bytes,
+        );
+        let file =
+            safetensors::serialize([("linear.weight", view.expect("sound"))], None).expect("bytes");
+        std::fs::write(dir.path().join(name).join("model.safetensors"), file).expect("written");
+    }
+    assert_eq!(SentenceModel::declared_dimensions(dir.path()), Ok(Some(4)));
+    let whole = SentenceModel::load(dir.path()).expect("a model");
+    // `[CLS] : a a [SEP]`, with the sums of `a` and `b` swapped.
+    near(
+        &whole.embed_document("a a").expect("a vector"),
+        &[0.408_248_3, 0.0, 0.816_496_6, 0.408_248_3],
+    );
+    let cut =
+        SentenceModel::load_as(dir.path(), Wanted { dimensions: Some(3), ..Wanted::default() });
+    let cut = cut.expect("a model");
+    near(&cut.embed_document("a a").expect("a vector"), &[0.447_213_6, 0.0, 0.894_427_2]);
+    // `[CLS] b : a a [SEP]`.
+    near(&cut.embed_query("a a").expect("a vector"), &[0.408_248_3, 0.408_248_3, 0.816_496_6]);
+}

@@ -1,7 +1,7 @@
 //! Pause: how long a server that failed is left alone.
 //!
 //! In: failures and when they were. Out: how long to wait.
-//! Invariants: a pause is at least as long as the server asked for, within reason, and doubles with each failure in a row.
+//! Invariants: a pause is as long as the server asked for, within reason, else it doubles with each failure in a row.
 
 use std::time::{Duration, Instant};
 

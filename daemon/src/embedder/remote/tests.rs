@@ -80,6 +80,18 @@ fn texts_are_sent_in_batches_and_questions_with_their_prompt() {
 }
 
 #[test]
+fn secrets_stay_here() {
+    let (mock, model) = remote(vectors, |_| {});
+    let secret = "the token is ghp_0123456789abcdefghijABCDEFGHIJ012345";
+    model.try_embed(&[secret]).expect("a vector");
+    model.try_question(secret).expect("a vector");
+    for request in mock.requests() {
+        let sent = texts(&request).concat();
+        assert!(sent.starts_with("the token is [redacted") && !sent.contains("ghp_"), "{sent}");
+    }
+}
+
+#[test]
 fn ollama_is_asked_in_its_own_way() {
     let (mock, model) = remote(vectors, |it| it.remote.api = RemoteApi::Ollama);
     assert_eq!(model.try_embed(&["a"]).expect("a vector")[0], unit_vector(&[3.0, 1.0, 0.0]));

@@ -74,11 +74,12 @@ impl Pace {
         self.lock().trouble = trouble;
     }
 
-    /// Embeds one text, and counts the time. The first one loads the model, which says nothing about the others.
-    pub(super) fn timed<T>(&self, embed: impl FnOnce() -> T) -> T {
+    /// Embeds texts, and counts the time that each took. The first one loads the model, which says nothing about the
+    /// others.
+    pub(super) fn timed<T>(&self, n_texts: usize, embed: impl FnOnce() -> T) -> T {
         let started = Instant::now();
         let done = embed();
-        let seconds = started.elapsed().as_secs_f64();
+        let seconds = started.elapsed().as_secs_f64() / n_texts.max(1) as f64;
         let mut stand = self.lock();
         stand.seconds_a_text = match stand.seconds_a_text {
             known if known > 0.0 && stand.n_done > 1 => known + LAST * (seconds - known),
