@@ -60,7 +60,8 @@ impl TestProject {
         };
         let project = Project::at(&root).expect("the folder is there");
         let paths = places.project(&project).expect("short paths");
-        let settings = vec!["watch.debounce_ms=30".to_string()];
+        // Tests of the better model's vectors ask for them; the others should not pay for them.
+        let settings = vec!["watch.debounce_ms=30".to_string(), "embed.background=off".to_string()];
         let root = project.root;
         TestProject {
             dir,

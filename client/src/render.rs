@@ -14,6 +14,7 @@ pub mod answer;
 pub mod health;
 mod hint;
 pub mod maintain;
+pub mod models;
 pub mod quality;
 pub mod questions;
 

@@ -11,10 +11,23 @@ use serde_json::Value;
 
 use crate::settings::Settings;
 
+/// Settings of these sections that change no row. What they begin with.
+const APART: &[&str] = &[
+    "recognize.given=",
+    "embed.model=",
+    "embed.dimensions=",
+    "embed.query_prompt=",
+    "embed.document_prompt=",
+    "embed.background=",
+    "embed.hub=",
+    "embed.remote.",
+];
+
 /// Fingerprint of the layer of rows: sections `privacy`, `chunk`, `recognize`, `link`, `embed` and `dedup`, with
 /// `extra` for versions that settings do not know. 32 hexadecimal digits.
 ///
-/// `recognize.given` does not count: what its table says does, in `extra`.
+/// `recognize.given` does not count: what its table says does, in `extra`. Of `embed`, only `window_tokens` counts: the
+/// better model's vectors are kept beside the others, each under the name of its space.
 ///
 /// Sections `watch`, `belt`, `worker`, `retrieval` and `serve` do not count: which files are read shows in the
 /// files' own rows, and ranking happens when a question is asked.
@@ -31,7 +44,8 @@ pub fn rows(settings: &Settings, extra: &str) -> String {
     for (section, value) in &sections {
         flatten(section, value, &mut lines);
     }
-    lines.retain(|line| !line.starts_with("recognize.given="));
+    let is_apart = |line: &String| APART.iter().any(|key| line.starts_with(key));
+    lines.retain(|line| !is_apart(line));
     lines.sort_unstable();
     lines.push(format!("extra={extra}"));
     format!("{:032x}", xxhash_rust::xxh3::xxh3_128(lines.join("\n").as_bytes()))
@@ -76,6 +90,11 @@ mod tests {
         assert!(!changed(|s| s.watch.extensions.push("org".into())));
         assert!(!changed(|s| s.retrieval.k = 3));
         assert!(!changed(|s| s.recognize.given = "/names.tsv".into()));
+        assert!(!changed(|s| s.embed.model = "none".into()));
+        assert!(!changed(|s| s.embed.dimensions = 128));
+        assert!(!changed(|s| s.embed.query_prompt = "query: ".into()));
+        assert!(!changed(|s| s.embed.remote.url = "http://localhost".into()));
+        assert!(!changed(|s| s.embed.background = crate::settings::Background::Off));
         assert!(!changed(|s| s.serve.idle_exit_minutes = 1));
         assert_ne!(rows(&base, "v2"), same);
     }

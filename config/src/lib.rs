@@ -6,6 +6,7 @@ pub mod fingerprint;
 pub mod kinds;
 pub mod limits;
 pub mod load;
+pub mod models;
 pub mod place;
 pub mod reference;
 pub mod registry;

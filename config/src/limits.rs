@@ -65,3 +65,6 @@ pub const MAX_FAILURES: u32 = 3;
 
 /// The file of relations that is read when it lies in the folder.
 pub const DEFAULT_PREDICATES: &str = "kg.predicates.toml";
+
+/// The better embedding model where none is chosen.
+pub const DEFAULT_MODEL: &str = "minilm-l6";

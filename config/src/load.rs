@@ -37,6 +37,12 @@ const USER_ONLY: &[&str] = &[
     "privacy.allow_paths",
     "recognize.model",
     "recognize.given",
+    "embed.model",
+    "embed.dimensions",
+    "embed.query_prompt",
+    "embed.document_prompt",
+    "embed.hub",
+    "embed.remote",
 ];
 
 /// Whether a section or key may not be set by a folder.
@@ -312,6 +318,7 @@ impl Layers {
         check::ranges(&settings, &key).map_err(fail)?;
         check::globs(&settings, &key).map_err(fail)?;
         check::paths(&settings, &key).map_err(fail)?;
+        check::addresses(&settings, &key).map_err(fail)?;
         (self.tree, self.settings) = (tree, settings);
         self.origins.insert(key, origin);
         Ok(())

@@ -118,6 +118,11 @@ impl Places {
         self.config.join("config.yaml")
     }
 
+    /// The models that were added, one folder each, for all projects.
+    pub fn models(&self) -> PathBuf {
+        self.state.join("models")
+    }
+
     fn socket(&self, project: &Project) -> Result<PathBuf, PlaceError> {
         const AROUND: usize = "/".len() + ".sock".len();
         let room = MAX_SOCKET_PATH_BYTES.checked_sub(self.runtime.as_os_str().len() + AROUND);

@@ -6,10 +6,12 @@
 use crate::limits::DOCUMENT_EXTENSIONS;
 use serde::{Deserialize, Serialize};
 
+mod embed;
 mod privacy;
 mod recognize;
 mod retrieval;
 
+pub use embed::{Background, Embed, Remote, RemoteApi};
 pub use privacy::{PiiKind, PiiMode};
 pub use recognize::{Gazetteer, Recognize};
 pub use retrieval::{Formula, Retrieval, Weights};
@@ -332,20 +334,6 @@ impl Default for Link {
             context: 0.10,
             popularity: 0.05,
         }
-    }
-}
-
-/// How text becomes vectors.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct Embed {
-    /// Most tokens of one embedding window; a chunk is scored by its best window.
-    pub window_tokens: u32,
-}
-
-impl Default for Embed {
-    fn default() -> Self {
-        Embed { window_tokens: 200 }
     }
 }
 

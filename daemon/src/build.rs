@@ -4,12 +4,13 @@
 //! Invariant: "settled" is read in the order work flows (watcher, belt, ripples), so that nothing slips by.
 //! Not here: answering (`project.rs`).
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use config::Settings;
+use config::settings::Background;
 use proto::tool::core::SettledView;
 use ractor::Actor;
 use rusqlite::{Connection, OptionalExtension};
@@ -19,6 +20,7 @@ use tokio::task::JoinHandle;
 use crate::belt::{Budget, Depth, Gauge, Plan, Supervisor};
 use crate::embedder::{Embedder, WordPiece};
 use crate::health::Health;
+use crate::pipeline::backfill::{self, Backfill, Backfilling, Gate};
 use crate::pipeline::normalize::Parsing;
 use crate::pipeline::parcel::Pass;
 use crate::pipeline::recognize::given::GivenNames;
@@ -54,6 +56,8 @@ pub(crate) struct Recipe {
     pub(crate) tokens: Arc<WordPiece>,
     /// The model.
     pub(crate) embedder: Arc<dyn Embedder>,
+    /// The better model, whose vectors come later.
+    pub(crate) better: Option<Arc<dyn Embedder>>,
     /// The user's own model that finds names.
     pub(crate) model: Option<Arc<TaggerRecognizer>>,
     /// The names that the user states for documents.
@@ -99,6 +103,7 @@ pub(crate) struct Build {
     pub(crate) watcher: WatcherHandle,
     commands: mpsc::Sender<Command>,
     belt: Mutex<Option<JoinHandle<()>>>,
+    backfilling: Mutex<Option<Backfilling>>,
 }
 
 impl Build {
@@ -115,6 +120,7 @@ impl Build {
             vocabulary,
             tokens,
             embedder,
+            better,
             model,
             given,
             parsing,
@@ -199,6 +205,15 @@ impl Build {
         let watcher = Watcher::spawn(options, known, source.lanes, state);
         let _ = late_watcher.set(watcher.clone());
         watcher.requeue(unread);
+        let backfilling = match better {
+            Some(better) => {
+                let is_quiet = is_quiet(watcher.state().clone(), gauges.clone());
+                let backfill = backfill(&state_dir, (better, &settings.embed), readers.clone())?;
+                let gate = gate(settings.embed.background, is_quiet, health.clone());
+                Some(backfill::start(backfill, health.clone(), gate))
+            }
+            None => None,
+        };
         Ok(Build {
             readers,
             answers,
@@ -210,7 +225,14 @@ impl Build {
             watcher,
             commands,
             belt: Mutex::new(Some(belt)),
+            backfilling: Mutex::new(backfilling),
         })
+    }
+
+    /// How far the better model's vectors are, where there is such a model.
+    pub(crate) fn backfilled(&self) -> Option<backfill::Stand> {
+        let backfilling = self.backfilling.lock().unwrap_or_else(PoisonError::into_inner);
+        backfilling.as_ref().map(|it| it.pace().stand())
     }
 
     /// Everything on the belt.
@@ -281,6 +303,7 @@ impl Build {
     /// the next start.
     pub(crate) async fn drain(&self, limit: Duration) {
         crate::fail::point("drain.begun");
+        drop(self.backfilling.lock().unwrap_or_else(PoisonError::into_inner).take());
         self.watcher.stop().await;
         crate::fail::point("drain.watched");
         let belt = self.belt.lock().unwrap_or_else(PoisonError::into_inner).take();
@@ -305,6 +328,44 @@ fn sum(gauges: &[Gauge]) -> Depth {
         bulk: a.bulk + b.bulk,
         in_work: a.in_work + b.in_work,
     })
+}
+
+/// The better model's vectors of an index, and those of the model before.
+fn backfill(
+    state_dir: &Path,
+    (better, settings): (Arc<dyn Embedder>, &config::settings::Embed),
+    readers: Arc<Readers>,
+) -> Result<Backfill, StoreError> {
+    let reopen = |model: &str| {
+        let before = config::settings::Embed { model: model.to_string(), ..settings.clone() };
+        crate::embedder::better(&before).ok().flatten()
+    };
+    Backfill::open(state_dir, (&settings.model, better), readers, reopen)
+}
+
+/// When the better model's vectors are made.
+fn gate(
+    background: Background,
+    is_quiet: Arc<dyn Fn() -> bool + Send + Sync>,
+    health: Arc<Health>,
+) -> Gate {
+    // Without a ripple the deep pass has nothing to do, either.
+    let is_settled: Arc<dyn Fn() -> bool + Send + Sync> = {
+        let health = health.clone();
+        Arc::new(move || is_quiet() && !health.has_ripple())
+    };
+    let is_idle = {
+        let is_settled = is_settled.clone();
+        move || is_settled() && !health.is_answering()
+    };
+    Gate {
+        is_open: match background {
+            Background::On => Arc::new(|| true),
+            Background::Idle | Background::Off => Arc::new(is_idle),
+        },
+        is_settled,
+        is_on: background != Background::Off,
+    }
 }
 
 fn is_quiet(

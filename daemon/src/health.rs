@@ -4,7 +4,7 @@
 //! nothing left; so "belt empty, then no ripple" means that everything is resolved.
 
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -29,6 +29,16 @@ pub struct Health {
     poisoned: watch::Sender<Option<String>>,
     stalled: watch::Sender<Option<(Stall, Instant)>>,
     changes: watch::Sender<u64>,
+    n_answering: AtomicUsize,
+}
+
+/// Somebody is being answered, until it is dropped.
+pub(crate) struct Answering<'a>(&'a AtomicUsize);
+
+impl Drop for Answering<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
 }
 
 #[derive(Default)]
@@ -84,6 +94,7 @@ impl Health {
             poisoned: watch::Sender::new(None),
             stalled: watch::Sender::new(None),
             changes: watch::Sender::new(0),
+            n_answering: AtomicUsize::new(0),
         }
     }
 
@@ -135,6 +146,17 @@ impl Health {
     /// Told of every change that may have settled something.
     pub fn changes(&self) -> watch::Receiver<u64> {
         self.changes.subscribe()
+    }
+
+    /// Counts somebody in who is being answered.
+    pub(crate) fn answering(&self) -> Answering<'_> {
+        self.n_answering.fetch_add(1, Ordering::Relaxed);
+        Answering(&self.n_answering)
+    }
+
+    /// True while anybody is being answered.
+    pub(crate) fn is_answering(&self) -> bool {
+        self.n_answering.load(Ordering::Relaxed) > 0
     }
 
     /// The last commit.

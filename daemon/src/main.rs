@@ -37,6 +37,12 @@ struct Flags {
     /// Try the model of this folder for the daemon that started this process, and end.
     #[arg(long, hide = true, value_name = "DIR")]
     try_model: Option<PathBuf>,
+    /// Convert, if it must be, and try the embedding model of this folder for `kgctl model`, and end.
+    #[arg(long, hide = true, value_name = "DIR")]
+    prepare_model: Option<PathBuf>,
+    /// With `--prepare-model`: round weights that are converted to 8 bits.
+    #[arg(long, hide = true, requires = "prepare_model")]
+    int8: bool,
 }
 
 fn main() -> ExitCode {
@@ -46,6 +52,10 @@ fn main() -> ExitCode {
     }
     if let Some(folder) = flags.try_model {
         return daemon::pipeline::recognize::tagger::trial::run(&folder);
+    }
+    if let Some(folder) = flags.prepare_model {
+        let precision = if flags.int8 { onnx::Precision::Int8 } else { onnx::Precision::Float };
+        return daemon::embedder::prepare::run(&folder, precision);
     }
     let options = daemon::Options {
         project: flags.project,

@@ -84,6 +84,7 @@ impl Project {
         let OpenProject { root, name, state_dir, settings, parsing } = place;
         let tokens = WordPiece::builtin();
         let embedder: Arc<dyn Embedder> = Arc::new(StaticModel::builtin(tokens.clone()));
+        let better = crate::embedder::better(&settings.embed)?;
         let vocabulary = Vocabulary::load(&root, &settings.relate)?;
         let model = TaggerRecognizer::open_tried(&settings.recognize)?;
         let given = GivenNames::open(&settings.recognize)?;
@@ -94,6 +95,7 @@ impl Project {
             vocabulary,
             tokens,
             embedder,
+            better,
             model,
             given,
             parsing,
@@ -203,6 +205,11 @@ impl Project {
             Parsing::InProcess => None,
             Parsing::InWorkers(workers) => Some(workers),
         }
+    }
+
+    /// How far the better model's vectors are, where there is such a model.
+    pub fn backfilled(&self) -> Option<crate::pipeline::backfill::Stand> {
+        self.build.backfilled()
     }
 
     /// Commands to the watcher.

@@ -2,13 +2,15 @@
 //! others judged, on related notes of two vaults and on the sample corpus; and whether each differs from full text
 //! alone (paired bootstrap by the sets' own scorer).
 //!
-//! `cargo bench -p tests --bench retrieval -- DATA_DIR [SET...] [--cache DIR] [--runs DIR] [--set KEY=VALUE]`
+//! `cargo bench -p tests --bench retrieval -- DATA_DIR [SET...] [--cache DIR] [--runs DIR] [--set KEY=VALUE] [--tier TIER]`
 //! `docs_rustbook`, `docs_prometheus`, `vault_foam` and `vault_obsidian_tasks` may be named, too (`retrieval/set.rs`).
 //! A set is indexed once and asked many times (`retrieval/ranking.rs`); `--only NAME,NAME` asks fewer. Costs are CPU
 //! time, so that other work on the machine is not in them; `--hits N` asks for fewer than 100 hits.
 //! Each set becomes a folder with one Markdown file a document (`# title`, then the text); the file's
 //! name is the document's id. `--cache` keeps folders and indexes for the next time, `--runs` keeps the
 //! run files; `--set` changes a setting, such as `retrieval.weights.graph=0`.
+//! `--tier` says whose vectors answer: `static`, `minilm` (which makes those that the cache lacks first) or `half` (those
+//! of MiniLM for every second window, in a copy of the cache's index, which must have them all).
 //! `--join N` writes N documents into each file, one paragraph each without its title's mark, and counts those as
 //! found whose lines a hit shows: what sizes of chunks do to long documents. (A `--cache` is for one N and one size.)
 
@@ -59,6 +61,9 @@ const NOTES: [(&str, &str); 4] = [
 /// Chunks asked for where nothing is said: as many as the tool gives.
 const HITS: u32 = 100;
 
+/// Longest time that embedding a whole set may take.
+const BACKFILL_LIMIT: std::time::Duration = std::time::Duration::from_secs(3 * 3_600);
+
 /// Threads that ask.
 const THREADS: usize = 2;
 
@@ -70,7 +75,13 @@ fn main() -> Result<()> {
     };
     let cache = folder(support::option(&mut arguments, "--cache"), "cache");
     let runs = folder(support::option(&mut arguments, "--runs"), "runs");
-    let mut changes = Vec::new();
+    let tier = support::option(&mut arguments, "--tier").unwrap_or_else(|| "static".into());
+    let mut changes = match tier.as_str() {
+        "static" => vec!["embed.model=none".to_string()],
+        "minilm" => vec!["embed.background=on".to_string()],
+        "half" => vec!["embed.background=off".to_string()],
+        other => bail!("there is no tier `{other}`"),
+    };
     let n_joined: usize = support::option(&mut arguments, "--join")
         .map_or(Ok(1), |n| n.parse())
         .context("--join N")?;
@@ -96,7 +107,7 @@ fn main() -> Result<()> {
         let mut set = Set::read(&data, name, part)?;
         set.join(n_joined);
         let started = Instant::now();
-        let project = runtime.block_on(open(&set, &cache, &settings))?;
+        let project = runtime.block_on(open(&set, (&cache, &tier), &settings))?;
         println!(
             "{name}: {} documents in {:.1} s",
             set.documents.len(),
@@ -120,14 +131,56 @@ fn settings_with(scratch: &Path, changes: &[String]) -> Result<Settings> {
 }
 
 /// Opens a set's project, writing its files first where the cache has none.
-async fn open(set: &Set, cache: &Path, settings: &Settings) -> Result<std::sync::Arc<Project>> {
+async fn open(
+    set: &Set,
+    (cache, tier): (&Path, &str),
+    settings: &Settings,
+) -> Result<std::sync::Arc<Project>> {
     let home = cache.join(&set.name);
-    let (notes, state) = (home.join("notes"), home.join("state"));
+    let (notes, mut state) = (home.join("notes"), home.join("state"));
     if !notes.exists() {
         std::fs::create_dir_all(&state)?;
         set.write_files(&notes)?;
     }
-    support::open_settled(&notes, &state, settings.clone()).await
+    if tier == "half" {
+        state = half_of(&home)?;
+    }
+    let project = support::open_settled(&notes, &state, settings.clone()).await?;
+    let started = Instant::now();
+    let is_backfilled =
+        |project: &Project| project.backfilled().is_some_and(|it| it.is_full && it.n_windows > 0);
+    if tier == "minilm" && !project.wait_until(BACKFILL_LIMIT, is_backfilled).await {
+        bail!("the better vectors are not there: {:?}", project.backfilled());
+    }
+    if tier != "static" {
+        // A round that only loads takes an instant.
+        let is_loaded = |project: &Project| project.backfilled().is_some_and(|it| it.n_done > 0);
+        project.wait_until(support::SETTLE_LIMIT, is_loaded).await;
+        let stand = project.backfilled().context("a better model")?;
+        let (done, all, rate) = (stand.n_done, stand.n_windows, 1.0 / stand.seconds_a_text);
+        let seconds = started.elapsed().as_secs_f64();
+        println!(
+            "{}: {done} of {all} vectors after {seconds:.1} s, {rate:.1} a second lately",
+            set.name
+        );
+    }
+    Ok(project)
+}
+
+/// A copy of a set's index in which every second window lacks its better vector.
+fn half_of(home: &Path) -> Result<PathBuf> {
+    let half = home.join("half");
+    let _ = std::fs::remove_dir_all(&half);
+    std::fs::create_dir_all(&half)?;
+    for entry in std::fs::read_dir(home.join("state"))? {
+        let entry = entry?;
+        if entry.file_type()?.is_file() {
+            std::fs::copy(entry.path(), half.join(entry.file_name()))?;
+        }
+    }
+    let db = rusqlite::Connection::open(half.join("vectors.sqlite"))?;
+    db.execute("DELETE FROM vectors WHERE unicode(hex(hash)) % 2 = 0", [])?;
+    Ok(half)
 }
 
 fn ask_all(

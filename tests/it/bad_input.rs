@@ -600,10 +600,10 @@ fn requests_that_cannot_be_meant() {
           hint: null
         hybrid_query {}
           invalid_params: `hybrid_query` needs the parameter `q`
-          hint: it takes `q` (required), `k`, `hops`, `rels`, `path`, `tags`, `type`, `language`, `after`, `before`, `max_chars`, `formula`
+          hint: it takes `q` (required), `k`, `hops`, `rels`, `path`, `tags`, `type`, `language`, `after`, `before`, `entity`, `max_chars`, `max_tokens`, `cursor`, `formula`
         hybrid_query {"q":"x","limit":3}
           invalid_params: `hybrid_query` has no parameter `limit`
-          hint: it takes `q` (required), `k`, `hops`, `rels`, `path`, `tags`, `type`, `language`, `after`, `before`, `max_chars`, `formula`
+          hint: it takes `q` (required), `k`, `hops`, `rels`, `path`, `tags`, `type`, `language`, `after`, `before`, `entity`, `max_chars`, `max_tokens`, `cursor`, `formula`
         hybrid_query {"q":"x","k":0}
           invalid_params: `k` is 0
           hint: give a number from 1 to 100
@@ -612,7 +612,7 @@ fn requests_that_cannot_be_meant() {
           hint: give a number from 1 to 100
         hybrid_query {"q":"x","k":-1}
           invalid_params: parameter `k` of `hybrid_query`: invalid value: integer `-1`, expected u32
-          hint: it takes `q` (required), `k`, `hops`, `rels`, `path`, `tags`, `type`, `language`, `after`, `before`, `max_chars`, `formula`
+          hint: it takes `q` (required), `k`, `hops`, `rels`, `path`, `tags`, `type`, `language`, `after`, `before`, `entity`, `max_chars`, `max_tokens`, `cursor`, `formula`
         hybrid_query {"q":"x","hops":5}
           invalid_params: `hops` is 5
           hint: give a number from 0 to 4

@@ -1,5 +1,6 @@
 //! Names that may be one thing: proposed, decided at a terminal, and for good.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::{Read, Write};
 use std::os::fd::OwnedFd;
@@ -201,4 +202,93 @@ fn an_abbreviation_is_known_in_other_documents_and_said_why() {
     let of_kms = why.iter().find(|it| it["surface"] == "KMS").unwrap_or_else(|| panic!("{why:#?}"));
     let decision = of_kms["decision"].as_str().expect("a decision");
     assert!(decision.starts_with("used for it"), "{decision}");
+}
+
+/// One name of several things, and what each document means by it.
+const SHARED_NAMES: &[(&str, &str)] = &[
+    ("fruit.md", "Apple is a fruit.\n"),
+    ("firm.md", "Apple is a company in Cupertino.\n"),
+    ("news.md", "Shares of Apple rose after the company reported quarterly revenue.\n"),
+    ("Amazon.md", "Amazon is a river in Brazil.\n"),
+    ("shop.md", "Amazon is a company in Seattle. Amazon sells books.\n"),
+    ("snakes.md", "The Python is a snake that lives in Asia. A Python eats rats.\n"),
+    ("code.md", "Python is a programming language. We wrote the scripts in Python.\n"),
+    ("zoo.md", "Our zoo got a Python from Burma. The Python eats once a week.\n"),
+    ("planets.md", "Mercury is a planet. It orbits the Sun.\n"),
+    ("metals.md", "Mercury is a metal that is liquid at room temperature.\n"),
+    ("bread.md", "Sam is a baker in Porto. Sam bakes rye bread.\n"),
+    ("shop hours.md", "Sam bakes bread with butter, sugar and rye flour before the shop opens.\n"),
+    ("space.md", "Sam is an astronaut at NASA. Sam orbits the moon.\n"),
+    ("diary.md", "Yesterday I met Sam.\n"),
+    ("Boston.md", "# Travel\n\nBoston is a city in Massachusetts. We drove to Boston.\n"),
+    ("music.md", "Boston is a rock band. We heard Boston play.\n"),
+    ("java.md", "Java is an island of Indonesia. We crossed Java by train.\n"),
+    ("billing.md", "Java is a programming language. Billing is written in Java.\n"),
+    (
+        "pay.md",
+        "# Payroll\n\nLena, our accountant, runs the payroll. Ask Lena about tax classes.\n",
+    ),
+    (
+        "horses.md",
+        "# Kindergarten\n\nLena, my daughter, started kindergarten. Lena likes drawing horses.\n",
+    ),
+    ("kitchen.md", "Ruth Adler is the pastry chef. Call Ruth about the flour.\n"),
+    ("net.md", "Ruth Bianchi is a network engineer. Tell Ruth about the switch.\n"),
+    ("party.md", "We asked Ruth, who could not come.\n"),
+    ("login.md", "Anna is a backend engineer.\n"),
+    ("cake.md", "Anna is a developer who brought cake.\n"),
+];
+
+/// The documents that mention a surface, those that mean the same by it together; `?` before what denotes nothing.
+fn meanings(graph: &tests::Graph, surface: &str) -> String {
+    let mut groups: BTreeMap<String, BTreeSet<&str>> = BTreeMap::new();
+    for row in graph.rows("mention").filter(|row| row["surface"] == surface) {
+        let path = row["path"].as_str().expect("a path");
+        groups.entry(row["entity"].to_string()).or_default().insert(path);
+    }
+    let mut lines: Vec<String> = groups
+        .into_iter()
+        .map(|(entity, paths)| {
+            let mark = if entity == "null" { "?" } else { "" };
+            format!("{mark}{}", Vec::from_iter(paths).join("+"))
+        })
+        .collect();
+    lines.sort();
+    lines.join(", ")
+}
+
+#[test]
+fn one_name_of_several_things_is_parted_by_what_its_sentences_say() {
+    let mut project = TestProject::of(SHARED_NAMES);
+    project.settle();
+    let graph = project.dump();
+    for (surface, expected) in [
+        ("Apple", "firm.md+news.md, fruit.md"),
+        ("Amazon", "Amazon.md, shop.md"),
+        ("Python", "code.md, snakes.md+zoo.md"),
+        ("Mercury", "metals.md, planets.md"),
+        ("Sam", "?diary.md, bread.md+shop hours.md, space.md"),
+        ("Boston", "Boston.md, music.md"),
+        ("Java", "billing.md, java.md"),
+        ("Lena", "horses.md, pay.md"),
+        // Of two known people, and told by a request.
+        ("Ruth", "?party.md, kitchen.md, net.md"),
+        ("Call Ruth", ""),
+        // One calling in two words.
+        ("Anna", "cake.md+login.md"),
+    ] {
+        assert_eq!(meanings(&graph, surface), expected, "{surface}");
+    }
+    let error = project.try_call("explain_entity", json!({"name": "Sam"})).expect_err("which?");
+    let message = error["message"].as_str().expect("a message");
+    for place in ["(Sam, Person in bread.md)", "(Sam, Person in space.md)"] {
+        assert!(message.contains(place), "{message}");
+    }
+    let told = project.call("explain_entity", json!({"name": "Amazon"}));
+    let others = told["same_name"].as_array().expect("others").iter();
+    assert_eq!(others.map(|it| &it["type"]).collect::<Vec<_>>(), ["Organization"]);
+    // Once nobody defines it any more, it is one name again.
+    project.write("fruit.md", "Apple makes phones.\n");
+    project.settle();
+    assert_eq!(meanings(&project.dump(), "Apple"), "firm.md+fruit.md+news.md");
 }

@@ -1,5 +1,6 @@
 //! Everything that needs a whole daemon, from files on disk to replies on the socket.
 
+mod answers;
 mod bad_input;
 mod crash;
 mod crowd;
@@ -7,6 +8,7 @@ mod deep;
 mod determinism;
 mod documents;
 mod duplicates;
+mod embedding;
 mod eval;
 mod events;
 mod given;
@@ -24,6 +26,7 @@ mod secrets;
 mod seeing;
 mod shutdown;
 mod tidy;
+mod tiers;
 mod trouble;
 mod upgrade;
 mod vectors;

@@ -97,6 +97,11 @@ pub fn explain(reply: &ExplainReply, style: Style) -> String {
     if !reply.entity.aliases.is_empty() {
         let _ = writeln!(text, "  {} {}", style.dim("also:"), joined(&reply.entity.aliases));
     }
+    for other in &reply.same_name {
+        let (name, kind) = (clean(&other.name), clean(&other.entity_type));
+        let line = format!("{name} ({kind}): kgctl explain '#{}'", other.id);
+        let _ = writeln!(text, "  {} {line}", style.dim("also of this name:"));
+    }
     if let Some(home) = &reply.home {
         let _ = writeln!(text, "  {} {}", style.dim("note:"), style.cyan(&clean(home)));
     }

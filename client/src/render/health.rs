@@ -123,6 +123,9 @@ fn facts(reply: &StatusReply, style: Style) -> String {
     if let Some(deep) = &reply.deep {
         rows.push(("deep", deep.told()));
     }
+    if let Some(embedding) = &reply.embedding {
+        rows.push(("embedding", clean(&embedding.told()).into_owned()));
+    }
     if let Some(workers) = &reply.workers {
         rows.push(("parsing", parsing(workers)));
     }

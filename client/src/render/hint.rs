@@ -14,6 +14,8 @@ const PHRASES: &[(&str, &str)] = &[
     ("call again", "run it again"),
     ("`entity_id`", "`kgctl explain '#ID'`"),
     ("`max_chars`", "`--max-chars`"),
+    ("`max_tokens`", "`--max-tokens`"),
+    ("`next_cursor`", "`next_cursor` (of `--json`)"),
     ("`type`", "`--type`"),
     ("`rels`", "`--rel`"),
     ("`hops`", "`--hops`"),

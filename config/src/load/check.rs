@@ -63,6 +63,10 @@ fn table(settings: &Settings) -> Vec<Range> {
         ("link.context",                     f64::from(link.context),               0.0,   1.0),
         ("link.popularity",                  f64::from(link.popularity),            0.0,   1.0),
         ("embed.window_tokens",              f64::from(embed.window_tokens),        16.0,  4_000.0),
+        ("embed.dimensions",                 f64::from(embed.dimensions),           0.0,   65_536.0),
+        ("embed.remote.batch",               f64::from(embed.remote.batch),         1.0,   2_048.0),
+        ("embed.remote.timeout_seconds",     f64::from(embed.remote.timeout_seconds), 1.0, 3_600.0),
+        ("embed.remote.dimensions",          f64::from(embed.remote.dimensions),    0.0,   65_536.0),
         ("dedup.min_words",                  f64::from(dedup.min_words),            4.0,   1_000.0),
         ("dedup.similarity",                 f64::from(dedup.similarity),           0.5,   1.0),
         ("retrieval.k",                      f64::from(retrieval.k),                1.0,   100.0),
@@ -135,11 +139,26 @@ pub(super) fn paths(settings: &Settings, key: &str) -> Result<(), String> {
     let path = match key {
         "recognize.model" => &settings.recognize.model,
         "recognize.given" => &settings.recognize.given,
+        "embed.remote.key_file" => &settings.embed.remote.key_file,
         _ => return Ok(()),
     };
     match path.is_empty() || path.starts_with('/') {
         true => Ok(()),
         false => Err(format!("is `{path}`; it must be an absolute path")),
+    }
+}
+
+/// Checks that what `key` names is the address of a server, if it names one.
+pub(super) fn addresses(settings: &Settings, key: &str) -> Result<(), String> {
+    let url = match key {
+        "embed.hub" => &settings.embed.hub,
+        "embed.remote.url" => &settings.embed.remote.url,
+        _ => return Ok(()),
+    };
+    let is_http = url.starts_with("http://") || url.starts_with("https://");
+    match url.is_empty() || is_http {
+        true => Ok(()),
+        false => Err(format!("is `{url}`; it must begin with `http://` or `https://`")),
     }
 }
 

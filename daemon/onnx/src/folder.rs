@@ -1,7 +1,7 @@
 //! Folder: the files of a model, read within limits.
 //!
-//! In: a folder. Out: bytes of its files, and what `config.json` says.
-//! Not here: what the bytes mean (`model.rs`, `tokens.rs`).
+//! In: a folder. Out: which of its files is the model, bytes of its files, and what `config.json` says.
+//! Not here: what the bytes mean (`model.rs`, `tokens.rs`), the files of sentence-transformers (`recipe.rs`).
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -9,6 +9,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 
 use crate::ModelError;
 
@@ -26,8 +27,18 @@ const MAX_CONFIG_BYTES: u64 = 1_000_000;
 const FIRST_BYTE: [u8; 1] = [0x08];
 
 /// What to do when a folder lacks something.
-const WANTED: &str = "the folder needs `model.onnx`, `tokenizer.json` and `config.json`, as `optimum-cli export onnx` \
-     writes them";
+pub(crate) const WANTED: &str = "the folder needs `model.onnx`, `tokenizer.json` and `config.json`, as \
+     `optimum-cli export onnx` writes them";
+
+/// What to do when it has weights that no runtime reads as they are.
+const UNCONVERTED: &str =
+    "`kgctl model add FOLDER` converts `model.safetensors` of a BERT-like model";
+
+/// What to do when it has several models.
+const SEVERAL: &str = "name the one that is meant: `kgctl model add FOLDER --file FILE`";
+
+/// Where exporters put the model's file, in order: the root of a folder, and where the hub's repositories keep it.
+const PLACES: [&str; 2] = ["", "onnx"];
 
 /// A folder that holds a model.
 #[derive(Debug)]
@@ -41,6 +52,9 @@ pub(crate) struct ModelConfig {
     pub(crate) id2label: BTreeMap<String, String>,
     /// Longest input, tokens.
     pub(crate) max_position_embeddings: Option<usize>,
+    /// Components of a token's vector, by the names that families give them.
+    #[serde(alias = "dim", alias = "d_model", alias = "n_embd")]
+    pub(crate) hidden_size: Option<usize>,
     /// The family, such as `bert`.
     #[serde(default)]
     pub(crate) model_type: String,
@@ -61,7 +75,7 @@ impl Folder<'_> {
     /// The place of the model, if a file of a readable size is there. Its bytes are read by the library, which then
     /// finds `*.onnx_data` files beside it.
     pub(crate) fn model(&self) -> Result<PathBuf, ModelError> {
-        let path = self.0.join("model.onnx");
+        let path = self.model_path()?;
         check_size(&path, MAX_MODEL_BYTES)?;
         let mut first = [0];
         let read = File::open(&path).and_then(|mut file| file.read(&mut first));
@@ -73,6 +87,56 @@ impl Folder<'_> {
         }
     }
 
+    /// `model.onnx`, or the only `*.onnx` file, of the folder or of `onnx` in it.
+    fn model_path(&self) -> Result<PathBuf, ModelError> {
+        let folders = PLACES.map(|place| self.0.join(place));
+        let usual = folders.each_ref().map(|folder| folder.join("model.onnx"));
+        if let Some(path) = usual.iter().find(|path| path.exists()) {
+            return Ok(path.clone());
+        }
+        for folder in &folders {
+            let found = onnx_files(folder);
+            match found.as_slice() {
+                [] => {}
+                [path] => return Ok(path.clone()),
+                [first, ..] => {
+                    let why = format!("is one of {} models of the folder", found.len());
+                    return Err(ModelError::new(first, why, SEVERAL));
+                }
+            }
+        }
+        let [path, _] = usual;
+        match self.0.join("model.safetensors").exists() {
+            true => Err(ModelError::new(&path, "is missing", UNCONVERTED)),
+            false => Err(ModelError::new(&path, "is missing", WANTED)),
+        }
+    }
+
+    /// The weights of a model that is not an ONNX file.
+    pub(crate) fn weights(&self) -> Result<(PathBuf, Vec<u8>), ModelError> {
+        self.read("model.safetensors", MAX_MODEL_BYTES)
+    }
+
+    /// Place and contents of a file that a folder may have: JSON of a known form.
+    pub(crate) fn optional<T: DeserializeOwned>(
+        &self,
+        name: &str,
+    ) -> Result<Option<(PathBuf, T)>, ModelError> {
+        match self.0.join(name).exists() {
+            true => self.json(name).map(Some),
+            false => Ok(None),
+        }
+    }
+
+    /// Place and contents of a file of a known form.
+    pub(crate) fn json<T: DeserializeOwned>(&self, name: &str) -> Result<(PathBuf, T), ModelError> {
+        let (path, bytes) = self.read(name, MAX_CONFIG_BYTES)?;
+        let value = serde_json::from_slice(&bytes).map_err(|error| {
+            ModelError::new(&path, format!("is no configuration: {error}"), WANTED)
+        })?;
+        Ok((path, value))
+    }
+
     /// Place and bytes of the tokenizer.
     pub(crate) fn tokenizer(&self) -> Result<(PathBuf, Vec<u8>), ModelError> {
         self.read("tokenizer.json", MAX_TOKENIZER_BYTES)
@@ -80,14 +144,14 @@ impl Folder<'_> {
 
     /// Place and contents of the configuration.
     pub(crate) fn config(&self) -> Result<(PathBuf, ModelConfig), ModelError> {
-        let (path, bytes) = self.read("config.json", MAX_CONFIG_BYTES)?;
-        let config = serde_json::from_slice(&bytes).map_err(|error| {
-            ModelError::new(&path, format!("is no configuration: {error}"), WANTED)
-        })?;
-        Ok((path, config))
+        self.json("config.json")
     }
 
-    fn read(&self, name: &str, max_bytes: u64) -> Result<(PathBuf, Vec<u8>), ModelError> {
+    pub(crate) fn read(
+        &self,
+        name: &str,
+        max_bytes: u64,
+    ) -> Result<(PathBuf, Vec<u8>), ModelError> {
         let path = self.0.join(name);
         check_size(&path, max_bytes)?;
         let mut bytes = Vec::new();
@@ -95,6 +159,15 @@ impl Folder<'_> {
         read.map_err(|error| ModelError::new(&path, format!("cannot be read: {error}"), WANTED))?;
         Ok((path, bytes))
     }
+}
+
+/// The `*.onnx` files of a folder, in order of their names.
+fn onnx_files(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut found: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
+    found.retain(|path| path.extension().is_some_and(|extension| extension == "onnx"));
+    found.sort_unstable();
+    found
 }
 
 /// Looks at the size first, so that neither a device nor a pipe is opened.

@@ -1,22 +1,32 @@
-//! ONNX models of one folder (`model.onnx`, `tokenizer.json`, `config.json`), computed in this process by `rten`.
+//! ONNX models of one folder (`model.onnx`, `tokenizer.json`, `config.json`), computed in this process by `rten`,
+//! or by ONNX Runtime (feature `ort`).
 //!
-//! In: a folder that the user chose; texts. Out: names with their labels ([`Tagger`]), or vectors ([`SentenceModel`]).
+//! In: a folder that the user chose; texts. Out: names with their labels ([`Tagger`]), or vectors ([`SentenceModel`]);
+//! of weights that are no ONNX file, such a file ([`convert()`]).
 //! Invariants: of the text and the folder alone: the same machine gives the same answer, in whatever order and on
 //! whatever thread; one window of tokens is computed at a time, on one thread that has the priority of its caller, so
 //! memory does not grow with the text; a folder that is not such a model is an error with a hint, never a panic.
 //! Not here: kgd's vocabulary and traits (the daemon has adapters), which models there are, downloads. A graph may ask
 //! for any amount of memory or time, which no library bounds: the daemon tries it in another process first.
 
+mod convert;
 mod error;
 mod folder;
+mod graph;
 mod labels;
 mod model;
+mod recipe;
+mod runtime;
 pub mod sample;
 mod sentence;
 mod tagger;
 mod tokens;
+mod weights;
 
+pub use convert::{Precision, convert};
 pub use error::ModelError;
 pub use labels::{LabeledWord, Labels, Tagged};
-pub use sentence::SentenceModel;
+pub use recipe::Prompts;
+pub use runtime::Runtime;
+pub use sentence::{Carried, SentenceModel, Wanted};
 pub use tagger::Tagger;

@@ -1,170 +1,17 @@
 //! Sample: models written by code, for tests: no test needs a download, or a program that exports models.
 //!
-//! In: nodes and tensors, or a list of words with labels. Out: an ONNX file (the few messages of its protocol buffer
-//! that a small graph needs), or the folder of a tagger.
-//! Not here: checks; the graph is as sound as its maker.
+//! In: a list of words with labels. Out: the folder of a tagger, which also serves as a sentence model; that of an encoder.
+//! Not here: how a graph is written (`graph.rs`).
 
 use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
 
+use safetensors::Dtype;
+use safetensors::tensor::TensorView;
 use serde_json::json;
 
-/// Version of the operators' definitions that [`Graph`] asks for.
-const OPSET: u64 = 17;
-
-/// A graph under construction. Names of inputs and outputs are given; those between are numbered.
-#[derive(Debug, Default)]
-pub struct Graph {
-    nodes: Vec<Vec<u8>>,
-    tensors: Vec<Vec<u8>>,
-    n_names: usize,
-}
-
-/// An attribute of a node.
-#[derive(Debug, Clone, Copy)]
-pub enum Attribute<'a> {
-    /// A whole number.
-    Int(&'a str, i64),
-    /// Several whole numbers.
-    Ints(&'a str, &'a [i64]),
-    /// A number.
-    Float(&'a str, f32),
-}
-
-impl Graph {
-    /// Adds a constant of 32-bit floats and returns its name. No sizes: a single number.
-    pub fn floats(&mut self, sizes: &[i64], numbers: &[f32]) -> String {
-        let raw = numbers.iter().flat_map(|number| number.to_le_bytes()).collect();
-        self.tensor(1, sizes, raw)
-    }
-
-    /// Adds a constant of 64-bit integers and returns its name.
-    pub fn ints(&mut self, numbers: &[i64]) -> String {
-        let raw = numbers.iter().flat_map(|number| number.to_le_bytes()).collect();
-        let size = i64::try_from(numbers.len()).unwrap_or_default();
-        self.tensor(7, &[size], raw)
-    }
-
-    /// Adds a node and returns the name of its output.
-    pub fn node(
-        &mut self,
-        operator: &str,
-        inputs: &[&str],
-        attributes: &[Attribute<'_>],
-    ) -> String {
-        let name = self.name();
-        self.node_named(operator, inputs, (&name, attributes));
-        name
-    }
-
-    /// The file: inputs `input_ids` and `attention_mask`, and the output `result` under a name of its own.
-    pub fn finish(mut self, result: &str, output: &str) -> Vec<u8> {
-        self.node_named("Identity", &[result], (output, &[]));
-        let mut graph = Vec::new();
-        self.nodes.iter().for_each(|node| bytes(&mut graph, 1, node));
-        bytes(&mut graph, 2, b"sample");
-        self.tensors.iter().for_each(|tensor| bytes(&mut graph, 5, tensor));
-        for name in ["input_ids", "attention_mask"] {
-            bytes(&mut graph, 11, &value(name, 7, &["batch", "tokens"]));
-        }
-        bytes(&mut graph, 12, &value(output, 1, &[]));
-        let mut opset = Vec::new();
-        number(&mut opset, 2, OPSET);
-        let mut model = Vec::new();
-        number(&mut model, 1, 8);
-        bytes(&mut model, 7, &graph);
-        bytes(&mut model, 8, &opset);
-        model
-    }
-
-    fn node_named(&mut self, operator: &str, inputs: &[&str], rest: (&str, &[Attribute<'_>])) {
-        let (output, attributes) = rest;
-        let mut node = Vec::new();
-        inputs.iter().for_each(|input| bytes(&mut node, 1, input.as_bytes()));
-        bytes(&mut node, 2, output.as_bytes());
-        bytes(&mut node, 4, operator.as_bytes());
-        attributes.iter().for_each(|it| bytes(&mut node, 5, &attribute(it)));
-        self.nodes.push(node);
-    }
-
-    fn tensor(&mut self, kind: u64, sizes: &[i64], raw: Vec<u8>) -> String {
-        let name = self.name();
-        let mut tensor = Vec::new();
-        sizes.iter().for_each(|&size| number(&mut tensor, 1, size as u64));
-        number(&mut tensor, 2, kind);
-        bytes(&mut tensor, 8, name.as_bytes());
-        bytes(&mut tensor, 9, &raw);
-        self.tensors.push(tensor);
-        name
-    }
-
-    fn name(&mut self) -> String {
-        self.n_names += 1;
-        format!("v{}", self.n_names)
-    }
-}
-
-fn attribute(attribute: &Attribute<'_>) -> Vec<u8> {
-    let mut out = Vec::new();
-    match *attribute {
-        Attribute::Float(name, value) => {
-            bytes(&mut out, 1, name.as_bytes());
-            varint(&mut out, 2 << 3 | 5);
-            out.extend(value.to_le_bytes());
-            number(&mut out, 20, 1);
-        }
-        Attribute::Int(name, value) => {
-            bytes(&mut out, 1, name.as_bytes());
-            number(&mut out, 3, value as u64);
-            number(&mut out, 20, 2);
-        }
-        Attribute::Ints(name, values) => {
-            bytes(&mut out, 1, name.as_bytes());
-            values.iter().for_each(|&value| number(&mut out, 8, value as u64));
-            number(&mut out, 20, 7);
-        }
-    }
-    out
-}
-
-/// Name and type of an input or output; each size has a name of its own, or none is told.
-fn value(name: &str, kind: u64, sizes: &[&str]) -> Vec<u8> {
-    let mut shape = Vec::new();
-    for size in sizes {
-        let mut dimension = Vec::new();
-        bytes(&mut dimension, 2, size.as_bytes());
-        bytes(&mut shape, 1, &dimension);
-    }
-    let (mut tensor, mut of_tensor, mut out) = (Vec::new(), Vec::new(), Vec::new());
-    number(&mut tensor, 1, kind);
-    if !sizes.is_empty() {
-        bytes(&mut tensor, 2, &shape);
-    }
-    bytes(&mut of_tensor, 1, &tensor);
-    bytes(&mut out, 1, name.as_bytes());
-    bytes(&mut out, 2, &of_tensor);
-    out
-}
-
-fn number(out: &mut Vec<u8>, field: u64, value: u64) {
-    varint(out, field << 3);
-    varint(out, value);
-}
-
-fn bytes(out: &mut Vec<u8>, field: u64, value: &[u8]) {
-    varint(out, field << 3 | 2);
-    varint(out, value.len() as u64);
-    out.extend_from_slice(value);
-}
-
-fn varint(out: &mut Vec<u8>, mut value: u64) {
-    while value >= 0x80 {
-        out.push(value as u8 | 0x80);
-        value >>= 7;
-    }
-    out.push(value as u8);
-}
+pub use crate::graph::{Attribute, Graph};
 
 /// Writes the folder of a tagger that looks each piece up: a table of one row a piece, times the identity, gives the
 /// logits: 5 for the piece's own label, 0 for the others. Pieces that are not listed have the label `O`; letters,
@@ -231,4 +78,58 @@ pub fn wordpiece_json(pieces: &[String]) -> String {
                    "max_input_chars_per_word": 100, "vocab": vocabulary },
     })
     .to_string()
+}
+
+/// Writes the folder of a small BERT as `save_pretrained` does: 8 wide, one layer, weights in `model.safetensors`.
+///
+/// # Errors
+/// When a file cannot be written.
+pub fn write_encoder(folder: &Path) -> io::Result<()> {
+    let signs = ('a'..='z').flat_map(|sign| [sign.to_string(), format!("##{sign}")]);
+    let pieces: Vec<String> =
+        ["[UNK]", "[CLS]", "[SEP]"].map(String::from).into_iter().chain(signs).collect();
+    let config = json!({
+        "model_type": "bert", "hidden_size": 8, "num_attention_heads": 2, "num_hidden_layers": 1,
+        "intermediate_size": 16, "max_position_embeddings": 16,
+    });
+    let mut shapes = vec![
+        ("embeddings.word_embeddings.weight".to_string(), vec![pieces.len(), 8]),
+        ("embeddings.position_embeddings.weight".to_string(), vec![16, 8]),
+        ("embeddings.token_type_embeddings.weight".to_string(), vec![2, 8]),
+    ];
+    let layers = [
+        ("embeddings.LayerNorm", vec![8]),
+        ("encoder.layer.0.attention.self.query", vec![8, 8]),
+        ("encoder.layer.0.attention.self.key", vec![8, 8]),
+        ("encoder.layer.0.attention.self.value", vec![8, 8]),
+        ("encoder.layer.0.attention.output.dense", vec![8, 8]),
+        ("encoder.layer.0.attention.output.LayerNorm", vec![8]),
+        ("encoder.layer.0.intermediate.dense", vec![16, 8]),
+        ("encoder.layer.0.output.dense", vec![8, 16]),
+        ("encoder.layer.0.output.LayerNorm", vec![8]),
+    ];
+    for (name, shape) in layers {
+        let n_out = shape.first().copied().unwrap_or_default();
+        shapes.push((format!("{name}.weight"), shape));
+        shapes.push((format!("{name}.bias"), vec![n_out]));
+    }
+    // Any numbers will do that are not all alike.
+    let number = |at: usize| ((at * 37 % 101) as f32 / 101.0 - 0.5).to_le_bytes();
+    let tensors: Vec<(String, Vec<usize>, Vec<u8>)> = shapes
+        .into_iter()
+        .map(|(name, shape)| {
+            let bytes = (0..shape.iter().product()).flat_map(number).collect();
+            (name, shape, bytes)
+        })
+        .collect();
+    let views = tensors.iter().map(|(name, shape, bytes)| {
+        let view = TensorView::new(Dtype::F32, shape.clone(), bytes).map_err(io::Error::other)?;
+        Ok((name, view))
+    });
+    let views: Vec<_> = views.collect::<io::Result<_>>()?;
+    let weights = safetensors::serialize(views, None).map_err(io::Error::other)?;
+    std::fs::create_dir_all(folder)?;
+    std::fs::write(folder.join("model.safetensors"), weights)?;
+    std::fs::write(folder.join("config.json"), config.to_string())?;
+    std::fs::write(folder.join("tokenizer.json"), wordpiece_json(&pieces))
 }

@@ -1,38 +1,105 @@
 //! Sentence model: a text's vector.
 //!
 //! In: texts. Out: vectors of length 1, 32-bit floats.
-//! Invariants: what a graph gives for a whole text is taken as it is; what it gives for each token is averaged over the
-//! tokens, special ones included, as sentence-transformers does; both are scaled to length 1. A text longer than a
-//! window is cut: windows are the caller's business.
+//! Invariants: what a graph gives for a whole text is taken as it is; what it gives for each token is pooled as the
+//! folder says (`recipe.rs`), else averaged over the tokens, special ones included, as sentence-transformers does; both are
+//! scaled to length 1, and again when only the first components are wanted. A text longer than a window is cut: windows
+//! are the caller's business.
 //! Not here: quantization, spaces.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::ModelError;
 use crate::folder::Folder;
 use crate::model::Model;
+use crate::recipe::{Prompts, Recipe};
+use crate::runtime::Runtime;
 use crate::tokens::Tokens;
+
+/// The outputs that are vectors, by the names that exporters give them: of the whole text, else of each token.
+const OUTPUTS: [&str; 3] = ["sentence_embedding", "last_hidden_state", "token_embeddings"];
+
+const FEWER: &str = "leave `embed.dimensions` out, or set it to at most that; only models that were trained for it \
+     (Matryoshka) are good with fewer";
+
+/// What is asked of a model beside what its folder says.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Wanted {
+    /// Keep only so many components.
+    pub dimensions: Option<usize>,
+    /// Prompts instead of the folder's own; an empty one leaves that alone.
+    pub prompts: Prompts,
+    /// What computes; left out, ONNX Runtime where it is there.
+    pub runtime: Option<Runtime>,
+}
+
+/// The files of a model that a program carries.
+#[derive(Debug, Clone, Copy)]
+pub struct Carried {
+    /// What errors call it.
+    pub name: &'static str,
+    /// `model.onnx`.
+    pub model: &'static [u8],
+    /// `tokenizer.json`.
+    pub tokenizer: &'static [u8],
+    /// Tokens that it reads of a text, special ones included.
+    pub max_tokens: usize,
+}
 
 /// A loaded model with its tokenizer; shared between threads.
 pub struct SentenceModel {
     model: Model,
     tokens: Tokens,
+    recipe: Recipe,
     window_pieces: usize,
     n_dimensions: usize,
 }
 
 impl SentenceModel {
-    /// Loads `model.onnx`, `tokenizer.json` and `config.json` of a folder and runs the model once.
+    /// Loads a folder with an ONNX file, `tokenizer.json`, `config.json` and, if there are some, the files of
+    /// sentence-transformers, and runs the model once.
     ///
     /// # Errors
     /// When a file is missing, malformed, or of a kind that is not supported.
     pub fn load(folder: &Path) -> Result<Self, ModelError> {
+        Self::load_as(folder, Wanted::default())
+    }
+
+    /// As [`SentenceModel::load`], with wishes.
+    ///
+    /// # Errors
+    /// As [`SentenceModel::load`], and when more components are wanted than there are.
+    pub fn load_as(folder: &Path, wanted: Wanted) -> Result<Self, ModelError> {
         let folder = Folder(folder);
         let (_, config) = folder.config()?;
+        let mut recipe = Recipe::read(&folder)?;
+        recipe.max_tokens = recipe.max_tokens.into_iter().chain(config.max_tokens()).min();
+        let Prompts { query, document } = wanted.prompts;
+        recipe.prompts.query =
+            Some(query).filter(|it| !it.is_empty()).unwrap_or(recipe.prompts.query);
+        recipe.prompts.document =
+            Some(document).filter(|it| !it.is_empty()).unwrap_or(recipe.prompts.document);
         let tokens = Tokens::load(&folder)?;
-        let model = Model::load(&folder.model()?)?;
-        let window_pieces = tokens.window_pieces(config.max_tokens());
-        let mut loaded = SentenceModel { model, tokens, window_pieces, n_dimensions: 0 };
+        let model = Model::load(&folder.model()?, &OUTPUTS, wanted.runtime)?;
+        Self::tried(model, tokens, recipe)?.cut_to(wanted.dimensions)
+    }
+
+    /// Takes a model that the program carries and runs it once.
+    ///
+    /// # Errors
+    /// When the files are malformed, or of a kind that is not supported.
+    pub fn from_carried(carried: &Carried) -> Result<Self, ModelError> {
+        let named = |file: &str| -> PathBuf { Path::new(carried.name).join(file) };
+        let tokens = Tokens::read(named("tokenizer.json"), carried.tokenizer)?;
+        let model = Model::from_bytes(&named("model.onnx"), &OUTPUTS, carried.model)?;
+        let recipe = Recipe { max_tokens: Some(carried.max_tokens), ..Recipe::default() };
+        Self::tried(model, tokens, recipe)
+    }
+
+    fn tried(model: Model, tokens: Tokens, recipe: Recipe) -> Result<Self, ModelError> {
+        let window_pieces = tokens.window_pieces(recipe.max_tokens);
+        let mut loaded =
+            SentenceModel { model, tokens, recipe, window_pieces, n_dimensions: usize::MAX };
         loaded.n_dimensions = loaded.embed("Try it, once.")?.len();
         match loaded.n_dimensions {
             0 => Err(loaded.model.error("gives vectors without components")),
@@ -40,12 +107,61 @@ impl SentenceModel {
         }
     }
 
+    fn cut_to(mut self, dimensions: Option<usize>) -> Result<Self, ModelError> {
+        match dimensions {
+            Some(n) if n > self.n_dimensions => {
+                let why = format!("gives {} dimensions, fewer than {n}", self.n_dimensions);
+                return Err(ModelError::new(self.model.path(), why, FEWER));
+            }
+            Some(n) => self.n_dimensions = n,
+            None => {}
+        }
+        Ok(self)
+    }
+
+    /// Components of a vector as the files of a folder tell, without loading the model; none where they do not.
+    ///
+    /// # Errors
+    /// When a file is malformed.
+    pub fn declared_dimensions(folder: &Path) -> Result<Option<usize>, ModelError> {
+        let folder = Folder(folder);
+        let recipe = Recipe::read(&folder)?;
+        let (_, config) = folder.config()?;
+        Ok(recipe.dense.last().map(|layer| layer.n_out()).or(config.hidden_size))
+    }
+
     /// Components of a vector.
     pub fn n_dimensions(&self) -> usize {
         self.n_dimensions
     }
 
-    /// The vector of a text; zeros where the model gives no finite numbers.
+    /// Tokens that it reads of a text, special ones included.
+    pub fn max_tokens(&self) -> usize {
+        self.window_pieces + self.tokens.n_special()
+    }
+
+    /// What is put before texts.
+    pub fn prompts(&self) -> &Prompts {
+        &self.recipe.prompts
+    }
+
+    /// The vector of a question, with the model's prompt for questions before it.
+    ///
+    /// # Errors
+    /// When the model fails on it.
+    pub fn embed_query(&self, question: &str) -> Result<Vec<f32>, ModelError> {
+        self.embed(&format!("{}{question}", self.recipe.prompts.query))
+    }
+
+    /// The vector of what is to be found, with the model's prompt for that before it.
+    ///
+    /// # Errors
+    /// When the model fails on it.
+    pub fn embed_document(&self, text: &str) -> Result<Vec<f32>, ModelError> {
+        self.embed(&format!("{}{text}", self.recipe.prompts.document))
+    }
+
+    /// The vector of a text as it is; zeros where the model gives no finite numbers.
     ///
     /// # Errors
     /// When the model fails on it.
@@ -55,8 +171,14 @@ impl SentenceModel {
         let (ids, _) = self.tokens.with_specials(window);
         let output = self.model.run(&ids)?;
         match output.shape[..] {
-            [1, _] => Ok(unit(output.numbers)),
-            [1, n_tokens, n] if n_tokens == ids.len() => Ok(unit(sum_of_rows(&output.numbers, n))),
+            [1, _] => Ok(self.finished(output.numbers)),
+            [1, n_tokens, n] if n_tokens == ids.len() => {
+                let mut vector = self.recipe.pooling.pool(&output.numbers, n);
+                for layer in &self.recipe.dense {
+                    vector = layer.apply(&vector, self.model.path())?;
+                }
+                Ok(self.finished(vector))
+            }
             _ => Err(self.model.error(format!(
                 "gives {:?} numbers for {} tokens",
                 output.shape,
@@ -64,15 +186,16 @@ impl SentenceModel {
             ))),
         }
     }
-}
 
-/// The sum of rows of `n` numbers, which has the direction of their mean.
-fn sum_of_rows(numbers: &[f32], n: usize) -> Vec<f32> {
-    let mut sum = vec![0.0; n];
-    for row in numbers.chunks_exact(n.max(1)) {
-        sum.iter_mut().zip(row).for_each(|(total, number)| *total += number);
+    /// Of length 1, cut to the components that are wanted, and of length 1 again.
+    fn finished(&self, numbers: Vec<f32>) -> Vec<f32> {
+        let mut vector = unit(numbers);
+        if vector.len() > self.n_dimensions {
+            vector.truncate(self.n_dimensions);
+            vector = unit(vector);
+        }
+        vector
     }
-    sum
 }
 
 fn unit(mut numbers: Vec<f32>) -> Vec<f32> {
@@ -85,16 +208,4 @@ fn unit(mut numbers: Vec<f32>) -> Vec<f32> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn vectors_have_length_one_or_are_zeros() {
-        assert_eq!(unit(vec![3.0, 4.0]), [0.6, 0.8]);
-        assert_eq!(unit(vec![0.0, 0.0]), [0.0, 0.0]);
-        assert_eq!(unit(vec![f32::NAN, 1.0]), [0.0, 0.0]);
-        assert_eq!(unit(vec![f32::INFINITY, 1.0]), [0.0, 0.0]);
-        assert_eq!(sum_of_rows(&[1.0, 2.0, 3.0, 4.0], 2), [4.0, 6.0]);
-        assert_eq!(sum_of_rows(&[], 0), [0.0; 0]);
-    }
-}
+mod tests;

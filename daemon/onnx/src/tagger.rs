@@ -10,7 +10,8 @@ use std::path::Path;
 use crate::ModelError;
 use crate::folder::Folder;
 use crate::labels::{LabeledWord, Labels, Tagged};
-use crate::model::{Model, Output};
+use crate::model::Model;
+use crate::runtime::Output;
 use crate::tokens::{Piece, Tokens, Window, windows};
 
 const UNNAMED: &str =
@@ -35,7 +36,7 @@ impl Tagger {
         let labels = Labels::read(&config.id2label)
             .map_err(|why| ModelError::new(&config_path, why, UNNAMED))?;
         let tokens = Tokens::load(&folder)?;
-        let model = Model::load(&folder.model()?)?;
+        let model = Model::load(&folder.model()?, &["logits"], None)?;
         let window_pieces = tokens.window_pieces(config.max_tokens());
         let tagger = Tagger { model, tokens, labels, window_pieces };
         tagger.tag("Try it, once.")?;

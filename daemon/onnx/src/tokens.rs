@@ -54,10 +54,15 @@ impl Tokens {
     /// Reads the tokenizer of a folder.
     pub(crate) fn load(folder: &Folder<'_>) -> Result<Self, ModelError> {
         let (path, bytes) = folder.tokenizer()?;
+        Self::read(path, &bytes)
+    }
+
+    /// Takes a tokenizer that is in memory; errors call it `path`.
+    pub(crate) fn read(path: PathBuf, bytes: &[u8]) -> Result<Self, ModelError> {
         let wrong =
             |why: String| ModelError::new(&path, format!("is no tokenizer: {why}"), UNREADABLE);
         let read = || {
-            let mut tokenizer = Tokenizer::from_bytes(&bytes).map_err(|error| error.to_string())?;
+            let mut tokenizer = Tokenizer::from_bytes(bytes).map_err(|error| error.to_string())?;
             tokenizer.with_truncation(None).map_err(|error| error.to_string())?;
             tokenizer.with_padding(None);
             let sample = tokenizer.encode_fast("a", true).map_err(|error| error.to_string())?;
@@ -99,6 +104,11 @@ impl Tokens {
     pub(crate) fn window_pieces(&self, max_positions: Option<usize>) -> usize {
         let most = max_positions.unwrap_or(MAX_WINDOW_TOKENS).min(MAX_WINDOW_TOKENS);
         most.saturating_sub(self.before.len() + self.after.len()).max(1)
+    }
+
+    /// Special tokens around every text.
+    pub(crate) fn n_special(&self) -> usize {
+        self.before.len() + self.after.len()
     }
 
     /// The ids of a window with the special ones around it; and how many stand before.

@@ -14,8 +14,9 @@ use proto::shape::{AlsoIn, PlaceView};
 use rusqlite::{OptionalExtension, Row, ToSql, params};
 use rustc_hash::FxHashMap;
 
+use super::nearness;
 use super::plan::Plan;
-use super::recall::{Recalled, best_window};
+use super::recall::Recalled;
 use super::snippet::matched;
 use super::{AskError, Desk};
 use crate::store::lines::{LineMap, PageMap};
@@ -110,10 +111,12 @@ fn stand_in(desk: &Desk<'_>, plan: &Plan, recalled: &mut Recalled) -> Result<(),
         let (Some(told), Some(question)) = (part(desk, home)?, recalled.question.as_ref()) else {
             continue;
         };
-        for copy in stand_ins(desk, plan, &told)? {
-            if let Some((cosine, window)) = best_window(desk, copy, question)? {
-                vectors.insert(copy, cosine);
-                recalled.windows.insert(copy, window);
+        let copies = stand_ins(desk, plan, &told)?;
+        for copy in nearness::of_chunks(desk, &copies, question)? {
+            vectors.insert(copy.chunk, copy.nearness);
+            recalled.windows.insert(copy.chunk, copy.window);
+            if copy.is_better {
+                recalled.better.insert(copy.chunk);
             }
         }
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use proto::error::ErrorView;
-use proto::shape::{EvidenceView, Freshness, RelationView};
+use proto::shape::{EntityView, EvidenceView, Freshness, RelationView};
 use proto::tool::core::{ExplainEntity, ExplainReply, MentioningSource};
 use rusqlite::{OptionalExtension, params};
 use rustc_hash::FxHashSet;
@@ -18,6 +18,7 @@ use super::source::{Source, quote};
 use super::timeline::timeline;
 use super::why::link_views;
 use super::{AskError, Desk};
+use crate::terms::norm_of;
 
 /// Other names told of one entity.
 const MAX_ALIASES: usize = 12;
@@ -52,10 +53,27 @@ pub fn explain_entity(desk: &Desk<'_>, request: &ExplainEntity) -> Result<Explai
         sources: sources(desk, id)?,
         n_mentions,
         n_documents,
+        same_name: same_name(desk, id, request.name.as_deref())?,
         why: if request.why == Some(true) { link_views(desk, id)? } else { Vec::new() },
         entity,
         freshness: Freshness::default(),
     })
+}
+
+/// The other things that a name denotes, where it denotes several.
+fn same_name(desk: &Desk<'_>, id: i64, name: Option<&str>) -> Result<Vec<EntityView>, AskError> {
+    let Some(name) = name else { return Ok(Vec::new()) };
+    let mut statement = desk.snapshot.prepare_cached(
+        "SELECT DISTINCT entity_id FROM names WHERE norm = ?1 AND entity_id IS NOT NULL AND entity_id <> ?2
+         ORDER BY 1 LIMIT ?3",
+    )?;
+    let others = statement
+        .query_map(params![norm_of(name), id, MAX_ALIASES as i64], |row| row.get::<_, i64>(0))?;
+    let mut views = Vec::new();
+    for other in others {
+        views.extend(entity_view(desk, other?, None)?);
+    }
+    Ok(views)
 }
 
 /// Other surfaces that denote the entity, most used first.

@@ -10,7 +10,7 @@ use super::expand::Expanded;
 use super::graph::name_of;
 use super::plan::Plan;
 use super::rank::Ranked;
-use super::{AskError, Desk, copies, snippet};
+use super::{AskError, Desk, copies, cursor, snippet};
 use crate::store::lines::{HeadingMap, LineMap, PageMap};
 use crate::terms::EntityType;
 
@@ -33,15 +33,25 @@ pub(super) fn explain(
     expanded: &Expanded,
     ranked: Vec<Ranked>,
 ) -> Result<HybridReply, AskError> {
-    let wanted = ranked.len().min(plan.k);
     let snippet_chars = (plan.max_chars / plan.k.max(1))
         .saturating_sub(HIT_OVERHEAD)
         .clamp(SNIPPET_CHARS.0, SNIPPET_CHARS.1);
     let mut reply = HybridReply { freshness: Freshness::default(), ..HybridReply::default() };
-    for candidate in ranked.into_iter().take(wanted) {
+    let (mut marks, mut has_more) = (Vec::new(), false);
+    for candidate in ranked {
+        let Some(mark) =
+            cursor::mark(desk, candidate.chunk)?.filter(|it| !plan.cursor.has_told(*it))
+        else {
+            continue;
+        };
+        if marks.len() == plan.k {
+            has_more = true;
+            break;
+        }
         let Some(hit) = hit_view(desk, plan, &candidate, snippet_chars)? else { continue };
         reply.explanations.push(why(desk, expanded, &candidate)?);
         reply.chunks.push(hit);
+        marks.push(mark);
     }
     for entity in expanded.order.iter().take(MAX_ENTITIES) {
         reply.entities.extend(entity_view(
@@ -59,7 +69,11 @@ pub(super) fn explain(
             rel: reached.predicate.clone(),
         });
     }
-    fit(&mut reply, (plan.max_chars * 2).saturating_sub(ADDED_LATER_CHARS));
+    let next = plan.cursor.after(&marks).map_or(0, |cursor| cursor.len());
+    fit(&mut reply, (plan.max_chars * 2).saturating_sub(ADDED_LATER_CHARS + next));
+    has_more |= reply.chunks.len() < marks.len();
+    marks.truncate(reply.chunks.len());
+    reply.next_cursor = plan.cursor.after(&marks).filter(|_| has_more && !marks.is_empty());
     Ok(reply)
 }
 

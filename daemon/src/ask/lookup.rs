@@ -164,13 +164,17 @@ fn ambiguous(desk: &Desk<'_>, name: &str, norm: &str) -> Result<ErrorView, AskEr
            UNION SELECT id FROM entities WHERE norm = ?1 AND doc_id IS NOT NULL
            UNION SELECT c.entity_id FROM names n JOIN proposals p ON p.name_id = n.id
              JOIN names c ON c.id = p.candidate WHERE n.norm = ?1 AND n.sense = 0)
-         SELECT e.id, coalesce(d.path, e.name), e.type, d.id IS NULL FROM meant JOIN entities e ON e.id = meant.id
+         SELECT e.id, coalesce(d.path, e.name), e.type, d.id IS NULL,
+           (SELECT min(f.path) FROM names n JOIN mentions m ON m.name_id = n.id JOIN docs f ON f.id = m.doc_id
+            WHERE n.entity_id = e.id) FROM meant JOIN entities e ON e.id = meant.id
          LEFT JOIN docs d ON d.id = e.doc_id ORDER BY 2, 1",
     )?;
     let rows = statement.query_map([norm], |row| {
         let (id, place, is_no_note): (i64, String, bool) = (row.get(0)?, row.get(1)?, row.get(3)?);
         let entity_type = EntityType::from_code(row.get(2)?).as_str();
-        let kind = if is_no_note { format!(", {entity_type}") } else { String::new() };
+        let first: Option<String> = row.get(4)?;
+        let first = first.map(|path| format!(" in {path}")).unwrap_or_default();
+        let kind = if is_no_note { format!(", {entity_type}{first}") } else { String::new() };
         Ok((format!("{id} ({place}{kind})"), is_no_note))
     })?;
     let found: Vec<(String, bool)> = rows.collect::<Result<_, _>>()?;

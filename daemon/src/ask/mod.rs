@@ -5,6 +5,7 @@
 mod bridge;
 mod contradict;
 mod copies;
+mod cursor;
 mod definition;
 mod entity;
 mod error;
@@ -13,6 +14,7 @@ mod explain;
 mod graph;
 mod lookup;
 mod naming;
+mod nearness;
 mod neighborhood;
 mod pagerank;
 mod plan;
@@ -57,14 +59,49 @@ pub struct Desk<'a> {
 
 /// Answers a question: the whole read path.
 pub fn hybrid_query(desk: &Desk<'_>, request: &HybridQuery) -> Result<HybridReply, ErrorView> {
-    let plan = plan::plan(request, &desk.settings.retrieval)?;
+    let mut plan = plan::plan(request, &desk.settings.retrieval)?;
+    plan.filter.entity = entity_of(desk, request)?;
     check_relations(desk, &plan.rels)?;
     let mut recalled = recall::recall(desk, &plan)?;
     recall::complete(desk, &plan, &mut recalled, std::iter::empty())?;
     let expanded = expand::expand(desk, &plan, &recalled)?;
     recall::complete(desk, &plan, &mut recalled, expanded.chunks())?;
-    let ranked = rank::rank(&plan, &recalled, &expanded);
-    Ok(explain::explain(desk, &plan, &expanded, ranked)?)
+    let mut ranked = rank::rank(&plan, &recalled, &expanded);
+    if let Some(entity) = plan.filter.entity {
+        ranked = about(desk, ranked, entity)?;
+    }
+    let mut reply = explain::explain(desk, &plan, &expanded, ranked)?;
+    recalled.name_spaces(desk, &mut reply);
+    Ok(reply)
+}
+
+/// The entity that hits must mention, by name or id.
+fn entity_of(desk: &Desk<'_>, request: &HybridQuery) -> Result<Option<i64>, ErrorView> {
+    let Some(given) = &request.entity else { return Ok(None) };
+    match given.trim().parse::<i64>() {
+        Ok(id) if explain::entity_view(desk, id, None)?.is_some() => Ok(Some(id)),
+        _ => lookup::find_one(desk, (None, Some(given))).map(Some),
+    }
+}
+
+/// Those candidates that mention the entity, or stand in the note that it is.
+fn about(
+    desk: &Desk<'_>,
+    ranked: Vec<rank::Ranked>,
+    entity: i64,
+) -> Result<Vec<rank::Ranked>, AskError> {
+    let mut statement = desk.snapshot.prepare_cached(
+        "SELECT 1 FROM chunks c JOIN docs d ON d.id = c.doc_id WHERE c.id = ?1 AND (d.entity_id = ?2 OR EXISTS (
+           SELECT 1 FROM mentions m JOIN names n ON n.id = m.name_id
+           WHERE m.doc_id = c.doc_id AND m.at >= c.start AND m.at < c.end AND n.entity_id = ?2))",
+    )?;
+    let mut kept = Vec::with_capacity(ranked.len());
+    for candidate in ranked {
+        if statement.exists([candidate.chunk, entity])? {
+            kept.push(candidate);
+        }
+    }
+    Ok(kept)
 }
 
 /// Refuses relations that no rule gives and no document states: a typing error would silently find nothing.

@@ -4,13 +4,17 @@ use std::collections::BTreeMap;
 
 use config::settings::{Formula, Retrieval, Weights};
 use proto::error::ErrorView;
-use proto::tool::core::HybridQuery;
+use proto::tool::core::{self, HybridQuery};
 
+use super::cursor::Cursor;
 use super::error::invalid;
 use super::question::Question;
 
 /// Longest question, characters.
 const MAX_QUESTION_CHARS: usize = 1_000;
+
+/// Most candidates of a signal: as far as a cursor leads.
+pub(super) const MAX_RECALL: usize = 400;
 
 /// A checked request.
 #[derive(Debug, Clone)]
@@ -22,6 +26,8 @@ pub(super) struct Plan {
     pub rels: Vec<String>,
     pub filter: Filter,
     pub max_chars: usize,
+    /// What earlier answers to the same question told.
+    pub cursor: Cursor,
     pub formula: Formula,
     pub weights: Weights,
     pub other_names: bool,
@@ -57,6 +63,8 @@ pub(super) struct Filter {
     pub tags: Vec<String>,
     pub doc_type: Option<String>,
     pub language: Option<String>,
+    /// Only documents that mention this entity; which of their passages do is decided later.
+    pub entity: Option<i64>,
     pub after: Option<String>,
     pub before: Option<String>,
 }
@@ -65,6 +73,13 @@ impl Filter {
     /// The condition on `docs d` as SQL with its parameters; `None` when every document may answer.
     pub(super) fn sql(&self) -> Option<(String, Vec<String>)> {
         let (mut clauses, mut values): (Vec<&str>, Vec<String>) = (Vec::new(), Vec::new());
+        if let Some(entity) = self.entity {
+            clauses.push(
+                "(d.entity_id = CAST(? AS INTEGER) OR EXISTS (SELECT 1 FROM names n JOIN mentions m ON m.name_id = n.id
+                  WHERE n.entity_id = CAST(? AS INTEGER) AND m.doc_id = d.id))",
+            );
+            values.extend([entity.to_string(), entity.to_string()]);
+        }
         if let Some(path) = &self.path {
             clauses.push("substr(d.path, 1, length(?)) = ?");
             values.extend([path.clone(), path.clone()]);
@@ -102,6 +117,10 @@ pub(super) fn plan(request: &HybridQuery, defaults: &Retrieval) -> Result<Plan, 
             "give a question or keywords of 1 to 1,000 characters",
         ));
     }
+    let cursor = match &request.cursor {
+        Some(text) => Cursor::parse(text, request)?,
+        None => Cursor::first(request),
+    };
     let k = in_range("k", request.k.unwrap_or(defaults.k), 1, 100)? as usize;
     let formula = match &request.formula {
         None => defaults.formula,
@@ -116,21 +135,23 @@ pub(super) fn plan(request: &HybridQuery, defaults: &Retrieval) -> Result<Plan, 
     Ok(Plan {
         question: Question::new(&request.q),
         k,
-        recall_k: (defaults.recall_k as usize).max(k).min(400),
+        recall_k: (defaults.recall_k as usize).max(k + cursor.n_told()).min(MAX_RECALL),
+        cursor,
         hops: in_range("hops", request.hops.unwrap_or(defaults.hops), 0, 4)?,
         rels: request.rels.clone().unwrap_or_else(|| defaults.rels.clone()),
         filter: filter(request)?,
-        max_chars: in_range(
-            "max_chars",
-            request.max_chars.unwrap_or(defaults.max_chars),
-            200,
-            100_000,
-        )? as usize,
+        max_chars: budget(request, defaults)?,
         formula,
         weights: defaults.weights,
         other_names: defaults.other_names,
         relation_weights: defaults.relation_weights.clone(),
     })
+}
+
+fn budget(request: &HybridQuery, defaults: &Retrieval) -> Result<usize, ErrorView> {
+    in_range("max_chars", request.max_chars.unwrap_or(200), 200, 100_000)?;
+    in_range("max_tokens", request.max_tokens.unwrap_or(70), 70, 33_000)?;
+    Ok(core::budget(request.max_chars, request.max_tokens, defaults.max_chars).max(200) as usize)
 }
 
 fn in_range(name: &str, value: u32, low: u32, high: u32) -> Result<u32, ErrorView> {
@@ -147,6 +168,7 @@ fn filter(request: &HybridQuery) -> Result<Filter, ErrorView> {
         tags: request.tags.clone().unwrap_or_default(),
         doc_type: request.doc_type.clone(),
         language: request.language.clone(),
+        entity: None,
         after: day("after", request.after.as_deref())?,
         before: day("before", request.before.as_deref())?,
     })

@@ -3,30 +3,31 @@
 use std::collections::BTreeSet;
 
 use config::settings::Formula;
+use proto::tool::core::HybridReply;
 use rusqlite::ToSql;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::naming::Seed;
+use super::nearness::{self, Asked, Near};
 use super::plan::Plan;
 use super::{AskError, Desk, copies, naming, rare};
-use crate::embedder::cosine;
-use crate::pipeline::parcel::UnitVector;
-use crate::vectors::Nearest;
 
 /// Weights of the text index's columns: title, headings, body.
 const FIELD_WEIGHTS: &str = "2.0, 1.5, 1.0";
 
 /// What each signal found.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(super) struct Recalled {
     /// Chunks by full text, best first, with BM25 turned so that larger is better.
     pub text: Vec<(i64, f32)>,
-    /// Chunks by vector, best first, with the cosine of their best window; then those that [`complete`] added.
+    /// Chunks by vector, best first, with the nearness of their best window; then those that [`complete`] added.
     pub vector: Vec<(i64, f32)>,
     /// Place in `docs.text` of each such chunk's best window.
     pub windows: FxHashMap<i64, (usize, usize)>,
-    /// The question's own vector; none when no part of it is asked for or known.
-    pub question: Option<UnitVector>,
+    /// Chunks whose nearness was told by the better model's vectors.
+    pub better: FxHashSet<i64>,
+    /// The question's own vectors; none when no part of it is asked for or known.
+    pub question: Option<Asked>,
     /// Entities that the question names, with the confidence of the link.
     pub seeds: Vec<Seed>,
 }
@@ -42,11 +43,9 @@ pub(super) fn recall(desk: &Desk<'_>, plan: &Plan) -> Result<Recalled, AskError>
         recalled.text = by_text(desk, plan, (&terms, &homes))?;
     }
     if plan.formula != Formula::Text {
-        recalled.question = embed_question(desk, plan);
-        for (chunk, cosine, window) in by_vector(desk, plan, (recalled.question.as_ref(), &homes))?
-        {
-            recalled.vector.push((chunk, cosine));
-            recalled.windows.insert(chunk, window);
+        if let Some((asked, found)) = nearness::ask(desk, plan, &homes)? {
+            found.into_iter().for_each(|chunk| recalled.note(chunk));
+            recalled.question = Some(asked);
         }
     }
     copies::bring_back(desk, plan, &mut recalled)?;
@@ -96,63 +95,6 @@ fn by_text(
     Ok(rows.collect::<Result<_, _>>()?)
 }
 
-type Window = (i64, f32, (usize, usize));
-
-fn embed_question(desk: &Desk<'_>, plan: &Plan) -> Option<UnitVector> {
-    if plan.question.is_foreign && desk.embedder.is_english_only() {
-        return None;
-    }
-    let vector = desk.embedder.embed(&[&plan.question.text]).pop()?;
-    vector.0.iter().any(|component| *component != 0).then_some(vector)
-}
-
-/// The nearest windows; a chunk counts by its best one.
-fn by_vector(
-    desk: &Desk<'_>,
-    plan: &Plan,
-    (question, homes): (Option<&UnitVector>, &str),
-) -> Result<Vec<Window>, AskError> {
-    let Some(question) = question else { return Ok(Vec::new()) };
-    let among = windows_within(desk, plan, homes)?;
-    // Several windows of one chunk may be near: ask for more than are wanted.
-    let nearest = desk.snapshot.nearest(question, plan.recall_k * 3, among.as_ref())?;
-    let mut place = desk
-        .snapshot
-        .prepare_cached("SELECT chunk_id, start, end FROM chunk_vec_map WHERE id = ?1")?;
-    let mut found: Vec<Window> = Vec::new();
-    let mut seen = FxHashSet::default();
-    for Nearest { id, cosine } in nearest {
-        let row = place.query_row([id], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)));
-        let (chunk, start, end): (i64, i64, i64) = row?;
-        if seen.insert(chunk) {
-            found.push((chunk, cosine, (start as usize, end as usize)));
-        }
-        if found.len() == plan.recall_k {
-            break;
-        }
-    }
-    Ok(found)
-}
-
-/// The windows that the filter lets through; none when it lets all through.
-fn windows_within(
-    desk: &Desk<'_>,
-    plan: &Plan,
-    homes: &str,
-) -> Result<Option<FxHashSet<i64>>, AskError> {
-    let Some((condition, values)) = plan.filter.sql() else { return Ok(None) };
-    let sql = format!(
-        "SELECT w.id FROM chunk_vec_map w JOIN chunks c ON c.id = w.chunk_id
-           JOIN docs d ON d.id = c.doc_id WHERE {condition}
-         UNION ALL SELECT w.id FROM json_each(?) h JOIN chunk_vec_map w ON w.chunk_id = h.value"
-    );
-    let mut arguments: Vec<&dyn ToSql> = values.iter().map(|value| value as &dyn ToSql).collect();
-    arguments.push(&homes);
-    let mut statement = desk.snapshot.prepare_cached(&sql)?;
-    let rows = statement.query_map(arguments.as_slice(), |row| row.get(0))?;
-    Ok(Some(rows.collect::<Result<_, _>>()?))
-}
-
 /// Gives the candidates that other signals found the cosine that the vector search cut off. Without it a chunk just
 /// below the cut would count as wholly unlike the question, and the best of both signals would be a matter of luck:
 /// measured in `tests/benches/retrieval.rs`, this is what makes `hybrid` better than full text alone.
@@ -169,39 +111,34 @@ pub(super) fn complete(
     let known: FxHashSet<i64> = recalled.vector.iter().map(|(chunk, _)| *chunk).collect();
     let others = recalled.text.iter().map(|(chunk, _)| *chunk).chain(from_graph);
     let missing: BTreeSet<i64> = others.filter(|chunk| !known.contains(chunk)).collect();
-    for chunk in missing {
-        if let Some((cosine, window)) = best_window(desk, chunk, question)? {
-            recalled.vector.push((chunk, cosine));
-            recalled.windows.insert(chunk, window);
-        }
-    }
+    let missing: Vec<i64> = missing.into_iter().collect();
+    let near = nearness::of_chunks(desk, &missing, question)?;
+    near.into_iter().for_each(|chunk| recalled.note(chunk));
     Ok(())
 }
 
-/// A window's cosine and its place in `docs.text`.
-type BestWindow = (f32, (usize, usize));
-
-/// The window of a chunk that is nearest to the question, also among those that are not searched.
-pub(super) fn best_window(
-    desk: &Desk<'_>,
-    chunk: i64,
-    question: &UnitVector,
-) -> Result<Option<BestWindow>, AskError> {
-    let mut statement = desk.snapshot.prepare_cached(
-        "SELECT v.embedding, m.start, m.end FROM chunk_vec_map m JOIN chunk_vec v ON v.rowid = m.id
-         WHERE m.chunk_id = ?1 AND m.aside IS NULL
-         UNION ALL SELECT aside, start, end FROM chunk_vec_map WHERE chunk_id = ?1 AND aside IS NOT NULL ORDER BY 2",
-    )?;
-    let mut best: Option<BestWindow> = None;
-    let mut rows = statement.query([chunk])?;
-    while let Some(row) = rows.next()? {
-        let (start, end): (i64, i64) = (row.get(1)?, row.get(2)?);
-        let bytes = row.get_ref(0)?.as_blob().unwrap_or_default();
-        let vector = UnitVector(bytes.iter().map(|byte| i8::from_le_bytes([*byte])).collect());
-        let cosine = cosine(&vector, question);
-        if best.is_none_or(|(nearest, _)| cosine > nearest) {
-            best = Some((cosine, (start as usize, end as usize)));
+impl Recalled {
+    /// Says in the explanations which model's vectors told how near a hit is, where there are two.
+    pub(super) fn name_spaces(&self, desk: &Desk<'_>, reply: &mut HybridReply) {
+        let Some(better) = self.question.as_ref().and_then(Asked::better_space) else { return };
+        for (hit, told) in reply.chunks.iter().zip(&mut reply.explanations) {
+            let is_better = self.better.contains(&hit.id);
+            let space = if is_better { better } else { desk.embedder.space() };
+            let model = space.split('@').next().unwrap_or(space);
+            let name = |part: &str| match part {
+                "vector" | "semantic" => format!("{part} by {model}"),
+                other => other.to_string(),
+            };
+            *told = told.split(" + ").map(name).collect::<Vec<_>>().join(" + ");
         }
     }
-    Ok(best)
+
+    /// Notes how near a chunk is.
+    pub(super) fn note(&mut self, near: Near) {
+        self.vector.push((near.chunk, near.nearness));
+        self.windows.insert(near.chunk, near.window);
+        if near.is_better {
+            self.better.insert(near.chunk);
+        }
+    }
 }

@@ -16,6 +16,9 @@ use tokio::sync::oneshot;
 /// Added to the nice value: a tenth of the weight of a normal thread, when both want the processor.
 pub const NICENESS: i32 = 10;
 
+/// The same for what has hours of time: a seventieth of the weight of a normal thread, an eighth of the others'.
+const NICEST: i32 = 19;
+
 /// Threads for the bulk work of all stages, at most: the work of a stage is short, and each thread keeps memory.
 const MOST_STAGE_THREADS: usize = 4;
 
@@ -70,14 +73,24 @@ pub fn comparing() -> &'static Crew {
     &CREW
 }
 
+/// The thread that embeds by the better model, after everything else: nicer still than the others.
+pub fn embedding() -> &'static Crew {
+    static CREW: LazyLock<Crew> = LazyLock::new(|| Crew::nicer("kgd-embed", 1, NICEST));
+    &CREW
+}
+
 impl Crew {
     fn new(name: &str, n_wanted: usize) -> Self {
+        Self::nicer(name, n_wanted, NICENESS)
+    }
+
+    fn nicer(name: &str, n_wanted: usize, niceness: i32) -> Self {
         let (jobs, receiver) = channel();
         let receiver = Arc::new(Mutex::new(receiver));
         let start = |_: &usize| {
             let receiver = receiver.clone();
             let thread = std::thread::Builder::new().name(name.into());
-            thread.spawn(move || work(&receiver)).is_ok()
+            thread.spawn(move || work(&receiver, niceness)).is_ok()
         };
         let n_threads = (0..n_wanted).filter(start).count();
         Crew { jobs, n_threads }
@@ -104,8 +117,8 @@ impl Crew {
 }
 
 /// What a thread of a crew does all its life.
-fn work(jobs: &Mutex<Receiver<Job>>) {
-    if let Err(error) = rustix::process::nice(NICENESS) {
+fn work(jobs: &Mutex<Receiver<Job>>, niceness: i32) {
+    if let Err(error) = rustix::process::nice(niceness) {
         tracing::warn!(%error, "bulk work runs at normal priority");
     }
     loop {

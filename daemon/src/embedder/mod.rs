@@ -1,9 +1,20 @@
 //! Embedders: text in, unit vectors out.
 
+pub mod better;
+mod error;
+mod folder;
+mod minilm;
+pub mod prepare;
+mod remote;
 mod static_model;
 mod transformer;
 pub mod wordpiece;
 
+pub use better::better;
+pub use error::EmbedError;
+pub use folder::FolderModel;
+pub use minilm::MiniLm;
+pub use remote::RemoteModel;
 pub use static_model::{StaticModel, cosine};
 pub use transformer::TransformerModel;
 pub use wordpiece::WordPiece;
@@ -25,7 +36,29 @@ pub trait Embedder: Send + Sync {
     fn is_english_only(&self) -> bool {
         false
     }
-    /// One vector for each text, in order; a text without known tokens gives a vector of zeros.
+    /// Texts that are best sent together.
+    fn batch(&self) -> usize {
+        1
+    }
+    /// One vector for each text, in order; a text without known tokens gives a vector of zeros. What fails on one text
+    /// fails for all of them.
+    ///
+    /// # Errors
+    /// When it failed, and whether to try again.
+    fn try_embed(&self, texts: &[&str]) -> Result<Vec<UnitVector>, EmbedError> {
+        Ok(self.embed(texts))
+    }
+    /// The vector of a question, where a model reads questions otherwise than what answers them.
+    ///
+    /// # Errors
+    /// As [`Embedder::try_embed`].
+    fn try_question(&self, question: &str) -> Result<UnitVector, EmbedError> {
+        let vectors = self.try_embed(&[question])?;
+        let none = || EmbedError::Model { why: "it gave no vector for a question".to_string() };
+        vectors.into_iter().next().ok_or_else(none)
+    }
+    /// The same as [`Embedder::try_embed`] for models that cannot fail; those that can give a vector of zeros for a text
+    /// that they fail on.
     fn embed(&self, texts: &[&str]) -> Vec<UnitVector>;
 }
 

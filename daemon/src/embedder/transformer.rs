@@ -1,22 +1,20 @@
 //! Transformer: sentence vectors of an ONNX model.
 //!
-//! In: the folder of a model; texts. Out: unit vectors.
-//! Invariants: a text's vector does not depend on its batch; a text that the model fails on gets a vector of zeros.
+//! In: the folder of a model, or one that the program carries; texts. Out: unit vectors.
+//! Invariants: a text's vector does not depend on its batch.
 //! Not here: computing (the crate `onnx`), windows of a document (`pipeline/chunk`), static vectors.
 
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
 
-use onnx::{ModelError, SentenceModel};
+use onnx::{Carried, ModelError, SentenceModel, Wanted};
 
-use super::{Embedder, unit_vector};
+use super::{EmbedError, Embedder, unit_vector};
 use crate::pipeline::parcel::UnitVector;
 
 /// A loaded model.
 pub struct TransformerModel {
     model: SentenceModel,
     space: String,
-    has_failed: AtomicBool,
 }
 
 impl TransformerModel {
@@ -25,19 +23,25 @@ impl TransformerModel {
     /// # Errors
     /// When the folder holds no such model.
     pub fn open(folder: &Path, space: &str) -> Result<Self, ModelError> {
-        let model = SentenceModel::load(folder)?;
-        Ok(TransformerModel { model, space: space.to_string(), has_failed: AtomicBool::default() })
+        Self::open_as(folder, space, Wanted::default())
     }
 
-    fn embed_one(&self, text: &str) -> UnitVector {
-        let vector = self.model.embed(text).unwrap_or_else(|error| {
-            // Once: what fails on one text may fail on thousands.
-            if !self.has_failed.swap(true, Ordering::Relaxed) {
-                tracing::warn!(%error, "the embedding model failed on a text, which is found by its words only");
-            }
-            vec![0.0; self.model.n_dimensions()]
-        });
-        unit_vector(&vector)
+    /// As [`TransformerModel::open`], with wishes.
+    ///
+    /// # Errors
+    /// As [`TransformerModel::open`], and when the wishes cannot be met.
+    pub fn open_as(folder: &Path, space: &str, wanted: Wanted) -> Result<Self, ModelError> {
+        let model = SentenceModel::load_as(folder, wanted)?;
+        Ok(TransformerModel { model, space: space.to_string() })
+    }
+
+    /// Takes a model that the program carries.
+    ///
+    /// # Errors
+    /// When it is none.
+    pub fn carried(carried: &Carried, space: &str) -> Result<Self, ModelError> {
+        let model = SentenceModel::from_carried(carried)?;
+        Ok(TransformerModel { model, space: space.to_string() })
     }
 }
 
@@ -50,9 +54,31 @@ impl Embedder for TransformerModel {
         self.model.n_dimensions()
     }
 
-    fn embed(&self, texts: &[&str]) -> Vec<UnitVector> {
-        texts.iter().map(|text| self.embed_one(text)).collect()
+    fn try_embed(&self, texts: &[&str]) -> Result<Vec<UnitVector>, EmbedError> {
+        texts.iter().map(|text| rounded(self.model.embed_document(text))).collect()
     }
+
+    fn try_question(&self, question: &str) -> Result<UnitVector, EmbedError> {
+        rounded(self.model.embed_query(question))
+    }
+
+    fn embed(&self, texts: &[&str]) -> Vec<UnitVector> {
+        quiet(self, texts)
+    }
+}
+
+fn rounded(vector: Result<Vec<f32>, ModelError>) -> Result<UnitVector, EmbedError> {
+    match vector {
+        Ok(vector) => Ok(unit_vector(&vector)),
+        Err(error) => Err(EmbedError::Text { why: error.to_string() }),
+    }
+}
+
+/// Vectors of zeros for texts that a model fails on.
+pub(super) fn quiet(model: &dyn Embedder, texts: &[&str]) -> Vec<UnitVector> {
+    let zeros = || UnitVector(vec![0; model.dimensions()].into());
+    let embed_one = |text: &&str| model.try_embed(&[text]).ok().and_then(|mut one| one.pop());
+    texts.iter().map(|text| embed_one(text).unwrap_or_else(zeros)).collect()
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 //!
 //! watch ► normalize ► chunk ► recognize ► link ► relate ► embed ► write
 
+pub mod backfill;
 pub mod chunk;
 pub mod embed;
 pub mod link;

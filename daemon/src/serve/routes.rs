@@ -223,6 +223,7 @@ fn read<R>(
         // Nobody will see this.
         return Err(stopping());
     }
+    let _answering = project.health().answering();
     let mut snapshot = project.snapshot().map_err(|error| suspicious(project, &error))?;
     snapshot.heed(call_off.clone()).map_err(|error| unreadable(&error))?;
     let reply = work(&snapshot);

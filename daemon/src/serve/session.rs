@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use proto::catalog::{CATALOG, Entry};
 use proto::error::ErrorView;
-use proto::tool::{Effect, ToolSet};
+use proto::tool::{Effect, ToolSet, core};
 use rmcp::ErrorData;
 use rmcp::RoleServer;
 use rmcp::ServerHandler;
@@ -174,10 +174,12 @@ impl ServerHandler for Session {
             return Err(ErrorData::invalid_params(self.unknown_tool(&request.name), None));
         };
         let arguments = leaving::clean_request(request.arguments.unwrap_or_default());
-        let given = arguments.get("max_chars").and_then(Value::as_u64);
-        let max_chars = given.unwrap_or(u64::from(self.project.settings.retrieval.max_chars));
+        let given = |name| {
+            arguments.get(name).and_then(Value::as_u64).map(|n| n.min(u32::MAX.into()) as u32)
+        };
+        let usual = self.project.settings.retrieval.max_chars;
+        let max_chars = core::budget(given("max_chars"), given("max_tokens"), usual) as usize;
         let answer = self.run(route, arguments, context).await;
-        let max_chars = usize::try_from(max_chars).unwrap_or(usize::MAX);
         Ok(to_result(answer, route.name, max_chars).into())
     }
 }

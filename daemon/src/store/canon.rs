@@ -35,13 +35,13 @@ pub const PARTS: &[(&str, &str)] = &[
     ),
     (
         "vector",
-        "SELECT d.path, c.idx, m.start, m.end, v.embedding FROM chunk_vec v
+        "SELECT d.path, c.idx, m.start, m.end, m.hash, v.embedding FROM chunk_vec v
          LEFT JOIN chunk_vec_map m ON m.id = v.rowid LEFT JOIN chunks c ON c.id = m.chunk_id
          LEFT JOIN docs d ON d.id = c.doc_id",
     ),
     (
         "vector aside",
-        "SELECT d.path, c.idx, m.start, m.end, m.aside FROM chunk_vec_map m
+        "SELECT d.path, c.idx, m.start, m.end, m.hash, m.aside FROM chunk_vec_map m
          LEFT JOIN chunks c ON c.id = m.chunk_id LEFT JOIN docs d ON d.id = c.doc_id WHERE m.aside IS NOT NULL",
     ),
     (

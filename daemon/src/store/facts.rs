@@ -28,6 +28,7 @@ pub(super) struct Gathered {
 const IN_CODE: i64 = 1 << 2;
 const IS_TYPE_GUESSED: i64 = 1 << 4;
 const IS_ENTITY_GIVEN: i64 = 1 << 5;
+const IS_DEFINED: i64 = 1 << 6;
 
 #[derive(Default)]
 struct Tally {
@@ -39,6 +40,8 @@ struct Tally {
     is_fuzzy: bool,
     /// The user's table says that this is an entity's name.
     is_given: bool,
+    /// A sentence says what kind of thing it is.
+    is_defined: bool,
     stated: Vec<(StatedSource, i64, bool)>,
     kinds: BTreeSet<Kind>,
     is_written_large: bool,
@@ -142,6 +145,7 @@ impl Tally {
         let (recognizer, place): (i64, i64) = (row.get(4)?, row.get(5)?);
         self.types.add(entity_type, place & IS_TYPE_GUESSED != 0);
         self.is_given |= place & IS_ENTITY_GIVEN != 0;
+        self.is_defined |= place & IS_DEFINED != 0;
         let is_exact_kind = matches!(
             entity_type,
             EntityType::Version
@@ -167,7 +171,7 @@ impl Tally {
             .unwrap_or_default();
         let note = self.stated.iter().filter(|(_, _, is_note)| *is_note).map(|s| s.0).min();
         let best = note.or_else(|| self.stated.iter().map(|s| s.0).min());
-        let homes = self
+        let homes: Vec<i64> = self
             .stated
             .iter()
             .filter(|(source, _, is_note)| *is_note && Some(*source) == best)
@@ -175,10 +179,12 @@ impl Tally {
             .collect();
         let has_doubt = self.kinds.len() > 1
             || self.kinds.contains(&Kind::Person)
+            || self.is_defined
             || (self.is_written_small && self.is_written_large);
+        // What a note states keeps its home, but for documents that define another thing by it.
+        let is_open = self.stated.is_empty() || self.is_defined && homes.len() == 1;
         Gathered {
-            // What a note states keeps its home.
-            may_be_split: has_doubt && self.n_docs > 1 && self.stated.is_empty() && !self.is_given,
+            may_be_split: has_doubt && self.n_docs > 1 && is_open && !self.is_given,
             n_mentions: self.n_mentions,
             facts: NameFacts {
                 id,

@@ -24,6 +24,7 @@ mod said;
 pub(crate) mod schema;
 mod senses;
 mod snapshot;
+mod spaces;
 mod trouble;
 mod writer;
 
@@ -38,5 +39,6 @@ pub use likeness::Likeness;
 pub use replace::copy_ledger;
 pub use schema::SCHEMA_VERSION;
 pub use snapshot::{CallOff, Readers, Snapshot, open_for_reading};
+pub use spaces::{Space, Spaces};
 pub use trouble::{Stall, Trouble};
 pub use writer::{Committed, IndexWriter, RippleStep};

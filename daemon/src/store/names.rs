@@ -58,6 +58,11 @@ pub(super) struct Resolver<'a> {
     pub weights: &'a Link,
 }
 
+/// What the keys of a name are made of.
+fn seen_by_keys(facts: &NameFacts) -> (&str, bool, bool) {
+    (&facts.surface, facts.is_fuzzy, facts.entity_type == EntityType::Person)
+}
+
 impl Resolver<'_> {
     /// Resolves those of these names that are new or rare; the others keep their marks for the ripple. A name in every
     /// document takes long to count, and one document more seldom changes what it denotes.
@@ -167,9 +172,7 @@ impl Resolver<'_> {
         }
         let old = facts::stored(self.db, facts.id)?;
         let mut neighbors = BTreeSet::new();
-        let keys_changed = old
-            .as_ref()
-            .is_none_or(|o| (&o.surface, o.is_fuzzy) != (&facts.surface, facts.is_fuzzy));
+        let keys_changed = old.as_ref().is_none_or(|o| seen_by_keys(o) != seen_by_keys(facts));
         if keys_changed {
             let old_keys = old.map(|old| self.keys(&old)).unwrap_or_default();
             neighbors.extend(self.neighbors((facts.id, &facts.norm), &old_keys)?);
@@ -199,7 +202,11 @@ impl Resolver<'_> {
             return Vec::new();
         }
         let vector = self.embedder.embed(&[&facts.surface]).pop();
-        blocking::keys_of(&facts.surface, &facts.norm, vector.as_ref())
+        let mut keys = blocking::keys_of(&facts.surface, &facts.norm, vector.as_ref());
+        if facts.entity_type == EntityType::Person {
+            keys.extend(blocking::person_keys(&facts.surface));
+        }
+        keys
     }
 
     /// Keys are a function of the facts, so the old ones are computed again instead of being looked up.

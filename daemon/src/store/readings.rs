@@ -4,14 +4,15 @@
 //! Invariant: a function of the documents' own rows: text, title, path, mentions, aliases.
 //! Not here: which readings mean the same (`link/split.rs`).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use rusqlite::Connection;
 
 use super::StoreError;
 use crate::embedder::Embedder;
 use crate::pipeline::link::split::{Group, Kind, MAX_READINGS, Reading, groups_of};
-use crate::pipeline::parcel::RecognizerKind;
+use crate::pipeline::parcel::{RecognizerKind, UnitVector};
+use crate::pipeline::recognize::{defined_as, lexicon::is_technology};
 use crate::terms::{EntityType, tokens_of};
 
 /// Mentions of a document whose surroundings are read.
@@ -26,6 +27,9 @@ const IN_CODE: i64 = 1 << 2;
 /// `place` of a mention whose type a statistical model guessed.
 const IS_TYPE_GUESSED: i64 = 1 << 4;
 
+/// `place` of a mention that the words after it define.
+const IS_DEFINED: i64 = 1 << 6;
+
 /// What the mentions of one document say.
 #[derive(Default)]
 struct Voices {
@@ -34,6 +38,12 @@ struct Voices {
     told: BTreeMap<Kind, u32>,
     /// How often a statistical model guesses it.
     guessed: BTreeMap<Kind, u32>,
+    /// How often it is the kind of what readers know by this name, whatever this document means.
+    by_name: BTreeMap<Kind, u32>,
+    /// What definitions call it.
+    defined: BTreeSet<Kind>,
+    /// The end of the first name that is defined.
+    definition: Option<usize>,
     n_named: u32,
     n_common: u32,
     places: Vec<(usize, usize)>,
@@ -47,7 +57,13 @@ pub(super) fn groups(
 ) -> Result<(Vec<Group>, Vec<i64>), StoreError> {
     let voices = voices(db, norm)?;
     let is_one_word = norm.chars().all(char::is_alphabetic);
-    let mut kinds: Vec<Option<Kind>> = voices.values().map(|it| it.kind(is_one_word).0).collect();
+    let n_defined = |kind| {
+        let defines = |it: &&Voices| it.definition.is_some() && it.defined.contains(&kind);
+        voices.values().filter(defines).count()
+    };
+    let n_natures = n_defined(Kind::Nature);
+    let mut kinds: Vec<Option<Kind>> =
+        voices.values().map(|it| it.kind(is_one_word, n_natures > 0).0).collect();
     kinds.sort();
     kinds.dedup();
     kinds.retain(Option::is_some);
@@ -56,21 +72,30 @@ pub(super) fn groups(
     let has_folders =
         voices.values().any(|it| Some(folder(it)) != voices.values().next().map(folder));
     let is_given_name = is_one_word
-        && has_folders
+        && (has_folders || n_defined(Kind::Person) > 1)
         && kinds.contains(&Some(Kind::Person))
         && is_single(db, norm)?
         && !has_one_bearer(db, norm)?;
     // Nothing contradicts anything: no text is read.
-    if voices.len() > MAX_READINGS || kinds.len() < 2 && !is_given_name {
+    if voices.len() > MAX_READINGS || kinds.len() < 2 && !is_given_name && n_natures < 2 {
         return Ok((Vec::new(), Vec::new()));
     }
     let mut readings = Vec::with_capacity(voices.len());
     for (doc, voices) in voices {
-        let words = surroundings(db, doc, &voices.places)?;
-        let context = embedder.embed(&[&words]).pop();
-        let Some(context) = context else { continue };
-        let (kind, is_guess) = voices.kind(is_one_word);
-        readings.push(Reading { doc, path: voices.path, kind, is_guess, context });
+        let around = surroundings(db, doc, &voices)?;
+        let mut vectors = embedder.embed(&[&around.words, &around.noun]).into_iter();
+        let (Some(context), noun) = (vectors.next(), vectors.next()) else { continue };
+        let (kind, is_guess) = voices.kind(is_one_word, n_natures > 0);
+        let is_known = |vector: &UnitVector| vector.0.iter().any(|number| *number != 0);
+        readings.push(Reading {
+            doc,
+            path: voices.path,
+            kind,
+            is_guess,
+            context,
+            definition: noun.filter(is_known),
+            is_proper: around.is_proper,
+        });
     }
     Ok(groups_of(&readings, is_given_name))
 }
@@ -108,9 +133,14 @@ fn voices(db: &Connection, norm: &str) -> Result<BTreeMap<i64, Voices>, StoreErr
             voices.path = row.get(1)?;
         }
         let surface = row.get_ref(2)?.as_str().unwrap_or_default();
-        voices.add((surface, EntityType::from_code(row.get(3)?)), (row.get(4)?, row.get(5)?));
+        let at = row.get::<_, i64>(6)? as usize;
+        let entity_type = EntityType::from_code(row.get(3)?);
+        let place = row.get(5)?;
+        voices.add((surface, entity_type), (row.get(4)?, place));
+        if place & IS_DEFINED != 0 && voices.definition.is_none() {
+            voices.definition = Some(at + surface.len());
+        }
         if voices.places.len() < MENTIONS_READ {
-            let at = row.get::<_, i64>(6)? as usize;
             voices.places.push((at, at + surface.len()));
         }
     }
@@ -124,12 +154,21 @@ impl Voices {
         }
         let is_common = surface.chars().next().is_some_and(char::is_lowercase)
             && surface.chars().all(|c| c.is_lowercase() || c == ' ');
+        if place & IS_DEFINED != 0 {
+            let nature = (entity_type == EntityType::Concept).then_some(Kind::Nature);
+            self.defined.extend(Kind::of(entity_type).or(nature));
+        }
         self.n_common += u32::from(is_common);
         self.n_named += u32::from(!is_common);
         // The gazetteer's type is what the whole folder thinks, not what this document says.
         let is_own = recognizer != RecognizerKind::Gazetteer as i64 && !is_common;
-        let is_guess = place & IS_TYPE_GUESSED != 0;
-        let kinds = if is_guess { &mut self.guessed } else { &mut self.told };
+        let is_by_name =
+            entity_type == EntityType::Technology && is_technology(&surface.to_lowercase());
+        let kinds = match place & IS_TYPE_GUESSED != 0 {
+            true => &mut self.guessed,
+            false if is_by_name => &mut self.by_name,
+            false => &mut self.told,
+        };
         if let Some(kind) = Kind::of(entity_type).filter(|_| is_own) {
             *kinds.entry(kind).or_default() += 1;
         }
@@ -137,12 +176,23 @@ impl Voices {
 
     /// What the document says the name is, if it says one thing more often than any other; and whether that is only
     /// guessed.
-    fn kind(&self, is_one_word: bool) -> (Option<Kind>, bool) {
+    /// `is_of_nature`: some document defines the name as a snake or the like, so that the name alone says nothing.
+    fn kind(&self, is_one_word: bool, is_of_nature: bool) -> (Option<Kind>, bool) {
+        // What a definition says outweighs what the form of a name tells.
+        match self.defined.first() {
+            Some(kind) if self.defined.len() == 1 => return (Some(*kind), false),
+            Some(_) => return (None, false),
+            None => {}
+        }
         if self.n_named == 0 && self.n_common > 0 {
             return (is_one_word.then_some(Kind::Common), false);
         }
-        let is_guess = self.told.is_empty();
-        let kinds = if is_guess { &self.guessed } else { &self.told };
+        let (kinds, is_guess) = match (self.told.is_empty(), self.by_name.is_empty()) {
+            (false, _) => (&self.told, false),
+            (true, false) if is_of_nature => return (None, true),
+            (true, false) => (&self.by_name, false),
+            (true, true) => (&self.guessed, true),
+        };
         let most = kinds.values().max();
         let mut best = kinds.iter().filter(|(_, n)| Some(*n) == most);
         match (best.next(), best.next()) {
@@ -152,23 +202,43 @@ impl Voices {
     }
 }
 
-/// The title of a document and the words around some places in it.
-fn surroundings(
-    db: &Connection,
-    doc: i64,
-    places: &[(usize, usize)],
-) -> Result<String, StoreError> {
+/// What stands around the mentions of a document.
+struct Surroundings {
+    /// Its title and the words on both sides.
+    words: String,
+    /// The noun that defines the name; empty without a definition.
+    noun: String,
+    /// True when it is written large other than at the start of a sentence or line.
+    is_proper: bool,
+}
+
+fn surroundings(db: &Connection, doc: i64, voices: &Voices) -> Result<Surroundings, StoreError> {
     let (title, text): (String, String) = db
         .prepare_cached("SELECT title, text FROM docs WHERE id = ?1")?
         .query_row([doc], |row| Ok((row.get(0)?, row.get(1)?)))?;
     let mut words = title;
-    for (start, end) in places {
+    let mut is_proper = false;
+    for (start, end) in &voices.places {
         let from = text.floor_char_boundary(start.saturating_sub(AROUND_BYTES));
         let to = text.floor_char_boundary((end + AROUND_BYTES).min(text.len()));
         for part in [text.get(from..*start), text.get(*end..to)].into_iter().flatten() {
             words.push(' ');
             words.push_str(part);
         }
+        is_proper |= is_written_large_within(&text, *start);
     }
-    Ok(words)
+    let defined = voices.definition.and_then(|end| defined_as(text.get(end..)?));
+    Ok(Surroundings { words, noun: defined.unwrap_or_default().to_string(), is_proper })
+}
+
+/// True when a capital stands at `start`, and a word of the same sentence before it.
+fn is_written_large_within(text: &str, start: usize) -> bool {
+    let before = text.get(..start).unwrap_or("").trim_end_matches(' ');
+    let is_after_word = before.ends_with(|c: char| c.is_alphanumeric() || matches!(c, ',' | ';'));
+    let article = before.rsplit(|c: char| !c.is_alphabetic()).next().unwrap_or("");
+    // `The Python is a snake.` begins with it all the same; `a Python` says nothing of names.
+    let is_article = matches!(article, "The" | "A" | "An" | "the" | "a" | "an");
+    is_after_word
+        && !is_article
+        && text.get(start..).is_some_and(|rest| rest.starts_with(char::is_uppercase))
 }

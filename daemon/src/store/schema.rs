@@ -3,7 +3,7 @@
 //! The index is derived: a new [`SCHEMA_VERSION`] rebuilds it from the files, nothing is migrated.
 
 /// Raised with every change below or in what the rows mean.
-pub const SCHEMA_VERSION: u32 = 7;
+pub const SCHEMA_VERSION: u32 = 8;
 
 /// `docs.pass`: read swiftly; to be read deeply from now on; read deeply.
 pub(crate) const PASS_SWIFT: i64 = 0;
@@ -52,8 +52,10 @@ CREATE VIRTUAL TABLE chunk_fts USING fts5(
 -- (`vectors/`).
 CREATE VIRTUAL TABLE chunk_vec USING vec0(embedding int8[256] distance_metric=L2);
 -- `aside`: the vector of a window that all but stands elsewhere; it is not searched, and kept for the day it is.
+-- `hash`: of the text that the better model reads (`pipeline/embed`); its vector lies elsewhere under this name
+-- (`store/spaces.rs`).
 CREATE TABLE chunk_vec_map(id INTEGER PRIMARY KEY, chunk_id INTEGER NOT NULL, start INTEGER NOT NULL,
-  end INTEGER NOT NULL, aside BLOB);
+  end INTEGER NOT NULL, aside BLOB, hash BLOB NOT NULL);
 CREATE INDEX chunk_vec_map_chunk ON chunk_vec_map(chunk_id);
 
 -- What stands in several places (`store/duplicates.rs`). `prints`: each paragraph and chunk, with the hash of its

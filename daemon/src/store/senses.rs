@@ -54,14 +54,7 @@ impl Resolver<'_> {
                 self.move_doc((name.id, sense), *doc)?;
             }
             if name.is_split {
-                let (groups, _) = readings::groups(self.db, self.embedder.as_ref(), &name.norm)?;
-                for group in &groups {
-                    let sense = self.group_sense(name, (group, &groups))?;
-                    for doc in &group.docs {
-                        self.move_doc((name.id, sense), *doc)?;
-                    }
-                    self.vote(sense, group.kind)?;
-                }
+                self.part_by_group(name)?;
             }
         }
         before.into_iter().try_for_each(|entity| self.drop_if_unnamed(Some(entity)))
@@ -135,6 +128,25 @@ impl Resolver<'_> {
         Ok(())
     }
 
+    /// Each group of documents that mean the same has a sense of its own; the one of the note that bears the name, if
+    /// one does, stays with it, and so does what is in no group.
+    fn part_by_group(&self, name: &NameFacts) -> Result<(), StoreError> {
+        let (groups, _) = readings::groups(self.db, self.embedder.as_ref(), &name.norm)?;
+        let stays =
+            |group: &&Group| name.homes.first().is_some_and(|home| group.docs.contains(home));
+        if !name.homes.is_empty() && !groups.iter().any(|group| stays(&group)) {
+            return Ok(());
+        }
+        for group in groups.iter().filter(|group| !stays(group)) {
+            let sense = self.group_sense(name, (group, &groups))?;
+            for doc in &group.docs {
+                self.move_doc((name.id, sense), *doc)?;
+            }
+            self.vote(sense, group.kind)?;
+        }
+        Ok(())
+    }
+
     fn used_sense(&self, name: &NameFacts, target: i64) -> Result<i64, StoreError> {
         let sense = Sense {
             key: -target,
@@ -183,8 +195,7 @@ impl Resolver<'_> {
     /// Names and types a group's entity as its own documents do.
     fn vote(&self, sense: i64, kind: Kind) -> Result<(), StoreError> {
         let (surface, entity_type) = facts::surface_and_type(self.db, sense)?;
-        let is_common = kind == Kind::Common;
-        let code = if is_common { EntityType::Concept } else { entity_type }.code();
+        let code = if kind.is_word() { EntityType::Concept } else { entity_type }.code();
         self.db
             .prepare_cached("UPDATE names SET surface = ?2, type = ?3 WHERE id = ?1")?
             .execute(params![sense, surface, code])?;

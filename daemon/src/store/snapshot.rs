@@ -10,12 +10,12 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{IndexWriter, StoreError};
 use crate::pipeline::parcel::UnitVector;
 use crate::terms::Tick;
-use crate::vectors::{self, Nearest, Vectors, View};
+use crate::vectors::{self, Layer, Nearest, Vectors, View};
 
 /// Connections kept open for the next reader; more are opened when needed and closed afterwards.
 const IDLE_CONNECTIONS: usize = 4;
@@ -88,6 +88,11 @@ impl Readers {
     ) -> Result<T, StoreError> {
         let snapshot = self.take()?;
         Ok(query(&snapshot)?)
+    }
+
+    /// The vectors in memory.
+    pub(crate) fn vectors(&self) -> &Arc<Vectors> {
+        &self.vectors
     }
 
     fn take(self: &Arc<Self>) -> Result<Snapshot, StoreError> {
@@ -219,6 +224,27 @@ impl Snapshot {
         }
         self.readers.copy_vectors();
         Ok(vectors::nearest_in_table(self, (&question.0, wanted), among)?)
+    }
+
+    /// The cosines of these rows with a question; from memory where it is there.
+    ///
+    /// # Errors
+    /// When the index cannot be read.
+    pub fn cosines_of(
+        &self,
+        ids: &FxHashSet<i64>,
+        question: &UnitVector,
+    ) -> Result<FxHashMap<i64, f32>, StoreError> {
+        match self.vectors_in_memory() {
+            Some(view) => Ok(view.cosines_of(ids, (&question.0, self.tick))),
+            None => Ok(vectors::cosines_in_table(self, ids, question)?),
+        }
+    }
+
+    /// The better model's vectors that answer whoever sees this commit, if there are any.
+    pub fn layer(&self) -> Option<(Arc<Layer>, Arc<View>)> {
+        let layers = self.readers.vectors.layers();
+        layers.iter().find_map(|layer| Some((layer.clone(), layer.at(self.tick)?)))
     }
 
     /// From now on every query through this view fails soon after `call_off` says that nobody waits for it, also

@@ -7,19 +7,22 @@
 //! blocks (`table.rs`): the same numbers, some times slower.
 //! Invariants: an answer holds what its commit held, never a row of a later or an earlier one; which of the two ways
 //! answers, and in what order rows came, does not change it; what is gone takes at most as much room as what is there.
+//! The better model's vectors, which come later, lie in layers of their own beside it (`layer.rs`).
 //! Not here: embedding (`embedder/`), which rows there are (`store/commit/`), what windows mean (`ask/recall.rs`).
 
 mod best;
+mod layer;
 mod segment;
 mod table;
 mod view;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use arc_swap::ArcSwapOption;
+use arc_swap::{ArcSwap, ArcSwapOption};
 
 pub use self::best::Nearest;
-pub use self::table::{load, nearest_in_table};
+pub use self::layer::Layer;
+pub use self::table::{cosines_in_table, load, nearest_in_table};
 pub use self::view::View;
 use crate::terms::Tick;
 
@@ -46,6 +49,7 @@ impl VectorChange {
 pub struct Vectors {
     view: ArcSwapOption<View>,
     making: Mutex<Making>,
+    layers: ArcSwap<Vec<Arc<Layer>>>,
 }
 
 #[derive(Default)]
@@ -62,9 +66,20 @@ impl Vectors {
         self.view.load_full()
     }
 
+    /// The better models' vectors, the one that answers first.
+    pub fn layers(&self) -> Arc<Vec<Arc<Layer>>> {
+        self.layers.load_full()
+    }
+
+    /// Replaces the better models' vectors.
+    pub fn set_layers(&self, layers: Vec<Arc<Layer>>) {
+        self.layers.store(Arc::new(layers));
+    }
+
     /// Tells of a commit, the next one after the last that was told of, *before* it is made: who sees it must find its
     /// rows here, and who does not see it yet passes over them. When it fails, call [`Vectors::forget`].
     pub fn publish(&self, tick: Tick, change: VectorChange) {
+        self.layers.load().iter().for_each(|layer| layer.publish(tick, &change));
         let mut making = self.lock();
         if let Some(waiting) = &mut making.waiting {
             waiting.push((tick, change));
@@ -79,6 +94,7 @@ impl Vectors {
 
     /// Lets go of the copy, and of one that is being made.
     pub fn forget(&self) {
+        self.layers.load().iter().for_each(|layer| layer.forget());
         let mut making = self.lock();
         making.give_up();
         self.view.store(None);

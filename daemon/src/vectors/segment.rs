@@ -5,7 +5,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::best::{Best, Nearest};
 use crate::terms::Tick;
@@ -158,6 +158,41 @@ impl Segment {
                 floor = best.floor();
             }
         }
+    }
+
+    /// Puts the cosines of those of `ids` that the asker sees into `found`.
+    pub(super) fn pick(
+        &self,
+        asked: &Asked<'_>,
+        ids: &FxHashSet<i64>,
+        found: &mut FxHashMap<i64, f32>,
+    ) {
+        let wanted = self.ids.iter().enumerate().filter(|(_, id)| ids.contains(id));
+        for (row, id) in wanted {
+            let components = self.components.get(row * self.width..(row + 1) * self.width);
+            let (Some(components), Some(length)) = (components, self.lengths.get(row)) else {
+                continue;
+            };
+            if self.is_seen(row, asked) {
+                let mut dot = [0];
+                crate::sys::dots(asked.components, components, &mut dot);
+                let cosine = dot.iter().sum::<i32>() as f32 / (asked.length * *length);
+                found.insert(*id, cosine.clamp(-1.0, 1.0));
+            }
+        }
+    }
+
+    /// The rows that somebody who sees `tick` finds.
+    pub(super) fn ids_at(&self, tick: Tick) -> impl Iterator<Item = i64> {
+        let times = self.born.iter().zip(&self.gone);
+        let is_there = move |born: &u64, gone: &AtomicU64| {
+            *born <= tick.0 && tick.0 < gone.load(Ordering::Relaxed)
+        };
+        self.ids
+            .iter()
+            .zip(times)
+            .filter(move |(_, (born, gone))| is_there(born, gone))
+            .map(|(id, _)| *id)
     }
 
     fn is_seen(&self, row: usize, asked: &Asked<'_>) -> bool {

@@ -5,12 +5,14 @@
 //! A block: a bit for each row, the least first, whether it is taken; the ids as 8 bytes each, little-endian; the
 //! components.
 
-use rusqlite::{Connection, Row};
-use rustc_hash::FxHashSet;
+use rusqlite::{Connection, OptionalExtension, Row};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::best::{Best, Nearest};
 use super::segment::{Asked, Segment};
 use super::view::View;
+use crate::embedder::cosine;
+use crate::pipeline::parcel::UnitVector;
 use crate::terms::Tick;
 
 /// All blocks, in the order in which they were begun.
@@ -37,6 +39,27 @@ pub fn load(
         view.extend(block.rows(), tick);
     }
     Ok(Some(view))
+}
+
+/// The cosines of these rows with a question, as far as they are there.
+///
+/// # Errors
+/// When the table cannot be read.
+pub fn cosines_in_table(
+    db: &Connection,
+    ids: &FxHashSet<i64>,
+    question: &UnitVector,
+) -> rusqlite::Result<FxHashMap<i64, f32>> {
+    let mut statement = db.prepare_cached("SELECT embedding FROM chunk_vec WHERE rowid = ?1")?;
+    let mut found = FxHashMap::default();
+    for id in ids {
+        let bytes: Option<Vec<u8>> = statement.query_row([id], |row| row.get(0)).optional()?;
+        if let Some(bytes) = bytes {
+            let vector = UnitVector(bytes.iter().map(|byte| byte.cast_signed()).collect());
+            found.insert(*id, cosine(&vector, question));
+        }
+    }
+    Ok(found)
 }
 
 /// The `wanted` windows nearest to a question among the rows that `db` sees, nearest first.

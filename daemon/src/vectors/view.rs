@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::VectorChange;
 use super::best::{Best, Nearest};
@@ -72,6 +72,32 @@ impl View {
             self.segments.iter().for_each(|segment| segment.scan(&asked, &mut best, &mut dots));
         }
         best.sorted()
+    }
+
+    /// The cosines of these rows with a question, as far as they are there at `tick`.
+    pub fn cosines_of(
+        &self,
+        ids: &FxHashSet<i64>,
+        (question, tick): (&[i8], Tick),
+    ) -> FxHashMap<i64, f32> {
+        let asked = Asked::new(question, tick, Some(ids));
+        let mut found = FxHashMap::default();
+        if asked.width() == self.width {
+            self.segments.iter().for_each(|segment| segment.pick(&asked, ids, &mut found));
+        }
+        found
+    }
+
+    /// The rows at `tick`.
+    pub(super) fn ids_at(&self, tick: Tick) -> FxHashSet<i64> {
+        self.segments.iter().flat_map(|segment| segment.ids_at(tick)).collect()
+    }
+
+    /// The same with more rows, for those who see its newest commit.
+    pub(super) fn with_more(&self, rows: &[(i64, Vec<u8>)]) -> Self {
+        let mut next = self.clone();
+        next.extend(rows.iter().map(|(id, bytes)| (*id, bytes.as_slice())), self.newest);
+        next
     }
 
     /// The same after the next commit; none when that is not the next one, since what came between is not known.

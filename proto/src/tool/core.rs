@@ -46,9 +46,18 @@ pub struct HybridQuery {
     /// Only documents dated before this day, `YYYY-MM-DD`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before: Option<String>,
+    /// Only passages that mention this entity, or stand in its note: a name or an id.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub entity: Option<String>,
     /// Longest text answer in characters, 200 to 100000; structured content gets twice as much. 2,000 when left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_chars: Option<u32>,
+    /// The same in tokens, 70 to 33000, at 3 characters a token; the smaller of the two counts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_tokens: Option<u32>,
+    /// The `next_cursor` of an answer to the same question: goes on after its hits, whatever changed in between.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cursor: Option<String>,
     /// Ranking: `hybrid` (default), `rrf`, `minmax`, `s4`, `text` or `vector`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub formula: Option<String>,
@@ -68,6 +77,9 @@ pub struct HybridReply {
     /// Set when hits were dropped or shortened to fit `max_chars`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub truncated: Option<String>,
+    /// Set when there are more hits: the `cursor` that goes on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next_cursor: Option<String>,
     /// How fresh this is.
     #[serde(flatten)]
     pub freshness: Freshness,
@@ -100,6 +112,16 @@ pub struct HitView {
     /// Other documents where text of this chunk stands, equal or nearly so; they are not hits of their own for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub also_in: Option<AlsoIn>,
+}
+
+/// Characters that a token of an answer is taken for. Answers have places and scores, which language models cut into
+/// more tokens than prose, of which one has about four.
+const CHARS_A_TOKEN: u32 = 3;
+
+/// Longest text answer in characters; `usual` where neither budget is given.
+pub fn budget(max_chars: Option<u32>, max_tokens: Option<u32>, usual: u32) -> u32 {
+    let by_tokens = max_tokens.map(|n| n.saturating_mul(CHARS_A_TOKEN));
+    max_chars.into_iter().chain(by_tokens).min().unwrap_or(usual)
 }
 
 fn are_none(lines: &[u32; 2]) -> bool {

@@ -30,6 +30,7 @@ mod list;
 mod logs;
 mod lookup;
 mod mcp_config;
+mod model;
 mod progress;
 mod query;
 mod remove;
@@ -97,6 +98,7 @@ enum Command {
     Verify(verify::Arguments),
     Backup(backup::Arguments),
     Config(config::Arguments),
+    Model(model::Arguments),
     /// Print what to paste into an agent's MCP configuration.
     McpConfig,
     Completions(completions::Arguments),
@@ -147,6 +149,7 @@ async fn run(command: Command, ctx: &Context) -> Result<Exit, Failure> {
         Command::Verify(arguments) => verify::run(&arguments, ctx).await,
         Command::Backup(arguments) => backup::run(&arguments, ctx).await,
         Command::Config(arguments) => config::run(&arguments, ctx),
+        Command::Model(arguments) => model::run(&arguments, ctx),
         Command::McpConfig => mcp_config::run(ctx),
         Command::Completions(arguments) => completions::run(&arguments, ctx),
         Command::Eval(arguments) => eval::run(&arguments, ctx).await,

@@ -49,9 +49,18 @@ pub(crate) struct Arguments {
     /// Ranking: `hybrid`, `s4`, `text` or `vector`.
     #[arg(long)]
     formula: Option<String>,
+    /// Only passages that mention this entity, or stand in its note: a name or an id.
+    #[arg(long, value_name = "NAME|ID")]
+    entity: Option<String>,
     /// Longest answer, in characters.
     #[arg(long, value_name = "N")]
     max_chars: Option<u32>,
+    /// Longest answer, in tokens of 3 characters.
+    #[arg(long, value_name = "N")]
+    max_tokens: Option<u32>,
+    /// Go on after the hits of an earlier answer: its `next_cursor`, as `--json` prints it.
+    #[arg(long, value_name = "CURSOR")]
+    cursor: Option<String>,
 }
 
 /// The reply as `--json` prints it: hits first, each with its place first.
@@ -63,6 +72,8 @@ struct QueryView<'a> {
     explanations: &'a [String],
     #[serde(skip_serializing_if = "Option::is_none")]
     truncated: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next_cursor: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     building: Option<&'a str>,
     tick: u64,
@@ -99,7 +110,10 @@ pub(crate) async fn run(arguments: Arguments, ctx: &Context) -> Result<Exit, Fai
         language: arguments.language,
         after: arguments.after,
         before: arguments.before,
+        entity: arguments.entity,
         max_chars: arguments.max_chars,
+        max_tokens: arguments.max_tokens,
+        cursor: arguments.cursor,
         formula: arguments.formula,
     };
     let session = ctx.session().await?;
@@ -122,13 +136,15 @@ async fn ask(session: &Session, request: &HybridQuery) -> Result<HybridReply, Fa
 }
 
 fn view(reply: &HybridReply) -> QueryView<'_> {
-    let HybridReply { chunks, entities, edges, explanations, truncated, freshness } = reply;
+    let HybridReply { chunks, entities, edges, explanations, truncated, next_cursor, freshness } =
+        reply;
     QueryView {
         hits: chunks.iter().map(row).collect(),
         entities,
         edges,
         explanations,
         truncated: truncated.as_deref(),
+        next_cursor: next_cursor.as_deref(),
         building: freshness.building.as_deref(),
         tick: freshness.tick,
         project: &freshness.project,

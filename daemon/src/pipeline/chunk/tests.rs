@@ -110,7 +110,7 @@ fn chunked(
         code: sizes,
     };
     let chunk = settings::Chunk { max_tokens, min_tokens, overlap_tokens, profiles };
-    let embed = settings::Embed { window_tokens };
+    let embed = settings::Embed { window_tokens, ..settings::Embed::default() };
     let mut chunker = Chunker::new(&chunk, &embed, Arc::clone(&WORDPIECE));
     chunker.run(doc).expect("chunking never fails")
 }

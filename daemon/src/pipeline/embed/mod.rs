@@ -96,6 +96,27 @@ impl EmbedStage {
     }
 }
 
+/// What the better model reads of a window: title and section, each in a line unless it says the same as one before or
+/// as the line that the window begins with, and the window. It is made from what the index holds, long after the
+/// document has left the belt.
+pub fn better_text(title: &str, section: &str, window: &str) -> String {
+    let plain = |line: &str| -> String {
+        line.chars().filter(|it| it.is_alphanumeric()).flat_map(char::to_lowercase).collect()
+    };
+    let window = window.trim();
+    let mut said = vec![plain(window.lines().next().unwrap_or_default())];
+    let mut text = String::with_capacity(title.len() + section.len() + window.len() + 2);
+    for line in std::iter::once(title).chain(section.split(" › ")) {
+        let says = plain(line);
+        if !says.is_empty() && !said.contains(&says) {
+            text.push_str(line.trim());
+            text.push('\n');
+            said.push(says);
+        }
+    }
+    text + window
+}
+
 /// The texts of these chunks' windows, one after the other in one buffer, and their places there.
 fn embedded_texts(doc: &MentionedDoc, chunks: &[&Chunk]) -> (String, Vec<Range<usize>>) {
     let (mut buffer, mut places) = (String::with_capacity(doc.doc.text.len() * 5 / 4), Vec::new());
@@ -204,6 +225,19 @@ mod tests {
             aliases: vec![],
         };
         RelatedDoc { doc, evidence: vec![] }
+    }
+
+    #[test]
+    fn the_better_model_reads_no_line_twice() {
+        let table = [
+            (("tide-clock", "Tide Clock", "Tide Clock\n\nIt ticks."), "Tide Clock\n\nIt ticks."),
+            (("tide-clock", "Tide Clock › Use", "Wind it."), "tide-clock\nUse\nWind it."),
+            (("notes", "", " It ticks.\n"), "notes\nIt ticks."),
+            (("", "", ""), ""),
+        ];
+        for ((title, section, window), text) in table {
+            assert_eq!(better_text(title, section, window), text);
+        }
     }
 
     #[test]

@@ -12,6 +12,7 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use super::features::{lemmas_of, model_numbers_of, words_of};
 use crate::pipeline::parcel::UnitVector;
+use crate::terms::tokens_of;
 
 /// Shortest norm, in characters, for which one typing error is tolerated; in shorter ones it makes another name.
 pub const MIN_EDIT_CHARS: usize = 6;
@@ -47,6 +48,15 @@ pub fn keys_of(surface: &str, norm: &str, vector: Option<&UnitVector>) -> Vec<u6
     // What else is said of a product may hold any digits.
     keys.extend(model_numbers_of(surface).iter().map(|it| xxh3_64_with_seed(it.as_bytes(), 6)));
     keys.sort_unstable();
+    keys.dedup();
+    keys
+}
+
+/// Keys by which a given name or a surname meets the whole names of people that begin or end with it.
+pub fn person_keys(surface: &str) -> Vec<u64> {
+    let words = tokens_of(surface);
+    let ends = [words.first(), words.last()].into_iter().flatten();
+    let mut keys: Vec<u64> = ends.map(|word| xxh3_64_with_seed(word.as_bytes(), 8)).collect();
     keys.dedup();
     keys
 }

@@ -17,7 +17,7 @@ use super::features::{
     type_agreement,
 };
 use crate::pipeline::parcel::StatedSource;
-use crate::terms::EntityType;
+use crate::terms::{EntityType, tokens_of};
 
 /// What is known of one name over all documents.
 #[derive(Debug, Clone, PartialEq)]
@@ -158,7 +158,44 @@ pub fn decide(
     if !name.is_fuzzy {
         return plain(Decision::Own);
     }
+    if let Some(decided) = by_whole_names(name, candidates, weights, around) {
+        return decided;
+    }
     by_score(name, candidates, weights, around)
+}
+
+/// Decides a given name or a surname that no document says more of, where people of that name are known: of one it is
+/// proposed, of several it may be any.
+fn by_whole_names(
+    name: &NameFacts,
+    candidates: &[NameFacts],
+    weights: &Link,
+    around: &dyn Surroundings,
+) -> Option<Decided> {
+    let is_part = name.entity_type == EntityType::Person && tokens_of(&name.surface).len() == 1;
+    let is_whole = |it: &&NameFacts| {
+        let words = tokens_of(&it.surface);
+        let ends = [words.first(), words.last()];
+        it.entity_type == EntityType::Person
+            && words.len() > 1
+            && ends.into_iter().flatten().any(|word| *word == name.norm)
+    };
+    let mut wholes: Vec<&NameFacts> =
+        candidates.iter().filter(|_| is_part).filter(is_whole).collect();
+    wholes.sort_by(|a, b| a.authority().cmp(&b.authority()));
+    let verdict = |it: &&NameFacts| around.verdict(name, it);
+    if let Some(whole) = wholes.iter().find(|it| verdict(it) == Some(true)) {
+        let decision = Decision::Via { name: whole.id, score: 1.0 };
+        return Some(Decided { decision, proposals: Vec::new() });
+    }
+    wholes.retain(|it| verdict(it).is_none());
+    let decision = match wholes.len() {
+        0 => return None,
+        1 => Decision::Own,
+        _ => Decision::Unsure,
+    };
+    let proposed = wholes.iter().map(|it| Candidate { name: it.id, score: weights.propose });
+    Some(Decided { decision, proposals: proposed.take(MAX_PROPOSALS).collect() })
 }
 
 /// Decides by the score of the candidates: the best one from τ₂ on, unless another one that is not the same thing comes
@@ -172,7 +209,7 @@ fn by_score(
     let mut scored: Vec<(f32, &NameFacts)> = candidates
         .iter()
         // What stands for another name, or for several things, is no name to link to.
-        .filter(|c| c.is_fuzzy && !c.is_split && c.outranks(name))
+        .filter(|c| c.is_fuzzy && (!c.is_split || c.homes.len() == 1) && c.outranks(name))
         .filter(|c| around.usage(c).stands_for_itself())
         .filter_map(|candidate| Some((score_of(name, candidate, weights, around)?, candidate)))
         .filter(|(score, _)| *score >= weights.propose)
@@ -412,6 +449,28 @@ mod tests {
         // Two that are one thing themselves are no rivals.
         let variants = [facts(2, "Signing Servicem", 4, &[]), facts(3, "Signing Servicen", 4, &[])];
         assert!(matches!(decide_with(&name, &variants, NEAR), Decision::Via { name: 2, .. }));
+    }
+
+    #[test]
+    fn a_first_name_of_several_known_people_is_unsure_and_of_one_a_proposal() {
+        let person = |id, surface| NameFacts {
+            entity_type: EntityType::Person,
+            ..facts(id, surface, 2, &[])
+        };
+        let ruth = person(1, "Ruth");
+        let known = [person(2, "Ruth Adler"), person(3, "Ruth Bianchi"), person(4, "Ada Moreno")];
+        let by = |verdict, known: &[NameFacts]| {
+            let table = Table { cosine: 0.2, context: 0.0, verdict };
+            let decided = decide(&ruth, known, &Link::default(), &table);
+            (decided.decision, decided.proposals.iter().map(|it| it.name).collect::<Vec<_>>())
+        };
+        assert_eq!(by(None, &known), (Decision::Unsure, vec![2, 3]));
+        assert_eq!(by(None, &known[1..]), (Decision::Own, vec![3]));
+        assert_eq!(by(None, &known[2..]), (Decision::Own, vec![]));
+        assert_eq!(by(Some(false), &known), (Decision::Own, vec![]), "a person said no to all");
+        assert_eq!(by(Some(true), &known[..1]).0, Decision::Via { name: 2, score: 1.0 });
+        let service = NameFacts { entity_type: EntityType::Service, ..ruth.clone() };
+        assert_eq!(decide_with(&service, &known, Table { cosine: 0.2, ..NEAR }), Decision::Own);
     }
 
     #[test]

@@ -17,6 +17,10 @@ use crate::terms::EntityType;
 /// From this cosine on two documents speak of the same field.
 pub const SAME_FIELD: f32 = 0.30;
 
+/// Below this cosine two nouns do not define one thing: `baker` and `engineer`, `planet` and `metal`; of what one thing
+/// is called, `fruit` and `tree`, `baker` and `chef`, lie above it.
+const SAME_DEFINITION: f32 = 0.20;
+
 /// A document joins the group it is nearest to by at least this much more than to any other, else none.
 const CLEARLY_NEARER: f32 = 0.08;
 
@@ -34,11 +38,18 @@ pub enum Kind {
     Location,
     /// A product, service, technology, interface or project.
     Thing,
+    /// Something of nature, food, myth or art, as its definition says: a fruit, a planet, a titan.
+    Nature,
     /// No name at all: written small, as an ordinary word.
     Common,
 }
 
 impl Kind {
+    /// True for what ordinary words denote.
+    pub fn is_word(&self) -> bool {
+        matches!(self, Kind::Nature | Kind::Common)
+    }
+
     /// The kind of a type; `None` for types that say little.
     pub fn of(entity_type: EntityType) -> Option<Kind> {
         match entity_type {
@@ -66,6 +77,10 @@ pub struct Reading {
     pub kind: Option<Kind>,
     /// True when only a statistical model says so.
     pub is_guess: bool,
+    /// The vector of the noun that defines it, where a sentence does: `baker`, `fruit`.
+    pub definition: Option<UnitVector>,
+    /// True when it is written large where an ordinary word would not be.
+    pub is_proper: bool,
     /// The words around it, and the document's title.
     pub context: UnitVector,
 }
@@ -87,7 +102,7 @@ pub fn groups_of(readings: &[Reading], is_given_name: bool) -> (Vec<Group>, Vec<
     if readings.len() > MAX_READINGS {
         return nothing;
     }
-    let readings = &without_stray_guesses(readings);
+    let readings = &without_undefined(without_stray_guesses(readings), is_given_name);
     let mut sure: Vec<&Reading> = readings.iter().filter(|it| it.kind.is_some()).collect();
     sure.sort_by(|a, b| a.path.cmp(&b.path));
     let mut groups: Vec<Vec<&Reading>> = Vec::new();
@@ -115,13 +130,14 @@ pub fn groups_of(readings: &[Reading], is_given_name: bool) -> (Vec<Group>, Vec<
 }
 
 /// Guesses contradict nothing but ordinary words: one that nobody tells counts as no kind where anybody tells another,
-/// else as what is guessed most.
+/// else as what is guessed most. Where one document defines a fruit and another tells a company, no guess says which.
 fn without_stray_guesses(readings: &[Reading]) -> Vec<Reading> {
     let told: BTreeSet<Kind> =
         readings.iter().filter(|it| !it.is_guess).filter_map(|it| it.kind).collect();
-    let is_told = |kind: &Kind| told.contains(kind);
+    let is_open = told.contains(&Kind::Nature) && told.iter().any(|kind| !kind.is_word());
+    let is_told = |kind: &Kind| told.contains(kind) && !is_open;
     let guesses: Vec<&Reading> = readings.iter().filter(|it| it.is_guess).collect();
-    let usual = match told.iter().any(|kind| *kind != Kind::Common) {
+    let usual = match told.iter().any(|kind| !kind.is_word()) {
         true => None,
         false => most_frequent(&guesses),
     };
@@ -135,12 +151,54 @@ fn without_stray_guesses(readings: &[Reading]) -> Vec<Reading> {
     readings.iter().map(heard).collect()
 }
 
+/// Where definitions tell things of one kind apart, what does not define its own could be any of them.
+fn without_undefined(mut readings: Vec<Reading>, is_given_name: bool) -> Vec<Reading> {
+    for kind in [Kind::Person, Kind::Nature] {
+        let defined: Vec<&Reading> =
+            readings.iter().filter(|it| it.kind == Some(kind) && it.definition.is_some()).collect();
+        let are_apart = defined
+            .iter()
+            .any(|one| defined.iter().any(|other| !mean_the_same(one, other, is_given_name)));
+        for reading in readings.iter_mut().filter(|it| are_apart && it.definition.is_none()) {
+            let is_word = kind.is_word() && reading.kind.is_some_and(|it| it.is_word());
+            if is_word || reading.kind == Some(kind) {
+                reading.kind = None;
+            }
+        }
+    }
+    readings
+}
+
 /// True when two documents that say what they mean must be taken to mean the same.
 fn mean_the_same(one: &Reading, other: &Reading, is_given_name: bool) -> bool {
     let is_one_field = cosine(&one.context, &other.context) >= SAME_FIELD;
-    let may_be_two =
-        is_given_name && one.kind == Some(Kind::Person) && one.folder() != other.folder();
-    is_one_field || (one.kind == other.kind && !may_be_two)
+    if one.kind == other.kind {
+        let is_person = is_given_name && one.kind == Some(Kind::Person);
+        let may_be_two = is_person && one.folder() != other.folder()
+            || (is_person || one.kind == Some(Kind::Nature)) && are_defined_apart(one, other);
+        return is_one_field || !may_be_two;
+    }
+    match [one, other].map(|it| it.kind.filter(Kind::is_word)) {
+        [Some(_), Some(_)] => true,
+        // A product is often called by its maker's name, and a maker by its product's.
+        [None, None] => {
+            let are_maker_and_product = [one, other]
+                .iter()
+                .all(|it| matches!(it.kind, Some(Kind::Organization | Kind::Thing)));
+            is_one_field && (are_maker_and_product || !are_defined_apart(one, other))
+        }
+        // What a definition calls a fruit is no company, in whatever field.
+        _ => {
+            let is_defined = [one, other].iter().any(|it| it.kind == Some(Kind::Nature));
+            let is_told = !one.is_guess && !other.is_guess;
+            is_one_field && !(is_defined && is_told)
+        }
+    }
+}
+
+/// True when both are defined, and by nouns that have nothing in common.
+fn are_defined_apart(one: &Reading, other: &Reading) -> bool {
+    matches!((&one.definition, &other.definition), (Some(a), Some(b)) if cosine(a, b) < SAME_DEFINITION)
 }
 
 impl Reading {
@@ -149,7 +207,8 @@ impl Reading {
     }
 }
 
-/// Puts each document that says no kind into the group it clearly speaks like; returns the others, by path.
+/// Puts each document that says no kind into the group it clearly speaks like, or into the only one whose name it can
+/// be; returns the others, by path.
 fn place_others<'a>(readings: &'a [Reading], groups: &mut [Vec<&'a Reading>]) -> Vec<i64> {
     let mut others: Vec<&Reading> = readings.iter().filter(|it| it.kind.is_none()).collect();
     others.sort_by(|a, b| a.path.cmp(&b.path));
@@ -159,10 +218,17 @@ fn place_others<'a>(readings: &'a [Reading], groups: &mut [Vec<&'a Reading>]) ->
         let near = |group: &Vec<&Reading>| {
             group.iter().map(|it| cosine(&reading.context, &it.context)).fold(-1.0f32, f32::max)
         };
-        let mut scores: Vec<(f32, usize)> =
-            groups.iter().enumerate().map(|(i, group)| (near(group), i)).collect();
+        // What is written large within a sentence is no ordinary word.
+        let may_be = |group: &&mut Vec<&Reading>| !reading.is_proper || is_proper(group);
+        let mut scores: Vec<(f32, usize)> = groups
+            .iter_mut()
+            .enumerate()
+            .filter(|(_, group)| may_be(group))
+            .map(|(i, group)| (near(group), i))
+            .collect();
         scores.sort_by(|a, b| b.0.total_cmp(&a.0));
         match scores.as_slice() {
+            [(_, group)] => placed.push((*group, reading)),
             [(best, group), (second, _), ..]
                 if *best >= SAME_FIELD && best - second >= CLEARLY_NEARER =>
             {
@@ -175,6 +241,11 @@ fn place_others<'a>(readings: &'a [Reading], groups: &mut [Vec<&'a Reading>]) ->
         groups.get_mut(group).into_iter().for_each(|group| group.push(reading));
     }
     unsure
+}
+
+/// True for a group that means a name, or a word that is written like one, as planets are.
+fn is_proper(group: &[&Reading]) -> bool {
+    group.iter().any(|it| it.is_proper || !it.kind.is_some_and(|kind| kind.is_word()))
 }
 
 fn most_frequent(group: &[&Reading]) -> Option<Kind> {
@@ -195,7 +266,16 @@ mod tests {
     }
 
     fn reading(doc: i64, kind: Option<Kind>, degrees: f32) -> Reading {
-        Reading { doc, path: format!("{doc}.md"), kind, is_guess: false, context: at(degrees) }
+        let path = format!("{doc}.md");
+        Reading {
+            doc,
+            path,
+            kind,
+            is_guess: false,
+            definition: None,
+            is_proper: false,
+            context: at(degrees),
+        }
     }
 
     #[test]
@@ -254,6 +334,67 @@ mod tests {
     }
 
     #[test]
+    fn what_is_defined_as_a_fruit_is_no_company_in_whatever_field() {
+        let defined = |doc, kind, degrees, noun| Reading {
+            definition: Some(at(noun)),
+            ..reading(doc, Some(kind), degrees)
+        };
+        let proper = Reading { is_proper: true, ..reading(4, None, 20.0) };
+        let guess = Reading {
+            is_guess: true,
+            is_proper: true,
+            ..reading(5, Some(Kind::Organization), 5.0)
+        };
+        let readings = [
+            defined(1, Kind::Nature, 0.0, 0.0),
+            defined(2, Kind::Organization, 10.0, 90.0),
+            reading(3, Some(Kind::Common), 90.0),
+            // Nearer to the fruit, but written like a name.
+            proper.clone(),
+        ];
+        let (groups, unsure) = groups_of(&readings, false);
+        let docs: Vec<&[i64]> = groups.iter().map(|it| it.docs.as_slice()).collect();
+        assert_eq!((docs, unsure.len()), (vec![&[1, 3][..], &[2, 4][..]], 0));
+        // Planets are written large, too.
+        let planet = Reading { is_proper: true, ..readings[0].clone() };
+        let (_, unsure) = groups_of(&[planet, readings[1].clone(), proper, guess], false);
+        assert_eq!(unsure, [4, 5]);
+    }
+
+    #[test]
+    fn definitions_with_nothing_in_common_are_of_two_things() {
+        let defined = |doc, kind, degrees, noun| Reading {
+            definition: Some(at(noun)),
+            ..reading(doc, Some(kind), degrees)
+        };
+        let n_groups = |readings: &[Reading], is_given| groups_of(readings, is_given).0.len();
+        let people = [
+            defined(1, Kind::Person, 0.0, 0.0),
+            defined(2, Kind::Person, 90.0, 90.0),
+            reading(3, Some(Kind::Person), 88.0),
+            reading(4, Some(Kind::Person), 45.0),
+        ];
+        let (groups, unsure) = groups_of(&people, true);
+        assert_eq!(groups.iter().map(|it| it.docs.len()).collect::<Vec<_>>(), [1, 2]);
+        assert_eq!(unsure, [4], "either may be meant");
+        assert_eq!(n_groups(&people, false), 0, "a whole name");
+        let (one, other) = (&people[0], &people[1]);
+        let baker_and_chef = [one.clone(), Reading { definition: Some(at(30.0)), ..other.clone() }];
+        assert_eq!(n_groups(&baker_and_chef, true), 0);
+        let planet_and_metal =
+            [one, other].map(|it| Reading { kind: Some(Kind::Nature), ..it.clone() });
+        assert_eq!(n_groups(&planet_and_metal, false), 2);
+        let one_field = [one.clone(), Reading { context: at(20.0), ..other.clone() }];
+        assert_eq!(n_groups(&one_field, true), 0);
+        let [river, company, product] = [Kind::Location, Kind::Organization, Kind::Thing]
+            .map(|kind| Reading { kind: Some(kind), ..one_field[1].clone() });
+        let river = Reading { definition: Some(at(0.0)), ..river };
+        assert_eq!(n_groups(&[river.clone(), company.clone()], false), 2);
+        let maker = Reading { definition: Some(at(0.0)), ..company };
+        assert_eq!(n_groups(&[maker, product], false), 0);
+    }
+
+    #[test]
     fn two_people_of_one_given_name_are_told_apart_by_folder_and_field() {
         let mut readings =
             [reading(1, Some(Kind::Person), 0.0), reading(2, Some(Kind::Person), 90.0)];
@@ -268,19 +409,24 @@ mod tests {
     proptest! {
         #[test]
         fn the_order_of_readings_does_not_matter(
-            rows in proptest::collection::vec((0u8..6, 0u16..180, any::<bool>()), 2..12), seed in 0u64..1000,
+            rows in proptest::collection::vec((0u8..7, 0u16..180, any::<(bool, bool, bool)>()), 2..12),
+            seed in 0u64..1000,
         ) {
             let kinds = [None, Some(Kind::Person), Some(Kind::Organization), Some(Kind::Location),
-                Some(Kind::Thing), Some(Kind::Common)];
+                Some(Kind::Thing), Some(Kind::Nature), Some(Kind::Common)];
             let readings: Vec<Reading> = rows.iter().enumerate()
-                .map(|(i, (kind, degrees, is_guess))| Reading {
+                .map(|(i, (kind, degrees, (is_guess, is_proper, is_defined)))| Reading {
                     is_guess: *is_guess,
+                    is_proper: *is_proper,
+                    definition: is_defined.then(|| at(f32::from(*degrees * 7 % 180))),
                     ..reading(i as i64, kinds[*kind as usize], f32::from(*degrees))
                 })
                 .collect();
             let mut other = readings.clone();
             other.sort_by_key(|it| xxhash_rust::xxh3::xxh3_64_with_seed(it.path.as_bytes(), seed));
-            prop_assert_eq!(groups_of(&readings, false), groups_of(&other, false));
+            for is_given_name in [false, true] {
+                prop_assert_eq!(groups_of(&readings, is_given_name), groups_of(&other, is_given_name));
+            }
         }
     }
 }

@@ -75,4 +75,6 @@ pub struct PlaceFeatures {
     pub is_type_guessed: bool,
     /// What it denotes is stated by the user's table: nothing else may decide that.
     pub is_entity_given: bool,
+    /// The words after it define it: `is a fruit`, `is a company`.
+    pub is_defined: bool,
 }

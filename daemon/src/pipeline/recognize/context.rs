@@ -2,11 +2,13 @@
 //! `Dr Moreno`, `written in Oberon`, `Zephyr 2.1`.
 //!
 //! In: a document's mentions. Out: the same, some with another type.
-//! Invariants: only a type that says little, or that a model guessed, is changed; what the words tell is told, no
-//! guess, and so outweighs guesses elsewhere in the folder; a bounded look at each side.
+//! Invariants: only a type that says little, or that a model guessed, is changed, but for definitions (`is a fruit`),
+//! which nothing that knows only the name can contradict; what the words tell is told, no guess, and so outweighs
+//! guesses elsewhere in the folder; a bounded look at each side.
 //! Not here: the words of the name itself (`lexicon.rs`), votes over documents (`link/vote.rs`).
 
 use super::lexicon;
+use crate::pipeline::link::split::Kind;
 use crate::pipeline::parcel::{Mention, NormalDoc};
 use crate::terms::EntityType;
 
@@ -21,6 +23,9 @@ const TITLES: &str = " Mr Mrs Ms Dr Prof Professor Sir Captain President Senator
 /// Verbs that people do.
 const SPEAKING: &str = " said says wrote writes joined asked replied agreed thinks believes explained argued suggested \
     proposed told noted reviewed approved ";
+/// Words before a place, in two.
+const PLACED: &str =
+    "|located in|based in|situated in|lives in|born in|moved to|travelled to|traveled to|";
 /// Words before software.
 const USING: &str =
     " using via install installed installing import upgrade upgraded deploy uninstall ";
@@ -28,20 +33,70 @@ const USING: &str =
 const BUILT: &str =
     " |written in|built with|built on|powered by|runs on|implemented in|ported to|based on|";
 
+/// What one person may be called in one place and not in another: no word for who somebody is.
+const ROLES: [&str; 20] = [
+    "member",
+    "lead",
+    "leader",
+    "manager",
+    "friend",
+    "person",
+    "man",
+    "woman",
+    "guy",
+    "student",
+    "colleague",
+    "neighbor",
+    "fan",
+    "user",
+    "owner",
+    "expert",
+    "boss",
+    "contact",
+    "bit",
+    "lot",
+];
+
+/// What stands between a name and what defines it.
+const DEFINING: [&str; 22] = [
+    " is a ",
+    " is an ",
+    " is the ",
+    " is our ",
+    " is my ",
+    " is his ",
+    " is her ",
+    " is their ",
+    " was a ",
+    " was an ",
+    " was the ",
+    ", a ",
+    ", an ",
+    ", the ",
+    ", our ",
+    ", my ",
+    ", his ",
+    ", her ",
+    ", their ",
+    " (a ",
+    " (an ",
+    " (the ",
+];
+
 /// Corrects the types.
 pub(super) fn correct(doc: &NormalDoc, mentions: &mut [Mention]) {
     for idx in 0..mentions.len() {
-        let Some(mention) = mentions.get(idx) else { break };
-        if !is_open(mention) {
+        let Some(mention) = mentions.get_mut(idx) else { break };
+        let (start, end) = (mention.span.start(), mention.span.end());
+        let after = head(doc.text.get(end..).unwrap_or(""), REACH);
+        define(mention, after);
+        if mention.place.is_defined || !is_open(mention) {
             continue;
         }
-        let (start, end) = (mention.span.start(), mention.span.end());
         let before = tail(doc.text.get(..start).unwrap_or(""), REACH);
-        let after = head(doc.text.get(end..).unwrap_or(""), REACH);
         let next = mentions.get(idx + 1).filter(|m| m.span.start() == end + 1);
         let has_version = next.is_some_and(|m| m.entity_type == EntityType::Version);
-        let told = by_definition(after)
-            .or_else(|| by_noun_after(after))
+        let told = by_noun_after(after)
             .or_else(|| by_words_before(before))
             .or_else(|| has_version.then_some(EntityType::Technology))
             .or_else(|| is_listed(SPEAKING, first_word(after)).then_some(EntityType::Person));
@@ -52,6 +107,45 @@ pub(super) fn correct(doc: &NormalDoc, mentions: &mut [Mention]) {
     }
 }
 
+/// Reads a definition after a name.
+fn define(mention: &mut Mention, after: &str) {
+    let is_fixed = matches!(mention.entity_type, EntityType::Step | EntityType::Identifier)
+        || mention.place.in_code
+        || mention.place.is_entity_given;
+    let Some(noun) = defined_as(after).filter(|_| !is_fixed) else { return };
+    let told = match lexicon::type_of_noun(noun) {
+        // Nothing that is made is a fruit, whatever the name alone suggests.
+        None if lexicon::is_nature(noun) => Some(EntityType::Concept),
+        // What a sentence says of its subject says more than what such a name mostly is, or that a page is called so;
+        // but of a technology that it is a system says less.
+        told => told.filter(|told| {
+            let (known, told) = (Kind::of(mention.entity_type), Kind::of(*told));
+            is_open(mention)
+                || mention.entity_type == EntityType::Document
+                || told.is_some()
+                    && known.is_some()
+                    && told != known
+                    && !may_share_a_name(told, known)
+        }),
+    };
+    let is_role = mention.entity_type != EntityType::Person || ROLES.contains(&noun);
+    mention.place.is_defined = match told {
+        Some(told) => {
+            mention.entity_type = told;
+            mention.place.is_type_guessed = false;
+            true
+        }
+        // Known already; or a person of some calling, of which there are too many to list.
+        None => lexicon::type_of_noun(noun) == Some(mention.entity_type) || !is_role,
+    };
+}
+
+/// A product is often called by its maker's name, and a maker by its product's.
+fn may_share_a_name(one: Option<Kind>, other: Option<Kind>) -> bool {
+    let is_either = |it| matches!(it, Some(Kind::Organization | Kind::Thing));
+    is_either(one) && is_either(other)
+}
+
 /// True where the words may say more than is known.
 fn is_open(mention: &Mention) -> bool {
     let is_exact = matches!(mention.entity_type, EntityType::Step | EntityType::Identifier);
@@ -60,23 +154,21 @@ fn is_open(mention: &Mention) -> bool {
         && (mention.entity_type == EntityType::Concept || mention.place.is_type_guessed)
 }
 
-/// ` is a fast message broker`, `, an open-source editor for …`: the noun's type.
-fn by_definition(after: &str) -> Option<EntityType> {
-    let rest =
-        [" is a ", " is an ", " is the ", " was a ", " was an ", ", a ", ", an ", " (a ", " (an "]
-            .iter()
-            .find_map(|lead| after.strip_prefix(lead))?;
+/// The head noun of what follows a name, when that defines it: `broker` of ` is a fast message broker`, `editor` of
+/// `, an open-source editor for …`.
+pub(crate) fn defined_as(after: &str) -> Option<&str> {
+    let rest = DEFINING.iter().find_map(|lead| after.strip_prefix(lead))?;
     let clause = rest.split([',', '.', ';', ':', '(', ')', '\n']).next().unwrap_or("");
-    let mut told = None;
+    let mut noun = None;
     for word in clause.split(' ').take(MAX_MODIFIERS + 1) {
         let word = word.rsplit('-').next().unwrap_or(word);
         if is_boundary(word) {
             break;
         }
         // The last noun before the phrase ends is its head: `a database migration tool` is a tool.
-        told = lexicon::type_of_noun(word);
+        noun = Some(word).filter(|word| word.chars().all(char::is_alphabetic) && !word.is_empty());
     }
-    told
+    noun
 }
 
 /// Words at which a noun phrase ends.
@@ -105,6 +197,9 @@ fn by_words_before(before: &str) -> Option<EntityType> {
     let two = format!("|{} {last}|", words.next().unwrap_or("").to_lowercase());
     if is_listed(TITLES, last) {
         return Some(EntityType::Person);
+    }
+    if PLACED.contains(&two) {
+        return Some(EntityType::Location);
     }
     if is_listed(USING, &last.to_lowercase()) || BUILT.contains(&two) {
         return Some(EntityType::Technology);
@@ -174,6 +269,12 @@ mod tests {
             ("Then Zephyr said no.", Concept, false, Person),
             ("The company Zephyr sells it.", Person, true, Organization),
             ("Zephyr is a city that nobody knows.", Person, true, Location),
+            ("Zephyr is a plumber who came late.", Location, false, Person),
+            ("Zephyr, our accountant, said so.", Location, true, Person),
+            ("Zephyr is an island of Indonesia.", Technology, false, Location),
+            ("Zephyr is a system for queues.", Technology, false, Technology),
+            ("Zephyr is a fruit.", Organization, false, Concept),
+            ("The mill is located in Zephyr.", Person, true, Location),
             ("Zephyr is a person of few words.", Organization, true, Organization),
             ("Zephyr is a database of editors.", Organization, false, Organization),
             ("We met Zephyr.", Organization, true, Organization),

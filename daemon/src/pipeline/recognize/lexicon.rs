@@ -6,7 +6,7 @@
 //! Not here: whether the surface is a name at all (`pattern/`, `words.rs`). A wrong type costs little:
 //! types are voted over mentions and never part of an entity's key.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::LazyLock;
 
 use crate::terms::{EntityType, tokens_of};
@@ -85,7 +85,8 @@ view model spec impl test mock util utils helper wrapper base mode entry record
 const NOUNS: &[(EntityType, &str)] = &[
     (
         EntityType::Organization,
-        "firm organization organisation startup agency publisher vendor charity club band",
+        "firm organization organisation startup agency publisher vendor charity club band airline manufacturer maker \
+         supplier retailer restaurant school college hospital museum newspaper magazine union party orchestra choir",
     ),
     (EntityType::Service, "system microservice website site"),
     (
@@ -93,15 +94,42 @@ const NOUNS: &[(EntityType, &str)] = &[
         "product program software tool package editor browser client device phone camera game",
     ),
     (EntityType::Technology, "module crate extension format algorithm parser stack"),
-    (EntityType::Location, "town village region district country island building"),
+    (
+        EntityType::Location,
+        "town village region district country island building lake peninsula continent state province capital port \
+         harbor harbour bay beach forest desert wetland park hill volcano suburb neighborhood square village",
+    ),
     (EntityType::Project, "repository"),
     (EntityType::Event, "meeting event release"),
     (
         EntityType::Person,
-        "author engineer developer scientist professor mathematician physicist writer founder",
+        "author engineer developer scientist professor mathematician physicist writer founder accountant actor actress \
+         architect artist astronaut astronomer attorney auditor baker banker barber biologist bookkeeper butcher \
+         carpenter cashier chef chemist clerk coach cook composer consultant dancer dentist designer detective doctor \
+         driver economist electrician farmer firefighter fisherman gardener geologist guitarist historian \
+         journalist judge lawyer lecturer librarian lieutenant linguist mechanic merchant midwife miner musician nurse \
+         officer painter pharmacist philosopher photographer pianist pilot plumber poet politician postman priest \
+         programmer psychologist receptionist researcher sailor sculptor secretary sergeant singer soldier surgeon \
+         surveyor tailor teacher technician therapist translator veterinarian violinist waiter waitress welder \
+         daughter son sister brother mother father wife husband aunt uncle niece nephew cousin grandmother grandfather",
     ),
 ];
 
+/// Common nouns for what nobody founds, makes or runs: nature, food, myth, art. A company or a program that bears the
+/// name of such a thing is another thing.
+const NATURE: &str = "
+fruit vegetable berry nut grain herb spice plant tree shrub flower grass moss fungus mushroom bacterium virus
+algae animal mammal bird fish insect reptile amphibian snake lizard spider beetle bee ant butterfly moth
+mollusc mollusk whale dolphin shark bear wolf fox dog cat horse cow sheep goat pig ape rodent mouse rat rabbit
+deer predator breed genus species organism creature dinosaur bone muscle disease illness vitamin protein
+hormone planet moon star asteroid comet constellation galaxy nebula mineral metal rock gem gemstone stone gas
+alloy acid liquid ocean sea desert volcano food meal soup sauce stew cake bread pastry dessert cheese wine
+beer liquor cocktail drink beverage tea coffee god goddess deity titan demigod nymph dragon myth song opera
+symphony poem novel dance
+";
+
+static NATURE_NOUNS: LazyLock<FxHashSet<&'static str>> =
+    LazyLock::new(|| NATURE.split_whitespace().collect());
 static BY_NOUN: LazyLock<FxHashMap<&'static str, EntityType>> = LazyLock::new(|| index(NOUNS));
 static BY_SUFFIX: LazyLock<FxHashMap<&'static str, EntityType>> = LazyLock::new(|| index(SUFFIXES));
 static BY_PREFIX: LazyLock<FxHashMap<&'static str, EntityType>> = LazyLock::new(|| index(PREFIXES));
@@ -133,6 +161,11 @@ pub(crate) fn type_of(surface: &str) -> EntityType {
 /// The type of what a common noun such as `service`, `team`, `library` denotes; `None` for other words.
 pub(crate) fn type_of_noun(noun: &str) -> Option<EntityType> {
     BY_SUFFIX.get(noun).copied().or_else(|| BY_NOUN.get(noun).copied())
+}
+
+/// True when a common noun denotes something of nature, food, myth or art.
+pub(crate) fn is_nature(noun: &str) -> bool {
+    NATURE_NOUNS.contains(noun)
 }
 
 /// True when the word ends names of a known kind (`Team`, `Service`): capitalised words before it are a

@@ -20,6 +20,7 @@ pub mod tagger;
 
 mod context;
 mod coreference;
+mod imperative;
 pub(crate) mod lexicon;
 mod overlap;
 mod place;
@@ -42,6 +43,7 @@ use crate::pipeline::parcel::{
     ChunkedDoc, GivenName, Mention, MentionedDoc, NormalDoc, RecognizerKind,
 };
 use crate::terms::{Norm, Span};
+pub(crate) use context::defined_as;
 use known::KnownRecognizer;
 use pattern::PatternRecognizer;
 use stated::StatedRecognizer;
@@ -132,6 +134,7 @@ impl Stage for RecognizeStage {
 /// What the recognizers found, agreed on and read in its place.
 fn mentions_of(doc: &NormalDoc, found: Vec<Mention>) -> Vec<Mention> {
     let mut mentions = overlap::resolve(&doc.text, found);
+    imperative::trim(doc, &mut mentions);
     place::fill(doc, &mut mentions);
     context::correct(doc, &mut mentions);
     coreference::lengthen(doc, &mut mentions);

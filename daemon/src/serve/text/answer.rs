@@ -26,6 +26,9 @@ pub(super) fn hybrid(reply: &HybridReply, sheet: &mut Sheet) {
     if let Some(truncated) = &reply.truncated {
         sheet.line(&format!("({})", one_line(truncated)));
     }
+    if let Some(next) = &reply.next_cursor {
+        sheet.line(&format!("more: the same question with cursor {}", one_line(next)));
+    }
 }
 
 /// `1. path:12-18 § Deploy › Rollback (score .83: text .41 vector .39 graph .03)` and the snippet
@@ -84,6 +87,10 @@ pub(super) fn explain(reply: &ExplainReply, sheet: &mut Sheet) {
     if let Some(found) = &reply.definition {
         let (words, place) = (one_line(&found.source.text), found.source.place());
         sheet.cut(&format!("  “{words}” ({})", one_line(&place)));
+    }
+    if !reply.same_name.is_empty() {
+        let others: Vec<_> = reply.same_name.iter().map(entity).collect();
+        sheet.line(&format!("  others of this name: {}", others.join("; ")));
     }
     if let Some(home) = &reply.home {
         sheet.line(&format!("  home: {}", one_line(home)));

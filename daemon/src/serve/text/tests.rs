@@ -223,6 +223,7 @@ fn an_explanation() {
         }],
         n_mentions: 14,
         n_documents: 1,
+        same_name: Vec::new(),
         why: vec![why],
         freshness: fresh(),
     };

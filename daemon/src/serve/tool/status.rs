@@ -3,10 +3,12 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use config::settings::Background;
 use proto::error::ErrorView;
 use proto::shape::{StallView, WorkersView};
 use proto::tool::core::{
-    Progress, QuarantineView, QueueView, Status, StatusReply, VectorsInMemory, WarningView,
+    EmbeddingView, Progress, QuarantineView, QueueView, Status, StatusReply, VectorsInMemory,
+    WarningView,
 };
 use rusqlite::Connection;
 
@@ -69,6 +71,7 @@ pub fn status(project: &Project, snapshot: &Snapshot, _: Status) -> Result<Statu
             rows: vectors.n_rows() as u64,
             bytes: vectors.n_bytes() as u64,
         }),
+        embedding: embedding(project),
         formats: tally.formats.clone(),
         queues: queues(project),
         bytes_in_flight: project.bytes_in_flight(),
@@ -91,6 +94,31 @@ pub fn status(project: &Project, snapshot: &Snapshot, _: Status) -> Result<Statu
         workers: workers(project),
         clients: project.activity().n_clients(),
         freshness: project.freshness(snapshot),
+    })
+}
+
+/// How far the better model's vectors are, where there is such a model.
+fn embedding(project: &Project) -> Option<EmbeddingView> {
+    let stand = project.backfilled()?;
+    let state = match project.settings.embed.background {
+        _ if stand.trouble.is_some() => "failed",
+        _ if stand.is_full && project.settled().searchable => "done",
+        Background::Off => "off",
+        Background::On => "working",
+        Background::Idle if project.settled().deep => "working",
+        Background::Idle => "waiting",
+    };
+    let rate = (stand.seconds_a_text > 0.0).then(|| (1.0 / stand.seconds_a_text) as f32);
+    Some(EmbeddingView {
+        state: state.into(),
+        done: stand.n_done,
+        total: stand.n_windows,
+        texts_a_second: rate,
+        eta_seconds: stand.eta().map(|eta| eta.as_secs().max(1)),
+        answers: stand.before,
+        trouble: stand.trouble,
+        model: stand.model,
+        space: stand.space,
     })
 }
 

@@ -5,8 +5,10 @@ use std::collections::HashMap;
 use rusqlite::{OptionalExtension, Transaction, params};
 
 use super::{Identity, Late, all_tags};
+use crate::pipeline::embed::better_text;
 use crate::pipeline::parcel::{Chunk, EmbeddedDoc, NormalDoc, UnitVector, may_be_english};
 use crate::store::{StoreError, lines};
+use crate::terms::ContentHash;
 
 /// Headings that an answer tells of a chunk, the innermost ones.
 const TOLD_HEADINGS: usize = 2;
@@ -50,7 +52,8 @@ pub(super) fn write_chunks(
                 let row = indexed_text(chunk, &mentioned.doc, identity);
                 late.insert_text(chunk_id, row, may_be_english(&chunk.language));
                 let vectors = doc.vectors.get(idx).map_or(&[][..], Vec::as_slice);
-                index_vectors(tx, (chunk_id, chunk), vectors, late)?;
+                let windows = (&mentioned.doc, chunk, vectors);
+                index_vectors(tx, chunk_id, windows, late)?;
             }
         }
     }
@@ -68,8 +71,6 @@ fn write_chunk_row(
 ) -> Result<i64, StoreError> {
     let raw = normal.map.to_raw(chunk.span);
     let line = |offset| lines::line_of(&normal.line_starts, offset);
-    let last_headings =
-        chunk.headings.iter().rev().take(TOLD_HEADINGS).rev().cloned().collect::<Vec<_>>();
     let id = tx
         .prepare_cached(
             "INSERT INTO chunks VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, NULL)
@@ -90,7 +91,7 @@ fn write_chunk_row(
                 line(raw.start()),
                 line(raw.end().saturating_sub(1).max(raw.start())),
                 chunk.n_tokens,
-                last_headings.join(" › "),
+                told_headings(chunk),
                 chunk.hash.0.to_le_bytes(),
                 chunk.language,
                 chunk.profile.as_str(),
@@ -99,6 +100,12 @@ fn write_chunk_row(
             |row| row.get(0),
         )?;
     Ok(id)
+}
+
+/// The innermost headings, as an answer tells them.
+fn told_headings(chunk: &Chunk) -> String {
+    let n_outer = chunk.headings.len().saturating_sub(TOLD_HEADINGS);
+    chunk.headings.get(n_outer..).unwrap_or_default().join(" › ")
 }
 
 /// A chunk that only moved keeps its vectors; their windows move with it.
@@ -157,17 +164,20 @@ impl IndexedContext {
 
 fn index_vectors(
     tx: &Transaction<'_>,
-    (chunk_id, chunk): (i64, &Chunk),
-    vectors: &[UnitVector],
+    chunk_id: i64,
+    (normal, chunk, vectors): (&NormalDoc, &Chunk, &[UnitVector]),
     late: &mut Late,
 ) -> Result<(), StoreError> {
+    let section = told_headings(chunk);
     for (window, vector) in chunk.windows.iter().zip(vectors) {
         if vector.0.iter().all(|component| *component == 0) {
             continue;
         }
         let id = late.vector_id(tx)?;
-        tx.prepare_cached("INSERT INTO chunk_vec_map VALUES(?1, ?2, ?3, ?4, NULL)")?
-            .execute(params![id, chunk_id, window.start() as i64, window.end() as i64])?;
+        let read = better_text(&normal.title, &section, window.of(&normal.text));
+        let hash = ContentHash::of(read.as_bytes()).0.to_le_bytes();
+        tx.prepare_cached("INSERT INTO chunk_vec_map VALUES(?1, ?2, ?3, ?4, NULL, ?5)")?
+            .execute(params![id, chunk_id, window.start() as i64, window.end() as i64, hash])?;
         let bytes = vector.0.iter().map(|component| component.to_le_bytes()[0]).collect();
         late.insert_vector(id, bytes);
     }

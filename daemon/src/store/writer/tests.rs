@@ -177,6 +177,7 @@ fn a_damaged_ledger_is_not_taken_for_a_damaged_index() {
     assert!(error.to_string().contains("the ledger `"), "{error}");
 }
 
+mod better;
 mod duplicates;
 mod linking;
 mod vectors;

@@ -51,6 +51,9 @@ pub struct ExplainReply {
     /// When it is mentioned, by the days of the documents.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeline: Option<TimelineView>,
+    /// The other things that go by the name that was asked for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub same_name: Vec<EntityView>,
     /// With `why`: how each name came to denote this entity.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub why: Vec<LinkView>,

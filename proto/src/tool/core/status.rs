@@ -37,6 +37,9 @@ pub struct StatusReply {
     /// The copy of the vectors that questions scan; absent until somebody has asked by vector.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub vectors_in_memory: Option<VectorsInMemory>,
+    /// How far the better model's vectors are, which are made in the background; absent where there is no such model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub embedding: Option<EmbeddingView>,
     /// Documents by format.
     pub formats: BTreeMap<String, u64>,
     /// Depth of each stage's queue, in the order of the belt.
@@ -113,6 +116,64 @@ pub struct VectorsInMemory {
     pub bytes: u64,
 }
 
+/// How far the better model's vectors are. Questions are answered by those that are there, and by static vectors where
+/// none is yet.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct EmbeddingView {
+    /// The model, as `embed.model` names it.
+    pub model: String,
+    /// Model, revision and quantization: vectors of different spaces are never compared.
+    pub space: String,
+    /// The space of a model before, which answers until this one is done.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answers: Option<String>,
+    /// Windows of chunks that have a vector.
+    pub done: u64,
+    /// Windows of chunks.
+    pub total: u64,
+    /// `done`; `working`; `waiting`, for documents to be read or questions to be answered; `off`, by
+    /// `embed.background`; `failed`.
+    pub state: String,
+    /// Texts a second that the model embeds while it works; absent before it has.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub texts_a_second: Option<f32>,
+    /// How long the rest takes at the pace so far, seconds, if nothing else is to be done.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub eta_seconds: Option<u64>,
+    /// What the model said last, if that was an error.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trouble: Option<String>,
+}
+
+impl EmbeddingView {
+    /// In words, for people.
+    pub fn told(&self) -> String {
+        let mut text = format!("{} of {} vectors by {}", self.done, self.total, self.model);
+        if self.state != "done" {
+            text.push_str(&format!(", {}", self.state));
+        }
+        if let (Some(rate), "working" | "waiting") = (self.texts_a_second, self.state.as_str()) {
+            text.push_str(&format!(", {rate:.0} a second"));
+        }
+        if let (Some(seconds), "working" | "waiting") = (self.eta_seconds, self.state.as_str()) {
+            text.push_str(&about(seconds));
+        }
+        if let Some(trouble) = &self.trouble {
+            text.push_str(&format!("; {trouble}"));
+        }
+        text
+    }
+}
+
+/// `, about 5 min`.
+fn about(seconds: u64) -> String {
+    match seconds {
+        0..=89 => format!(", about {} s", seconds.max(1)),
+        90..=5_399 => format!(", about {} min", (seconds + 30) / 60),
+        _ => format!(", about {} h", (seconds + 1_800) / 3_600),
+    }
+}
+
 /// How far the deep pass is: statistical names and dependencies, read in the background at the lowest priority.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct DeepView {
@@ -143,11 +204,7 @@ impl DeepView {
             (left, true) => format!("paused, {} left to read closely", n(left)),
         };
         if let Some(seconds) = self.eta_seconds.filter(|_| !self.paused) {
-            text.push_str(&match seconds {
-                0..=89 => format!(", about {} s", seconds.max(1)),
-                90..=5_399 => format!(", about {} min", (seconds + 30) / 60),
-                _ => format!(", about {} h", (seconds + 1_800) / 3_600),
-            });
+            text.push_str(&about(seconds));
         }
         if self.stuck > 0 {
             text.push_str(&format!("; {} could not be read again", n(self.stuck)));
@@ -207,7 +264,26 @@ impl Tool for Status {
 
 #[cfg(test)]
 mod tests {
-    use super::DeepView;
+    use super::{DeepView, EmbeddingView};
+
+    #[test]
+    fn better_vectors_are_told_with_pace_and_rest() {
+        let mut view = EmbeddingView {
+            model: "minilm-l6".into(),
+            done: 120,
+            total: 9_720,
+            state: "working".into(),
+            texts_a_second: Some(16.2),
+            eta_seconds: Some(600),
+            ..EmbeddingView::default()
+        };
+        assert_eq!(
+            view.told(),
+            "120 of 9720 vectors by minilm-l6, working, 16 a second, about 10 min"
+        );
+        (view.done, view.state) = (9_720, "done".into());
+        assert_eq!(view.told(), "9720 of 9720 vectors by minilm-l6");
+    }
 
     #[test]
     fn what_has_not_begun_is_not_called_done() {

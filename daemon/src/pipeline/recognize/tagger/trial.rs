@@ -68,7 +68,11 @@ pub fn run(folder: &Path) -> ExitCode {
     }
 }
 
-fn limit(folder: &Path) -> rustix::io::Result<()> {
+/// Limits this process for the model of a folder, and ends it with the one that started it.
+///
+/// # Errors
+/// When the system refuses.
+pub(crate) fn limit(folder: &Path) -> rustix::io::Result<()> {
     let at_most = |n| Rlimit { current: Some(n), maximum: Some(n) };
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let n_bytes: u64 = entries.filter_map(|entry| Some(entry.metadata().ok()?.len())).sum();

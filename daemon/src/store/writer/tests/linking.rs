@@ -183,7 +183,7 @@ fn two_people_called_sam_are_two() {
             a.txt Sam: Sam Porter
             b.txt Sam Lee: Sam Lee
             b.txt Sam: Sam Lee
-            c.txt Sam: Sam
+            c.txt Sam: unsure
         "#]],
     );
 }

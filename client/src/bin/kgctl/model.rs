@@ -1,0 +1,260 @@
+//! `kgctl model`: embedding models beside the built-in one.
+//!
+//! In: a folder, a name. Out: models that `embed.model` can name.
+//! Not here: the files (`client::model`), embedding.
+
+use std::cell::RefCell;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use ::config::limits::DEFAULT_MODEL;
+use ::config::load::load;
+use ::config::models::{Manifest, all};
+use client::launch::find_kgd;
+use client::model::{Fetcher, KNOWN, ModelError, Shelf, Source, Wish, pull};
+use client::render::models::{ModelRow, models};
+use indicatif::{ProgressBar, ProgressStyle};
+use serde_json::json;
+
+use super::context::{Context, warn};
+use super::failure::{Exit, Failure};
+
+/// Add, fetch, list and remove embedding models. `embed.model` in your `config.yaml` says which one is used.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {
+    /// What to do.
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum What {
+    /// The models that are there.
+    List,
+    /// Copy a model from a folder, convert it if it must be, and try it.
+    Add(Add),
+    /// Fetch a model by name: one that is known, or `OWNER/NAME` of the hub (`embed.hub`).
+    Pull(Pull),
+    /// Delete a model.
+    Remove(Remove),
+}
+
+#[derive(Debug, clap::Args)]
+struct Add {
+    /// The folder: `config.json`, `tokenizer.json` and an ONNX file, or `model.safetensors` of a BERT-like model.
+    folder: PathBuf,
+    #[command(flatten)]
+    wish: Options,
+}
+
+#[derive(Debug, clap::Args)]
+struct Pull {
+    /// A known name (without one, they are listed), or a repository of the hub: `OWNER/NAME`, `OWNER/NAME@REVISION`.
+    model: Option<String>,
+    /// Take it from this folder, `.zip` or `.whl` instead of the hub.
+    #[arg(long, value_name = "PATH")]
+    from: Option<PathBuf>,
+    /// Take files that differ from those of the first download as they are now.
+    #[arg(long)]
+    changed: bool,
+    #[command(flatten)]
+    wish: Options,
+}
+
+#[derive(Debug, clap::Args)]
+struct Remove {
+    /// Its name.
+    name: String,
+    /// Also when your settings name it.
+    #[arg(long)]
+    force: bool,
+}
+
+#[derive(Debug, clap::Args)]
+struct Options {
+    /// What to call it; else as the folder or the repository is called.
+    #[arg(long)]
+    name: Option<String>,
+    /// The file with its weights, where there are several.
+    #[arg(long, value_name = "FILE")]
+    file: Option<PathBuf>,
+    /// Round the weights of `model.safetensors` to 8 bits, but for the words: smaller, about twice as fast, less exact.
+    #[arg(long)]
+    int8: bool,
+    /// What it wants before a question, where its files do not say or say otherwise.
+    #[arg(long, value_name = "TEXT")]
+    query_prompt: Option<String>,
+    /// What it wants before what is to be found, likewise.
+    #[arg(long, value_name = "TEXT")]
+    document_prompt: Option<String>,
+    /// Replace a model that has the name.
+    #[arg(long)]
+    force: bool,
+}
+
+impl Options {
+    fn wish(&self, name: &str, origin: &Path) -> Wish {
+        Wish {
+            name: self.name.clone().unwrap_or_else(|| name.to_string()),
+            origin: origin.display().to_string(),
+            weights: self.file.clone(),
+            int8: self.int8,
+            force: self.force,
+            query_prompt: self.query_prompt.clone().unwrap_or_default(),
+            document_prompt: self.document_prompt.clone().unwrap_or_default(),
+            prompts_count: self.query_prompt.is_some() || self.document_prompt.is_some(),
+        }
+    }
+}
+
+pub(crate) fn run(arguments: &Arguments, ctx: &Context) -> Result<Exit, Failure> {
+    match &arguments.what {
+        What::List => list(ctx),
+        What::Add(it) => add(it, ctx),
+        What::Pull(it) => fetch(it, ctx),
+        What::Remove(it) => remove(it, ctx),
+    }
+}
+
+fn list(ctx: &Context) -> Result<Exit, Failure> {
+    let folder = ctx.places()?.models();
+    let used = used(ctx)?;
+    let mut rows = vec![ModelRow {
+        name: DEFAULT_MODEL.to_string(),
+        used: used == DEFAULT_MODEL,
+        dimensions: Some(384),
+        bytes: None,
+        state: "built in".to_string(),
+        origin: "sentence-transformers/all-MiniLM-L6-v2".to_string(),
+    }];
+    for (name, manifest) in all(&folder) {
+        let used = used == name;
+        rows.push(match manifest {
+            Ok(manifest) => row(manifest, &folder.join(&name), used),
+            Err(why) => ModelRow {
+                name,
+                used,
+                dimensions: None,
+                bytes: None,
+                state: format!("broken: {why}"),
+                origin: String::new(),
+            },
+        });
+    }
+    ctx.print_reply(&rows, |rows| models(rows, ctx.style))?;
+    Ok(Exit::Done)
+}
+
+fn row(manifest: Manifest, folder: &Path, used: bool) -> ModelRow {
+    let state = match manifest.missing(folder) {
+        Some(file) => format!("broken: `{}` is not as it was", file.path),
+        None => "added".to_string(),
+    };
+    ModelRow {
+        used,
+        dimensions: Some(manifest.dimensions),
+        bytes: Some(manifest.files.iter().map(|file| file.n_bytes).sum()),
+        state,
+        name: manifest.name,
+        origin: manifest.origin,
+    }
+}
+
+fn add(it: &Add, ctx: &Context) -> Result<Exit, Failure> {
+    let folder = std::path::absolute(&it.folder)?;
+    let name = folder.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
+    let manifest = shelf(ctx)?.add(&folder, &it.wish.wish(&name, &folder))?;
+    told(&manifest, ctx)
+}
+
+fn fetch(it: &Pull, ctx: &Context) -> Result<Exit, Failure> {
+    let Some(model) = &it.model else { return known(ctx) };
+    let hub = load(&ctx.places()?, None, &[])?.settings.embed.hub;
+    let bar = bar();
+    let shown = RefCell::new(String::new());
+    let progress = |name: &str, done: u64, total: Option<u64>| {
+        if *shown.borrow() != name {
+            *shown.borrow_mut() = name.to_string();
+            bar.set_message(name.to_string());
+        }
+        bar.set_length(total.unwrap_or(done));
+        bar.set_position(done);
+    };
+    let pause = |wait: Duration| std::thread::sleep(wait);
+    let fetcher = Fetcher::new(&pause, &progress);
+    let source = it.from.as_deref().map_or(Source::Hub(&hub), Source::Local);
+    let wish = it.wish.wish("", Path::new(""));
+    let pulled = pull(&shelf(ctx)?, (model, source), (&fetcher, it.changed), &wish);
+    bar.finish_and_clear();
+    told(&pulled?, ctx)
+}
+
+fn known(ctx: &Context) -> Result<Exit, Failure> {
+    let rows: Vec<_> = KNOWN
+        .iter()
+        .map(|known| json!({ "name": known.name, "repository": known.repository, "about": known.about }))
+        .collect();
+    ctx.print_reply(&rows, |_| {
+        let line = |known: &client::model::Known| format!("{:<22} {}\n", known.name, known.about);
+        KNOWN.iter().map(line).collect()
+    })?;
+    Ok(Exit::Done)
+}
+
+fn remove(it: &Remove, ctx: &Context) -> Result<Exit, Failure> {
+    if used(ctx)? == it.name && !it.force {
+        let failure = Failure::new(Exit::Refused, format!("your settings name `{}`", it.name));
+        return Err(failure.hint("set another `embed.model` first, or give `--force`"));
+    }
+    shelf(ctx)?.remove(&it.name)?;
+    ctx.print(&format!("{}: removed\n", it.name))?;
+    Ok(Exit::Done)
+}
+
+/// What `embed.model` says in the user's own settings.
+fn used(ctx: &Context) -> Result<String, Failure> {
+    Ok(load(&ctx.places()?, None, &[])?.settings.embed.model)
+}
+
+fn shelf(ctx: &Context) -> Result<Shelf, Failure> {
+    let kgd = find_kgd(|name| std::env::var_os(name))?;
+    Ok(Shelf::take(&ctx.places()?.models(), &kgd)?)
+}
+
+fn told(manifest: &Manifest, ctx: &Context) -> Result<Exit, Failure> {
+    ctx.print_reply(manifest, |it| {
+        format!(
+            "{}: added; {} dimensions, reads {} tokens\nto use it: `embed: {{model: {}}}` in `config.yaml`, then `kgctl \
+             restart`\n",
+            it.name, it.dimensions, it.max_tokens, it.name
+        )
+    })?;
+    Ok(Exit::Done)
+}
+
+/// A bar on standard error, where that is a terminal.
+fn bar() -> ProgressBar {
+    let bar = ProgressBar::no_length();
+    let style =
+        ProgressStyle::with_template("{bar:30} {bytes}/{total_bytes} {bytes_per_sec} {msg}");
+    match style {
+        Ok(style) => bar.set_style(style),
+        Err(error) => warn(&format!("{error}\n")),
+    }
+    bar
+}
+
+impl From<ModelError> for Failure {
+    fn from(error: ModelError) -> Self {
+        let exit = match &error {
+            ModelError::Unknown(_) | ModelError::NotThere { .. } => Exit::NothingFound,
+            ModelError::Name(_)
+            | ModelError::Exists(_)
+            | ModelError::NotKnown { .. }
+            | ModelError::NoModel { .. }
+            | ModelError::Archive { .. } => Exit::Refused,
+            _ => Exit::Failed,
+        };
+        Failure::new(exit, error)
+    }
+}

@@ -1,0 +1,254 @@
+//! Hub: a model by its name, from a hub or a mirror, or from a copy of it on this machine.
+//!
+//! In: a name, where to look. Out: a model on the shelf.
+//! Invariants: only the files that make up a model are fetched; a hash that was pinned, told by the hub or seen at the
+//! first download must hold.
+//! Not here: how one file comes (`fetch.rs`).
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use config::models::Manifest;
+use serde_json::Value;
+
+use super::fetch::Fetcher;
+use super::known::{KNOWN, Known};
+use super::shelf::{Shelf, Wish};
+use super::{ModelError, archive, hash, io};
+
+/// Files that a model must have.
+const REQUIRED: &[&str] = &["config.json", "tokenizer.json"];
+
+/// Files that it may have.
+const OPTIONAL: &[&str] = &[
+    "modules.json",
+    "sentence_bert_config.json",
+    "config_sentence_transformers.json",
+    "1_Pooling/config.json",
+    "LICENSE",
+];
+
+/// Where its weights may be, the best first.
+const WEIGHTS: &[&str] = &["onnx/model.onnx", "model.onnx", "model.safetensors"];
+
+/// Most modules of a model; those that exist have five.
+const MAX_MODULES: usize = 16;
+
+/// Where a model comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Source<'a> {
+    /// A hub at this address.
+    Hub(&'a str),
+    /// A folder or an archive on this machine.
+    Local(&'a Path),
+}
+
+/// A model of the hub.
+struct Wanted<'a> {
+    repository: &'a str,
+    revision: &'a str,
+    weights: Option<PathBuf>,
+    sha256: Option<&'static str>,
+}
+
+/// Gets a model and puts it on the shelf. `wish.name` may be empty: then it is called as it is known. `changed`: what
+/// differs from the first download is taken as it is now.
+///
+/// # Errors
+/// When the name leads nowhere, the files do not come, or they are no model.
+pub fn pull(
+    shelf: &Shelf,
+    (model, source): (&str, Source<'_>),
+    (fetcher, changed): (&Fetcher<'_>, bool),
+    wish: &Wish,
+) -> Result<Manifest, ModelError> {
+    let known = KNOWN.iter().find(|known| known.name == model);
+    let mut wish = named(wish, model, known);
+    shelf.check(&wish.name, wish.force)?;
+    let folder = shelf.fetching(&wish.name);
+    match source {
+        Source::Local(path) if path.is_dir() => {
+            wish.origin = path.display().to_string();
+            verify(path, known)?;
+            return shelf.add(path, &wish);
+        }
+        Source::Local(path) => {
+            wish.origin = path.display().to_string();
+            let _ = std::fs::remove_dir_all(&folder);
+            archive::unpack(path, &folder).and_then(|()| verify(&folder, known))?;
+        }
+        Source::Hub(base) => {
+            let wanted = wanted(model, known, &wish)?;
+            wish.origin = format!("{base}/{}@{}", wanted.repository, wanted.revision);
+            wish.weights = Some(fetch(base, &folder, (fetcher, &wanted))?);
+            remember(shelf, &folder, (&wish.origin, changed))?;
+        }
+    }
+    let added = shelf.add(&folder, &wish);
+    // What cannot be used is fetched anew; the files of a model that was added are copies.
+    let _ = std::fs::remove_dir_all(&folder);
+    added
+}
+
+/// The wish with what is known of the model filled in.
+fn named(wish: &Wish, model: &str, known: Option<&Known>) -> Wish {
+    let mut wish = wish.clone();
+    if wish.name.is_empty() {
+        let last =
+            model.split('@').next().unwrap_or_default().rsplit('/').next().unwrap_or_default();
+        wish.name = known.map_or(last.to_lowercase(), |known| known.name.to_string());
+    }
+    if let Some(known) = known.filter(|_| !wish.prompts_count) {
+        wish.query_prompt = known.query_prompt.to_string();
+        wish.document_prompt = known.document_prompt.to_string();
+    }
+    wish
+}
+
+fn wanted<'a>(
+    model: &'a str,
+    known: Option<&'a Known>,
+    wish: &Wish,
+) -> Result<Wanted<'a>, ModelError> {
+    if let Some(known) = known {
+        // Another file than the known one has another hash.
+        let own = wish.weights.clone();
+        let sha256 = known.sha256.filter(|_| own.is_none());
+        let weights = own.or_else(|| Some(PathBuf::from(known.weights)));
+        return Ok(Wanted {
+            repository: known.repository,
+            revision: known.revision,
+            weights,
+            sha256,
+        });
+    }
+    let (repository, revision) = model.split_once('@').unwrap_or((model, "main"));
+    let is_plain = |part: &str| {
+        let sound = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+        !part.is_empty() && part.chars().all(sound) && !part.starts_with('.')
+    };
+    let is_repository = repository.split('/').count() == 2 && repository.split('/').all(is_plain);
+    match is_repository && is_plain(revision) {
+        true => Ok(Wanted { repository, revision, weights: wish.weights.clone(), sha256: None }),
+        false => {
+            let known = KNOWN
+                .iter()
+                .map(|known| format!("`{}`", known.name))
+                .collect::<Vec<_>>()
+                .join(", ");
+            Err(ModelError::NotKnown { name: model.to_string(), known })
+        }
+    }
+}
+
+/// Fetches the files of a model into a folder; returns which one holds the weights.
+fn fetch(
+    base: &str,
+    folder: &Path,
+    (fetcher, wanted): (&Fetcher<'_>, &Wanted<'_>),
+) -> Result<PathBuf, ModelError> {
+    let base = base.trim_end_matches('/');
+    let url =
+        |file: &str| format!("{base}/{}/resolve/{}/{file}", wanted.repository, wanted.revision);
+    let get = |file: &str, sha256: Option<&str>| {
+        let to = folder.join(file);
+        let parent = to.parent().unwrap_or(folder);
+        std::fs::create_dir_all(parent).map_err(io(parent))?;
+        fetcher.fetch(&url(file), &to, sha256)
+    };
+    let optional = |file: &str| match get(file, None) {
+        Err(ModelError::NotThere { .. }) => Ok(false),
+        other => other.map(|()| true),
+    };
+    for file in REQUIRED {
+        get(file, None)?;
+    }
+    for file in OPTIONAL {
+        optional(file)?;
+    }
+    for module in modules(&folder.join("modules.json")) {
+        if optional(&format!("{module}/config.json"))? {
+            optional(&format!("{module}/model.safetensors"))?;
+        }
+    }
+    let weights = match &wanted.weights {
+        Some(path) => {
+            get(&path.display().to_string(), wanted.sha256)?;
+            path.clone()
+        }
+        None => {
+            let mut found = None;
+            for file in WEIGHTS {
+                if optional(file)? {
+                    found = Some(PathBuf::from(file));
+                    break;
+                }
+            }
+            found
+                .ok_or_else(|| ModelError::NotThere { url: url(WEIGHTS.first().unwrap_or(&"")) })?
+        }
+    };
+    if weights.extension().is_some_and(|it| it == "onnx") {
+        optional(&format!("{}_data", weights.display()))?;
+    }
+    Ok(weights)
+}
+
+/// The folders that `modules.json` names, but for the pooling's.
+fn modules(path: &Path) -> Vec<String> {
+    let text = std::fs::read(path).unwrap_or_default();
+    let listed: Vec<Value> = serde_json::from_slice(&text).unwrap_or_default();
+    let paths = listed.iter().filter_map(|module| module.get("path")?.as_str());
+    let is_plain = |path: &&str| {
+        !path.is_empty() && path.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+    };
+    paths.filter(is_plain).take(MAX_MODULES).map(String::from).collect()
+}
+
+/// Checks the weights of a copy of a known model.
+fn verify(folder: &Path, known: Option<&Known>) -> Result<(), ModelError> {
+    let Some((known, expected)) = known.and_then(|known| Some((known, known.sha256?))) else {
+        return Ok(());
+    };
+    let path = folder.join(known.weights);
+    if !path.is_file() {
+        return Ok(());
+    }
+    let found = hash::of_file(&path).map_err(io(&path))?;
+    match found == expected {
+        true => Ok(()),
+        false => {
+            let (url, expected) = (path.display().to_string(), expected.to_string());
+            Err(ModelError::WrongHash { url, expected, found, recorded: false })
+        }
+    }
+}
+
+/// Compares what came with the first download of the same files, and notes what was not there yet.
+fn remember(
+    shelf: &Shelf,
+    folder: &Path,
+    (origin, changed): (&str, bool),
+) -> Result<(), ModelError> {
+    let path = shelf.recorded();
+    let text = std::fs::read(&path).unwrap_or_default();
+    let mut recorded: BTreeMap<String, String> = serde_json::from_slice(&text).unwrap_or_default();
+    for file in config::models::below(folder) {
+        let full = folder.join(&file);
+        let found = hash::of_file(&full).map_err(io(&full))?;
+        let key = format!("{origin}/{}", file.display());
+        match recorded.get(&key).filter(|expected| **expected != found && !changed) {
+            Some(expected) => {
+                let (url, expected) = (key.clone(), expected.clone());
+                return Err(ModelError::WrongHash { url, expected, found, recorded: true });
+            }
+            None => drop(recorded.insert(key, found)),
+        }
+    }
+    let text = serde_json::to_string_pretty(&recorded).unwrap_or_default();
+    let new = path.with_extension("new");
+    std::fs::write(&new, text).and_then(|()| std::fs::rename(&new, &path)).map_err(io(&path))
+}
+
+#[cfg(test)]
+mod tests;

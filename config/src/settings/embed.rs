@@ -1,0 +1,167 @@
+//! Settings of how text becomes vectors.
+
+use serde::{Deserialize, Serialize};
+
+/// How text becomes vectors.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Embed {
+    /// Most tokens of one embedding window; a chunk is scored by its best window. MiniLM reads 256 tokens of a window
+    /// with its title and headings before it; what is beyond is cut.
+    pub window_tokens: u32,
+    /// The better model, whose vectors join those of the built-in table as they are made: `minilm-l6` (built in), a name
+    /// of `kgctl model list`, the absolute path of a model's folder, `remote` (see `remote`) or `none`. User only.
+    pub model: String,
+    /// Keep only the first so many components of its vectors: 768, 512, 384, 256 or 128 of EmbeddingGemma's, say. Only
+    /// models that were trained for it (Matryoshka) stay good. 0: all. User only.
+    pub dimensions: u32,
+    /// What is put before a question, instead of what the model's own files say; empty: what those say. User only.
+    pub query_prompt: String,
+    /// The same before what is to be found. User only.
+    pub document_prompt: String,
+    /// When the better model's vectors are made: `idle` (at the lowest priority, while no question is being answered
+    /// and no document waits), `on` (also beside them) or `off`. MiniLM makes about 15 to 25 a second on one core:
+    /// 1,000 notes take minutes, 100,000 hours; `kgctl status` tells how long.
+    pub background: Background,
+    /// Where `kgctl model pull` gets models from: a hub, or a mirror of one. User only.
+    pub hub: String,
+    /// A server that makes the vectors, for `model: remote`: every text of the folder is sent to it. User only.
+    pub remote: Remote,
+}
+
+impl Default for Embed {
+    fn default() -> Self {
+        Embed {
+            window_tokens: 200,
+            model: crate::limits::DEFAULT_MODEL.to_string(),
+            dimensions: 0,
+            query_prompt: String::new(),
+            document_prompt: String::new(),
+            background: Background::Idle,
+            hub: "https://huggingface.co".to_string(),
+            remote: Remote::default(),
+        }
+    }
+}
+
+/// A server that makes vectors. User only: text leaves this machine.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Remote {
+    /// What it speaks: `openai` (`POST /v1/embeddings`, also llama.cpp, vLLM, LM Studio, TEI and others) or `ollama`
+    /// (`POST /api/embed`).
+    pub api: RemoteApi,
+    /// Its address up to that path, such as `http://localhost:11434`; empty means none.
+    pub url: String,
+    /// What the server calls the model.
+    pub model: String,
+    /// The variable of the daemon's environment that holds the key; empty means none.
+    pub key_variable: String,
+    /// The file that holds the key, an absolute path; empty means none.
+    pub key_file: String,
+    /// Components of the vectors that the server gives; others are refused.
+    pub dimensions: u32,
+    /// Texts sent at once.
+    pub batch: u32,
+    /// Longest wait for a reply, seconds; of a question, at most 5 of them.
+    pub timeout_seconds: u32,
+}
+
+impl Default for Remote {
+    fn default() -> Self {
+        Remote {
+            api: RemoteApi::Openai,
+            url: String::new(),
+            model: String::new(),
+            key_variable: String::new(),
+            key_file: String::new(),
+            dimensions: 0,
+            batch: 32,
+            timeout_seconds: 60,
+        }
+    }
+}
+
+/// What a server of vectors speaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RemoteApi {
+    /// `POST /v1/embeddings`.
+    Openai,
+    /// `POST /api/embed`.
+    Ollama,
+}
+
+/// When the better model's vectors are made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Background {
+    /// While nothing else is to be done.
+    Idle,
+    /// Beside whatever else is done.
+    On,
+    /// Never.
+    Off,
+}
+
+impl Serialize for Background {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(match self {
+            Background::Idle => "idle",
+            Background::On => "on",
+            Background::Off => "off",
+        })
+    }
+}
+
+impl<'de> Deserialize<'de> for Background {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(BackgroundVisitor)
+    }
+}
+
+struct BackgroundVisitor;
+
+impl serde::de::Visitor<'_> for BackgroundVisitor {
+    type Value = Background;
+
+    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("`idle`, `on` or `off`")
+    }
+
+    // `on` and `off` without quotes are truth values to many readers of YAML.
+    fn visit_bool<E>(self, is_on: bool) -> Result<Background, E> {
+        Ok(if is_on { Background::On } else { Background::Off })
+    }
+
+    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Background, E> {
+        match text {
+            "idle" => Ok(Background::Idle),
+            "on" => Ok(Background::On),
+            "off" => Ok(Background::Off),
+            other => Err(E::invalid_value(serde::de::Unexpected::Str(other), &self)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn on_and_off_are_read_with_and_without_quotes() {
+        let read = |text: &str| serde_saphyr::from_str::<Embed>(text).map(|it| it.background);
+        let table = [
+            ("background: idle", Background::Idle),
+            ("background: on", Background::On),
+            ("background: 'on'", Background::On),
+            ("background: off", Background::Off),
+            ("background: \"off\"", Background::Off),
+            ("window_tokens: 100", Background::Idle),
+        ];
+        for (text, expected) in table {
+            assert_eq!(read(text).expect(text), expected, "{text}");
+        }
+        let error = read("background: sometimes").expect_err("no such word").to_string();
+        assert!(error.contains("`idle`, `on` or `off`"), "{error}");
+    }
+}

@@ -1,0 +1,282 @@
+//! Web: HTTP requests to what the user configured (`embed.remote`) or asked for (`kgctl model pull`). Nothing else in kgd
+//! opens a connection to another machine.
+//!
+//! In: an address, headers, a body. Out: a reply of any status, or why there is none.
+//! Invariants: no redirect is followed by itself, so neither a text nor a key goes where nobody sent it; every wait has an
+//! end; certificates are checked against those of the system; what headers held is never part of an error.
+//! Not here: what is asked, and whether to ask again.
+
+pub mod mock;
+
+use std::io::Read;
+use std::sync::Arc;
+use std::time::Duration;
+
+use rustls::crypto::ring;
+use ureq::tls::{Certificate, RootCerts, TlsConfig, TlsProvider};
+use ureq::{Agent, Body, Error};
+
+/// How long is waited for what.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Patience {
+    /// For a connection, and to find the address of a name.
+    pub connect: Duration,
+    /// For the reply to begin, and for each next piece of it.
+    pub read: Duration,
+    /// For everything, if that has an end.
+    pub whole: Option<Duration>,
+}
+
+/// Sends requests.
+#[derive(Debug, Clone)]
+pub struct Web {
+    agent: Agent,
+}
+
+/// What came back.
+#[derive(Debug)]
+pub struct Reply {
+    /// Status, such as 200.
+    pub status: u16,
+    headers: ureq::http::HeaderMap,
+    body: Body,
+}
+
+/// Why there is no reply, or not the whole of it.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum WebError {
+    /// The address is none.
+    #[error("`{url}` is no address: {why}")]
+    Address {
+        /// As it was given.
+        url: String,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// No connection: no network, no such name, nobody listens, or a certificate that is not valid.
+    #[error("`{url}` cannot be reached: {why}")]
+    Unreachable {
+        /// What was asked for.
+        url: String,
+        /// What the system said.
+        why: String,
+    },
+    /// Longer than is waited.
+    #[error("`{url}` took longer than is waited for: {why}")]
+    TimedOut {
+        /// What was asked for.
+        url: String,
+        /// For what.
+        why: String,
+    },
+    /// The connection ended in the middle, or what came is no HTTP.
+    #[error("the reply of `{url}` broke off: {why}")]
+    Broken {
+        /// What was asked for.
+        url: String,
+        /// How.
+        why: String,
+    },
+    /// The reply is longer than any sound one.
+    #[error("the reply of `{url}` is longer than {most} bytes")]
+    TooLong {
+        /// What was asked for.
+        url: String,
+        /// Bytes.
+        most: u64,
+    },
+}
+
+impl Web {
+    /// For requests to `url` and others of its kind. Certificates are read only for `https`; a proxy of the environment
+    /// (`HTTPS_PROXY` and the like) is used but for this machine itself.
+    ///
+    /// # Errors
+    /// [`WebError::Unreachable`] when the system has no certificates to check others by.
+    pub fn new(url: &str, patience: Patience) -> Result<Self, WebError> {
+        let mut config = Agent::config_builder()
+            .http_status_as_error(false)
+            .max_redirects(0)
+            .max_redirects_will_error(false)
+            .user_agent(concat!("kgd/", env!("CARGO_PKG_VERSION")))
+            .accept_encoding("identity")
+            .timeout_resolve(Some(patience.connect))
+            .timeout_connect(Some(patience.connect))
+            .timeout_recv_response(Some(patience.read))
+            .timeout_per_read(Some(patience.read))
+            .timeout_per_write(Some(patience.read))
+            .timeout_global(patience.whole);
+        if url.starts_with("https:") {
+            config = config.tls_config(tls(url)?);
+        }
+        if is_this_machine(url) {
+            config = config.proxy(None);
+        }
+        Ok(Web { agent: config.build().new_agent() })
+    }
+
+    /// Asks for what is at an address.
+    ///
+    /// # Errors
+    /// When no reply began. A reply of any status is none.
+    pub fn get(&self, url: &str, headers: &[(&str, &str)]) -> Result<Reply, WebError> {
+        let mut request = self.agent.get(url);
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        request.call().map(Reply::of).map_err(|error| explained(url, &error))
+    }
+
+    /// Sends JSON to an address.
+    ///
+    /// # Errors
+    /// As [`Web::get`].
+    pub fn post_json(
+        &self,
+        url: &str,
+        headers: &[(&str, &str)],
+        body: &[u8],
+    ) -> Result<Reply, WebError> {
+        let mut request = self.agent.post(url).header("content-type", "application/json");
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        request.send(body).map(Reply::of).map_err(|error| explained(url, &error))
+    }
+}
+
+impl Reply {
+    fn of(reply: ureq::http::Response<Body>) -> Self {
+        let (parts, body) = reply.into_parts();
+        Reply { status: parts.status.as_u16(), headers: parts.headers, body }
+    }
+
+    /// A header by its name in lowercase, where it is plain text.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.get(name)?.to_str().ok()
+    }
+
+    /// The body as it comes.
+    pub fn into_reader(self) -> impl Read {
+        self.body.into_with_config().limit(u64::MAX).reader()
+    }
+
+    /// The whole body; `url` is for the error.
+    ///
+    /// # Errors
+    /// When it breaks off, or has more than `most` bytes.
+    pub fn into_bytes(self, url: &str, most: u64) -> Result<Vec<u8>, WebError> {
+        let mut bytes = Vec::new();
+        let read = self.into_reader().take(most.saturating_add(1)).read_to_end(&mut bytes);
+        read.map_err(|error| broken(url, &error))?;
+        match bytes.len() as u64 > most {
+            true => Err(WebError::TooLong { url: url.to_string(), most }),
+            false => Ok(bytes),
+        }
+    }
+}
+
+/// What an error in the middle of a body means.
+pub fn broken(url: &str, error: &std::io::Error) -> WebError {
+    let (url, why) = (url.to_string(), error.to_string());
+    match error.kind() {
+        std::io::ErrorKind::TimedOut | std::io::ErrorKind::WouldBlock => {
+            WebError::TimedOut { url, why }
+        }
+        _ => WebError::Broken { url, why },
+    }
+}
+
+/// Whether the host of an address is this machine.
+pub fn is_this_machine(url: &str) -> bool {
+    let after = url.split_once("://").map_or(url, |(_, rest)| rest);
+    let host = after.split(['/', '?', '#']).next().unwrap_or_default();
+    let host = host.rsplit('@').next().unwrap_or_default();
+    if host.starts_with("[::1]") {
+        return true;
+    }
+    let name = host.split(':').next().unwrap_or_default();
+    name == "localhost" || name.parse().is_ok_and(|ip: std::net::Ipv4Addr| ip.is_loopback())
+}
+
+fn tls(url: &str) -> Result<TlsConfig, WebError> {
+    let found = rustls_native_certs::load_native_certs().certs;
+    if found.is_empty() {
+        let why =
+            "this system has no certificates to check others by (the package `ca-certificates`)";
+        return Err(WebError::Unreachable { url: url.to_string(), why: why.to_string() });
+    }
+    let owned =
+        |der: &rustls::pki_types::CertificateDer<'static>| Certificate::from_der(der).to_owned();
+    let certs: Vec<Certificate<'static>> = found.iter().map(owned).collect();
+    Ok(TlsConfig::builder()
+        .provider(TlsProvider::Rustls)
+        .unversioned_rustls_crypto_provider(Arc::new(ring::default_provider()))
+        .root_certs(RootCerts::from(certs))
+        .build())
+}
+
+fn explained(url: &str, error: &Error) -> WebError {
+    let (url, why) = (url.to_string(), error.to_string());
+    match error {
+        Error::BadUri(_) | Error::Http(_) | Error::RequireHttpsOnly(_) => {
+            WebError::Address { url, why }
+        }
+        Error::Timeout(_) => WebError::TimedOut { url, why },
+        Error::Protocol(_) => WebError::Broken { url, why },
+        Error::Io(error) => match error.kind() {
+            std::io::ErrorKind::TimedOut | std::io::ErrorKind::WouldBlock => {
+                WebError::TimedOut { url, why }
+            }
+            std::io::ErrorKind::UnexpectedEof
+            | std::io::ErrorKind::ConnectionReset
+            | std::io::ErrorKind::ConnectionAborted
+            | std::io::ErrorKind::BrokenPipe => WebError::Broken { url, why },
+            _ => WebError::Unreachable { url, why },
+        },
+        _ => WebError::Unreachable { url, why },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn this_machine_is_told_from_others() {
+        for own in [
+            "http://localhost:11434/api",
+            "http://127.0.0.1/",
+            "http://[::1]:80/",
+            "http://127.9.0.1:1",
+        ] {
+            assert!(is_this_machine(own), "{own}");
+        }
+        for other in [
+            "https://example.org/",
+            "http://localhost.example.org/",
+            "http://localhost@example.org/",
+            "http://10.0.0.1/",
+            "http://127.0.0.1.example.org/",
+        ] {
+            assert!(!is_this_machine(other), "{other}");
+        }
+    }
+
+    #[test]
+    fn certificates_and_addresses_are_checked_without_a_network() {
+        let patience = Patience {
+            connect: Duration::from_secs(5),
+            read: Duration::from_secs(5),
+            whole: Some(Duration::from_secs(5)),
+        };
+        let web = Web::new("http://localhost", patience).expect("nothing is needed for it");
+        assert!(matches!(web.get("no address", &[]), Err(WebError::Address { .. })));
+        // Nobody listens at a port that was just given back.
+        let port = std::net::TcpListener::bind("127.0.0.1:0").and_then(|it| it.local_addr());
+        let url = format!("http://{}/", port.expect("a port"));
+        assert!(matches!(web.get(&url, &[]), Err(WebError::Unreachable { .. })));
+        // Whether or not there are certificates, it is an answer and no panic.
+        let _ = Web::new("https://localhost", patience);
+    }
+}

@@ -1,0 +1,188 @@
+//! Mock: a server on this machine that answers as a test says, and remembers what it was asked.
+//!
+//! In: a function from request to answer. Out: its address; requests in order.
+//! Invariants: one connection at a time, one request a connection; it ends with its owner.
+//! Not here: HTTP in general; it reads what the clients here send.
+
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+
+/// What was asked.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Request {
+    /// `GET` or `POST`.
+    pub method: String,
+    /// Path with query.
+    pub path: String,
+    /// By name, in lowercase.
+    pub headers: BTreeMap<String, String>,
+    /// The body.
+    pub body: Vec<u8>,
+}
+
+impl Request {
+    /// A header by its name in lowercase.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.get(name).map(String::as_str)
+    }
+}
+
+/// What is answered.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Answer {
+    /// Status; 0 closes the connection without a word.
+    pub status: u16,
+    /// Headers beside the length.
+    pub headers: Vec<(String, String)>,
+    /// The body.
+    pub body: Vec<u8>,
+    /// The connection ends after so many bytes of the body.
+    pub cut_after: Option<usize>,
+    /// Nothing is said, and the connection stays open.
+    pub hangs: bool,
+}
+
+impl Answer {
+    /// A whole reply.
+    pub fn of(status: u16, body: impl Into<Vec<u8>>) -> Self {
+        Answer { status, body: body.into(), ..Answer::default() }
+    }
+
+    /// The same with one more header.
+    pub fn with(mut self, name: &str, value: impl ToString) -> Self {
+        self.headers.push((name.to_string(), value.to_string()));
+        self
+    }
+
+    /// The part of a body that a request asks for (`Range: bytes=N-`), or all of it.
+    pub fn part_of(body: &[u8], request: &Request) -> Self {
+        let range = request.header("range").and_then(|it| it.strip_prefix("bytes="));
+        let from = range.and_then(|it| it.trim_end_matches('-').parse::<usize>().ok());
+        let Some(from) = from else { return Answer::of(200, body) };
+        match body.get(from..).filter(|rest| !rest.is_empty()) {
+            Some(rest) => {
+                let told = format!("bytes {from}-{}/{}", body.len() - 1, body.len());
+                Answer::of(206, rest).with("content-range", told)
+            }
+            None => Answer::of(416, "").with("content-range", format!("bytes */{}", body.len())),
+        }
+    }
+}
+
+/// A server; dropped, it ends.
+pub struct Mock {
+    address: SocketAddr,
+    requests: Arc<Mutex<Vec<Request>>>,
+    is_over: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Mock {
+    /// Starts it.
+    ///
+    /// # Errors
+    /// When no port can be had.
+    pub fn start(answer: impl FnMut(&Request) -> Answer + Send + 'static) -> std::io::Result<Self> {
+        let listener = TcpListener::bind("127.0.0.1:0")?;
+        let address = listener.local_addr()?;
+        let (requests, is_over) = (Arc::default(), Arc::new(AtomicBool::new(false)));
+        let (seen, over) = (Arc::clone(&requests), Arc::clone(&is_over));
+        let thread = std::thread::Builder::new()
+            .name("mock".to_string())
+            .spawn(move || serve(&listener, (&seen, &over), answer))?;
+        Ok(Mock { address, requests, is_over, thread: Some(thread) })
+    }
+
+    /// Its address, such as `http://127.0.0.1:4000`.
+    pub fn url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    /// What it was asked so far.
+    pub fn requests(&self) -> Vec<Request> {
+        self.requests.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+impl Drop for Mock {
+    fn drop(&mut self) {
+        self.is_over.store(true, Ordering::SeqCst);
+        // It waits for a connection: this is one.
+        drop(TcpStream::connect(self.address));
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+fn serve(
+    listener: &TcpListener,
+    (seen, is_over): (&Mutex<Vec<Request>>, &AtomicBool),
+    mut answer: impl FnMut(&Request) -> Answer,
+) {
+    let mut hanging = Vec::new();
+    for stream in listener.incoming().flatten() {
+        if is_over.load(Ordering::SeqCst) {
+            break;
+        }
+        let Ok(request) = read(&stream) else { continue };
+        let answer = answer(&request);
+        seen.lock().unwrap_or_else(PoisonError::into_inner).push(request);
+        match answer.hangs {
+            true => hanging.push(stream),
+            // Whoever asked may be gone.
+            false => drop(write(stream, &answer)),
+        }
+    }
+}
+
+fn read(stream: &TcpStream) -> std::io::Result<Request> {
+    let mut reader = BufReader::new(stream);
+    let mut line = String::new();
+    reader.read_line(&mut line)?;
+    let mut words = line.split_whitespace().map(String::from);
+    let mut request = Request {
+        method: words.next().unwrap_or_default(),
+        path: words.next().unwrap_or_default(),
+        ..Request::default()
+    };
+    loop {
+        let mut line = String::new();
+        reader.read_line(&mut line)?;
+        let Some((name, value)) = line.trim_end().split_once(':') else { break };
+        request.headers.insert(name.to_ascii_lowercase(), value.trim().to_string());
+    }
+    let length = request.header("content-length").and_then(|it| it.parse().ok()).unwrap_or(0);
+    let mut chunks = request.header("transfer-encoding").is_some_and(|it| it == "chunked");
+    request.body = vec![0; length];
+    reader.read_exact(&mut request.body)?;
+    while chunks {
+        let mut size = String::new();
+        reader.read_line(&mut size)?;
+        let size = usize::from_str_radix(size.trim(), 16).unwrap_or(0);
+        chunks = size > 0;
+        let mut chunk = vec![0; size + 2];
+        reader.read_exact(&mut chunk)?;
+        request.body.extend(chunk.get(..size).unwrap_or_default());
+    }
+    Ok(request)
+}
+
+fn write(mut stream: TcpStream, answer: &Answer) -> std::io::Result<()> {
+    if answer.status == 0 {
+        return Ok(());
+    }
+    let mut head = format!("HTTP/1.1 {} Told\r\nconnection: close\r\n", answer.status);
+    head += &format!("content-length: {}\r\n", answer.body.len());
+    for (name, value) in &answer.headers {
+        head += &format!("{name}: {value}\r\n");
+    }
+    stream.write_all((head + "\r\n").as_bytes())?;
+    let kept = answer.cut_after.unwrap_or(usize::MAX).min(answer.body.len());
+    stream.write_all(answer.body.get(..kept).unwrap_or_default())?;
+    stream.flush()
+}

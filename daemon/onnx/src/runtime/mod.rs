@@ -1,0 +1,54 @@
+//! Runtime: what computes a graph: `rten`, or ONNX Runtime where this was built with the feature `ort` and
+//! `ORT_DYLIB_PATH` names its library.
+//!
+//! In: an ONNX file; numbers by the names of inputs. Out: names of inputs and outputs; one output.
+//! Invariants: both compute the same graph the same way up to rounding; neither panics.
+//! Not here: what inputs and outputs mean (`model.rs`).
+
+mod ort;
+mod rten;
+
+use std::path::Path;
+
+/// What computes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Runtime {
+    /// Pure Rust, always there.
+    Rten,
+    /// ONNX Runtime, a library of the system: about twice as fast.
+    Ort,
+}
+
+/// Where a graph is.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Place<'a> {
+    File(&'a Path),
+    Memory(&'static [u8]),
+}
+
+/// Numbers of one run.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Output {
+    /// Sizes; the first is 1.
+    pub(crate) shape: Vec<usize>,
+    /// The last size runs fastest.
+    pub(crate) numbers: Vec<f32>,
+}
+
+/// A loaded graph.
+pub(crate) trait Engine: Send + Sync {
+    /// Names of the inputs.
+    fn inputs(&self) -> Vec<String>;
+    /// Names of the outputs, in their order.
+    fn outputs(&self) -> Vec<String>;
+    /// One output of a run over one row for each input.
+    fn run(&self, inputs: &[(&str, Vec<i32>)], output: &str) -> Result<Output, String>;
+}
+
+/// Loads a graph. With no wish, ONNX Runtime computes where it can.
+pub(crate) fn load(place: Place<'_>, wanted: Option<Runtime>) -> Result<Box<dyn Engine>, String> {
+    match wanted.unwrap_or(if ort::is_there() { Runtime::Ort } else { Runtime::Rten }) {
+        Runtime::Rten => rten::load(place),
+        Runtime::Ort => ort::load(place),
+    }
+}

@@ -1,0 +1,11 @@
+//! Without the feature `ort`: it is never there.
+
+use crate::runtime::{Engine, Place};
+
+pub(in crate::runtime) fn is_there() -> bool {
+    false
+}
+
+pub(in crate::runtime) fn load(_: Place<'_>) -> Result<Box<dyn Engine>, String> {
+    Err("this kgd was built without ONNX Runtime; hint: `cargo install --path daemon --features ort`".to_string())
+}

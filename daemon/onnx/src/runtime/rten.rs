@@ -1,0 +1,65 @@
+//! rten: the runtime in pure Rust.
+//!
+//! Invariants: one thread computes, with its caller's priority.
+
+use std::sync::Arc;
+
+use rten::{Model, ModelOptions, NodeId, RunOptions, ThreadPool, Value, ValueOrView};
+use rten_tensor::NdTensor;
+use rten_tensor::prelude::*;
+
+use super::{Engine, Output, Place};
+
+thread_local! {
+    /// A pool of one thread for each thread that asks, made when it first asks: it has the asker's priority, where
+    /// the library's own pool has that of whoever came first and takes every core.
+    static POOL: Arc<ThreadPool> = Arc::new(ThreadPool::with_num_threads(1));
+}
+
+struct Graph(Model);
+
+pub(super) fn load(place: Place<'_>) -> Result<Box<dyn Engine>, String> {
+    let options = ModelOptions::with_all_ops();
+    let loaded = match place {
+        Place::File(path) => options.load_file(path),
+        Place::Memory(bytes) => options.load_static_slice(bytes),
+    };
+    Ok(Box::new(Graph(loaded.map_err(|error| error.to_string())?)))
+}
+
+impl Graph {
+    fn names(&self, ids: &[NodeId]) -> Vec<String> {
+        let name_of = |&id: &NodeId| {
+            let info = self.0.node_info(id);
+            info.as_ref().and_then(|info| info.name()).unwrap_or_default().to_string()
+        };
+        ids.iter().map(name_of).collect()
+    }
+}
+
+impl Engine for Graph {
+    fn inputs(&self) -> Vec<String> {
+        self.names(self.0.input_ids())
+    }
+
+    fn outputs(&self) -> Vec<String> {
+        self.names(self.0.output_ids())
+    }
+
+    fn run(&self, inputs: &[(&str, Vec<i32>)], output: &str) -> Result<Output, String> {
+        let id = |name: &str| self.0.node_id(name).map_err(|error| error.to_string());
+        let mut given = Vec::with_capacity(inputs.len());
+        for (name, row) in inputs {
+            let tensor = NdTensor::from_data([1, row.len()], row.clone());
+            given.push((id(name)?, ValueOrView::from(tensor)));
+        }
+        let options = RunOptions::default().with_thread_pool(Some(POOL.with(Arc::clone)));
+        let outputs = self.0.run(given, &[id(output)?], Some(options));
+        match outputs.map_err(|error| error.to_string())?.into_iter().next() {
+            Some(Value::FloatTensor(tensor)) => {
+                Ok(Output { shape: tensor.shape().to_vec(), numbers: tensor.to_vec() })
+            }
+            _ => Err("its output holds no 32-bit floats".to_string()),
+        }
+    }
+}

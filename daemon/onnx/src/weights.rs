@@ -1,0 +1,116 @@
+//! Weights: tensors of a safetensors file, as 32-bit floats.
+//!
+//! In: its bytes. Out: tensors by name, of the shape that is asked for.
+//! Invariants: a name, shape or type that is not there is an error, never a panic.
+//! Not here: what the tensors are for.
+
+use std::path::{Path, PathBuf};
+
+use safetensors::{Dtype, SafeTensors};
+
+use crate::ModelError;
+
+const UNREADABLE: &str =
+    "kgd reads `model.safetensors` with 32-bit or 16-bit floats, as `save_pretrained` writes it";
+
+/// A file that was read.
+pub(crate) struct Weights<'a> {
+    path: PathBuf,
+    tensors: SafeTensors<'a>,
+    /// What stands before every name, such as `bert.`.
+    prefix: &'static str,
+}
+
+impl<'a> Weights<'a> {
+    pub(crate) fn read(path: &Path, bytes: &'a [u8]) -> Result<Self, ModelError> {
+        let tensors = SafeTensors::deserialize(bytes).map_err(|error| {
+            ModelError::new(path, format!("is no safetensors file: {error}"), UNREADABLE)
+        })?;
+        Ok(Weights { path: path.to_path_buf(), tensors, prefix: "" })
+    }
+
+    /// Sets what stands before every name: the first of these prefixes under which `name` is there.
+    pub(crate) fn set_prefix(&mut self, name: &str, prefixes: &[&'static str]) {
+        let is_there = |prefix: &&&str| self.tensors.tensor(&format!("{prefix}{name}")).is_ok();
+        self.prefix = prefixes.iter().find(is_there).copied().unwrap_or_default();
+    }
+
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.tensors.tensor(&self.full(name)).is_ok()
+    }
+
+    /// The sizes of a tensor.
+    pub(crate) fn shape(&self, name: &str) -> Result<Vec<usize>, ModelError> {
+        Ok(self.view(name)?.shape().to_vec())
+    }
+
+    /// The numbers of a tensor, the last size running fastest.
+    pub(crate) fn tensor(&self, name: &str, shape: &[usize]) -> Result<Vec<f32>, ModelError> {
+        let view = self.view(name)?;
+        if view.shape() != shape {
+            let why =
+                format!("has `{}` of {:?} numbers, not {shape:?}", self.full(name), view.shape());
+            return Err(self.error(why));
+        }
+        let data = view.data();
+        match view.dtype() {
+            Dtype::F32 => Ok(data.as_chunks().0.iter().map(|&it| f32::from_le_bytes(it)).collect()),
+            Dtype::F16 => {
+                Ok(data.as_chunks().0.iter().map(|&it| half(u16::from_le_bytes(it))).collect())
+            }
+            Dtype::BF16 => {
+                let wide = |it| f32::from_bits(u32::from(u16::from_le_bytes(it)) << 16);
+                Ok(data.as_chunks().0.iter().map(|&it| wide(it)).collect())
+            }
+            other => Err(self.error(format!("has `{}` as {other:?}", self.full(name)))),
+        }
+    }
+
+    pub(crate) fn error(&self, why: String) -> ModelError {
+        ModelError::new(&self.path, why, UNREADABLE)
+    }
+
+    fn view(&self, name: &str) -> Result<safetensors::tensor::TensorView<'_>, ModelError> {
+        let name = self.full(name);
+        self.tensors.tensor(&name).map_err(|_| self.error(format!("has no `{name}`")))
+    }
+
+    fn full(&self, name: &str) -> String {
+        format!("{}{name}", self.prefix)
+    }
+}
+
+/// A 16-bit float as a 32-bit one.
+fn half(bits: u16) -> f32 {
+    let sign = if bits & 0x8000 == 0 { 1.0 } else { -1.0 };
+    let (exponent, fraction) = (i32::from(bits >> 10 & 0x1f), f32::from(bits & 0x3ff));
+    let size = match exponent {
+        0 => fraction * 2f32.powi(-24),
+        31 if fraction == 0.0 => f32::INFINITY,
+        31 => f32::NAN,
+        _ => (1024.0 + fraction) * 2f32.powi(exponent - 25),
+    };
+    sign * size
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn halves_by_eye() {
+        let table = [
+            (0x0000, 0.0),
+            (0x3c00, 1.0),
+            (0xc000, -2.0),
+            (0x3555, 0.333_251_95),
+            (0x7bff, 65_504.0),
+            (0x0001, 5.960_464_5e-8),
+            (0x7c00, f32::INFINITY),
+        ];
+        for (bits, number) in table {
+            assert_eq!(half(bits), number, "{bits:x}");
+        }
+        assert!(half(0x7e00).is_nan());
+    }
+}

@@ -1,0 +1,310 @@
+//! Remote: vectors made by a server that the user configured (`embed.remote`), for OpenAI's and Ollama's interface.
+//!
+//! In: the settings; texts. Out: unit vectors.
+//! Invariants: nothing is sent unless the user's own configuration names a server, and nothing but to that address; what
+//! is sent was redacted before; the key is in no message and no log. What may pass by itself (no connection, 429, 5xx, a
+//! reply that is none) is asked again after a pause that doubles, or is as long as the server says; during it questions
+//! do without at once. A vector of another length ends it: it would be of another space.
+//! Not here: HTTP (the crate `web`), when vectors are made (`pipeline/backfill`).
+
+mod pause;
+mod reply;
+
+use std::path::Path;
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
+
+use config::settings::{Embed, Remote, RemoteApi};
+use serde_json::json;
+use web::{Patience, Reply, Web, WebError};
+
+use self::pause::Pause;
+use super::better::BetterError;
+use super::transformer::quiet;
+use super::{EmbedError, Embedder, unit_vector};
+use crate::pipeline::parcel::UnitVector;
+
+/// Longest wait for the vector of a question: who asked waits, too, and the static vector is there.
+const QUESTION: Duration = Duration::from_secs(5);
+
+/// Longest wait for a connection.
+const CONNECT: Duration = Duration::from_secs(10);
+
+/// Largest reply read, bytes: 2,048 vectors of 4,096 numbers as text have less.
+const MAX_REPLY_BYTES: u64 = 200_000_000;
+
+/// Largest file with a key, bytes.
+const MAX_KEY_BYTES: u64 = 8_192;
+
+/// A text that every model can embed.
+const PROBE: &str = "a";
+
+const INCOMPLETE: &str = "set `embed.remote.url`, `embed.remote.model` and `embed.remote.dimensions` in your own \
+     configuration";
+
+/// A server and the model there.
+pub struct RemoteModel {
+    settings: Remote,
+    url: String,
+    /// What is sent as `Authorization`.
+    authorization: Option<String>,
+    query_prompt: String,
+    document_prompt: String,
+    space: String,
+    n_dimensions: usize,
+    for_documents: OnceLock<Result<Web, EmbedError>>,
+    for_questions: OnceLock<Result<Web, EmbedError>>,
+    patience: [Patience; 2],
+    pause: Mutex<Pause>,
+}
+
+impl RemoteModel {
+    /// The server that the settings name. Nothing is sent yet.
+    ///
+    /// # Errors
+    /// When settings are missing, or the key cannot be read.
+    pub fn new(settings: &Embed) -> Result<Self, BetterError> {
+        let remote = &settings.remote;
+        let wrong =
+            |why: String| BetterError { name: settings.model.clone(), why, hint: INCOMPLETE };
+        let missing = [
+            ("url", remote.url.is_empty()),
+            ("model", remote.model.is_empty()),
+            ("dimensions", remote.dimensions == 0),
+        ];
+        if let Some((key, _)) = missing.into_iter().find(|(_, is_missing)| *is_missing) {
+            return Err(wrong(format!("`embed.remote.{key}` is not set")));
+        }
+        let n_all = remote.dimensions as usize;
+        let n_dimensions = Some(settings.dimensions as usize).filter(|&n| n > 0).unwrap_or(n_all);
+        if n_dimensions > n_all {
+            return Err(wrong(
+                "`embed.dimensions` is more than `embed.remote.dimensions`".to_string(),
+            ));
+        }
+        let url = address(remote);
+        // Another server may call another model so.
+        let told = format!("{url}\n{}", settings.document_prompt);
+        let told = xxhash_rust::xxh3::xxh3_64(told.as_bytes());
+        let whole = Duration::from_secs(u64::from(remote.timeout_seconds));
+        let patience = |whole: Duration| Patience {
+            connect: CONNECT.min(whole),
+            read: whole,
+            whole: Some(whole),
+        };
+        Ok(RemoteModel {
+            authorization: key(remote).map_err(wrong)?.map(|key| format!("Bearer {key}")),
+            query_prompt: settings.query_prompt.clone(),
+            document_prompt: settings.document_prompt.clone(),
+            space: format!("{}@{told:016x}/{n_dimensions}/i8x254", remote.model),
+            n_dimensions,
+            for_documents: OnceLock::new(),
+            for_questions: OnceLock::new(),
+            patience: [patience(whole), patience(whole.min(QUESTION))],
+            pause: Mutex::default(),
+            settings: remote.clone(),
+            url,
+        })
+    }
+
+    /// Vectors of texts that go in one request.
+    fn ask(&self, web: &Web, texts: &[String]) -> Result<Vec<Vec<f32>>, EmbedError> {
+        if let Some(left) = self.pause().left(Instant::now()) {
+            let why = format!("`{}` failed just now", self.url);
+            return Err(EmbedError::Later { why, after: Some(left) });
+        }
+        let asked = self.ask_once(web, texts);
+        match &asked {
+            Err(EmbedError::Later { why, after }) => {
+                let after = self.pause().failed(Instant::now(), *after);
+                Err(EmbedError::Later { why: why.clone(), after: Some(after) })
+            }
+            Err(EmbedError::Text { why }) if texts != [PROBE.to_string()] => {
+                // If it refuses this one, too, then it is not the text.
+                match self.ask_once(web, &[PROBE.to_string()]) {
+                    Err(EmbedError::Text { .. }) => Err(EmbedError::Model { why: why.clone() }),
+                    Err(other) => Err(other),
+                    Ok(_) => asked,
+                }
+            }
+            _ => {
+                self.pause().went_well();
+                asked
+            }
+        }
+    }
+
+    fn ask_once(&self, web: &Web, texts: &[String]) -> Result<Vec<Vec<f32>>, EmbedError> {
+        let body = json!({ "model": self.settings.model, "input": texts }).to_string();
+        let authorization = self.authorization.as_deref();
+        let headers: Vec<(&str, &str)> =
+            authorization.map(|it| ("authorization", it)).into_iter().collect();
+        let reply =
+            web.post_json(&self.url, &headers, body.as_bytes()).map_err(|error| trouble(&error))?;
+        let (status, after) = (reply.status, pause::told(reply.header("retry-after")));
+        let bytes = self.body(reply)?;
+        if status != 200 {
+            let said = self.without_key(&reply::complaint(&bytes));
+            return Err(refusal(&self.url, status, (after, &said)));
+        }
+        let vectors = reply::vectors(self.settings.api, &bytes, texts.len()).map_err(|why| {
+            let why = format!("`{}` answered something else than vectors: {why}", self.url);
+            EmbedError::Later { why, after: None }
+        })?;
+        let wanted = self.settings.dimensions as usize;
+        match vectors.iter().map(Vec::len).find(|&n| n != wanted) {
+            Some(n) => Err(EmbedError::Model {
+                why: format!(
+                    "`{}` gives {n} numbers, and `embed.remote.dimensions` is {wanted}",
+                    self.url
+                ),
+            }),
+            None => Ok(vectors),
+        }
+    }
+
+    fn body(&self, reply: Reply) -> Result<Vec<u8>, EmbedError> {
+        reply.into_bytes(&self.url, MAX_REPLY_BYTES).map_err(|error| trouble(&error))
+    }
+
+    /// What a server said, which may quote what it was given.
+    fn without_key(&self, said: &str) -> String {
+        let key = self.authorization.as_deref().and_then(|it| it.strip_prefix("Bearer "));
+        key.map_or_else(|| said.to_string(), |key| said.replace(key, "[key]"))
+    }
+
+    fn web<'a>(
+        &self,
+        cell: &'a OnceLock<Result<Web, EmbedError>>,
+        patience: Patience,
+    ) -> Result<&'a Web, EmbedError> {
+        let open = || {
+            Web::new(&self.url, patience)
+                .map_err(|error| EmbedError::Model { why: error.to_string() })
+        };
+        cell.get_or_init(open).as_ref().map_err(Clone::clone)
+    }
+
+    fn pause(&self) -> MutexGuard<'_, Pause> {
+        self.pause.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Cut to the components that are kept, and rounded.
+    fn rounded(&self, vector: &[f32]) -> UnitVector {
+        unit_vector(vector.get(..self.n_dimensions).unwrap_or(vector))
+    }
+}
+
+impl Embedder for RemoteModel {
+    fn space(&self) -> &str {
+        &self.space
+    }
+
+    fn dimensions(&self) -> usize {
+        self.n_dimensions
+    }
+
+    fn batch(&self) -> usize {
+        self.settings.batch as usize
+    }
+
+    fn try_embed(&self, texts: &[&str]) -> Result<Vec<UnitVector>, EmbedError> {
+        let [patience, _] = self.patience;
+        let web = self.web(&self.for_documents, patience)?;
+        let mut out = Vec::with_capacity(texts.len());
+        for batch in texts.chunks(self.batch().max(1)) {
+            // Servers refuse empty texts, which mean nothing.
+            let sent = batch.iter().filter(|text| !text.trim().is_empty());
+            let sent: Vec<String> =
+                sent.map(|text| format!("{}{text}", self.document_prompt)).collect();
+            let made = if sent.is_empty() { Vec::new() } else { self.ask(web, &sent)? };
+            let mut made = made.iter();
+            out.extend(batch.iter().map(|text| match text.trim().is_empty() {
+                true => UnitVector(vec![0; self.n_dimensions].into()),
+                false => self.rounded(made.next().map(Vec::as_slice).unwrap_or_default()),
+            }));
+        }
+        Ok(out)
+    }
+
+    fn try_question(&self, question: &str) -> Result<UnitVector, EmbedError> {
+        let [_, patience] = self.patience;
+        let web = self.web(&self.for_questions, patience)?;
+        let made = self.ask(web, &[format!("{}{question}", self.query_prompt)])?;
+        Ok(self.rounded(made.first().map(Vec::as_slice).unwrap_or_default()))
+    }
+
+    fn embed(&self, texts: &[&str]) -> Vec<UnitVector> {
+        quiet(self, texts)
+    }
+}
+
+/// Where vectors are asked for.
+fn address(remote: &Remote) -> String {
+    let base = remote.url.trim_end_matches('/');
+    match remote.api {
+        RemoteApi::Ollama => format!("{base}/api/embed"),
+        RemoteApi::Openai if base.ends_with("/v1") => format!("{base}/embeddings"),
+        RemoteApi::Openai => format!("{base}/v1/embeddings"),
+    }
+}
+
+/// The key that the settings lead to. Errors never hold it.
+fn key(remote: &Remote) -> Result<Option<String>, String> {
+    let found = if !remote.key_variable.is_empty() {
+        let variable = &remote.key_variable;
+        Some(std::env::var(variable).map_err(|_| {
+            format!("the variable `{variable}` of `embed.remote.key_variable` is not set")
+        })?)
+    } else if !remote.key_file.is_empty() {
+        Some(read_key(Path::new(&remote.key_file))?)
+    } else {
+        None
+    };
+    let Some(key) = found.map(|key| key.trim().to_string()) else { return Ok(None) };
+    match !key.is_empty() && key.bytes().all(|byte| byte.is_ascii_graphic()) {
+        true => Ok(Some(key)),
+        false => Err("the key is empty, or holds what no key does".to_string()),
+    }
+}
+
+fn read_key(path: &Path) -> Result<String, String> {
+    let shown = path.display();
+    let metadata =
+        std::fs::metadata(path).map_err(|error| format!("`{shown}` cannot be read: {error}"))?;
+    match metadata.is_file() && metadata.len() <= MAX_KEY_BYTES {
+        true => std::fs::read_to_string(path)
+            .map_err(|error| format!("`{shown}` cannot be read: {error}")),
+        false => Err(format!("`{shown}` is no file of at most {MAX_KEY_BYTES} bytes")),
+    }
+}
+
+fn trouble(error: &WebError) -> EmbedError {
+    match error {
+        WebError::Address { .. } | WebError::TooLong { .. } => {
+            EmbedError::Model { why: error.to_string() }
+        }
+        _ => EmbedError::Later { why: error.to_string(), after: None },
+    }
+}
+
+/// What a status other than 200 means.
+fn refusal(url: &str, status: u16, (after, said): (Option<Duration>, &str)) -> EmbedError {
+    let why = format!("`{url}` answered {status}{}{said}", if said.is_empty() { "" } else { ": " });
+    match status {
+        400 | 413 | 422 => EmbedError::Text { why },
+        401 | 403 => {
+            EmbedError::Model { why: format!("{why}\nhint: check the key of `embed.remote`") }
+        }
+        300..=399 => EmbedError::Model {
+            why: format!("{why}\nhint: it is elsewhere; set that as `embed.remote.url`"),
+        },
+        408 | 425 | 429 | 500.. => EmbedError::Later { why, after },
+        _ => EmbedError::Model {
+            why: format!("{why}\nhint: check `embed.remote`: its `api`, `url` and `model`"),
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,76 @@
+//! Pause: how long a server that failed is left alone.
+//!
+//! In: failures and when they were. Out: how long to wait.
+//! Invariants: a pause is at least as long as the server asked for, within reason, and doubles with each failure in a row.
+
+use std::time::{Duration, Instant};
+
+/// After the first failure.
+const FIRST: Duration = Duration::from_secs(1);
+
+/// Longest pause, unless a server asks for more.
+const LONGEST: Duration = Duration::from_secs(300);
+
+/// Longest pause that a server may ask for.
+const LONGEST_TOLD: Duration = Duration::from_secs(3_600);
+
+/// What is known of a server's failures.
+#[derive(Debug, Default)]
+pub(super) struct Pause {
+    n_failures: u32,
+    until: Option<Instant>,
+}
+
+impl Pause {
+    /// What is left of the pause.
+    pub(super) fn left(&self, now: Instant) -> Option<Duration> {
+        self.until?.checked_duration_since(now).filter(|left| !left.is_zero())
+    }
+
+    /// Notes a failure; returns how long to wait. What a server says counts, also where it is short.
+    pub(super) fn failed(&mut self, now: Instant, told: Option<Duration>) -> Duration {
+        let doubled = FIRST.saturating_mul(2u32.saturating_pow(self.n_failures)).min(LONGEST);
+        let wait = told.map_or(doubled, |told| told.min(LONGEST_TOLD));
+        self.n_failures = self.n_failures.saturating_add(1);
+        self.until = now.checked_add(wait);
+        wait
+    }
+
+    /// Notes that it answered.
+    pub(super) fn went_well(&mut self) {
+        *self = Pause::default();
+    }
+}
+
+/// The seconds of a `Retry-After`; dates are not read.
+pub(super) fn told(header: Option<&str>) -> Option<Duration> {
+    header?.trim().parse().ok().map(Duration::from_secs)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pauses_double_and_end() {
+        let (mut pause, now) = (Pause::default(), Instant::now());
+        assert_eq!(pause.left(now), None);
+        let waits: Vec<u64> = (0..11).map(|_| pause.failed(now, None).as_secs()).collect();
+        assert_eq!(waits, [1, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300]);
+        assert_eq!(pause.left(now), Some(LONGEST));
+        assert_eq!(pause.left(now + LONGEST), None);
+        pause.went_well();
+        assert_eq!(pause.failed(now, None), FIRST);
+    }
+
+    #[test]
+    fn a_server_may_say_how_long() {
+        let (mut pause, now) = (Pause::default(), Instant::now());
+        assert_eq!(pause.failed(now, told(Some("7"))).as_secs(), 7);
+        assert_eq!(pause.failed(now, told(Some("0"))).as_secs(), 0);
+        assert_eq!(pause.left(now), None);
+        assert_eq!(pause.failed(now, told(Some("999999999"))), LONGEST_TOLD);
+        assert_eq!(told(Some("Wed, 21 Oct 2026 07:28:00 GMT")), None);
+        assert_eq!(told(None), None);
+    }
+}

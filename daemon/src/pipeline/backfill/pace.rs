@@ -1,0 +1,106 @@
+//! Pace: how far the backfill is and how fast it goes, for `status`.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Weight of the last text in the time a text takes.
+const LAST: f64 = 0.05;
+
+/// How far it is.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Stand {
+    /// As `embed.model` has it.
+    pub model: String,
+    /// As the embedder names it.
+    pub space: String,
+    /// The space of a model before, while it answers.
+    pub before: Option<String>,
+    /// Windows with a vector.
+    pub n_done: u64,
+    /// Windows that are searched.
+    pub n_windows: u64,
+    /// True when questions are answered by better vectors alone: every window had one when that was last looked at.
+    pub is_full: bool,
+    /// Seconds that a text took lately; 0 while that is not known.
+    pub seconds_a_text: f64,
+    /// What the model said last, if that was an error.
+    pub trouble: Option<String>,
+}
+
+impl Stand {
+    /// How long the rest takes at this pace, if nothing else is to be done meanwhile.
+    pub fn eta(&self) -> Option<Duration> {
+        let n_left = self.n_windows.saturating_sub(self.n_done);
+        let is_known = self.seconds_a_text > 0.0 && n_left > 0;
+        is_known.then(|| Duration::from_secs_f64(self.seconds_a_text * n_left as f64))
+    }
+}
+
+/// Written by the backfill, read by `status`.
+#[derive(Debug, Default)]
+pub struct Pace(Mutex<Stand>);
+
+impl Pace {
+    /// At the start.
+    pub(super) fn new(model: &str, space: &str) -> Self {
+        let (model, space) = (model.to_string(), space.to_string());
+        Pace(Mutex::new(Stand { model, space, ..Stand::default() }))
+    }
+
+    /// How far it is now.
+    pub fn stand(&self) -> Stand {
+        self.lock().clone()
+    }
+
+    pub(super) fn set(&self, n_done: usize, n_windows: usize) {
+        let mut stand = self.lock();
+        (stand.n_done, stand.n_windows) = (n_done as u64, n_windows as u64);
+        stand.is_full &= n_done == n_windows;
+    }
+
+    pub(super) fn fill(&self) {
+        self.lock().is_full = true;
+    }
+
+    pub(super) fn answers(&self, before: Option<String>) {
+        self.lock().before = before;
+    }
+
+    pub(super) fn add(&self, n_done: usize) {
+        self.lock().n_done += n_done as u64;
+    }
+
+    pub(super) fn fail(&self, trouble: Option<String>) {
+        self.lock().trouble = trouble;
+    }
+
+    /// Embeds one text, and counts the time. The first one loads the model, which says nothing about the others.
+    pub(super) fn timed<T>(&self, embed: impl FnOnce() -> T) -> T {
+        let started = Instant::now();
+        let done = embed();
+        let seconds = started.elapsed().as_secs_f64();
+        let mut stand = self.lock();
+        stand.seconds_a_text = match stand.seconds_a_text {
+            known if known > 0.0 && stand.n_done > 1 => known + LAST * (seconds - known),
+            _ => seconds,
+        };
+        done
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Stand> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_left_times_what_a_text_takes() {
+        let stand = Stand { n_done: 10, n_windows: 110, seconds_a_text: 0.5, ..Stand::default() };
+        assert_eq!(stand.eta(), Some(Duration::from_secs(50)));
+        assert_eq!(Stand { n_done: 110, ..stand.clone() }.eta(), None, "nothing is left");
+        assert_eq!(Stand { seconds_a_text: 0.0, ..stand }.eta(), None, "nothing is known");
+    }
+}

@@ -1,0 +1,151 @@
+//! Run: when the backfill works.
+//!
+//! In: commits, and whether the daemon has something better to do. Out: rounds, on a thread of the lowest priority.
+//! Invariant: nothing is looked at while nothing has changed; a round that finds the gate closed ends.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use tokio::task::JoinHandle;
+
+use super::{Backfill, Pace, Step};
+use crate::belt::crew;
+use crate::health::Health;
+use crate::terms::Tick;
+
+/// How often a closed gate is looked at while something is left. (It costs the looking.)
+const LOOK_AGAIN: Duration = Duration::from_millis(100);
+
+/// How long a commit that has been announced may take before it is looked for again.
+const COMMITS_WITHIN: Duration = Duration::from_millis(10);
+
+/// How long everything must have been there before vectors of texts that are gone are deleted: a file that is saved
+/// anew, or a branch that is switched back, finds them.
+const KEPT_FOR: Duration = Duration::from_secs(60);
+
+/// How long a disk that cannot be read or written is left alone.
+const TROUBLE: Duration = Duration::from_secs(30);
+
+/// A backfill that runs until this is dropped.
+pub struct Backfilling {
+    task: JoinHandle<()>,
+    is_stopping: Arc<AtomicBool>,
+    pace: Arc<Pace>,
+}
+
+impl Backfilling {
+    /// How far it is.
+    pub fn pace(&self) -> &Pace {
+        &self.pace
+    }
+}
+
+impl Drop for Backfilling {
+    fn drop(&mut self) {
+        self.is_stopping.store(true, Ordering::Relaxed);
+        self.task.abort();
+    }
+}
+
+/// When it works.
+pub struct Gate {
+    /// True when nothing else is to be done, or that does not matter.
+    pub is_open: Arc<dyn Fn() -> bool + Send + Sync>,
+    /// True when every document has come through the belt.
+    pub is_settled: Arc<dyn Fn() -> bool + Send + Sync>,
+    /// Whether anything is embedded at all.
+    pub is_on: bool,
+}
+
+/// Starts it.
+pub fn start(backfill: Backfill, health: Arc<Health>, gate: Gate) -> Backfilling {
+    let is_stopping = Arc::new(AtomicBool::new(false));
+    let pace = backfill.pace().clone();
+    let run = run(backfill, health, (gate, is_stopping.clone()));
+    Backfilling { task: tokio::spawn(run), is_stopping, pace }
+}
+
+async fn run(
+    mut backfill: Backfill,
+    health: Arc<Health>,
+    (gate, is_stopping): (Gate, Arc<AtomicBool>),
+) {
+    // First what there is, however busy the daemon is: questions are asked already.
+    let mut is_first = true;
+    loop {
+        let (is_open, stopping) = (gate.is_open.clone(), is_stopping.clone());
+        let may_embed = gate.is_on && !is_first;
+        let round = move || {
+            let may_embed = || may_embed && is_open() && !stopping.load(Ordering::Relaxed);
+            let step = backfill.round(&may_embed);
+            (backfill, step)
+        };
+        let Ok((back, step)) = crew::embedding().run(round).await else { return };
+        backfill = back;
+        health.changed();
+        let pause = match step {
+            Ok(Step::Full(tick)) => {
+                let Some(back) = until_commit(backfill, &health, (&gate, tick)).await else {
+                    return;
+                };
+                backfill = back;
+                Duration::ZERO
+            }
+            Ok(Step::Waits(tick)) if !gate.is_on => {
+                let Some(back) = until_commit(backfill, &health, (&gate, tick)).await else {
+                    return;
+                };
+                backfill = back;
+                Duration::ZERO
+            }
+            Ok(Step::Waits(_)) if is_first => Duration::ZERO,
+            Ok(Step::Waits(_)) => LOOK_AGAIN,
+            Ok(Step::Moved) => COMMITS_WITHIN,
+            Ok(Step::Later(after)) => after,
+            Ok(Step::Broken) => return,
+            Err(error) => {
+                tracing::warn!(%error, "better vectors could not be made");
+                TROUBLE
+            }
+        };
+        is_first = false;
+        tokio::time::sleep(pause).await;
+        while !(gate.is_open)() {
+            tokio::time::sleep(LOOK_AGAIN).await;
+        }
+    }
+}
+
+/// Waits for the commit after `tick`. Meanwhile, if everything is there: lets go of the space before, and after a while
+/// of the vectors that nobody needs. None when the process is ending.
+async fn until_commit(
+    mut backfill: Backfill,
+    health: &Health,
+    (gate, tick): (&Gate, Tick),
+) -> Option<Backfill> {
+    let mut changes = health.changes();
+    let mut is_tidy = !gate.is_on;
+    while health.tick() <= tick {
+        let is_settled = gate.is_on && (gate.is_settled)();
+        if is_settled {
+            backfill.retire();
+        }
+        tokio::select! {
+            changed = changes.changed() => changed.ok()?,
+            () = tokio::time::sleep(KEPT_FOR), if is_settled && !is_tidy => {
+                let tidy = move || {
+                    let done = backfill.tidy(tick);
+                    (backfill, done)
+                };
+                let (back, done) = crew::embedding().run(tidy).await.ok()?;
+                backfill = back;
+                if let Err(error) = done {
+                    tracing::warn!(%error, "old vectors could not be deleted");
+                }
+                is_tidy = true;
+            }
+        }
+    }
+    Some(backfill)
+}

@@ -1,0 +1,120 @@
+//! Layer: the vectors of a better model in memory, as far as they are made.
+//!
+//! In: rows as they are made, and which rows a commit takes away. Out: a view, as of the asker's commit, that may lack
+//! rows.
+//! Invariants: a row is in it only while its window is searched; who adds rows names the commit they were looked up at,
+//! and is refused when another one has come since; a view that missed a commit is dropped and made again.
+//! Not here: making vectors (`pipeline/backfill.rs`).
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use arc_swap::ArcSwapOption;
+use rustc_hash::FxHashSet;
+
+use super::{VectorChange, View};
+use crate::embedder::Embedder;
+use crate::terms::Tick;
+
+/// No commit at which all rows were there.
+const NEVER: u64 = u64::MAX;
+
+/// One space, and who embeds questions for it.
+pub struct Layer {
+    embedder: Arc<dyn Embedder>,
+    view: ArcSwapOption<View>,
+    changing: Mutex<()>,
+    /// The last commit at which it lacked nothing.
+    full_at: AtomicU64,
+}
+
+impl Layer {
+    /// Without rows.
+    pub fn new(embedder: Arc<dyn Embedder>) -> Self {
+        Layer {
+            embedder,
+            view: ArcSwapOption::empty(),
+            changing: Mutex::default(),
+            full_at: AtomicU64::new(NEVER),
+        }
+    }
+
+    /// The model.
+    pub fn embedder(&self) -> &Arc<dyn Embedder> {
+        &self.embedder
+    }
+
+    /// What there is for whoever sees this commit; none when nothing is.
+    pub fn at(&self, tick: Tick) -> Option<Arc<View>> {
+        self.view.load_full().filter(|view| view.knows(tick) && view.n_rows() > 0)
+    }
+
+    /// What there is now.
+    pub fn view(&self) -> Option<Arc<View>> {
+        self.view.load_full()
+    }
+
+    /// Whether all windows of this commit have their rows.
+    pub fn is_full_at(&self, tick: Tick) -> bool {
+        self.full_at.load(Ordering::Acquire) == tick.0
+    }
+
+    /// The rows that are there at this commit, the one that the asker sees; none when a later one is on its way.
+    /// Whoever is told may [`Layer::add`] the others.
+    pub fn begin(&self, tick: Tick) -> Option<FxHashSet<i64>> {
+        let _alone = self.lock();
+        match self.view.load_full() {
+            Some(view) if view.newest() > tick => None,
+            Some(view) if view.newest() == tick => Some(view.ids_at(tick)),
+            _ => {
+                self.view.store(Some(Arc::new(View::empty(tick))));
+                Some(FxHashSet::default())
+            }
+        }
+    }
+
+    /// Adds rows whose windows are there at `tick`; false when that is not the last commit any more.
+    pub fn add(&self, tick: Tick, rows: &[(i64, Vec<u8>)]) -> bool {
+        let _alone = self.lock();
+        let Some(view) = self.view.load_full().filter(|view| view.newest() == tick) else {
+            return false;
+        };
+        if !rows.is_empty() {
+            self.view.store(Some(Arc::new(view.with_more(rows))));
+        }
+        true
+    }
+
+    /// Notes that nothing lacks at `tick`; false when that is not the last commit any more.
+    pub fn note_full(&self, tick: Tick) -> bool {
+        let _alone = self.lock();
+        let is_last = self.view.load().as_ref().is_some_and(|view| view.newest() == tick);
+        if is_last {
+            self.full_at.store(tick.0, Ordering::Release);
+        }
+        is_last
+    }
+
+    /// A commit is about to be made.
+    pub(super) fn publish(&self, tick: Tick, change: &VectorChange) {
+        let _alone = self.lock();
+        let Some(view) = self.view.load_full() else { return };
+        let gone = VectorChange { gone: change.gone.clone(), born: Vec::new() };
+        self.view.store(view.with(tick, gone).map(Arc::new));
+        if change.born.is_empty() && self.full_at.load(Ordering::Acquire).wrapping_add(1) == tick.0
+        {
+            self.full_at.store(tick.0, Ordering::Release);
+        }
+    }
+
+    /// The commit failed, or the index is another one.
+    pub(super) fn forget(&self) {
+        let _alone = self.lock();
+        self.view.store(None);
+        self.full_at.store(NEVER, Ordering::Release);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, ()> {
+        self.changing.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

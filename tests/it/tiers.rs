@@ -1,0 +1,94 @@
+//! The better model's vectors, from outside, with the model that the daemon carries.
+
+use serde_json::{Value, json};
+use tests::TestProject;
+
+/// Each says in other words what one question asks; the static vectors of the words have little in common.
+const NOTES: [(&str, &str); 4] = [
+    (
+        "access.md",
+        "# Access\n\nTo recover your login credentials, follow the reset link that support sends.\n",
+    ),
+    ("olives.md", "# Olives\n\nThe harvest begins in October, when the fruit turns violet.\n"),
+    ("ferry.md", "# Ferry\n\nBoats leave the pier for the islands every two hours in summer.\n"),
+    ("bread.md", "# Bread\n\nThe loaves are baked before the sun comes up.\n"),
+];
+
+fn project(background: &str) -> TestProject {
+    let mut project = TestProject::empty();
+    for (path, text) in NOTES {
+        project.write(path, text);
+    }
+    project.set(&format!("embed.background={background}"));
+    project
+}
+
+fn is_done(status: &Value) -> bool {
+    status["embedding"]["state"] == "done" && status["embedding"]["total"].as_u64() > Some(0)
+}
+
+fn ask(project: &mut TestProject, question: &str) -> Value {
+    project.call("hybrid_query", json!({"q": question, "formula": "vector"}))
+}
+
+#[test]
+fn better_vectors_come_in_the_background_and_outlive_kill_restart_and_verification() {
+    let mut project = project("idle");
+    project.start();
+    project.settle();
+    project.until("better vectors", is_done);
+    let status = project.status();
+    assert_eq!(status["embedding"]["model"], "minilm-l6");
+    assert_eq!(status["embedding"]["done"], status["counts"]["vectors"]);
+    let reply = ask(&mut project, "I forgot my password");
+    assert_eq!(reply["chunks"][0]["path"], "access.md", "{reply}");
+    assert_eq!(reply["explanations"][0], "vector by all-MiniLM-L6-v2", "{reply}");
+
+    project.kill9();
+    // Nothing is embedded any more: what there was is found again.
+    project.set("embed.background=off");
+    project.start();
+    project.settle();
+    project.until("better vectors", is_done);
+    assert_eq!(ask(&mut project, "I forgot my password")["chunks"], reply["chunks"]);
+    project.verify("with better vectors");
+
+    // A window without a better vector is found by its static one, and said to be.
+    project.write("password.md", "# Password\n\nA forgotten password is set anew by the office.\n");
+    project.settle();
+    project.until("a window that lacks its vector", |status| {
+        status["embedding"]["total"].as_u64() == Some(5) && status["embedding"]["done"] == 4
+    });
+    let reply = ask(&mut project, "I forgot my password");
+    assert_eq!(reply["chunks"][0]["path"], "password.md", "{reply}");
+
+    project.remove("access.md");
+    project.settle();
+    let reply = ask(&mut project, "I forgot my password");
+    let paths = reply["chunks"].as_array().expect("hits").iter().map(|hit| &hit["path"]);
+    assert!(!paths.into_iter().any(|path| path == "access.md"), "{reply}");
+}
+
+#[test]
+fn without_a_better_model_there_is_nothing_to_tell() {
+    let mut project = project("on");
+    project.set("embed.model=none");
+    project.start();
+    project.settle();
+    assert_eq!(project.status()["embedding"], Value::Null);
+    let reply = ask(&mut project, "harvest of olives");
+    assert_eq!(reply["chunks"][0]["path"], "olives.md");
+    assert_eq!(reply["explanations"][0], "vector");
+}
+
+#[test]
+fn a_model_that_does_not_exist_is_refused_with_a_hint() {
+    let mut project = project("on");
+    project.set("embed.model=nonsuch");
+    let ended = project.try_start().expect_err("refused");
+    assert!(
+        ended.log.contains("`embed.model` is `nonsuch`") && ended.log.contains("hint:"),
+        "{}",
+        ended.log
+    );
+}
