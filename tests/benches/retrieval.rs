@@ -2,15 +2,16 @@
 //! others judged, on related notes of two vaults and on the sample corpus; and whether each differs from full text
 //! alone (paired bootstrap by the sets' own scorer).
 //!
-//! `cargo bench -p tests --bench retrieval -- DATA_DIR [SET...] [--cache DIR] [--runs DIR] [--set KEY=VALUE] [--tier TIER]`
+//! `cargo bench -p tests --bench retrieval -- DATA_DIR [SET...] [--cache DIR] [--runs DIR] [--set KEY=VALUE]
+//! [--tier TIER]`
 //! `docs_rustbook`, `docs_prometheus`, `vault_foam` and `vault_obsidian_tasks` may be named, too (`retrieval/set.rs`).
 //! A set is indexed once and asked many times (`retrieval/ranking.rs`); `--only NAME,NAME` asks fewer. Costs are CPU
 //! time, so that other work on the machine is not in them; `--hits N` asks for fewer than 100 hits.
 //! Each set becomes a folder with one Markdown file a document (`# title`, then the text); the file's
 //! name is the document's id. `--cache` keeps folders and indexes for the next time, `--runs` keeps the
 //! run files; `--set` changes a setting, such as `retrieval.weights.graph=0`.
-//! `--tier` says whose vectors answer: `static`, `minilm` (which makes those that the cache lacks first) or `half` (those
-//! of MiniLM for every second window, in a copy of the cache's index, which must have them all).
+//! `--tier` says whose vectors answer: `static`, `minilm` (which makes those that the cache lacks first) or `half`
+//! (those of MiniLM for every second window, in a copy of the cache's index, which must have them all).
 //! `--join N` writes N documents into each file, one paragraph each without its title's mark, and counts those as
 //! found whose lines a hit shows: what sizes of chunks do to long documents. (A `--cache` is for one N and one size.)
 
