@@ -15,13 +15,16 @@ use crate::store::lines::{HeadingMap, LineMap, PageMap};
 use crate::terms::EntityType;
 
 /// Characters of a hit beside its snippet, in the text form: number, path, lines, section, score.
-const HIT_OVERHEAD: usize = 95;
+const HIT_OVERHEAD: usize = 105;
 
 /// Shortest and longest snippet, characters.
 const SNIPPET_CHARS: (usize, usize) = (70, 2_000);
 
 /// Room kept in the structured answer for what is added after it was cut: project, tick, `building`, `truncated`.
 const ADDED_LATER_CHARS: usize = 200;
+
+/// Between a name and the file whose passage led on by it.
+const AS_IN: &str = " as in ";
 
 /// Entities and relations told beside the hits.
 const MAX_ENTITIES: usize = 5;
@@ -157,7 +160,7 @@ fn shorten(text: &str, max_chars: usize) -> String {
 }
 
 /// Why a candidate was chosen, for a person: `text + vector + 1 hop by depends_on to Key Store + Ada Moreno as in
-/// people/teams.md`.
+/// teams.md`.
 fn why(desk: &Desk<'_>, expanded: &Expanded, candidate: &Ranked) -> Result<String, AskError> {
     let mut parts: Vec<String> = candidate
         .components
@@ -192,7 +195,9 @@ fn why(desk: &Desk<'_>, expanded: &Expanded, candidate: &Ranked) -> Result<Strin
             )?
             .query_row([from], |row| row.get(0))
             .optional()?;
-        parts.push(format!("{name} as in {}", path.unwrap_or_default()));
+        let path = path.unwrap_or_default();
+        let file = shorten(path.rsplit('/').next().unwrap_or_default(), 30);
+        parts.push(format!("{name}{AS_IN}{file}"));
     }
     Ok(parts.join(" + "))
 }
@@ -221,7 +226,8 @@ pub(super) fn entity_view(
     }))
 }
 
-/// Drops the least needed parts until the structured answer fits: edges, entities, then the last hits.
+/// Drops the least needed parts until the structured answer fits: edges, entities, files in the reasons, then the last
+/// hits.
 fn fit(reply: &mut HybridReply, max_chars: usize) {
     let size =
         |reply: &HybridReply| serde_json::to_string(reply).map_or(0, |text| text.chars().count());
@@ -230,6 +236,13 @@ fn fit(reply: &mut HybridReply, max_chars: usize) {
         if reply.edges.pop().is_some()
             || (reply.entities.len() > 1 && reply.entities.pop().is_some())
         {
+            continue;
+        }
+        if reply.explanations.iter().any(|told| told.contains(AS_IN)) {
+            for told in &mut reply.explanations {
+                let end = told.find(AS_IN).unwrap_or(told.len());
+                told.truncate(end);
+            }
             continue;
         }
         if reply.chunks.len() <= 1 {
