@@ -15,7 +15,7 @@ use crate::store::lines::{HeadingMap, LineMap, PageMap};
 use crate::terms::EntityType;
 
 /// Characters of a hit beside its snippet, in the text form: number, path, lines, section, score.
-const HIT_OVERHEAD: usize = 105;
+const HIT_OVERHEAD: usize = 118;
 
 /// Shortest and longest snippet, characters.
 const SNIPPET_CHARS: (usize, usize) = (70, 2_000);

@@ -189,9 +189,7 @@ fn nearly(desk: &Desk<'_>, surface: &str) -> Result<Option<(i64, f32, String)>, 
 fn is_nearly(asked: &str, name: &str) -> bool {
     let n = asked.chars().count().min(name.chars().count());
     let most = if n >= LONG_NORM_CHARS { 2 } else { 1 };
-    n + 1 >= MIN_EDIT_CHARS
-        && digits_agree(asked, name)
-        && strsim::osa_distance(asked, name) <= most
+    n >= MIN_EDIT_CHARS && digits_agree(asked, name) && strsim::osa_distance(asked, name) <= most
 }
 
 /// Other names of an entity that authors gave it, or that stand in most documents.
