@@ -4,7 +4,9 @@
 //! name it leads to; initials stand for the name they are defined for, or for the only name before them that has them;
 //! a part of a person's name, or a company's name without `Inc.`, for the only whole name before it.
 //! Invariants: of the document alone; a target is a name of the same document; but for link texts a target has more
-//! words than what stands for it, so aliases of aliases end; where two names could be meant there is no alias.
+//! words than what stands for it, so aliases of aliases end; where two names could be meant there is no alias. What
+//! a document calls itself (`kms.md`) keeps its name, and the longer one stands for it: who states a name follows no
+//! other.
 //! Time: linear in the mentions, but for names that share a first or last word, or their initials.
 //! Not here: what follows for other documents (`resolve.rs`).
 
@@ -95,6 +97,16 @@ pub fn aliases_of(doc: &MentionedDoc, mention_norms: &[String]) -> Vec<AliasUse>
     }
     defined(doc, mention_norms, &mut out);
     shortened(&forms_of(doc, mention_norms), &mut out);
+    let own: BTreeSet<String> =
+        doc.stated.iter().map(|name| crate::terms::norm_of(&name.surface)).collect();
+    let turned = |(norm, target, source): (String, String, AliasSource)| {
+        let is_own = source != AliasSource::LinkText && own.contains(&norm);
+        match is_own && !own.contains(&target) {
+            true => (target, norm, source),
+            false => (norm, target, source),
+        }
+    };
+    let out: BTreeSet<_> = out.into_iter().map(turned).collect();
     // One row a pair, its most trusted source.
     let mut aliases: Vec<AliasUse> = Vec::with_capacity(out.len());
     for (norm, target, source) in out {
@@ -266,7 +278,7 @@ mod tests {
     use super::*;
     use crate::belt::Stage;
     use crate::pipeline::link::LinkStage;
-    use crate::pipeline::parcel::{ChunkedDoc, PlaceFeatures};
+    use crate::pipeline::parcel::{ChunkedDoc, PlaceFeatures, StatedName, StatedSource};
     use crate::pipeline::recognize::{Gazetteer, RecognizeStage, testing};
     use crate::terms::{Confidence, Span};
     use arc_swap::ArcSwap;
@@ -276,6 +288,11 @@ mod tests {
 
     /// `{P:Ada Moreno}` marks a person, `{O:…}` an organization, `{C:…}` a concept.
     fn check(marked: &str, expect: Expect) {
+        check_as("", marked, expect);
+    }
+
+    /// The same in a document that states this name of its own.
+    fn check_as(own: &str, marked: &str, expect: Expect) {
         let mut text = String::new();
         let mut found = Vec::new();
         for piece in marked.split('{') {
@@ -307,7 +324,7 @@ mod tests {
             doc,
             chunks: vec![],
             sentences: vec![],
-            stated: vec![],
+            stated: vec![StatedName { surface: own.into(), source: StatedSource::Title }],
             anaphors: vec![],
             terms: vec![],
             gazetteer_version: 1,
@@ -366,6 +383,18 @@ mod tests {
             expect!["fbi = federalbureauofinvestigation (Shortened)\n"],
         );
         check("{O:Key Mail Service}, {O:Key Management Service}: {O:KMS}.", expect![""]);
+    }
+
+    #[test]
+    fn a_document_called_by_the_short_form_is_what_the_long_one_means() {
+        let kms = "The {C:Key Management Service} ({C:KMS}) is up.";
+        check_as("kms", kms, expect!["keymanagementservice = kms (Defined)\n"]);
+        check_as("Key Management Service", kms, expect!["kms = keymanagementservice (Defined)\n"]);
+        check_as(
+            "babbage",
+            "{P:Charles Babbage} met {P:Ada}. {P:Babbage} spoke.",
+            expect!["charlesbabbage = babbage (Shortened)\n"],
+        );
     }
 
     #[test]
