@@ -141,6 +141,18 @@ impl TestProject {
         symlink(target, self.at(path)).expect("a symlink");
     }
 
+    /// A `kgctl` that knows no other places than this project's, and is not told which project is meant.
+    pub fn kgctl(&self) -> Command {
+        let mut command = Command::new(crate::kgctl());
+        command
+            .current_dir(self.scratch())
+            .env("KGD_BIN", crate::kgd())
+            .env("KG_STATE_DIR", self.scratch().join("state"))
+            .env("KG_RUNTIME_DIR", self.scratch().join("run"))
+            .env("KG_CONFIG_DIR", self.scratch().join("config"));
+        command
+    }
+
     /// A command that would serve this folder.
     pub fn command(&self) -> Command {
         let mut command = self.launch_command();

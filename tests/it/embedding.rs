@@ -1,7 +1,6 @@
 //! Embedding models that the user brought: folders, names of a hub, servers; added by `kgctl`, used by the daemon.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use serde_json::{Value, json};
 use tests::TestProject;
@@ -9,17 +8,8 @@ use web::mock::{Answer, Mock, Request};
 
 /// What a shell sees of a `kgctl` command: exit code, output, errors.
 fn kgctl(project: &TestProject, arguments: &[&str], hub: &str) -> (i32, String, String) {
-    let scratch = |name| project.scratch().join(name);
-    let output = Command::new(tests::kgctl())
-        .args(arguments)
-        .current_dir(project.scratch())
-        .env("KGD_BIN", tests::kgd())
-        .env("KG_STATE_DIR", scratch("state"))
-        .env("KG_RUNTIME_DIR", scratch("run"))
-        .env("KG_CONFIG_DIR", scratch("config"))
-        .env("KG_EMBED__HUB", hub)
-        .output()
-        .expect("it runs");
+    let output =
+        project.kgctl().args(arguments).env("KG_EMBED__HUB", hub).output().expect("it runs");
     let text = |bytes: &[u8]| {
         String::from_utf8_lossy(bytes)
             .replace(&project.scratch().display().to_string(), "<scratch>")

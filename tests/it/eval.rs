@@ -208,16 +208,12 @@ fn asked() -> (TestProject, PathBuf) {
 }
 
 fn eval_questions(project: &TestProject, arguments: &[&str]) -> (i32, String, String) {
-    let scratch = |name| project.scratch().join(name);
-    let output = Command::new(tests::kgctl())
+    let output = project
+        .kgctl()
         .arg("--project")
         .arg(project.root())
         .arg("eval")
         .args(arguments)
-        .env("KGD_BIN", tests::kgd())
-        .env("KG_STATE_DIR", scratch("state"))
-        .env("KG_RUNTIME_DIR", scratch("run"))
-        .env("KG_CONFIG_DIR", scratch("config"))
         .env("TMPDIR", project.scratch())
         .stdin(Stdio::null())
         .output()

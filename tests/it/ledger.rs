@@ -2,7 +2,6 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use expect_test::{Expect, expect};
 use rusqlite::Connection;
@@ -46,18 +45,13 @@ fn version(ledger: &Path) -> u32 {
 
 /// What a shell sees of a `kgctl` command: exit code, output, errors.
 fn kgctl(project: &TestProject, arguments: &[&str]) -> (i32, String, String) {
-    let mut command = Command::new(tests::kgctl());
-    let scratch = |name| project.scratch().join(name);
-    command
+    let output = project
+        .kgctl()
         .arg("--project")
         .arg(project.root())
         .args(arguments)
-        .current_dir(project.scratch())
-        .env("KGD_BIN", tests::kgd())
-        .env("KG_STATE_DIR", scratch("state"))
-        .env("KG_RUNTIME_DIR", scratch("run"))
-        .env("KG_CONFIG_DIR", scratch("config"));
-    let output = command.output().expect("it runs");
+        .output()
+        .expect("it runs");
     let text = |bytes: &[u8]| {
         String::from_utf8_lossy(bytes)
             .replace(&project.scratch().display().to_string(), "<scratch>")

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::{Read, Write};
 use std::os::fd::OwnedFd;
-use std::process::{Child, Command};
+use std::process::Child;
 
 use rustix::fs::{Mode, OFlags};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
@@ -38,16 +38,11 @@ impl AtTerminal {
         tcsetwinsize(&terminal, size).expect("sized");
         let before = tcgetattr(&terminal).expect("a terminal");
         let end = || terminal.try_clone().expect("a copy");
-        let scratch = |name| project.scratch().join(name);
-        let child = Command::new(tests::kgctl())
+        let child = project
+            .kgctl()
             .arg("--project")
             .arg(project.root())
             .args(arguments)
-            .current_dir(project.scratch())
-            .env("KGD_BIN", tests::kgd())
-            .env("KG_STATE_DIR", scratch("state"))
-            .env("KG_RUNTIME_DIR", scratch("run"))
-            .env("KG_CONFIG_DIR", scratch("config"))
             .env("NO_COLOR", "1")
             .stdin(end())
             .stdout(end())

@@ -10,13 +10,11 @@ use base64::Engine;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use proto::error::ErrorView;
 use proto::tool::core::HybridQuery;
-use rusqlite::OptionalExtension;
 use rustc_hash::FxHashSet;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::error::invalid;
 use super::plan::MAX_RECALL;
-use super::{AskError, Desk};
 
 /// Bytes of a number in a cursor.
 const NUMBER: usize = 4;
@@ -92,16 +90,10 @@ fn asked(request: &HybridQuery) -> u32 {
     xxh3_64(serde_json::to_string(&same).unwrap_or_default().as_bytes()) as u32
 }
 
-/// What tells a passage from others: its document, also after a renaming, and its words. `None` when it is gone.
-pub(super) fn mark(desk: &Desk<'_>, chunk: i64) -> Result<Option<u32>, AskError> {
-    // Not the chunk's hash: a file's title is in it, which may be its name.
-    let mut statement = desk.snapshot.prepare_cached(
-        "SELECT d.uid, substr(CAST(d.text AS BLOB), c.start + 1, c.end - c.start)
-         FROM chunks c JOIN docs d ON d.id = c.doc_id WHERE c.id = ?1",
-    )?;
-    let row: Option<(String, Vec<u8>)> =
-        statement.query_row([chunk], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
-    Ok(row.map(|(uid, words)| xxh3_64(&[uid.as_bytes(), words.as_slice()].concat()) as u32))
+/// What tells a passage from others: its document, also after a renaming, and its words. Not the chunk's hash: a file's
+/// title is in it, which may be its name.
+pub(super) fn mark(uid: &str, words: &str) -> u32 {
+    xxh3_64(&[uid.as_bytes(), words.as_bytes()].concat()) as u32
 }
 
 #[cfg(test)]

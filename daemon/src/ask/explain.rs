@@ -42,16 +42,16 @@ pub(super) fn explain(
     let mut reply = HybridReply { freshness: Freshness::default(), ..HybridReply::default() };
     let (mut marks, mut has_more) = (Vec::new(), false);
     for candidate in ranked {
-        let Some(mark) =
-            cursor::mark(desk, candidate.chunk)?.filter(|it| !plan.cursor.has_told(*it))
-        else {
+        let Some(passage) = Passage::load(desk, candidate.chunk)? else { continue };
+        let mark = cursor::mark(&passage.uid, passage.words());
+        if plan.cursor.has_told(mark) {
             continue;
-        };
+        }
         if marks.len() == plan.k {
             has_more = true;
             break;
         }
-        let Some(hit) = hit_view(desk, plan, &candidate, snippet_chars)? else { continue };
+        let hit = hit_view((desk, plan), &candidate, passage, snippet_chars)?;
         reply.explanations.push(why(desk, expanded, &candidate)?);
         reply.chunks.push(hit);
         marks.push(mark);
@@ -80,48 +80,68 @@ pub(super) fn explain(
     Ok(reply)
 }
 
-fn hit_view(
-    desk: &Desk<'_>,
-    plan: &Plan,
-    candidate: &Ranked,
-    snippet_chars: usize,
-) -> Result<Option<HitView>, AskError> {
-    type Row =
-        (i64, String, String, String, (Vec<u8>, Option<Vec<u8>>, Option<Vec<u8>>), usize, usize);
-    let row: Option<Row> = desk
-        .snapshot
-        .prepare_cached(
-            "SELECT d.id, d.path, c.section, d.text, d.lines, c.start, c.end, d.pages, d.headings
+/// A chunk with its document.
+struct Passage {
+    doc_id: i64,
+    uid: String,
+    path: String,
+    section: String,
+    text: String,
+    lines: Vec<u8>,
+    pages: Option<Vec<u8>>,
+    headings: Option<Vec<u8>>,
+    start: usize,
+    end: usize,
+}
+
+impl Passage {
+    /// `None` when it is gone.
+    fn load(desk: &Desk<'_>, chunk: i64) -> Result<Option<Passage>, AskError> {
+        let mut statement = desk.snapshot.prepare_cached(
+            "SELECT d.id, d.uid, d.path, c.section, d.text, d.lines, d.pages, d.headings, c.start, c.end
              FROM chunks c JOIN docs d ON d.id = c.doc_id WHERE c.id = ?1",
-        )?
-        .query_row([candidate.chunk], |row| {
-            let number = |i: usize| row.get::<_, i64>(i).map(|n| n as usize);
-            Ok((
-                row.get(0)?,
-                row.get(1)?,
-                row.get(2)?,
-                row.get(3)?,
-                (row.get(4)?, row.get(7)?, row.get(8)?),
-                number(5)?,
-                number(6)?,
-            ))
-        })
-        .optional()?;
-    let Some((doc_id, path, section, text, (lines, pages, headings), start, end)) = row else {
-        return Ok(None);
-    };
-    let body = text.get(start..end).unwrap_or("");
+        )?;
+        let passage = statement.query_row([chunk], |row| {
+            Ok(Passage {
+                doc_id: row.get(0)?,
+                uid: row.get(1)?,
+                path: row.get(2)?,
+                section: row.get(3)?,
+                text: row.get(4)?,
+                lines: row.get(5)?,
+                pages: row.get(6)?,
+                headings: row.get(7)?,
+                start: row.get::<_, i64>(8)? as usize,
+                end: row.get::<_, i64>(9)? as usize,
+            })
+        });
+        Ok(passage.optional()?)
+    }
+
+    fn words(&self) -> &str {
+        self.text.get(self.start..self.end).unwrap_or("")
+    }
+}
+
+fn hit_view(
+    (desk, plan): (&Desk<'_>, &Plan),
+    candidate: &Ranked,
+    passage: Passage,
+    snippet_chars: usize,
+) -> Result<HitView, AskError> {
+    let body = passage.words();
     let range = snippet::choose(body, &plan.question.words, 0, snippet_chars);
-    let lines = LineMap::decode(&lines);
-    let pages = PageMap::decode(pages.as_deref());
+    let lines = LineMap::decode(&passage.lines);
+    let pages = PageMap::decode(passage.pages.as_deref());
+    let (text, start, end) = (&passage.text, passage.start, passage.end);
     let shown = start + range.start..start + range.end;
     let span = (start as i64, end as i64);
-    let also_in = copies::also_in(desk, plan, (doc_id, span), (&text, shown))?;
+    let also_in = copies::also_in(desk, plan, (passage.doc_id, span), (text, shown))?;
     let (start, end) = (start + range.start, (start + range.end).saturating_sub(1));
     // A chunk may hold several short sections: the heading above the words that are shown says more.
-    let section = match HeadingMap::decode(headings.as_deref()) {
-        Some(headings) => headings.path_at(&text, start),
-        None => section,
+    let section = match HeadingMap::decode(passage.headings.as_deref()) {
+        Some(headings) => headings.path_at(text, start),
+        None => passage.section.clone(),
     };
     let (first, last) = (lines.line_at(start), lines.line_at(end.max(start)));
     let pages = pages.page_at(start).zip(pages.page_at(end.max(start)));
@@ -130,19 +150,19 @@ fn hit_view(
         .iter()
         .map(|(name, value)| (name.to_string(), rounded(*value)))
         .collect();
-    Ok(Some(HitView {
+    Ok(HitView {
         id: candidate.chunk,
-        doc_id,
-        path,
+        doc_id: passage.doc_id,
+        snippet: snippet::render(body, range),
         lines: [first, last.max(first)],
         pages: pages.map(|(first, last)| [first, last]),
         section: shorten(&section, 60),
-        snippet: snippet::render(body, range),
         // What is told adds up to the last digit.
         score: rounded(components.values().sum()),
         components,
         also_in,
-    }))
+        path: passage.path,
+    })
 }
 
 /// Three digits are enough to compare, and keep the answer small. Through f64, so that JSON shows no more of them.

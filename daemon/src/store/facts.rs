@@ -10,10 +10,9 @@ use rustc_hash::FxHashMap;
 
 use super::StoreError;
 use crate::pipeline::link::resolve::NameFacts;
-use crate::pipeline::link::split::Kind;
 use crate::pipeline::link::vote::Votes;
 use crate::pipeline::parcel::StatedSource;
-use crate::terms::EntityType;
+use crate::terms::{EntityType, Kind};
 
 /// The facts of one name, and how often it is mentioned.
 #[derive(Debug, Clone, PartialEq)]

@@ -13,8 +13,8 @@ use rusqlite::{Connection, OptionalExtension, params};
 use super::names::Resolver;
 use super::{StoreError, facts, ids, readings};
 use crate::pipeline::link::resolve::{NameFacts, USED_SCORE, Usage};
-use crate::pipeline::link::split::{Group, Kind};
-use crate::terms::EntityType;
+use crate::pipeline::link::split::Group;
+use crate::terms::{EntityType, Kind};
 
 /// `names.decision` of a sense: the nearest of several notes.
 const NEAREST: i64 = 5;

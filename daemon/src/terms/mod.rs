@@ -4,12 +4,14 @@
 
 mod confidence;
 mod ids;
+mod kind;
 mod name;
 mod similarity;
 mod span;
 
 pub use confidence::Confidence;
 pub use ids::{ContentHash, FileVersion, Generation, Lane, RelPath, Tick};
+pub use kind::Kind;
 pub use name::{EntityType, Norm as NormKey, norm_of, tokens_of};
 pub use similarity::{SAME_DOCUMENT, Sketch, overlap};
 pub use span::{Norm, Raw, Segment, Span, SpanMap};

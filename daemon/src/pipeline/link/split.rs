@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 
 use crate::embedder::cosine;
 use crate::pipeline::parcel::UnitVector;
-use crate::terms::EntityType;
+use crate::terms::Kind;
 
 /// From this cosine on two documents speak of the same field.
 pub const SAME_FIELD: f32 = 0.30;
@@ -26,45 +26,6 @@ const CLEARLY_NEARER: f32 = 0.08;
 
 /// More documents than these are not compared; such a name is a common one.
 pub const MAX_READINGS: usize = 64;
-
-/// What kind of thing a document says a name is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Kind {
-    /// A person.
-    Person,
-    /// A company, team, institution.
-    Organization,
-    /// A place.
-    Location,
-    /// A product, service, technology, interface or project.
-    Thing,
-    /// Something of nature, food, myth or art, as its definition says: a fruit, a planet, a titan.
-    Nature,
-    /// No name at all: written small, as an ordinary word.
-    Common,
-}
-
-impl Kind {
-    /// True for what ordinary words denote.
-    pub fn is_word(&self) -> bool {
-        matches!(self, Kind::Nature | Kind::Common)
-    }
-
-    /// The kind of a type; `None` for types that say little.
-    pub fn of(entity_type: EntityType) -> Option<Kind> {
-        match entity_type {
-            EntityType::Person => Some(Kind::Person),
-            EntityType::Organization => Some(Kind::Organization),
-            EntityType::Location => Some(Kind::Location),
-            EntityType::Product
-            | EntityType::Service
-            | EntityType::Technology
-            | EntityType::Api
-            | EntityType::Project => Some(Kind::Thing),
-            _ => None,
-        }
-    }
-}
 
 /// How one document uses the name.
 #[derive(Debug, Clone)]

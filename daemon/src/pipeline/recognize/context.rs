@@ -8,9 +8,8 @@
 //! Not here: the words of the name itself (`lexicon.rs`), votes over documents (`link/vote.rs`).
 
 use super::lexicon;
-use crate::pipeline::link::split::Kind;
 use crate::pipeline::parcel::{Mention, NormalDoc};
-use crate::terms::EntityType;
+use crate::terms::{EntityType, Kind};
 
 /// Bytes looked at on each side.
 const REACH: usize = 80;

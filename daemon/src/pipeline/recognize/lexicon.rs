@@ -97,7 +97,7 @@ const NOUNS: &[(EntityType, &str)] = &[
     (
         EntityType::Location,
         "town village region district country island building lake peninsula continent state province capital port \
-         harbor harbour bay beach forest desert wetland park hill volcano suburb neighborhood square village",
+         harbor harbour bay beach forest desert wetland park hill volcano suburb neighborhood square",
     ),
     (EntityType::Project, "repository"),
     (EntityType::Event, "meeting event release"),

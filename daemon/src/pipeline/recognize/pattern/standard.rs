@@ -3,7 +3,7 @@
 //!
 //! In: a word in capitals. Out: the standard or id that begins there.
 //! Invariants: a body of standards needs a number after it; an id is capitals, a hyphen and digits; both
-//! look at most five words ahead; a placeholder (`ABC-XXX`) is none.
+//! look at most five words ahead; a placeholder (`ABC-` and letters for digits) is none.
 
 use super::Hit;
 use crate::pipeline::recognize::token::View;
