@@ -14,7 +14,7 @@ mod retrieval;
 pub use embed::{Background, Embed, Remote, RemoteApi};
 pub use privacy::{PiiKind, PiiMode};
 pub use recognize::{Gazetteer, Recognize};
-pub use retrieval::{Formula, Retrieval, Weights};
+pub use retrieval::{Floor, Formula, Retrieval, Weights};
 
 /// All settings of one project.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Default)]

@@ -37,6 +37,7 @@ const fn entry<T: Tool>() -> Entry {
 /// Every tool, in teaching order.
 pub const CATALOG: &[Entry] = &[
     entry::<core::HybridQuery>(),
+    entry::<core::ReadPassage>(),
     entry::<core::EntityLookup>(),
     entry::<core::ExplainEntity>(),
     entry::<core::IngestDocs>(),

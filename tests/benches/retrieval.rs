@@ -12,11 +12,14 @@
 //! run files; `--set` changes a setting, such as `retrieval.weights.graph=0`.
 //! `--tier` says whose vectors answer: `static`, `minilm` (which makes those that the cache lacks first) or `half`
 //! (those of MiniLM for every second window, in a copy of the cache's index, which must have them all).
+//! `--floor` prints how often answers are said to have nothing to do with the question (`retrieval/floor.rs`).
 //! `--join N` writes N documents into each file, one paragraph each without its title's mark, and counts those as
 //! found whose lines a hit shows: what sizes of chunks do to long documents. (A `--cache` is for one N and one size.)
 
 #![allow(clippy::print_stdout, reason = "a bench prints its table")]
 
+#[path = "retrieval/floor.rs"]
+mod floor;
 #[path = "retrieval/judge.rs"]
 mod judge;
 #[path = "retrieval/ranking.rs"]
@@ -90,6 +93,7 @@ fn main() -> Result<()> {
         changes.push(change);
     }
     let only = support::option(&mut arguments, "--only");
+    let has_floor = support::flag(&mut arguments, "--floor");
     let n_hits: u32 = support::option(&mut arguments, "--hits")
         .map_or(Ok(HITS), |n| n.parse())
         .context("--hits N")?;
@@ -103,6 +107,11 @@ fn main() -> Result<()> {
     settings.retrieval.k = n_hits;
     let rankings = ranking::chosen(&settings, only.as_deref())?;
     let runtime = support::runtime()?;
+    let others = match has_floor {
+        true => SETS.iter().map(|(name, part)| Set::read(&data, name, part)).collect(),
+        false => Ok(Vec::new()),
+    };
+    let others = others?;
     let mut judge = judge::Judge::new(data.join("score/ir_score.py"), runs, &rankings);
     for (name, part) in SETS.iter().chain(&NOTES).filter(|it| is_wanted(&wanted, it)) {
         let mut set = Set::read(&data, name, part)?;
@@ -114,10 +123,20 @@ fn main() -> Result<()> {
             set.documents.len(),
             started.elapsed().as_secs_f64()
         );
-        ask_all(&project, &rankings, &set, &mut judge)?;
+        match has_floor {
+            true => floor::print(&project, &settings_of(&settings), &set, &others)?,
+            false => ask_all(&project, &rankings, &set, &mut judge)?,
+        }
         runtime.block_on(project.drain(support::SETTLE_LIMIT));
     }
-    judge.verdict()
+    if has_floor { Ok(()) } else { judge.verdict() }
+}
+
+/// As a user asks.
+fn settings_of(settings: &Settings) -> Settings {
+    let mut settings = settings.clone();
+    settings.retrieval.k = Settings::default().retrieval.k;
+    settings
 }
 
 /// The judged sets where none is named, else those that are.

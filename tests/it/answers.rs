@@ -118,3 +118,107 @@ fn hits_about_one_entity_mention_it() {
     let error = project.try_call("hybrid_query", request).expect_err("unknown");
     assert_eq!(error["message"], "nothing goes by `Zeppelin`");
 }
+
+fn first_hit(reply: &Value) -> (String, String) {
+    let hit = &reply["chunks"][0];
+    let text = |key: &str| hit[key].as_str().expect("a text").to_string();
+    (text("ref"), text("path"))
+}
+
+#[test]
+fn a_passage_is_read_whole_by_its_ref_wherever_it_moves() {
+    let long = "The lamp of the old tower burns oil of rape. ".repeat(40);
+    let text = format!("# Tower\n\n## Lamp\n\n{long}\n\n## Stairs\n\nThere are ninety steps.\n");
+    let mut project = TestProject::of(&[("tower.md", &text), ("b.md", "# B\n\nNothing.\n")]);
+    project.settle();
+    let asked = json!({"q": "what oil does the lamp burn", "max_chars": 400});
+    let reply = project.call("hybrid_query", asked);
+    let (handle, path) = first_hit(&reply);
+    assert_eq!(path, "tower.md");
+    let snippet = reply["chunks"][0]["snippet"].as_str().expect("a snippet");
+    assert!(snippet.len() < 400);
+    let read = |project: &mut TestProject, at: &str| {
+        let passage = project.call("read_passage", json!({"at": at}));
+        (passage["path"].as_str().expect("a path").to_string(), passage["text"].clone())
+    };
+    let (_, whole) = read(&mut project, &handle);
+    assert!(whole.as_str().expect("text").matches("oil of rape").count() >= 5, "{whole}");
+    project.rename("tower.md", "buildings/lighthouse.md");
+    project.settle();
+    assert_eq!(read(&mut project, &handle), ("buildings/lighthouse.md".into(), whole.clone()));
+    // An index made anew numbers its chunks anew; the words are the same.
+    project.call("verify", json!({"repair": true}));
+    assert_eq!(read(&mut project, &handle).1, whole);
+    project.write("buildings/lighthouse.md", "# Tower\n\nIt was pulled down.\n");
+    project.settle();
+    let error = project.try_call("read_passage", json!({"at": handle})).expect_err("other words");
+    assert_eq!(error["code"], "not_found");
+    assert_eq!(error["message"], format!("no passage is called `{handle}` any more"));
+}
+
+#[test]
+fn a_passage_is_read_by_its_place_and_with_its_neighbors() {
+    let sentence = |i: usize, n: usize| format!("Word{i} is number {n} of part {i}. ");
+    let section = |i: usize| {
+        let sentences: String = (1..=90).map(|n| sentence(i, n)).collect();
+        format!("## Part {i}\n\n{sentences}\n\n")
+    };
+    let text = format!("# Book\n\n{}", (1..=6).map(section).collect::<String>());
+    let mut project =
+        TestProject::of(&[("book.md", &text), ("sub/other.md", "# Other\n\nShort.\n")]);
+    project.settle();
+    let line = text.lines().position(|line| line.contains("Word4")).expect("part 4") + 1;
+    let read = |project: &mut TestProject, more: Value| {
+        let mut request = json!({"at": format!("./book.md:{line}-{line}")});
+        request
+            .as_object_mut()
+            .expect("an object")
+            .extend(more.as_object().cloned().unwrap_or_default());
+        project.call("read_passage", request)
+    };
+    let one = read(&mut project, json!({}));
+    assert!(one["text"].as_str().expect("text").contains("Word4"));
+    assert_eq!(one["passages"][0], one["passages"][1]);
+    let three = read(&mut project, json!({"around": 1, "max_chars": 50_000}));
+    let text = three["text"].as_str().expect("text");
+    assert!(text.len() > one["text"].as_str().expect("text").len());
+    assert_eq!(three["passages"][1].as_u64(), three["passages"][0].as_u64().map(|n| n + 2));
+    // What does not fit is left out and told, and `after` leads there.
+    let cut = read(&mut project, json!({"around": 20, "max_chars": 3_500}));
+    assert!(cut["truncated"].as_str().expect("told").ends_with("raise `max_chars` for more"));
+    let next = project.call("read_passage", json!({"at": cut["after"]}));
+    assert_eq!(next["passages"][0].as_u64(), cut["passages"][1].as_u64().map(|n| n + 1));
+    let refused = [
+        (json!({"at": "boo.md:3"}), "no document `boo.md`", "there is book.md"),
+        (json!({"at": "other.md"}), "no document `other.md`", "there is sub/other.md"),
+        (json!({"at": "book.md:9999"}), "`book.md` has no line 9999", "its text ends with line"),
+        (json!({"at": "book.md p. 2"}), "`book.md` has no page 2", "it has no pages"),
+        (json!({"at": "book.md", "around": 99}), "`around` is 99", "from 0 to 20"),
+        (json!({"at": "book.md", "max_chars": 1}), "the budget is 1 characters", "from 200"),
+        (json!({"at": ""}), "no document ``", "give a hit's `ref`"),
+        (json!({"at": "../../etc/passwd"}), "no document `../../etc/passwd`", "give a hit's"),
+    ];
+    for (request, message, hint) in refused {
+        let error = project.try_call("read_passage", request).expect_err("refused");
+        assert_eq!(error["message"], message);
+        assert!(error["hint"].as_str().expect("a hint").contains(hint), "{error}");
+    }
+}
+
+#[test]
+fn an_answer_says_that_nothing_fits() {
+    let mut project = project(12);
+    let mut ask = |q: &str| project.call("hybrid_query", json!({"q": q}));
+    let fits = ask("what did the lighthouse keeper write of ships");
+    assert_eq!(fits["nothing_relevant"], Value::Null);
+    assert_eq!(fits["chunks"][0]["weak"], Value::Null);
+    let strange = ask("how are mortgage interest rates computed in Brazil");
+    assert_eq!(strange["nothing_relevant"], true, "{strange}");
+    assert!(strange["chunks"].as_array().expect("hits").iter().all(|hit| hit["weak"] == true));
+    let whole = project
+        .client()
+        .call_whole("hybrid_query", json!({"q": "mortgage interest rates in Brazil"}))
+        .expect("an answer");
+    let text = whole["content"][0]["text"].as_str().expect("text");
+    assert!(text.starts_with("nothing here has much to do with the question"), "{text}");
+}

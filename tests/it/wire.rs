@@ -44,7 +44,7 @@ fn both_lifecycles_are_served() {
         let tools = client.ask("tools/list", json!({}));
         assert_eq!(
             tools["result"]["tools"].as_array().map(Vec::len),
-            Some(7),
+            Some(8),
             "{revision:?} {tools}"
         );
         let reply = client.call("hybrid_query", json!({"q": "when does the water turn"}));
@@ -127,6 +127,7 @@ fn misfits(schema: &Value, value: &Value, at: &str, out: &mut Vec<String>) {
 fn calls() -> Vec<(&'static str, Value)> {
     vec![
         ("hybrid_query", json!({"q": "what does the Harbor Gateway depend on", "k": 2})),
+        ("read_passage", json!({"at": "Harbor Gateway.md:6", "around": 1})),
         ("entity_lookup", json!({"q": "harbor", "limit": 2})),
         ("explain_entity", json!({"name": "HGW", "hops": 2, "limit": 3, "why": true})),
         (
@@ -341,6 +342,9 @@ fn mask(value: &mut Value, field: &str, root: &str) {
         "version",
         "last_file",
         "next_cursor",
+        "ref",
+        "before",
+        "after",
         "seconds",
         "commits",
         "running",

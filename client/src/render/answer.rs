@@ -8,7 +8,7 @@ use std::fmt::Write;
 use proto::shape::{EntityView, EvidenceView, Freshness, RelationView, SourceView};
 use proto::tool::core::{
     EntityReply, ExplainReply, ExtractReply, HitView, HybridReply, IngestReply, LinkView,
-    ReviewReply, TimelineView,
+    PassageReply, ReviewReply, TimelineView,
 };
 
 use super::{Style, clean, counted, for_shell, table};
@@ -22,6 +22,11 @@ const MAX_BAR: u64 = 20;
 /// Ranked hits, each with its place, score and snippet.
 pub fn query(reply: &HybridReply, style: Style) -> String {
     let mut text = String::new();
+    if reply.nothing_relevant {
+        text +=
+            &style.yellow("nothing here has much to do with the question; the nearest passages:");
+        text += "\n\n";
+    }
     for (idx, hit) in reply.chunks.iter().enumerate() {
         let why = reply.explanations.get(idx).map(String::as_str).unwrap_or_default();
         write_hit(&mut text, hit, why, style);
@@ -48,7 +53,7 @@ fn write_hit(text: &mut String, hit: &HitView, why: &str, style: Style) {
         text,
         "{place}{}  {}",
         style.bold(&section),
-        style.dim(&format!("{:.3}", hit.score))
+        style.dim(&format!("{:.3}{}", hit.score, if hit.weak { "  weak" } else { "" }))
     );
     for line in hit.snippet.lines().filter(|line| !line.trim().is_empty()) {
         let _ = writeln!(text, "  {}", clean(line));
@@ -64,6 +69,34 @@ fn write_hit(text: &mut String, hit: &HitView, why: &str, style: Style) {
         let _ = writeln!(text, "  {}", style.dim(&clean(why)));
     }
     text.push('\n');
+}
+
+/// A passage: its place, its text as it stands, where to go on.
+pub fn passage(reply: &PassageReply, style: Style) -> String {
+    let section = match reply.section.as_str() {
+        "" => String::new(),
+        section => format!("  {}", clean(section)),
+    };
+    let [first, last] = reply.passages;
+    let which = if first == last { format!("{first}") } else { format!("{first}-{last}") };
+    let which = style.dim(&format!("passage {which} of {}", reply.n_passages));
+    let mut text =
+        format!("{}{}  {which}\n\n", style.cyan(&clean(&reply.place())), style.bold(&section));
+    for line in reply.text.lines() {
+        let _ = writeln!(text, "{}", clean(line));
+    }
+    if let Some(truncated) = &reply.truncated {
+        let _ = writeln!(text, "{}", style.yellow(&clean(&for_shell(truncated))));
+    }
+    let on = [("before", &reply.before), ("after", &reply.after)];
+    let on = on
+        .into_iter()
+        .filter_map(|(side, handle)| Some(format!("{side}: {}", clean(handle.as_ref()?))));
+    let on: Vec<String> = on.collect();
+    if !on.is_empty() {
+        let _ = writeln!(text, "\n{}", style.dim(&on.join("  ")));
+    }
+    text + &building(&reply.freshness, style)
 }
 
 /// Entities, one a row.

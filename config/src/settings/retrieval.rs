@@ -42,6 +42,8 @@ pub struct Retrieval {
     pub other_names: bool,
     /// Weights of the components.
     pub weights: Weights,
+    /// Below which a hit is told to be weak.
+    pub floor: Floor,
     /// Weight of a relation in the score (S4 §14); others count `default`.
     pub relation_weights: BTreeMap<String, f32>,
 }
@@ -65,8 +67,27 @@ impl Default for Retrieval {
             max_chars: 2_000,
             other_names: true,
             weights: Weights::default(),
+            floor: Floor::default(),
             relation_weights: relation_weights.into_iter().collect(),
         }
+    }
+}
+
+/// A hit is weak that stays below all of these: an answer of nothing but weak hits has nothing to do with the question.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Floor {
+    /// The share of the question's words that the passage holds, rare words counting more, 0 to 1; 0: nothing is weak.
+    pub words: f32,
+    /// The cosine of its best window by static vectors.
+    pub vector: f32,
+    /// The same by the better model's: for the built-in one; another one's cosines may lie elsewhere.
+    pub better: f32,
+}
+
+impl Default for Floor {
+    fn default() -> Self {
+        Floor { words: 0.4, vector: 0.5, better: 0.5 }
     }
 }
 

@@ -7,15 +7,17 @@ use proto::tool::core::{HitView, HybridReply};
 use rusqlite::OptionalExtension;
 
 use super::expand::Expanded;
+use super::floor::{self, Floor};
 use super::graph::name_of;
 use super::plan::Plan;
 use super::rank::Ranked;
-use super::{AskError, Desk, copies, cursor, snippet};
+use super::recall::Recalled;
+use super::{AskError, Desk, copies, cursor, passage, snippet};
 use crate::store::lines::{HeadingMap, LineMap, PageMap};
 use crate::terms::EntityType;
 
 /// Characters of a hit beside its snippet, in the text form: number, path, lines, section, score.
-const HIT_OVERHEAD: usize = 118;
+const HIT_OVERHEAD: usize = 130;
 
 /// Shortest and longest snippet, characters.
 const SNIPPET_CHARS: (usize, usize) = (70, 2_000);
@@ -26,13 +28,16 @@ const ADDED_LATER_CHARS: usize = 200;
 /// Between a name and the file whose passage led on by it.
 const AS_IN: &str = " as in ";
 
+/// What the reasons of most hits begin with.
+const SIGNALS: &str = "text + vector + ";
+
 /// Entities and relations told beside the hits.
 const MAX_ENTITIES: usize = 5;
 const MAX_EDGES: usize = 6;
 
 pub(super) fn explain(
-    desk: &Desk<'_>,
-    plan: &Plan,
+    (desk, plan): (&Desk<'_>, &Plan),
+    recalled: &Recalled,
     expanded: &Expanded,
     ranked: Vec<Ranked>,
 ) -> Result<HybridReply, AskError> {
@@ -40,7 +45,8 @@ pub(super) fn explain(
         .saturating_sub(HIT_OVERHEAD)
         .clamp(SNIPPET_CHARS.0, SNIPPET_CHARS.1);
     let mut reply = HybridReply { freshness: Freshness::default(), ..HybridReply::default() };
-    let (mut marks, mut has_more) = (Vec::new(), false);
+    let (mut marks, mut strengths, mut has_more) = (Vec::new(), Vec::new(), false);
+    let floor = Floor::of(desk, plan, recalled)?;
     for candidate in ranked {
         let Some(passage) = Passage::load(desk, candidate.chunk)? else { continue };
         let mark = cursor::mark(&passage.uid, passage.words());
@@ -51,7 +57,9 @@ pub(super) fn explain(
             has_more = true;
             break;
         }
-        let hit = hit_view((desk, plan), &candidate, passage, snippet_chars)?;
+        let texts = [passage.path.as_str(), passage.section.as_str(), passage.words()];
+        strengths.push(floor.strength(&candidate, texts));
+        let hit = hit_view((desk, plan), &candidate, (passage, mark), snippet_chars)?;
         reply.explanations.push(why(desk, expanded, &candidate)?);
         reply.chunks.push(hit);
         marks.push(mark);
@@ -72,6 +80,7 @@ pub(super) fn explain(
             rel: reached.predicate.clone(),
         });
     }
+    floor::flag(&mut reply, &strengths);
     let next = plan.cursor.after(&marks).map_or(0, |cursor| cursor.len());
     fit(&mut reply, (plan.max_chars * 2).saturating_sub(ADDED_LATER_CHARS + next));
     has_more |= reply.chunks.len() < marks.len();
@@ -126,7 +135,7 @@ impl Passage {
 fn hit_view(
     (desk, plan): (&Desk<'_>, &Plan),
     candidate: &Ranked,
-    passage: Passage,
+    (passage, mark): (Passage, u32),
     snippet_chars: usize,
 ) -> Result<HitView, AskError> {
     let body = passage.words();
@@ -151,6 +160,7 @@ fn hit_view(
         .map(|(name, value)| (name.to_string(), rounded(*value)))
         .collect();
     Ok(HitView {
+        handle: passage::handle(&passage.uid, mark),
         id: candidate.chunk,
         doc_id: passage.doc_id,
         snippet: snippet::render(body, range),
@@ -160,6 +170,7 @@ fn hit_view(
         // What is told adds up to the last digit.
         score: rounded(components.values().sum()),
         components,
+        weak: false,
         also_in,
         path: passage.path,
     })
@@ -246,8 +257,8 @@ pub(super) fn entity_view(
     }))
 }
 
-/// Drops the least needed parts until the structured answer fits: edges, entities, files in the reasons, then the last
-/// hits.
+/// Drops the least needed parts until the structured answer fits: edges, entities, files in the reasons, signals in
+/// the reasons, then the last hits.
 fn fit(reply: &mut HybridReply, max_chars: usize) {
     let size =
         |reply: &HybridReply| serde_json::to_string(reply).map_or(0, |text| text.chars().count());
@@ -262,6 +273,13 @@ fn fit(reply: &mut HybridReply, max_chars: usize) {
             for told in &mut reply.explanations {
                 let end = told.find(AS_IN).unwrap_or(told.len());
                 told.truncate(end);
+            }
+            continue;
+        }
+        // Which signals found a hit stands in its components, too.
+        if reply.explanations.iter().any(|told| told.contains(SIGNALS)) {
+            for told in &mut reply.explanations {
+                *told = told.replacen(SIGNALS, "", 1);
             }
             continue;
         }

@@ -11,12 +11,14 @@ mod entity;
 mod error;
 mod expand;
 mod explain;
+mod floor;
 mod graph;
 mod lookup;
 mod naming;
 mod nearness;
 mod neighborhood;
 mod pagerank;
+mod passage;
 mod plan;
 mod question;
 mod rank;
@@ -37,6 +39,7 @@ pub use entity::explain_entity;
 pub use error::AskError;
 pub use lookup::entity_lookup;
 pub use neighborhood::neighborhood;
+pub use passage::read_passage;
 pub use question::{is_stop_word, text_query};
 pub use review::{list_doubtful, norm_keys_exist};
 
@@ -70,7 +73,7 @@ pub fn hybrid_query(desk: &Desk<'_>, request: &HybridQuery) -> Result<HybridRepl
     if let Some(entity) = plan.filter.entity {
         ranked = about(desk, ranked, entity)?;
     }
-    let mut reply = explain::explain(desk, &plan, &expanded, ranked)?;
+    let mut reply = explain::explain((desk, &plan), &recalled, &expanded, ranked)?;
     recalled.name_spaces(desk, &mut reply);
     Ok(reply)
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use config::settings::{Formula, Retrieval, Weights};
+use config::settings::{Floor, Formula, Retrieval, Weights};
 use proto::error::ErrorView;
 use proto::tool::core::{self, HybridQuery};
 
@@ -30,6 +30,7 @@ pub(super) struct Plan {
     pub cursor: Cursor,
     pub formula: Formula,
     pub weights: Weights,
+    pub floor: Floor,
     pub other_names: bool,
     pub relation_weights: BTreeMap<String, f32>,
 }
@@ -143,6 +144,7 @@ pub(super) fn plan(request: &HybridQuery, defaults: &Retrieval) -> Result<Plan, 
         max_chars: budget(request, defaults)?,
         formula,
         weights: defaults.weights,
+        floor: defaults.floor,
         other_names: defaults.other_names,
         relation_weights: defaults.relation_weights.clone(),
     })

@@ -42,6 +42,7 @@ const LAST_WORDS: Duration = Duration::from_millis(200);
 pub(crate) fn routes() -> Routes {
     Routes::new(vec![
         reads(tool::hybrid_query),
+        reads(tool::read_passage),
         reads(tool::entity_lookup),
         reads(tool::explain_entity),
         waits(tool::ingest_docs),

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use proto::catalog::{CATALOG, Entry};
 use proto::error::ErrorView;
-use proto::tool::{Effect, ToolSet, core};
+use proto::tool::{Effect, Tool as _, ToolSet, core};
 use rmcp::ErrorData;
 use rmcp::RoleServer;
 use rmcp::ServerHandler;
@@ -177,7 +177,10 @@ impl ServerHandler for Session {
         let given = |name| {
             arguments.get(name).and_then(Value::as_u64).map(|n| n.min(u32::MAX.into()) as u32)
         };
-        let usual = self.project.settings.retrieval.max_chars;
+        let usual = match route.name {
+            core::ReadPassage::NAME => core::PASSAGE_CHARS,
+            _ => self.project.settings.retrieval.max_chars,
+        };
         let max_chars = core::budget(given("max_chars"), given("max_tokens"), usual) as usize;
         let answer = self.run(route, arguments, context).await;
         Ok(to_result(answer, route.name, max_chars).into())

@@ -29,6 +29,7 @@ const MAX_ALIASES: usize = 5;
 pub fn render(tool: &str, reply: &Value, max_chars: usize) -> String {
     let known = match tool {
         core::HybridQuery::NAME => fill::<core::HybridReply>(reply, max_chars, answer::hybrid),
+        core::ReadPassage::NAME => fill::<core::PassageReply>(reply, max_chars, answer::passage),
         core::EntityLookup::NAME => fill::<core::EntityReply>(reply, max_chars, answer::entities),
         core::ExplainEntity::NAME => fill::<core::ExplainReply>(reply, max_chars, answer::explain),
         core::IngestDocs::NAME => fill::<core::IngestReply>(reply, max_chars, upkeep::ingest),

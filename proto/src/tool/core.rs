@@ -1,6 +1,7 @@
 //! The tools every agent gets: ask, look up, explain, ingest, review, status (S4 §11).
 
 mod explain;
+mod passage;
 mod status;
 
 use std::collections::BTreeMap;
@@ -9,6 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use self::explain::*;
+pub use self::passage::*;
 pub use self::status::*;
 use super::{Effect, Tool, ToolSet};
 use crate::shape::{AlsoIn, EdgeView, EntityView, EvidenceView, Freshness, Id};
@@ -77,6 +79,9 @@ pub struct HybridReply {
     /// Set when hits were dropped or shortened to fit `max_chars`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub truncated: Option<String>,
+    /// True when no hit has much to do with the question: each is `weak`. They are only the nearest there is.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub nothing_relevant: bool,
     /// Set when there are more hits: the `cursor` that goes on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_cursor: Option<String>,
@@ -88,9 +93,12 @@ pub struct HybridReply {
 /// A chunk that answers.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct HitView {
-    /// The chunk's id.
+    /// For `read_passage`: names the passage while its document holds these words, wherever that moves.
+    #[serde(default, rename = "ref", skip_serializing_if = "String::is_empty")]
+    pub handle: String,
+    /// The chunk's id in this index, which another index may give to another chunk.
     pub id: Id,
-    /// Its document's id.
+    /// Its document's id in this index.
     pub doc_id: Id,
     /// Path relative to the project.
     pub path: String,
@@ -109,6 +117,9 @@ pub struct HitView {
     pub score: f32,
     /// What the score is made of, each already weighted.
     pub components: BTreeMap<String, f32>,
+    /// True when it holds few of the question's telling words and is not near it in meaning either.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub weak: bool,
     /// Other documents where text of this chunk stands, equal or nearly so; they are not hits of their own for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub also_in: Option<AlsoIn>,
@@ -126,6 +137,10 @@ pub fn budget(max_chars: Option<u32>, max_tokens: Option<u32>, usual: u32) -> u3
 
 fn are_none(lines: &[u32; 2]) -> bool {
     lines[0] == 0
+}
+
+fn is_false(flag: &bool) -> bool {
+    !flag
 }
 
 impl HitView {

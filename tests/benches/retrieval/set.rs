@@ -129,6 +129,12 @@ impl Set {
         Ok(Set { name, documents, joined, is_of_notes: true, queries, judgments })
     }
 
+    /// The documents that answer a question.
+    pub(crate) fn judged(&self, query: &str) -> impl Iterator<Item = &str> {
+        let rows = self.judgments.iter().filter(move |(of, _, gain)| of == query && gain != "0");
+        rows.map(|(_, document, _)| document.as_str())
+    }
+
     /// Puts `n` documents into each file, in an order that has nothing to do with what they are about.
     pub(crate) fn join(&mut self, n: usize) {
         if n < 2 {

@@ -33,6 +33,7 @@ mod mcp_config;
 mod model;
 mod progress;
 mod query;
+mod read;
 mod remove;
 mod rescan;
 mod restart;
@@ -82,6 +83,7 @@ enum Command {
     Status(status::Arguments),
     Wait(wait::Arguments),
     Query(query::Arguments),
+    Read(read::Arguments),
     Explain(explain::Arguments),
     Graph(graph::Arguments),
     Lookup(lookup::Arguments),
@@ -135,6 +137,7 @@ async fn run(command: Command, ctx: &Context) -> Result<Exit, Failure> {
         Command::Status(arguments) => status::run(&arguments, ctx).await,
         Command::Wait(arguments) => wait::run(&arguments, ctx).await,
         Command::Query(arguments) => query::run(arguments, ctx).await,
+        Command::Read(arguments) => read::run(arguments, ctx).await,
         Command::Explain(arguments) => explain::run(arguments, ctx).await,
         Command::Graph(arguments) => graph::run(arguments, ctx).await,
         Command::Lookup(arguments) => lookup::run(arguments, ctx).await,

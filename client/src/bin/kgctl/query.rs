@@ -72,6 +72,8 @@ struct QueryView<'a> {
     explanations: &'a [String],
     #[serde(skip_serializing_if = "Option::is_none")]
     truncated: Option<&'a str>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    nothing_relevant: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     next_cursor: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -91,8 +93,12 @@ struct HitRow<'a> {
     components: &'a std::collections::BTreeMap<String, f32>,
     snippet: &'a str,
     section: &'a str,
+    #[serde(rename = "ref")]
+    handle: &'a str,
     id: i64,
     doc_id: i64,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    weak: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     also_in: Option<&'a AlsoIn>,
 }
@@ -136,14 +142,15 @@ async fn ask(session: &Session, request: &HybridQuery) -> Result<HybridReply, Fa
 }
 
 fn view(reply: &HybridReply) -> QueryView<'_> {
-    let HybridReply { chunks, entities, edges, explanations, truncated, next_cursor, freshness } =
-        reply;
+    let HybridReply { chunks, entities, edges, explanations, truncated, .. } = reply;
+    let HybridReply { nothing_relevant, next_cursor, freshness, .. } = reply;
     QueryView {
         hits: chunks.iter().map(row).collect(),
         entities,
         edges,
         explanations,
         truncated: truncated.as_deref(),
+        nothing_relevant: *nothing_relevant,
         next_cursor: next_cursor.as_deref(),
         building: freshness.building.as_deref(),
         tick: freshness.tick,
@@ -152,8 +159,7 @@ fn view(reply: &HybridReply) -> QueryView<'_> {
 }
 
 fn row(hit: &HitView) -> HitRow<'_> {
-    let HitView { id, doc_id, path, lines, pages, section, snippet, score, components, also_in } =
-        hit;
+    let HitView { id, doc_id, path, lines, pages, section, snippet, score, components, .. } = hit;
     HitRow {
         path,
         lines: (lines[0] > 0).then_some(*lines),
@@ -162,9 +168,11 @@ fn row(hit: &HitView) -> HitRow<'_> {
         components,
         snippet,
         section,
+        handle: &hit.handle,
         id: *id,
         doc_id: *doc_id,
-        also_in: also_in.as_ref(),
+        weak: hit.weak,
+        also_in: hit.also_in.as_ref(),
     }
 }
 
@@ -177,6 +185,7 @@ mod tests {
     #[test]
     fn json_puts_the_place_first() {
         let hit = HitView {
+            handle: "00ff1234abcd".into(),
             id: 3,
             doc_id: 1,
             path: "a.md".into(),
@@ -186,6 +195,7 @@ mod tests {
             snippet: "words".into(),
             score: 0.5,
             components: [("text".to_string(), 0.5)].into(),
+            weak: false,
             also_in: None,
         };
         let freshness = Freshness { project: "notes".into(), tick: 9, building: None };
@@ -206,6 +216,7 @@ mod tests {
                   },
                   "snippet": "words",
                   "section": "A",
+                  "ref": "00ff1234abcd",
                   "id": 3,
                   "doc_id": 1
                 }

@@ -26,12 +26,12 @@ async fn every_revision_shakes_hands() {
         );
     }
     expect![[r#"
-        2024-11-05: 2024-11-05 "kgd", 7 tools, pong {}, project "notes", "nothing found\n(notes, tick 7)\n"
-        2025-03-26: 2025-03-26 "kgd", 7 tools, pong {}, project "notes", "nothing found\n(notes, tick 7)\n"
-        2025-06-18: 2025-06-18 "kgd", 7 tools, pong {}, project "notes", "nothing found\n(notes, tick 7)\n"
-        2025-11-25: 2025-11-25 "kgd", 7 tools, pong {}, project "notes", "nothing found\n(notes, tick 7)\n"
-        1999-01-01: 2025-11-25 "kgd", 7 tools, pong {}, project "notes", "nothing found\n(notes, tick 7)\n"
-        2026-07-28: 2025-11-25 "kgd", 7 tools, pong {}, project "notes", "nothing found\n(notes, tick 7)\n"
+        2024-11-05: 2024-11-05 "kgd", 8 tools, pong {}, project "notes", "nothing found\n(notes, tick 7)\n"
+        2025-03-26: 2025-03-26 "kgd", 8 tools, pong {}, project "notes", "nothing found\n(notes, tick 7)\n"
+        2025-06-18: 2025-06-18 "kgd", 8 tools, pong {}, project "notes", "nothing found\n(notes, tick 7)\n"
+        2025-11-25: 2025-11-25 "kgd", 8 tools, pong {}, project "notes", "nothing found\n(notes, tick 7)\n"
+        1999-01-01: 2025-11-25 "kgd", 8 tools, pong {}, project "notes", "nothing found\n(notes, tick 7)\n"
+        2026-07-28: 2025-11-25 "kgd", 8 tools, pong {}, project "notes", "nothing found\n(notes, tick 7)\n"
     "#]].assert_eq(&out);
 }
 
@@ -78,7 +78,7 @@ async fn the_library_s_own_client_is_served() {
     let names: Vec<_> =
         client.list_all_tools().await.expect("tools").into_iter().map(|tool| tool.name).collect();
     expect![
-        "hybrid_query entity_lookup explain_entity ingest_docs extract_and_link review_links status"
+        "hybrid_query read_passage entity_lookup explain_entity ingest_docs extract_and_link review_links status"
     ]
     .assert_eq(&names.join(" "));
     let arguments = json!({"q": "x"}).as_object().cloned().unwrap_or_default();
@@ -101,6 +101,7 @@ async fn a_tool_says_what_it_does() {
     }
     expect![[r#"
         hybrid_query {"readOnlyHint":true,"destructiveHint":false,"openWorldHint":false}
+        read_passage {"readOnlyHint":true,"destructiveHint":false,"openWorldHint":false}
         entity_lookup {"readOnlyHint":true,"destructiveHint":false,"openWorldHint":false}
         explain_entity {"readOnlyHint":true,"destructiveHint":false,"openWorldHint":false}
         ingest_docs {"readOnlyHint":false,"destructiveHint":false,"openWorldHint":false}
@@ -119,7 +120,7 @@ async fn a_preamble_chooses_the_tools() {
         &agent.call(1, "wait", json!({})).await,
         expect![[r#"
             -32602 no tool is called `wait`
-            hint: this session has `hybrid_query`, `entity_lookup`, `explain_entity`, `inges…
+            hint: this session has `hybrid_query`, `read_passage`, `entity_lookup`, `explain…
         "#]],
     );
     let mut kgctl = house.connect().await;

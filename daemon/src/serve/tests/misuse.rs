@@ -164,7 +164,7 @@ async fn malformed_parameters_of_a_known_method_are_named() {
         &client.call(4, "no_such_tool", json!({})).await,
         expect![[r#"
             -32602 no tool is called `no_such_tool`
-            hint: this session has `hybrid_query`, `entity_lookup`, `explain_entity`, `inges…
+            hint: this session has `hybrid_query`, `read_passage`, `entity_lookup`, `explain…
         "#]],
     );
 }

@@ -2,7 +2,9 @@
 
 use proto::shape::{AlsoIn, Id, RelationView};
 use proto::tool::admin::GraphReply;
-use proto::tool::core::{EntityReply, ExplainReply, HitView, HybridReply, TimelineView};
+use proto::tool::core::{
+    EntityReply, ExplainReply, HitView, HybridReply, PassageReply, TimelineView,
+};
 
 use super::clean::{indented, one_line};
 use super::sheet::Sheet;
@@ -17,6 +19,9 @@ const MAX_PERIODS: usize = 6;
 pub(super) fn hybrid(reply: &HybridReply, sheet: &mut Sheet) {
     if reply.chunks.is_empty() {
         sheet.line("nothing found");
+    }
+    if reply.nothing_relevant {
+        sheet.line("nothing here has much to do with the question; the nearest passages:");
     }
     let entities = entity_names(reply);
     sheet.items(reply.chunks.iter().enumerate().map(|(idx, chunk)| hit(idx + 1, chunk)));
@@ -46,13 +51,36 @@ fn hit(rank: usize, hit: &HitView) -> String {
     if !parts.is_empty() {
         text += &format!(": {}", parts.join(" "));
     }
-    text += ")\n";
+    text += if hit.weak { "; weak)\n" } else { ")\n" };
     text += &indented(&hit.snippet, "   ");
     text.truncate(text.trim_end().len());
     if let Some(also) = &hit.also_in {
         text += &format!("\n   also in {}", further(also));
     }
     text
+}
+
+/// The place, then the text, then where to go on.
+pub(super) fn passage(reply: &PassageReply, sheet: &mut Sheet) {
+    let mut head = one_line(&reply.place()).into_owned();
+    if !reply.section.is_empty() {
+        head += &format!(" § {}", one_line(&reply.section));
+    }
+    let [first, last] = reply.passages;
+    let which = if first == last { format!("{first}") } else { format!("{first}-{last}") };
+    sheet.line(&format!("{head} (passage {which} of {})", reply.n_passages));
+    sheet.cut(&indented(&reply.text, ""));
+    if let Some(truncated) = &reply.truncated {
+        sheet.line(&format!("({})", one_line(truncated)));
+    }
+    let on = [("before", &reply.before), ("after", &reply.after)];
+    let on: Vec<_> = on
+        .into_iter()
+        .filter_map(|(side, handle)| Some(format!("{side}: {}", one_line(handle.as_ref()?))))
+        .collect();
+    if !on.is_empty() {
+        sheet.line(&on.join("  "));
+    }
 }
 
 /// `a.md:12, b.md:3 and 48 more`.

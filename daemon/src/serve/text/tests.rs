@@ -25,6 +25,8 @@ fn fresh() -> Freshness {
 fn hit(n: u32, snippet: &str) -> HitView {
     let components = [("text", 0.41), ("vector", 0.39), ("graph", 0.03)];
     HitView {
+        handle: "0011aabbccdd".into(),
+        weak: false,
         id: n.into(),
         doc_id: n.into(),
         path: format!("runbooks/deploy-{n}.md"),

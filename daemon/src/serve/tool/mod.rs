@@ -15,8 +15,8 @@ use proto::tool::admin::{
     Dump, DumpReply, Graph, GraphReply, Shutdown, ShutdownReply, Wait, WaitReply,
 };
 use proto::tool::core::{
-    EntityLookup, EntityReply, ExplainEntity, ExplainReply, HybridQuery, HybridReply, ReviewLinks,
-    ReviewReply,
+    EntityLookup, EntityReply, ExplainEntity, ExplainReply, HybridQuery, HybridReply, PassageReply,
+    ReadPassage, ReviewLinks, ReviewReply,
 };
 
 use tokio::sync::Semaphore;
@@ -38,13 +38,26 @@ pub fn hybrid_query(
     snapshot: &Snapshot,
     mut request: HybridQuery,
 ) -> Result<HybridReply, ErrorView> {
-    // A path as the shell completes it means the same as one from the project's root.
-    if let (Some(path), Some(root)) = (&request.path, project.root.to_str())
-        && let Some(inside) = path.strip_prefix(root)
-    {
-        request.path = Some(inside.trim_start_matches('/').to_string());
-    }
+    request.path = request.path.map(|path| within(project, path));
     let mut reply = ask::hybrid_query(&project.desk(snapshot), &request)?;
+    reply.freshness = project.freshness(snapshot);
+    Ok(reply)
+}
+
+/// A path as the shell completes it means the same as one from the project's root.
+fn within(project: &Project, path: String) -> String {
+    let inside = project.root.to_str().and_then(|root| path.strip_prefix(root));
+    inside.map_or(path.clone(), |inside| inside.trim_start_matches('/').to_string())
+}
+
+/// Tells a passage whole.
+pub fn read_passage(
+    project: &Project,
+    snapshot: &Snapshot,
+    request: ReadPassage,
+) -> Result<PassageReply, ErrorView> {
+    let at = within(project, request.at);
+    let mut reply = ask::read_passage(&project.desk(snapshot), &ReadPassage { at, ..request })?;
     reply.freshness = project.freshness(snapshot);
     Ok(reply)
 }

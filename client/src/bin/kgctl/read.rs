@@ -1,0 +1,35 @@
+//! `kgctl read`: a passage whole.
+
+use client::render::answer;
+use proto::tool::core::ReadPassage;
+
+use super::context::Context;
+use super::failure::{Exit, Failure};
+
+/// Print a passage whole: what a hit shows a part of.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {
+    /// A hit's place as `kgctl query` prints it (`notes/a.md:12`, `report.pdf p. 3`), a path, or a hit's `ref`.
+    #[arg(required = true)]
+    at: Vec<String>,
+    /// How many neighboring passages to add on both sides, 0 to 20.
+    #[arg(long, value_name = "N")]
+    around: Option<u32>,
+    /// Longest text in characters, 200 to 100,000.
+    #[arg(long, value_name = "N")]
+    max_chars: Option<u32>,
+}
+
+pub(crate) async fn run(arguments: Arguments, ctx: &Context) -> Result<Exit, Failure> {
+    let request = ReadPassage {
+        at: arguments.at.join(" "),
+        around: arguments.around,
+        max_chars: arguments.max_chars,
+        max_tokens: None,
+    };
+    let session = ctx.session().await?;
+    let reply = session.call(&request).await?;
+    session.close().await;
+    ctx.print_reply(&reply, |reply| answer::passage(reply, ctx.style))?;
+    Ok(Exit::Done)
+}
