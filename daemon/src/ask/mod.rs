@@ -20,7 +20,6 @@ mod pagerank;
 mod plan;
 mod question;
 mod rank;
-mod rare;
 mod recall;
 mod recency;
 mod review;

@@ -10,10 +10,9 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::naming::Seed;
 use super::nearness::{self, Asked, Near};
 use super::plan::Plan;
-use super::{AskError, Desk, copies, naming, rare};
-
-/// Weights of the text index's columns: title, headings, body.
-const FIELD_WEIGHTS: &str = "2.0, 1.5, 1.0";
+use super::{AskError, Desk, copies, naming};
+use crate::postings::{FIELDS, Postings, Scorer, Unread};
+use crate::words::{Phrase, phrases_in};
 
 /// What each signal found.
 #[derive(Default)]
@@ -52,6 +51,7 @@ pub(super) fn recall(desk: &Desk<'_>, plan: &Plan) -> Result<Recalled, AskError>
     Ok(recalled)
 }
 
+/// The best chunks by BM25 over some terms, any of which may match.
 fn by_text(
     desk: &Desk<'_>,
     plan: &Plan,
@@ -60,39 +60,61 @@ fn by_text(
     if terms.is_empty() {
         return Ok(Vec::new());
     }
-    let all = terms.join(" OR ");
-    let mut arguments: Vec<&dyn ToSql> = vec![&all];
-    let (filter, chosen);
-    let condition = match plan.filter.sql() {
-        Some((condition, values)) => {
-            filter = values;
-            arguments.extend(filter.iter().map(|value| value as &dyn ToSql));
-            arguments.push(&homes);
-            format!(
-                "AND rowid IN (SELECT c.id FROM chunks c JOIN docs d ON d.id = c.doc_id WHERE {condition}
-                   UNION SELECT value FROM json_each(?))"
-            )
+    let among = allowed(desk, plan, homes)?;
+    match scored(desk, (terms, plan.recall_k), among.as_ref()) {
+        Ok(found) => Ok(found),
+        Err(Unread::Sql(error)) => Err(error.into()),
+        Err(Unread::Shape(why)) => {
+            tracing::warn!(why, "the text index is asked through SQLite, which takes longer");
+            by_fts5(desk, (terms, plan.recall_k), among.as_ref())
         }
-        // What a filter lets through need not hold the words that are rare in the whole folder.
-        None => match rare::rare(desk.snapshot, terms)? {
-            Some(expression) => {
-                chosen = expression;
-                arguments.push(&chosen);
-                // Not by `rowid`: each of them would begin the search anew. A chunk that fails here is not scored.
-                "AND +rowid IN (SELECT rowid FROM chunk_fts WHERE chunk_fts MATCH ?)".to_string()
-            }
-            None => String::new(),
-        },
-    };
+    }
+}
+
+fn scored(
+    desk: &Desk<'_>,
+    (terms, wanted): (&[String], usize),
+    among: Option<&FxHashSet<i64>>,
+) -> Result<Vec<(i64, f32)>, Unread> {
+    let postings = Postings::open(desk.snapshot)?;
+    let phrases: Vec<Phrase> = terms.iter().flat_map(|term| phrases_in(term)).collect();
+    Scorer::new(&postings, &phrases)?.best(wanted, among)
+}
+
+/// The same from FTS5 itself.
+fn by_fts5(
+    desk: &Desk<'_>,
+    (terms, wanted): (&[String], usize),
+    among: Option<&FxHashSet<i64>>,
+) -> Result<Vec<(i64, f32)>, AskError> {
+    let [title, headings, body] = FIELDS;
     let sql = format!(
-        "SELECT rowid, -bm25(chunk_fts, {FIELD_WEIGHTS}) AS score FROM chunk_fts
-         WHERE chunk_fts MATCH ? {condition} ORDER BY score DESC, rowid LIMIT ?"
+        "SELECT rowid, -bm25(chunk_fts, {title:?}, {headings:?}, {body:?}) AS score FROM chunk_fts
+         WHERE chunk_fts MATCH ?1 ORDER BY score DESC, rowid"
     );
-    let limit = plan.recall_k as i64;
-    arguments.push(&limit);
     let mut statement = desk.snapshot.prepare_cached(&sql)?;
-    let rows = statement.query_map(arguments.as_slice(), |row| Ok((row.get(0)?, row.get(1)?)))?;
-    Ok(rows.collect::<Result<_, _>>()?)
+    let mut rows = statement.query([terms.join(" OR ")])?;
+    let mut found = Vec::new();
+    while let Some(row) = rows.next()? {
+        let id = row.get(0)?;
+        if found.len() < wanted && among.is_none_or(|among| among.contains(&id)) {
+            found.push((id, row.get(1)?));
+        }
+    }
+    Ok(found)
+}
+
+/// The chunks that a filter lets through, and those that tell what stands inside it; none where there is no filter.
+fn allowed(desk: &Desk<'_>, plan: &Plan, homes: &str) -> Result<Option<FxHashSet<i64>>, AskError> {
+    let Some((condition, values)) = plan.filter.sql() else { return Ok(None) };
+    let mut statement = desk.snapshot.prepare_cached(&format!(
+        "SELECT c.id FROM chunks c JOIN docs d ON d.id = c.doc_id WHERE {condition}
+         UNION ALL SELECT value FROM json_each(?)"
+    ))?;
+    let arguments: Vec<&dyn ToSql> =
+        values.iter().map(|value| value as &dyn ToSql).chain([&homes as &dyn ToSql]).collect();
+    let rows = statement.query_map(arguments.as_slice(), |row| row.get(0))?;
+    Ok(Some(rows.collect::<Result<_, _>>()?))
 }
 
 /// Gives the candidates that other signals found the cosine that the vector search cut off. Without it a chunk just

@@ -284,7 +284,7 @@ fn grams(text: &str, n: usize, mut visit: impl FnMut(&str)) {
 }
 
 mod query;
-pub use query::{Term, phrase_of, terms_of};
+pub use query::{Phrase, Term, phrase_of, phrases_in, terms_of};
 
 #[cfg(test)]
 mod tests;

@@ -14,6 +14,27 @@ pub struct Term {
     pub shown: String,
 }
 
+/// Words that stand side by side, as the text index has them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Phrase {
+    /// In order; none where nothing can match.
+    pub words: Vec<String>,
+    /// True when of the last one only the beginning is told.
+    pub is_prefix: bool,
+}
+
+/// The phrases of an expression that [`terms_of`] or [`phrase_of`] made, in order.
+pub fn phrases_in(expression: &str) -> Vec<Phrase> {
+    let mut parts = expression.split('"').skip(1).peekable();
+    let mut phrases = Vec::new();
+    while let Some(words) = parts.next() {
+        let behind = parts.next().unwrap_or("");
+        let words = words.split(' ').filter(|word| !word.is_empty()).map(String::from).collect();
+        phrases.push(Phrase { words, is_prefix: behind.starts_with('*') });
+    }
+    phrases
+}
+
 /// The terms of one word or compound, as typed. A compound (`rotate_keys`, `v1.2`) is a phrase of its parts; of scripts
 /// without blanks, each gram is a term.
 pub fn terms_of(compound: &str) -> Vec<Term> {
