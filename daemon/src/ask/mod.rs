@@ -11,6 +11,7 @@ mod entity;
 mod error;
 mod expand;
 mod explain;
+mod expression;
 mod graph;
 mod lookup;
 mod naming;
@@ -25,6 +26,7 @@ mod recency;
 mod review;
 mod snippet;
 mod source;
+mod text;
 mod timeline;
 mod web;
 mod why;
@@ -66,11 +68,13 @@ pub fn hybrid_query(desk: &Desk<'_>, request: &HybridQuery) -> Result<HybridRepl
     let expanded = expand::expand(desk, &plan, &recalled)?;
     recall::complete(desk, &plan, &mut recalled, expanded.chunks())?;
     let mut ranked = rank::rank(&plan, &recalled, &expanded);
+    ranked.retain(|candidate| recalled.allows(candidate.chunk));
     if let Some(entity) = plan.filter.entity {
         ranked = about(desk, ranked, entity)?;
     }
     let mut reply = explain::explain(desk, &plan, &expanded, ranked)?;
     recalled.name_spaces(desk, &mut reply);
+    recalled.tell_reading(&mut reply);
     Ok(reply)
 }
 

@@ -4,15 +4,13 @@ use std::collections::BTreeSet;
 
 use config::settings::Formula;
 use proto::tool::core::HybridReply;
-use rusqlite::ToSql;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::naming::Seed;
 use super::nearness::{self, Asked, Near};
 use super::plan::Plan;
-use super::{AskError, Desk, copies, naming};
-use crate::postings::{FIELDS, Postings, Scorer, Unread};
-use crate::words::{Phrase, phrases_in};
+use super::{AskError, Desk, copies, naming, text};
+use crate::postings::{Scorer, Unread};
 
 /// What each signal found.
 #[derive(Default)]
@@ -29,6 +27,12 @@ pub(super) struct Recalled {
     pub question: Option<Asked>,
     /// Entities that the question names, with the confidence of the link.
     pub seeds: Vec<Seed>,
+    /// The only chunks that meet what the question demands, where it demands something.
+    pub matching: text::Among,
+    /// How the question was read, where that is not as it stands.
+    pub told: Vec<String>,
+    /// Scores chunks by the question's words.
+    pub scorer: Option<Scorer>,
 }
 
 pub(super) fn recall(desk: &Desk<'_>, plan: &Plan) -> Result<Recalled, AskError> {
@@ -36,10 +40,17 @@ pub(super) fn recall(desk: &Desk<'_>, plan: &Plan) -> Result<Recalled, AskError>
     let homes = copies::homes(desk, plan)?;
     let named = naming::named(desk, plan)?;
     recalled.seeds = named.seeds;
+    let allowed = text::chunks_of(desk, &plan.filter, &homes)?;
+    let is_relaxed;
+    (recalled.matching, is_relaxed) = text::demanded(desk, plan, &allowed)?;
+    if is_relaxed {
+        recalled.told.push("nothing matches it all, so any of its words".into());
+    }
     if plan.formula != Formula::Vector && plan.formula != Formula::S4 {
-        let terms: Vec<String> =
-            plan.question.terms.iter().cloned().chain(named.more_terms).collect();
-        recalled.text = by_text(desk, plan, (&terms, &homes))?;
+        let among = text::both(recalled.matching.clone(), allowed);
+        let found = text::by_text(desk, plan, (&named.more_terms, &among))?;
+        (recalled.text, recalled.scorer) = (found.best, found.scorer);
+        recalled.told.extend(found.told);
     }
     if plan.formula != Formula::Text
         && let Some((asked, found)) = nearness::ask(desk, plan, &homes)?
@@ -48,73 +59,11 @@ pub(super) fn recall(desk: &Desk<'_>, plan: &Plan) -> Result<Recalled, AskError>
         recalled.question = Some(asked);
     }
     copies::bring_back(desk, plan, &mut recalled)?;
+    if let Some(matching) = &mut recalled.matching {
+        // A copy stands in for what matches.
+        matching.extend(recalled.text.iter().map(|(chunk, _)| *chunk));
+    }
     Ok(recalled)
-}
-
-/// The best chunks by BM25 over some terms, any of which may match.
-fn by_text(
-    desk: &Desk<'_>,
-    plan: &Plan,
-    (terms, homes): (&[String], &str),
-) -> Result<Vec<(i64, f32)>, AskError> {
-    if terms.is_empty() {
-        return Ok(Vec::new());
-    }
-    let among = allowed(desk, plan, homes)?;
-    match scored(desk, (terms, plan.recall_k), among.as_ref()) {
-        Ok(found) => Ok(found),
-        Err(Unread::Sql(error)) => Err(error.into()),
-        Err(Unread::Shape(why)) => {
-            tracing::warn!(why, "the text index is asked through SQLite, which takes longer");
-            by_fts5(desk, (terms, plan.recall_k), among.as_ref())
-        }
-    }
-}
-
-fn scored(
-    desk: &Desk<'_>,
-    (terms, wanted): (&[String], usize),
-    among: Option<&FxHashSet<i64>>,
-) -> Result<Vec<(i64, f32)>, Unread> {
-    let postings = Postings::open(desk.snapshot)?;
-    let phrases: Vec<Phrase> = terms.iter().flat_map(|term| phrases_in(term)).collect();
-    Scorer::new(&postings, &phrases)?.best(wanted, among)
-}
-
-/// The same from FTS5 itself.
-fn by_fts5(
-    desk: &Desk<'_>,
-    (terms, wanted): (&[String], usize),
-    among: Option<&FxHashSet<i64>>,
-) -> Result<Vec<(i64, f32)>, AskError> {
-    let [title, headings, body] = FIELDS;
-    let sql = format!(
-        "SELECT rowid, -bm25(chunk_fts, {title:?}, {headings:?}, {body:?}) AS score FROM chunk_fts
-         WHERE chunk_fts MATCH ?1 ORDER BY score DESC, rowid"
-    );
-    let mut statement = desk.snapshot.prepare_cached(&sql)?;
-    let mut rows = statement.query([terms.join(" OR ")])?;
-    let mut found = Vec::new();
-    while let Some(row) = rows.next()? {
-        let id = row.get(0)?;
-        if found.len() < wanted && among.is_none_or(|among| among.contains(&id)) {
-            found.push((id, row.get(1)?));
-        }
-    }
-    Ok(found)
-}
-
-/// The chunks that a filter lets through, and those that tell what stands inside it; none where there is no filter.
-fn allowed(desk: &Desk<'_>, plan: &Plan, homes: &str) -> Result<Option<FxHashSet<i64>>, AskError> {
-    let Some((condition, values)) = plan.filter.sql() else { return Ok(None) };
-    let mut statement = desk.snapshot.prepare_cached(&format!(
-        "SELECT c.id FROM chunks c JOIN docs d ON d.id = c.doc_id WHERE {condition}
-         UNION ALL SELECT value FROM json_each(?)"
-    ))?;
-    let arguments: Vec<&dyn ToSql> =
-        values.iter().map(|value| value as &dyn ToSql).chain([&homes as &dyn ToSql]).collect();
-    let rows = statement.query_map(arguments.as_slice(), |row| row.get(0))?;
-    Ok(Some(rows.collect::<Result<_, _>>()?))
 }
 
 /// Gives the candidates that other signals found the cosine that the vector search cut off. Without it a chunk just
@@ -126,6 +75,8 @@ pub(super) fn complete(
     recalled: &mut Recalled,
     from_graph: impl Iterator<Item = i64>,
 ) -> Result<(), AskError> {
+    let from_graph: Vec<i64> = from_graph.collect();
+    recalled.complete_text(desk, plan, &from_graph)?;
     let Some(question) = recalled.question.as_ref() else { return Ok(()) };
     if !plan.is_fused() && plan.formula != Formula::S4 {
         return Ok(());
@@ -140,6 +91,43 @@ pub(super) fn complete(
 }
 
 impl Recalled {
+    /// Gives the candidates of other signals the score by words that the text search cut off.
+    fn complete_text(
+        &mut self,
+        desk: &Desk<'_>,
+        plan: &Plan,
+        from_graph: &[i64],
+    ) -> Result<(), AskError> {
+        let Some(scorer) = self.scorer.as_ref().filter(|_| plan.is_fused()) else { return Ok(()) };
+        let known: FxHashSet<i64> = self.text.iter().map(|(chunk, _)| *chunk).collect();
+        let variant = std::env::var("KG_C").unwrap_or_default();
+        let vecs: &[(i64, f32)] = if variant == "2" { &self.vector } else { &[] };
+        let from_graph = if variant == "0" { &[] } else { from_graph };
+        let others = from_graph.iter().copied().chain(vecs.iter().map(|(chunk, _)| *chunk));
+        let missing: BTreeSet<i64> = others.filter(|chunk| !known.contains(chunk)).collect();
+        let scores = match scorer.scores(desk.snapshot, missing.into_iter().collect()) {
+            Ok(scores) => scores,
+            Err(Unread::Sql(error)) => return Err(error.into()),
+            // What is not read counts as before.
+            Err(Unread::Shape(_)) => return Ok(()),
+        };
+        let found = scores.into_iter().filter(|(_, score)| *score > 0.0);
+        self.text.extend(found.map(|(chunk, score)| (chunk, score as f32)));
+        Ok(())
+    }
+
+    /// Says with the first hit how the question was read.
+    pub(super) fn tell_reading(&self, reply: &mut HybridReply) {
+        if let Some(first) = reply.explanations.first_mut().filter(|_| !self.told.is_empty()) {
+            *first = format!("{}: {first}", self.told.join("; "));
+        }
+    }
+
+    /// True when a chunk meets what the question demands.
+    pub(super) fn allows(&self, chunk: i64) -> bool {
+        self.matching.as_ref().is_none_or(|matching| matching.contains(&chunk))
+    }
+
     /// Says in the explanations which model's vectors told how near a hit is, where there are two.
     pub(super) fn name_spaces(&self, desk: &Desk<'_>, reply: &mut HybridReply) {
         let Some(better) = self.question.as_ref().and_then(Asked::better_space) else { return };

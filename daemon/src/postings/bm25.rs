@@ -5,6 +5,7 @@
 //! Invariants: the same scores and order as `ORDER BY bm25(…), rowid`; chunks are met in stretches of rows, so that the
 //! room taken follows from the postings, whatever the row numbers are.
 
+use rusqlite::Connection;
 use rustc_hash::FxHashSet;
 
 use super::{Posting, Postings, Unread};
@@ -25,9 +26,11 @@ const AT_FIRST: usize = 3;
 const ROUNDING: f32 = 1.000_01;
 
 /// A question's words with the chunks that hold them.
-pub struct Scorer<'p> {
-    postings: &'p Postings<'p>,
+pub struct Scorer {
     words: Vec<Weighed>,
+    n_rows: f64,
+    /// Words of an average chunk.
+    mean_words: f64,
 }
 
 /// A phrase's chunks, by row, and what it counts.
@@ -36,20 +39,37 @@ struct Weighed {
     weight: f64,
 }
 
-impl<'p> Scorer<'p> {
-    /// Reads the lists of some phrases, any of which may match.
+impl Scorer {
+    /// One of no words.
+    pub fn new(postings: &Postings<'_>) -> Self {
+        let (n_rows, mean_words) = (postings.n_rows() as f64, postings.mean_words());
+        Scorer { words: Vec::new(), n_rows, mean_words }
+    }
+
+    /// Reads the lists of some phrases, any of which may match; how many chunks hold one, those with several so often.
     ///
     /// # Errors
     /// When the index cannot be read.
-    pub fn new(postings: &'p Postings<'p>, phrases: &[Phrase]) -> Result<Self, Unread> {
-        let mut words = Vec::with_capacity(phrases.len());
+    pub fn add_all(
+        &mut self,
+        postings: &Postings<'_>,
+        phrases: &[Phrase],
+    ) -> Result<usize, Unread> {
+        let mut n_found = 0;
         for phrase in phrases {
             let rows = postings.of(phrase)?;
-            let (n, n_with) = (postings.n_rows() as f64, rows.len() as f64);
+            let (n, n_with) = (self.n_rows, rows.len() as f64);
+            n_found += rows.len();
             let weight = ((n - n_with + 0.5) / (n_with + 0.5)).ln();
-            words.push(Weighed { rows, weight: if weight > 0.0 { weight } else { LEAST_WEIGHT } });
+            let weight = if weight > 0.0 { weight } else { LEAST_WEIGHT };
+            self.words.push(Weighed { rows, weight });
         }
-        Ok(Scorer { postings, words })
+        Ok(n_found)
+    }
+
+    /// True when no chunk holds any of the words.
+    pub fn is_empty(&self) -> bool {
+        self.words.iter().all(|word| word.rows.is_empty())
     }
 
     /// The best chunks, best first, ties by row; of `among` only, where it is given.
@@ -58,6 +78,7 @@ impl<'p> Scorer<'p> {
     /// When the index cannot be read.
     pub fn best(
         &self,
+        db: &Connection,
         wanted: usize,
         among: Option<&FxHashSet<i64>>,
     ) -> Result<Vec<(i64, f32)>, Unread> {
@@ -71,11 +92,11 @@ impl<'p> Scorer<'p> {
             bounds.select_nth_unstable_by(n_first, higher);
         }
         let (first, others) = bounds.split_at(n_first);
-        let mut best = self.scores(first.iter().map(|(id, _)| *id).collect())?;
+        let mut best = self.scores(db, first.iter().map(|(id, _)| *id).collect())?;
         sort(&mut best);
         let floor = best.get(wanted - 1).map_or(0.0, |(_, score)| *score);
         let may_enter = |bound: &&(i64, f32)| f64::from(bound.1 * ROUNDING) >= floor;
-        best.extend(self.scores(others.iter().filter(may_enter).map(|(id, _)| *id).collect())?);
+        best.extend(self.scores(db, others.iter().filter(may_enter).map(|(id, _)| *id).collect())?);
         sort(&mut best);
         best.truncate(wanted);
         Ok(best.into_iter().map(|(id, score)| (id, score as f32)).collect())
@@ -85,13 +106,12 @@ impl<'p> Scorer<'p> {
     ///
     /// # Errors
     /// When the index cannot be read.
-    pub fn scores(&self, mut ids: Vec<i64>) -> Result<Vec<(i64, f64)>, Unread> {
+    pub fn scores(&self, db: &Connection, mut ids: Vec<i64>) -> Result<Vec<(i64, f64)>, Unread> {
         ids.sort_unstable();
-        let mut lengths =
-            self.postings.db.prepare_cached("SELECT sz FROM chunk_fts_docsize WHERE id = ?1")?;
+        let mut lengths = db.prepare_cached("SELECT sz FROM chunk_fts_docsize WHERE id = ?1")?;
         let mut found: Vec<(i64, f64)> = Vec::with_capacity(ids.len());
         let mut at = vec![0; self.words.len()];
-        let mean = self.postings.mean_words();
+        let mean = self.mean_words;
         for id in ids {
             let mut held = Vec::new();
             for (word, at) in self.words.iter().zip(&mut at) {
@@ -121,7 +141,7 @@ impl<'p> Scorer<'p> {
             self.words.iter().map(|word| word.rows.as_slice()).collect();
         let (mut least, mut bound) = (vec![0u32; STRETCH], vec![0f32; STRETCH]);
         let mut found = Vec::new();
-        let mean = self.postings.mean_words().max(1.0) as f32;
+        let mean = self.mean_words.max(1.0) as f32;
         let (k1, b) = (K1 as f32, B as f32);
         while let Some(start) = left.iter().filter_map(|rows| rows.first()).map(|it| it.id).min() {
             let place = |row: &Posting| (row.id - start) as usize;

@@ -40,8 +40,9 @@ fn by_fts5(db: &Connection, expression: &str, wanted: usize) -> Vec<(i64, f32)> 
 
 fn ours(db: &Connection, expression: &str, wanted: usize) -> Vec<(i64, f32)> {
     let postings = Postings::open(db).expect("opened");
-    let scorer = Scorer::new(&postings, &phrases_in(expression)).expect("read");
-    scorer.best(wanted, None).expect("scored")
+    let mut scorer = Scorer::new(&postings);
+    scorer.add_all(&postings, &phrases_in(expression)).expect("read");
+    scorer.best(db, wanted, None).expect("scored")
 }
 
 /// Asks both ways.
@@ -112,13 +113,14 @@ fn of_some_rows_only_the_best_of_these_are_found_and_any_row_has_a_score() {
     }
     put(&db, 50, ["", "", "c"]);
     let postings = Postings::open(&db).expect("opened");
-    let scorer = Scorer::new(&postings, &phrases_in(r#""a" OR "c""#)).expect("read");
+    let mut scorer = Scorer::new(&postings);
+    scorer.add_all(&postings, &phrases_in(r#""a" OR "c""#)).expect("read");
     let among: FxHashSet<i64> = [3, 40, 70].into_iter().collect();
-    let all: Vec<(i64, f32)> = scorer.best(100, None).expect("scored");
+    let all: Vec<(i64, f32)> = scorer.best(&db, 100, None).expect("scored");
     let expected: Vec<(i64, f32)> =
         all.iter().copied().filter(|it| among.contains(&it.0)).collect();
-    assert_eq!(scorer.best(5, Some(&among)).expect("scored"), expected);
-    let scores = scorer.scores(vec![50, 7, 99]).expect("scored");
+    assert_eq!(scorer.best(&db, 5, Some(&among)).expect("scored"), expected);
+    let scores = scorer.scores(&db, vec![50, 7, 99]).expect("scored");
     let of = |id| all.iter().find(|it| it.0 == id).map_or(0.0, |it| it.1);
     assert_eq!(
         scores.iter().map(|(id, score)| (*id, *score as f32)).collect::<Vec<_>>(),

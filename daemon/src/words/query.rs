@@ -100,6 +100,35 @@ pub fn phrase_of(surface: &str) -> Option<String> {
     Some(any_of(forms))
 }
 
+/// An expression that finds every text in which these words stand side by side, as they are typed; `None` when there is
+/// no word.
+pub fn quoted_phrase(words: &str) -> Option<String> {
+    let parts: Vec<&str> = segments(words).map(|segment| segment.text).collect();
+    (!parts.is_empty()).then(|| any_of(spellings(&parts)))
+}
+
+/// Endings of English words: what may stand behind the beginning of one of which the index has only the stem.
+pub const ENDINGS: [&str; 16] = [
+    "", "e", "s", "es", "d", "ed", "n", "on", "ion", "ing", "ng", "ly", "al", "er", "ment", "ation",
+];
+
+/// Expressions that find every text with a word that begins so, any of which may match.
+pub fn beginnings(start: &str) -> Vec<String> {
+    let start = folded(start);
+    let mut found = vec![format!("{}*", quoted(std::slice::from_ref(&start)))];
+    let stemmer = Stemmer::default();
+    // The stem of `rotation` is shorter than `rotatio`.
+    for ending in ENDINGS {
+        let stem =
+            stemmer.stem(&format!("{start}{ending}")).filter(|stem| stem.len() < start.len());
+        let stem = stem.filter(|stem| start.starts_with(stem.as_str())).map(|stem| quoted(&[stem]));
+        if let Some(stem) = stem.filter(|stem| !found.contains(stem)) {
+            found.push(stem);
+        }
+    }
+    found
+}
+
 /// A sequence of words as a phrase: as English text holds it, and as any other does.
 fn spellings(parts: &[&str]) -> Vec<String> {
     let stemmer = Stemmer::default();
