@@ -91,7 +91,7 @@ pub(super) fn complete(
 }
 
 impl Recalled {
-    /// Gives the candidates of other signals the score by words that the text search cut off.
+    /// Gives the candidates that the graph leads to the score by words that the text search cut off.
     fn complete_text(
         &mut self,
         desk: &Desk<'_>,
@@ -100,11 +100,8 @@ impl Recalled {
     ) -> Result<(), AskError> {
         let Some(scorer) = self.scorer.as_ref().filter(|_| plan.is_fused()) else { return Ok(()) };
         let known: FxHashSet<i64> = self.text.iter().map(|(chunk, _)| *chunk).collect();
-        let variant = std::env::var("KG_C").unwrap_or_default();
-        let vecs: &[(i64, f32)] = if variant == "2" { &self.vector } else { &[] };
-        let from_graph = if variant == "0" { &[] } else { from_graph };
-        let others = from_graph.iter().copied().chain(vecs.iter().map(|(chunk, _)| *chunk));
-        let missing: BTreeSet<i64> = others.filter(|chunk| !known.contains(chunk)).collect();
+        let missing: BTreeSet<i64> =
+            from_graph.iter().copied().filter(|chunk| !known.contains(chunk)).collect();
         let scores = match scorer.scores(desk.snapshot, missing.into_iter().collect()) {
             Ok(scores) => scores,
             Err(Unread::Sql(error)) => return Err(error.into()),
