@@ -1,4 +1,5 @@
-//! Expression: what a question says with quotation marks, `AND`, `OR`, `NOT`, `-word`, `word*`, `title:`, `tag:`, `path:`.
+//! Expression: what a question says with quotation marks, `AND`, `OR`, `NOT`, `-word`, `word*`, `title:`, `tag:` and
+//! `path:`.
 //!
 //! In: a question as typed. Out: what a chunk must match, as an FTS5 expression and conditions on its document; the
 //! question without its operators. None where there is no operator, or where what is written is no expression: then

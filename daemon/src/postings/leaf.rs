@@ -28,7 +28,7 @@ impl Leaf {
         self.bytes.extend_from_slice(block);
         self.end = self.header(2).filter(|end| (4..=block.len()).contains(end)).ok_or(BAD_PAGE)?;
         (self.footer, self.next_word) = (self.end, 0);
-        self.to_next_word();
+        self.pass_word();
         Ok(())
     }
 
@@ -43,7 +43,7 @@ impl Leaf {
     }
 
     /// Notes where the word after the next one stands.
-    fn to_next_word(&mut self) {
+    fn pass_word(&mut self) {
         let mut at = self.footer;
         self.next_word = match number(&self.bytes, &mut at) {
             Some(more) if self.footer < self.bytes.len() => {
@@ -73,7 +73,7 @@ pub(super) fn walk(
         let mut is_first = true;
         while leaf.next_word < leaf.end {
             let mut at = leaf.next_word;
-            leaf.to_next_word();
+            leaf.pass_word();
             let n_kept = if is_first { None } else { Some(leaf.number(&mut at)? as usize) };
             let n_new = leaf.number(&mut at)? as usize;
             let end = at.checked_add(n_new).filter(|end| *end <= leaf.end).ok_or(BAD_PAGE)?;
