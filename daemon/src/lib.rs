@@ -12,6 +12,7 @@ pub mod fail;
 pub mod health;
 pub mod language;
 pub mod pipeline;
+pub mod postings;
 pub mod process;
 pub mod project;
 pub mod serve;

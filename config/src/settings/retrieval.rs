@@ -87,7 +87,7 @@ pub struct Floor {
 
 impl Default for Floor {
     fn default() -> Self {
-        Floor { words: 0.4, vector: 0.5, better: 0.5 }
+        Floor { words: 0.3, vector: 0.4, better: 0.4 }
     }
 }
 
@@ -99,6 +99,10 @@ pub struct Weights {
     pub text: f32,
     /// The same: vectors.
     pub vector: f32,
+    /// Full text where the better model's vectors answer; where they tell only some of the candidates, in between.
+    pub better_text: f32,
+    /// Vectors, likewise.
+    pub better_vector: f32,
     /// The same: relations that lead there from an entity of the question.
     pub graph: f32,
     /// The same: more for such a relation where the author's structure states it (links, lists, fields) than where it
@@ -127,6 +131,8 @@ impl Default for Weights {
         Weights {
             text: 0.65,
             vector: 0.35,
+            better_text: 0.5,
+            better_vector: 0.5,
             graph: 0.03,
             stated: 0.01,
             names: 0.25,

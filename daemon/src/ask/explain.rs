@@ -46,7 +46,7 @@ pub(super) fn explain(
         .clamp(SNIPPET_CHARS.0, SNIPPET_CHARS.1);
     let mut reply = HybridReply { freshness: Freshness::default(), ..HybridReply::default() };
     let (mut marks, mut strengths, mut has_more) = (Vec::new(), Vec::new(), false);
-    let floor = Floor::of(desk, plan, recalled)?;
+    let floor = Floor::of(plan, recalled);
     for candidate in ranked {
         let Some(passage) = Passage::load(desk, candidate.chunk)? else { continue };
         let mark = cursor::mark(&passage.uid, passage.words());

@@ -16,17 +16,13 @@ use super::plan::Plan;
 use super::rank::Ranked;
 use super::recall::Recalled;
 use super::snippet::matched;
-use super::{AskError, Desk};
-
-/// Chunks counted of one term; those that stand in more are equally common.
-const COUNTED: i64 = 20_000;
 
 /// What the words of a question are worth, and how near what was recalled is.
 pub(super) struct Floor<'a> {
     floors: Floors,
     words: &'a [String],
-    /// One a word of the question, by how few chunks hold it: ln(1 + chunks / (1 + chunks with it)).
-    worth: Vec<f32>,
+    /// One a word of the question, by how few chunks hold it.
+    worth: &'a [f32],
     /// By chunk: the cosine of its best window, and whether the better model tells it.
     near: FxHashMap<i64, (f32, bool)>,
 }
@@ -43,27 +39,11 @@ pub(super) enum Strength {
 }
 
 impl<'a> Floor<'a> {
-    pub(super) fn of(
-        desk: &Desk<'_>,
-        plan: &'a Plan,
-        recalled: &Recalled,
-    ) -> Result<Floor<'a>, AskError> {
-        // Rows are numbered on, so this is at least how many there are: near enough for a logarithm.
-        let n: Option<i64> = desk
-            .snapshot
-            .prepare_cached("SELECT max(id) FROM chunks")?
-            .query_row([], |row| row.get(0))?;
-        let mut count = desk.snapshot.prepare_cached(
-            "SELECT count(*) FROM (SELECT 1 FROM chunk_fts WHERE chunk_fts MATCH ?1 LIMIT ?2)",
-        )?;
-        let mut worth = Vec::with_capacity(plan.question.terms.len());
-        for term in &plan.question.terms {
-            let with_it: i64 = count.query_row((term, COUNTED), |row| row.get(0))?;
-            worth.push((n.unwrap_or(0) as f32 / (1.0 + with_it as f32)).ln_1p());
-        }
+    pub(super) fn of(plan: &'a Plan, recalled: &'a Recalled) -> Floor<'a> {
         let near = recalled.vector.iter();
         let near = near.map(|(chunk, cosine)| (*chunk, (*cosine, recalled.better.contains(chunk))));
-        Ok(Floor { floors: plan.floor, words: &plan.question.words, worth, near: near.collect() })
+        let (words, worth) = (&plan.question.words, &recalled.worth);
+        Floor { floors: plan.floor, words, worth, near: near.collect() }
     }
 
     /// How well a hit fits whose path, headings and words these are.
@@ -83,7 +63,7 @@ impl<'a> Floor<'a> {
     /// The share of the question that stands in some texts, 0 to 1; 1 for a question without words.
     fn share(&self, texts: [&str; 3]) -> f32 {
         let found = texts.iter().fold(0, |found, text| found | matched(text, self.words));
-        share(&self.worth, found)
+        share(self.worth, found)
     }
 }
 

@@ -11,6 +11,7 @@ mod entity;
 mod error;
 mod expand;
 mod explain;
+mod expression;
 mod floor;
 mod graph;
 mod lookup;
@@ -22,12 +23,12 @@ mod passage;
 mod plan;
 mod question;
 mod rank;
-mod rare;
 mod recall;
 mod recency;
 mod review;
 mod snippet;
 mod source;
+mod text;
 mod timeline;
 mod web;
 mod why;
@@ -67,14 +68,17 @@ pub fn hybrid_query(desk: &Desk<'_>, request: &HybridQuery) -> Result<HybridRepl
     check_relations(desk, &plan.rels)?;
     let mut recalled = recall::recall(desk, &plan)?;
     recall::complete(desk, &plan, &mut recalled, std::iter::empty())?;
+    plan.weigh(recalled.better_share());
     let expanded = expand::expand(desk, &plan, &recalled)?;
     recall::complete(desk, &plan, &mut recalled, expanded.chunks())?;
     let mut ranked = rank::rank(&plan, &recalled, &expanded);
+    ranked.retain(|candidate| recalled.allows(candidate.chunk));
     if let Some(entity) = plan.filter.entity {
         ranked = about(desk, ranked, entity)?;
     }
     let mut reply = explain::explain((desk, &plan), &recalled, &expanded, ranked)?;
     recalled.name_spaces(desk, &mut reply);
+    recalled.tell_reading(&mut reply);
     Ok(reply)
 }
 

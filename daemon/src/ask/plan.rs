@@ -42,6 +42,14 @@ impl Plan {
         self.relation_weights.get(relation).copied().unwrap_or(default)
     }
 
+    /// Sets the weights of text and vectors by the share of the candidates, 0 to 1, that the better model tells: its
+    /// cosines are worth more than static ones.
+    pub(super) fn weigh(&mut self, better: f32) {
+        let weights = &mut self.weights;
+        weights.text += better * (weights.better_text - weights.text);
+        weights.vector += better * (weights.better_vector - weights.vector);
+    }
+
     /// True when the graph takes part in the score.
     pub(super) fn uses_graph(&self) -> bool {
         let Weights { graph, names, bridge, pagerank, .. } = self.weights;
@@ -206,6 +214,22 @@ mod tests {
             assert_eq!(error.message, message);
             assert!(error.hint.is_some());
         }
+    }
+
+    #[test]
+    fn vectors_weigh_more_the_more_of_them_are_the_better_model_s() {
+        let weights = |better: f32| {
+            let mut plan = plan(&request("a"), &Retrieval::default()).expect("planned");
+            plan.weigh(better);
+            (plan.weights.text, plan.weights.vector)
+        };
+        let usual = Weights::default();
+        assert_eq!(weights(0.0), (usual.text, usual.vector));
+        let (text, vector) = weights(1.0);
+        assert!((text - usual.better_text).abs() < 1e-6);
+        assert!((vector - usual.better_vector).abs() < 1e-6);
+        let (half, _) = weights(0.5);
+        assert!(text < half && half < usual.text);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! A question: its words, what to look for in the text index, and which runs of words may be names.
 
+use super::expression::{Expression, expression};
 use crate::pipeline::normalize::language;
 use crate::words::{Term, is_word_char, terms_of};
 
@@ -27,7 +28,7 @@ const STOP_WORDS: &[&str] = &[
 /// A question, taken apart once.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Question {
-    /// As asked, trimmed.
+    /// As asked, trimmed, without operators.
     pub text: String,
     /// What a snippet should show: its content words, folded, in order.
     pub words: Vec<String>,
@@ -35,19 +36,28 @@ pub(super) struct Question {
     pub terms: Vec<String>,
     /// True when it is surely in another language than English.
     pub is_foreign: bool,
+    /// What its operators demand.
+    pub demand: Option<Expression>,
 }
 
 impl Question {
     pub(super) fn new(text: &str) -> Self {
-        let text = text.trim();
+        let demand = expression(text);
+        let text = demand.as_ref().map_or(text, |demand| demand.plain.as_str()).trim();
         let is_foreign = language::is_foreign(text);
         let says_something = |word: &&str| is_foreign || !is_stop_word(&word.to_lowercase());
         let mut terms = terms(runs(text).flat_map(parts).filter(says_something));
         if terms.is_empty() {
             terms = self::terms(runs(text).flat_map(parts));
         }
-        let (terms, words) = terms.into_iter().map(|term| (term.fts, term.shown)).unzip();
-        Question { text: text.into(), words, terms, is_foreign }
+        let (mut terms, words): (Vec<String>, _) =
+            terms.into_iter().map(|term| (term.fts, term.shown)).unzip();
+        for phrase in demand.iter().flat_map(|demand| &demand.phrases) {
+            if !terms.contains(phrase) {
+                terms.push(phrase.clone());
+            }
+        }
+        Question { text: text.into(), words, terms, is_foreign, demand }
     }
 
     /// All terms as one FTS5 expression; empty when there is no word at all.
@@ -160,7 +170,9 @@ mod tests {
             ),
             ("who is who", r#""who" OR "is""#),
             ("rotate_keys v1.2.3", r#"("rotat key" OR "rotate keys") OR "v1 2 3""#),
-            (r#""quoted" AND NOT x*"#, r#"("quot" OR "quoted") OR "x""#),
+            (r#""quoted" AND NOT xy*"#, r#"("quot" OR "quoted")"#),
+            // No expression: its words.
+            (r#""quoted AND x*"#, r#"("quot" OR "quoted") OR "x""#),
             ("???", ""),
             ("C++ or C#", r#""c++" OR "c#""#),
             (".NET 8... net", r#"".net" OR "8" OR "net""#),

@@ -4,16 +4,13 @@ use std::collections::BTreeSet;
 
 use config::settings::Formula;
 use proto::tool::core::HybridReply;
-use rusqlite::ToSql;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::naming::Seed;
 use super::nearness::{self, Asked, Near};
 use super::plan::Plan;
-use super::{AskError, Desk, copies, naming, rare};
-
-/// Weights of the text index's columns: title, headings, body.
-const FIELD_WEIGHTS: &str = "2.0, 1.5, 1.0";
+use super::{AskError, Desk, copies, naming, text};
+use crate::postings::{Scorer, Unread};
 
 /// What each signal found.
 #[derive(Default)]
@@ -30,6 +27,14 @@ pub(super) struct Recalled {
     pub question: Option<Asked>,
     /// Entities that the question names, with the confidence of the link.
     pub seeds: Vec<Seed>,
+    /// The only chunks that meet what the question demands, where it demands something.
+    pub matching: text::Among,
+    /// How the question was read, where that is not as it stands.
+    pub told: Vec<String>,
+    /// What each term of the question is worth, by how rare it is; empty where nothing was searched by words.
+    pub worth: Vec<f32>,
+    /// Scores chunks by the question's words.
+    pub scorer: Option<Scorer>,
 }
 
 pub(super) fn recall(desk: &Desk<'_>, plan: &Plan) -> Result<Recalled, AskError> {
@@ -37,10 +42,18 @@ pub(super) fn recall(desk: &Desk<'_>, plan: &Plan) -> Result<Recalled, AskError>
     let homes = copies::homes(desk, plan)?;
     let named = naming::named(desk, plan)?;
     recalled.seeds = named.seeds;
+    let allowed = text::chunks_of(desk, &plan.filter, &homes)?;
+    let is_relaxed;
+    (recalled.matching, is_relaxed) = text::demanded(desk, plan, &allowed)?;
+    if is_relaxed {
+        recalled.told.push("nothing matches it all, so any of its words".into());
+    }
     if plan.formula != Formula::Vector && plan.formula != Formula::S4 {
-        let terms: Vec<String> =
-            plan.question.terms.iter().cloned().chain(named.more_terms).collect();
-        recalled.text = by_text(desk, plan, (&terms, &homes))?;
+        let among = text::both(recalled.matching.clone(), allowed);
+        let found = text::by_text(desk, plan, (&named.more_terms, &among))?;
+        (recalled.text, recalled.scorer) = (found.best, found.scorer);
+        recalled.worth = found.worth;
+        recalled.told.extend(found.told);
     }
     if plan.formula != Formula::Text
         && let Some((asked, found)) = nearness::ask(desk, plan, &homes)?
@@ -49,50 +62,11 @@ pub(super) fn recall(desk: &Desk<'_>, plan: &Plan) -> Result<Recalled, AskError>
         recalled.question = Some(asked);
     }
     copies::bring_back(desk, plan, &mut recalled)?;
-    Ok(recalled)
-}
-
-fn by_text(
-    desk: &Desk<'_>,
-    plan: &Plan,
-    (terms, homes): (&[String], &str),
-) -> Result<Vec<(i64, f32)>, AskError> {
-    if terms.is_empty() {
-        return Ok(Vec::new());
+    if let Some(matching) = &mut recalled.matching {
+        // A copy stands in for what matches.
+        matching.extend(recalled.text.iter().map(|(chunk, _)| *chunk));
     }
-    let all = terms.join(" OR ");
-    let mut arguments: Vec<&dyn ToSql> = vec![&all];
-    let (filter, chosen);
-    let condition = match plan.filter.sql() {
-        Some((condition, values)) => {
-            filter = values;
-            arguments.extend(filter.iter().map(|value| value as &dyn ToSql));
-            arguments.push(&homes);
-            format!(
-                "AND rowid IN (SELECT c.id FROM chunks c JOIN docs d ON d.id = c.doc_id WHERE {condition}
-                   UNION SELECT value FROM json_each(?))"
-            )
-        }
-        // What a filter lets through need not hold the words that are rare in the whole folder.
-        None => match rare::rare(desk.snapshot, terms)? {
-            Some(expression) => {
-                chosen = expression;
-                arguments.push(&chosen);
-                // Not by `rowid`: each of them would begin the search anew. A chunk that fails here is not scored.
-                "AND +rowid IN (SELECT rowid FROM chunk_fts WHERE chunk_fts MATCH ?)".to_string()
-            }
-            None => String::new(),
-        },
-    };
-    let sql = format!(
-        "SELECT rowid, -bm25(chunk_fts, {FIELD_WEIGHTS}) AS score FROM chunk_fts
-         WHERE chunk_fts MATCH ? {condition} ORDER BY score DESC, rowid LIMIT ?"
-    );
-    let limit = plan.recall_k as i64;
-    arguments.push(&limit);
-    let mut statement = desk.snapshot.prepare_cached(&sql)?;
-    let rows = statement.query_map(arguments.as_slice(), |row| Ok((row.get(0)?, row.get(1)?)))?;
-    Ok(rows.collect::<Result<_, _>>()?)
+    Ok(recalled)
 }
 
 /// Gives the candidates that other signals found the cosine that the vector search cut off. Without it a chunk just
@@ -104,6 +78,8 @@ pub(super) fn complete(
     recalled: &mut Recalled,
     from_graph: impl Iterator<Item = i64>,
 ) -> Result<(), AskError> {
+    let from_graph: Vec<i64> = from_graph.collect();
+    recalled.complete_text(desk, plan, &from_graph)?;
     let Some(question) = recalled.question.as_ref() else { return Ok(()) };
     if !plan.is_fused() && plan.formula != Formula::S4 {
         return Ok(());
@@ -118,6 +94,40 @@ pub(super) fn complete(
 }
 
 impl Recalled {
+    /// Gives the candidates that the graph leads to the score by words that the text search cut off.
+    fn complete_text(
+        &mut self,
+        desk: &Desk<'_>,
+        plan: &Plan,
+        from_graph: &[i64],
+    ) -> Result<(), AskError> {
+        let Some(scorer) = self.scorer.as_ref().filter(|_| plan.is_fused()) else { return Ok(()) };
+        let known: FxHashSet<i64> = self.text.iter().map(|(chunk, _)| *chunk).collect();
+        let missing: BTreeSet<i64> =
+            from_graph.iter().copied().filter(|chunk| !known.contains(chunk)).collect();
+        let scores = match scorer.scores(desk.snapshot, missing.into_iter().collect()) {
+            Ok(scores) => scores,
+            Err(Unread::Sql(error)) => return Err(error.into()),
+            // What is not read counts as before.
+            Err(Unread::Shape(_)) => return Ok(()),
+        };
+        let found = scores.into_iter().filter(|(_, score)| *score > 0.0);
+        self.text.extend(found.map(|(chunk, score)| (chunk, score as f32)));
+        Ok(())
+    }
+
+    /// Says with the first hit how the question was read.
+    pub(super) fn tell_reading(&self, reply: &mut HybridReply) {
+        if let Some(first) = reply.explanations.first_mut().filter(|_| !self.told.is_empty()) {
+            *first = format!("{}: {first}", self.told.join("; "));
+        }
+    }
+
+    /// True when a chunk meets what the question demands.
+    pub(super) fn allows(&self, chunk: i64) -> bool {
+        self.matching.as_ref().is_none_or(|matching| matching.contains(&chunk))
+    }
+
     /// Says in the explanations which model's vectors told how near a hit is, where there are two.
     pub(super) fn name_spaces(&self, desk: &Desk<'_>, reply: &mut HybridReply) {
         let Some(better) = self.question.as_ref().and_then(Asked::better_space) else { return };
@@ -131,6 +141,11 @@ impl Recalled {
             };
             *told = told.split(" + ").map(name).collect::<Vec<_>>().join(" + ");
         }
+    }
+
+    /// The share of the candidates whose nearness the better model tells, 0 to 1.
+    pub(super) fn better_share(&self) -> f32 {
+        self.better.len() as f32 / self.vector.len().max(1) as f32
     }
 
     /// Notes how near a chunk is.

@@ -284,7 +284,9 @@ fn grams(text: &str, n: usize, mut visit: impl FnMut(&str)) {
 }
 
 mod query;
-pub use query::{Term, phrase_of, terms_of};
+pub use query::{
+    ENDINGS, Phrase, Term, beginnings, phrase_of, phrases_in, quoted_phrase, terms_of,
+};
 
 #[cfg(test)]
 mod tests;

@@ -14,6 +14,27 @@ pub struct Term {
     pub shown: String,
 }
 
+/// Words that stand side by side, as the text index has them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Phrase {
+    /// In order; none where nothing can match.
+    pub words: Vec<String>,
+    /// True when of the last one only the beginning is told.
+    pub is_prefix: bool,
+}
+
+/// The phrases of an expression that [`terms_of`] or [`phrase_of`] made, in order.
+pub fn phrases_in(expression: &str) -> Vec<Phrase> {
+    let mut parts = expression.split('"').skip(1).peekable();
+    let mut phrases = Vec::new();
+    while let Some(words) = parts.next() {
+        let behind = parts.next().unwrap_or("");
+        let words = words.split(' ').filter(|word| !word.is_empty()).map(String::from).collect();
+        phrases.push(Phrase { words, is_prefix: behind.starts_with('*') });
+    }
+    phrases
+}
+
 /// The terms of one word or compound, as typed. A compound (`rotate_keys`, `v1.2`) is a phrase of its parts; of scripts
 /// without blanks, each gram is a term.
 pub fn terms_of(compound: &str) -> Vec<Term> {
@@ -77,6 +98,35 @@ pub fn phrase_of(surface: &str) -> Option<String> {
     forms.sort();
     forms.dedup();
     Some(any_of(forms))
+}
+
+/// An expression that finds every text in which these words stand side by side, as they are typed; `None` when there is
+/// no word.
+pub fn quoted_phrase(words: &str) -> Option<String> {
+    let parts: Vec<&str> = segments(words).map(|segment| segment.text).collect();
+    (!parts.is_empty()).then(|| any_of(spellings(&parts)))
+}
+
+/// Endings of English words: what may stand behind the beginning of one of which the index has only the stem.
+pub const ENDINGS: [&str; 16] = [
+    "", "e", "s", "es", "d", "ed", "n", "on", "ion", "ing", "ng", "ly", "al", "er", "ment", "ation",
+];
+
+/// Expressions that find every text with a word that begins so, any of which may match.
+pub fn beginnings(start: &str) -> Vec<String> {
+    let start = folded(start);
+    let mut found = vec![format!("{}*", quoted(std::slice::from_ref(&start)))];
+    let stemmer = Stemmer::default();
+    // The stem of `rotation` is shorter than `rotatio`.
+    for ending in ENDINGS {
+        let stem =
+            stemmer.stem(&format!("{start}{ending}")).filter(|stem| stem.len() < start.len());
+        let stem = stem.filter(|stem| start.starts_with(stem.as_str())).map(|stem| quoted(&[stem]));
+        if let Some(stem) = stem.filter(|stem| !found.contains(stem)) {
+            found.push(stem);
+        }
+    }
+    found
 }
 
 /// A sequence of words as a phrase: as English text holds it, and as any other does.

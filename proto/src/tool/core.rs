@@ -19,7 +19,8 @@ use crate::shape::{AlsoIn, EdgeView, EntityView, EvidenceView, Freshness, Id};
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct HybridQuery {
-    /// The question or keywords, up to 1,000 characters.
+    /// The question or keywords, up to 1,000 characters; also `"a phrase"`, `AND`, `OR`, `NOT`, `-word`, `begin*`,
+    /// `title:`, `tag:`, `path:`.
     pub q: String,
     /// Hits to return, 1 to 100; 10 when left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]

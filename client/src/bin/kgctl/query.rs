@@ -16,7 +16,7 @@ const FIRST_DOCUMENTS_MS: u64 = 2_000;
 /// Search the documents by meaning, words and graph.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
-    /// The question or keywords.
+    /// The question or keywords; also `"a phrase"`, `AND`, `OR`, `NOT`, `-word`, `begin*`, `title:`, `tag:`, `path:`.
     #[arg(required = true, value_name = "TEXT")]
     text: Vec<String>,
     /// Hits to return, 1 to 100.

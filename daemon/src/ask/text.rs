@@ -1,0 +1,252 @@
+//! Text: the chunks that answer by their words, and what must be true of an answer's words.
+//!
+//! In: the terms of a question, any of which may match; what it demands (`expression.rs`). Out: the best by BM25, the
+//! chunks that meet what is demanded, and what a reader must be told of how the question was read.
+//! What is tried, in order: the expression as it is; where nothing matches it, any of its words. A word of six letters
+//! and more that stands nowhere is read as the nearest one that does, by one slip, or two in a long one; where no word
+//! stands anywhere, the last one as the beginning of a longer one.
+//! Invariants: the same commit and question give the same answer; what a word costs to look up is bounded.
+//! Not here: names (`naming.rs`), lists and scores (`postings/`).
+
+use std::cmp::Reverse;
+
+use rusqlite::ToSql;
+use rustc_hash::FxHashSet;
+
+use super::plan::{Filter, Plan};
+use super::{AskError, Desk};
+use crate::postings::{FIELDS, Postings, Scorer, Unread};
+use crate::words::{ENDINGS, Phrase, beginnings, phrases_in};
+
+/// Shortest word that is read as another one, and shortest one that may have two slips, letters.
+const MIN_SLIPPED: usize = 6;
+const MIN_TWO_SLIPS: usize = 10;
+
+/// Letters at the beginning of a word that are taken to be right, words compared, words corrected in one question.
+const N_SURE: usize = 2;
+const MAX_COMPARED: usize = 4_000;
+const MAX_CORRECTED: usize = 3;
+
+/// Shortest word that is read as a beginning.
+const MIN_BEGINNING: usize = 3;
+
+/// What the words of a question found.
+#[derive(Default)]
+pub(super) struct ByText {
+    /// Best first.
+    pub best: Vec<(i64, f32)>,
+    /// Scores any other chunk.
+    pub scorer: Option<Scorer>,
+    /// How the question was read, where that is not as it stands.
+    pub told: Vec<String>,
+    /// One a term of the question, by how few chunks hold it: ln(1 + chunks / (1 + chunks with it)); 0 for one that was
+    /// read as another.
+    pub worth: Vec<f32>,
+}
+
+/// Chunks that an answer may be of; all where there is none.
+pub(super) type Among = Option<FxHashSet<i64>>;
+
+/// The chunks that meet what the question demands, and whether it had to be relaxed because none does.
+pub(super) fn demanded(
+    desk: &Desk<'_>,
+    plan: &Plan,
+    allowed: &Among,
+) -> Result<(Among, bool), AskError> {
+    let Some(demand) = &plan.question.demand else { return Ok((None, false)) };
+    let of_document =
+        Filter { tags: demand.tags.clone(), path: demand.path.clone(), ..Filter::default() };
+    let mut found = chunks_of(desk, &of_document, "[]")?;
+    if !demand.fts.is_empty() {
+        let mut statement =
+            desk.snapshot.prepare_cached("SELECT rowid FROM chunk_fts WHERE chunk_fts MATCH ?1")?;
+        let rows = statement.query_map([&demand.fts], |row| row.get(0))?;
+        found = both(found, Some(rows.collect::<Result<_, _>>()?));
+    }
+    let is_met = both(found.clone(), allowed.clone()).is_none_or(|chunks| !chunks.is_empty());
+    Ok(if is_met { (found, false) } else { (None, true) })
+}
+
+/// What is in both.
+pub(super) fn both(one: Among, other: Among) -> Among {
+    match (one, other) {
+        (Some(mut one), Some(other)) => {
+            one.retain(|chunk| other.contains(chunk));
+            Some(one)
+        }
+        (one, other) => one.or(other),
+    }
+}
+
+/// The chunks that a filter lets through, and those that tell what stands inside it.
+pub(super) fn chunks_of(desk: &Desk<'_>, filter: &Filter, homes: &str) -> Result<Among, AskError> {
+    let Some((condition, values)) = filter.sql() else { return Ok(None) };
+    let mut statement = desk.snapshot.prepare_cached(&format!(
+        "SELECT c.id FROM chunks c JOIN docs d ON d.id = c.doc_id WHERE {condition}
+         UNION ALL SELECT value FROM json_each(?)"
+    ))?;
+    let arguments: Vec<&dyn ToSql> =
+        values.iter().map(|value| value as &dyn ToSql).chain([&homes as &dyn ToSql]).collect();
+    let rows = statement.query_map(arguments.as_slice(), |row| row.get(0))?;
+    Ok(Some(rows.collect::<Result<_, _>>()?))
+}
+
+/// The best chunks by BM25 over some terms, any of which may match; `more` are terms that the question means.
+pub(super) fn by_text(
+    desk: &Desk<'_>,
+    plan: &Plan,
+    (more, among): (&[String], &Among),
+) -> Result<ByText, AskError> {
+    let terms: Vec<String> = plan.question.terms.iter().chain(more).cloned().collect();
+    if terms.is_empty() {
+        return Ok(ByText::default());
+    }
+    match scored(desk, plan, (&terms, !more.is_empty(), among)) {
+        Ok(found) => Ok(found),
+        Err(Unread::Sql(error)) => Err(error.into()),
+        Err(Unread::Shape(why)) => {
+            tracing::warn!(why, "the text index is asked through SQLite, which takes longer");
+            let best = by_fts5(desk, (&terms, plan.recall_k), among)?;
+            Ok(ByText { best, ..ByText::default() })
+        }
+    }
+}
+
+fn scored(
+    desk: &Desk<'_>,
+    plan: &Plan,
+    (terms, has_more, among): (&[String], bool, &Among),
+) -> Result<ByText, Unread> {
+    let postings = Postings::open(desk.snapshot)?;
+    let mut told = Vec::new();
+    let mut scorer = Scorer::new(&postings);
+    let mut unknown: Vec<(usize, Vec<Phrase>)> = Vec::new();
+    let mut worth = Vec::with_capacity(terms.len());
+    for (at, term) in terms.iter().enumerate() {
+        let phrases = phrases_in(term);
+        let n_found = scorer.add_all(&postings, &phrases)?;
+        worth.push((postings.n_rows() as f32 / (1.0 + n_found as f32)).ln_1p());
+        if n_found == 0 {
+            unknown.push((at, phrases));
+        }
+    }
+    // A misspelt name was found as a whole.
+    if !has_more {
+        for (at, phrases) in unknown.iter().take(MAX_CORRECTED) {
+            let Some((word, as_written, meant)) = nearest(&postings, phrases)? else { continue };
+            worth[*at] = 0.0;
+            scorer.add_all(&postings, &[Phrase { words: vec![word], is_prefix: false }])?;
+            told.push(format!("`{as_written}` read as `{meant}`"));
+        }
+    }
+    if scorer.is_empty()
+        && let Some(last) =
+            plan.question.words.last().filter(|it| it.chars().count() >= MIN_BEGINNING)
+    {
+        let phrases: Vec<Phrase> = beginnings(last).iter().flat_map(|it| phrases_in(it)).collect();
+        if scorer.add_all(&postings, &phrases)? > 0 {
+            told.push(format!("`{last}` read as the beginning of a word"));
+        }
+    }
+    let best = scorer.best(desk.snapshot, plan.recall_k, among.as_ref())?;
+    worth.truncate(plan.question.terms.len());
+    Ok(ByText { best, scorer: Some(scorer), told, worth })
+}
+
+/// The same from FTS5 itself.
+fn by_fts5(
+    desk: &Desk<'_>,
+    (terms, wanted): (&[String], usize),
+    among: &Among,
+) -> Result<Vec<(i64, f32)>, AskError> {
+    let [title, headings, body] = FIELDS;
+    let sql = format!(
+        "SELECT rowid, -bm25(chunk_fts, {title:?}, {headings:?}, {body:?}) AS score FROM chunk_fts
+         WHERE chunk_fts MATCH ?1 ORDER BY score DESC, rowid"
+    );
+    let mut statement = desk.snapshot.prepare_cached(&sql)?;
+    let mut rows = statement.query([terms.join(" OR ")])?;
+    let mut found = Vec::new();
+    while let Some(row) = rows.next()? {
+        let id = row.get(0)?;
+        if found.len() < wanted && among.as_ref().is_none_or(|among| among.contains(&id)) {
+            found.push((id, row.get(1)?));
+        }
+    }
+    Ok(found)
+}
+
+/// The index's word that one that stands nowhere is most likely a slip of, with the one asked for and the one meant as
+/// they are written.
+fn nearest(
+    postings: &Postings<'_>,
+    phrases: &[Phrase],
+) -> Result<Option<(String, String, String)>, Unread> {
+    let asked = phrases.iter().filter_map(|it| match it.words.as_slice() {
+        [one] if !it.is_prefix => Some(one.as_str()),
+        _ => None,
+    });
+    let Some(asked) = asked.max_by_key(|word| word.len()) else { return Ok(None) };
+    let n_letters = asked.chars().count();
+    if n_letters < MIN_SLIPPED || !asked.chars().all(char::is_alphabetic) {
+        return Ok(None);
+    }
+    let most = if n_letters < MIN_TWO_SLIPS { 1 } else { 2 };
+    let sure: String = asked.chars().take(N_SURE).collect();
+    let mut near: Vec<(usize, String, String)> = Vec::new();
+    for word in postings.words_with(&sure, MAX_COMPARED)? {
+        if let Some((distance, meant)) = slips(asked, &word, most) {
+            near.push((distance, word, meant));
+        }
+    }
+    let Some(least) = near.iter().map(|(distance, ..)| *distance).min() else { return Ok(None) };
+    near.retain(|(distance, ..)| *distance == least);
+    let mut best: Option<(usize, String, String)> = None;
+    for (_, word, meant) in near.into_iter().take(MAX_TIED) {
+        let n = postings.of(&Phrase { words: vec![word.clone()], is_prefix: false })?.len();
+        if best.as_ref().is_none_or(|(most, ..)| n > *most) {
+            best = Some((n, word, meant));
+        }
+    }
+    Ok(best.map(|(_, word, meant)| (word, asked.to_string(), meant)))
+}
+
+/// Equally near words of which the one in most chunks is taken.
+const MAX_TIED: usize = 8;
+
+/// How many slips turn a word of the index, which may be a stem, into the one asked for; none when more than `most`.
+fn slips(asked: &str, word: &str, most: usize) -> Option<(usize, String)> {
+    let n_asked = asked.chars().count();
+    let n_word = word.chars().count();
+    if n_word + 1 < MIN_SLIPPED.min(n_asked) / 2 {
+        return None;
+    }
+    let whole = ENDINGS.iter().filter(|ending| (n_word + ending.len()).abs_diff(n_asked) <= most);
+    let compared = whole.map(|ending| {
+        let whole = format!("{word}{ending}");
+        (strsim::osa_distance(asked, &whole), whole)
+    });
+    // Of endings that are equally near the longest: `rotation`, not `rotaton`.
+    let nearest = compared.min_by_key(|(distance, whole)| (*distance, Reverse(whole.len())));
+    nearest.filter(|(distance, _)| *distance <= most)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slip_or_two_lead_to_a_word_also_where_its_stem_is_indexed() {
+        for (asked, word, meant) in [
+            ("rotatoin", "rotat", Some("rotation")),
+            ("lightouse", "lighthous", Some("lighthouse")),
+            ("protien", "protein", Some("protein")),
+            ("infrastructrue", "infrastructur", Some("infrastructure")),
+            ("protean", "protocol", None),
+            ("signing", "singer", None),
+        ] {
+            let most = if asked.len() < MIN_TWO_SLIPS { 1 } else { 2 };
+            assert_eq!(slips(asked, word, most).map(|it| it.1).as_deref(), meant, "{asked} {word}");
+        }
+    }
+}

@@ -1,0 +1,213 @@
+//! BM25: the best chunks of a question, each with the score that FTS5's `bm25()` gives it.
+//!
+//! How many words a chunk has is read from the table only for those that may be among the best: where a word stands
+//! says how many words there are at least, and fewer words would only make a score higher.
+//! Invariants: the same scores and order as `ORDER BY bm25(…), rowid`; chunks are met in stretches of rows, so that the
+//! room taken follows from the postings, whatever the row numbers are.
+
+use rusqlite::Connection;
+use rustc_hash::FxHashSet;
+
+use super::{Posting, Postings, Unread};
+use crate::words::Phrase;
+
+/// Constants of FTS5's `bm25()`.
+const K1: f64 = 1.2;
+const B: f64 = 0.75;
+const LEAST_WEIGHT: f64 = 1e-6;
+
+/// Rows met at once.
+const STRETCH: usize = 1 << 16;
+
+/// Candidates that are scored to the end before it is known how good one must be: so many times as are wanted.
+const AT_FIRST: usize = 3;
+
+/// What rounding may take from a bound.
+const ROUNDING: f32 = 1.000_01;
+
+/// A question's words with the chunks that hold them.
+pub struct Scorer {
+    words: Vec<Weighed>,
+    n_rows: f64,
+    /// Words of an average chunk.
+    mean_words: f64,
+}
+
+/// A phrase's chunks, by row, and what it counts.
+struct Weighed {
+    rows: Vec<Posting>,
+    weight: f64,
+}
+
+impl Scorer {
+    /// One of no words.
+    pub fn new(postings: &Postings<'_>) -> Self {
+        let (n_rows, mean_words) = (postings.n_rows() as f64, postings.mean_words());
+        Scorer { words: Vec::new(), n_rows, mean_words }
+    }
+
+    /// Reads the lists of some phrases, any of which may match; how many chunks hold one, those with several so often.
+    ///
+    /// # Errors
+    /// When the index cannot be read.
+    pub fn add_all(
+        &mut self,
+        postings: &Postings<'_>,
+        phrases: &[Phrase],
+    ) -> Result<usize, Unread> {
+        let mut n_found = 0;
+        for phrase in phrases {
+            let rows = postings.of(phrase)?;
+            let (n, n_with) = (self.n_rows, rows.len() as f64);
+            n_found += rows.len();
+            let weight = ((n - n_with + 0.5) / (n_with + 0.5)).ln();
+            let weight = if weight > 0.0 { weight } else { LEAST_WEIGHT };
+            self.words.push(Weighed { rows, weight });
+        }
+        Ok(n_found)
+    }
+
+    /// True when no chunk holds any of the words.
+    pub fn is_empty(&self) -> bool {
+        self.words.iter().all(|word| word.rows.is_empty())
+    }
+
+    /// The best chunks, best first, ties by row; of `among` only, where it is given.
+    ///
+    /// # Errors
+    /// When the index cannot be read.
+    pub fn best(
+        &self,
+        db: &Connection,
+        wanted: usize,
+        among: Option<&FxHashSet<i64>>,
+    ) -> Result<Vec<(i64, f32)>, Unread> {
+        let mut bounds = self.bounds(among);
+        let n_first = (wanted * AT_FIRST).min(bounds.len());
+        if wanted == 0 || n_first == 0 {
+            return Ok(Vec::new());
+        }
+        let higher = |a: &(i64, f32), b: &(i64, f32)| b.1.total_cmp(&a.1);
+        if n_first < bounds.len() {
+            bounds.select_nth_unstable_by(n_first, higher);
+        }
+        let (first, others) = bounds.split_at(n_first);
+        let mut best = self.scores(db, first.iter().map(|(id, _)| *id).collect())?;
+        sort(&mut best);
+        let floor = best.get(wanted - 1).map_or(0.0, |(_, score)| *score);
+        let may_enter = |bound: &&(i64, f32)| f64::from(bound.1 * ROUNDING) >= floor;
+        best.extend(self.scores(db, others.iter().filter(may_enter).map(|(id, _)| *id).collect())?);
+        sort(&mut best);
+        best.truncate(wanted);
+        Ok(best.into_iter().map(|(id, score)| (id, score as f32)).collect())
+    }
+
+    /// The scores of some chunks; 0 for those that hold none of the words.
+    ///
+    /// # Errors
+    /// When the index cannot be read.
+    pub fn scores(&self, db: &Connection, mut ids: Vec<i64>) -> Result<Vec<(i64, f64)>, Unread> {
+        ids.sort_unstable();
+        let mut lengths = db.prepare_cached("SELECT sz FROM chunk_fts_docsize WHERE id = ?1")?;
+        let mut found: Vec<(i64, f64)> = Vec::with_capacity(ids.len());
+        let mut at = vec![0; self.words.len()];
+        let mean = self.mean_words;
+        for id in ids {
+            let mut held = Vec::new();
+            for (word, at) in self.words.iter().zip(&mut at) {
+                let rest = word.rows.get(*at..).unwrap_or_default();
+                *at += before(rest, id);
+                let row = word.rows.get(*at).filter(|row| row.id == id);
+                held.extend(row.map(|row| (word.weight, f64::from(row.frequency))));
+            }
+            if held.is_empty() {
+                found.push((id, 0.0));
+                continue;
+            }
+            let mut rows = lengths.query([id])?;
+            let Some(row) = rows.next()? else { return Err(Unread::Shape("a row's words")) };
+            let sizes = row.get_ref(0)?.as_blob().map_err(|_| Unread::Shape("a row's words"))?;
+            let n_words = sum(sizes).ok_or(Unread::Shape("a row's words"))?;
+            let lengthy = K1 * (1.0 - B + B * n_words as f64 / mean);
+            let score = held.iter().map(|(weight, n)| weight * (n * (K1 + 1.0) / (n + lengthy)));
+            found.push((id, score.sum()));
+        }
+        Ok(found)
+    }
+
+    /// Every chunk that holds a word, with a score that is at least its own.
+    fn bounds(&self, among: Option<&FxHashSet<i64>>) -> Vec<(i64, f32)> {
+        let mut left: Vec<&[Posting]> =
+            self.words.iter().map(|word| word.rows.as_slice()).collect();
+        let (mut least, mut bound) = (vec![0u32; STRETCH], vec![0f32; STRETCH]);
+        let mut found = Vec::new();
+        let mean = self.mean_words.max(1.0) as f32;
+        let (k1, b) = (K1 as f32, B as f32);
+        while let Some(start) = left.iter().filter_map(|rows| rows.first()).map(|it| it.id).min() {
+            let place = |row: &Posting| (row.id - start) as usize;
+            let n_here: Vec<usize> = left
+                .iter()
+                .map(|rows| rows.partition_point(|row| row.id - start < STRETCH as i64))
+                .collect();
+            for (rows, n) in left.iter().zip(&n_here) {
+                for row in rows.iter().take(*n) {
+                    if let Some(least) = least.get_mut(place(row)) {
+                        *least = row.least.max(*least);
+                    }
+                }
+            }
+            for ((rows, n), word) in left.iter_mut().zip(&n_here).zip(&self.words) {
+                let weight = word.weight as f32 * (k1 + 1.0);
+                let (here, behind) = rows.split_at(*n);
+                for row in here {
+                    if let (Some(bound), Some(least)) =
+                        (bound.get_mut(place(row)), least.get(place(row)))
+                    {
+                        let lengthy = k1 * (1.0 - b + b * *least as f32 / mean);
+                        *bound += weight * row.frequency / (row.frequency + lengthy);
+                    }
+                }
+                *rows = behind;
+            }
+            for (at, bound) in bound.iter_mut().enumerate() {
+                if *bound > 0.0 {
+                    let id = start + at as i64;
+                    if among.is_none_or(|among| among.contains(&id)) {
+                        found.push((id, *bound));
+                    }
+                    *bound = 0.0;
+                }
+            }
+            least.fill(0);
+        }
+        found
+    }
+}
+
+/// Best first, ties by row.
+fn sort(scores: &mut [(i64, f64)]) {
+    scores.sort_unstable_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+}
+
+/// How many rows stand before `id`, which is usually near.
+fn before(rows: &[Posting], id: i64) -> usize {
+    let mut end = 1;
+    while rows.get(end).is_some_and(|row| row.id < id) {
+        end *= 2;
+    }
+    let start = end / 2;
+    let stretch = rows.get(start..rows.len().min(end + 1)).unwrap_or_default();
+    match rows.first() {
+        Some(first) if first.id < id => start + stretch.partition_point(|row| row.id < id),
+        _ => 0,
+    }
+}
+
+/// The sum of a list of numbers.
+fn sum(bytes: &[u8]) -> Option<u64> {
+    let (mut at, mut sum) = (0, 0);
+    while at < bytes.len() {
+        sum += super::leaf::number(bytes, &mut at)?;
+    }
+    Some(sum)
+}
