@@ -86,6 +86,10 @@ impl History {
             let of_some: Rows = of_some.map(|(id, bytes)| (*id, bytes.clone())).collect();
             let found = view.nearest(question, (Tick(*tick), wanted), Some(&some));
             assert_eq!(found, by_list(&of_some, question, wanted), "of some, at {tick}");
+            let asked: FxHashSet<i64> = some.iter().copied().chain([i64::MAX]).collect();
+            let cosines = view.cosines_of(&asked, (question, Tick(*tick)));
+            let listed = by_list(&of_some, question, usize::MAX).into_iter();
+            assert_eq!(cosines, listed.map(|near| (near.id, near.cosine)).collect(), "at {tick}");
         }
         known
     }

@@ -289,3 +289,18 @@ fn floats_are_made_beside_the_bytes_and_bytes_of_floats_are_not_made_again() {
     assert_eq!(found(&readers, &letters, "lantern"), ids, "the floats, rounded");
     assert_eq!(letters.asked(), [""; 0], "without the model");
 }
+
+#[test]
+fn a_question_that_is_asked_again_is_not_embedded_again() {
+    let letters = Letters::new("letters/1");
+    let layer = crate::vectors::Layer::new(letters.clone(), Default::default());
+    let first = layer.question("lantern").expect("a vector");
+    assert_eq!(layer.question("lantern").expect("a vector"), first);
+    assert_eq!(letters.asked(), ["lantern"]);
+    for i in 0..100 {
+        layer.question(&format!("question {i}")).expect("a vector");
+    }
+    letters.asked();
+    assert_eq!(layer.question("lantern").expect("a vector"), first);
+    assert_eq!(letters.asked(), ["lantern"], "only the last ones are remembered");
+}
