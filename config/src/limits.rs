@@ -1,5 +1,7 @@
 //! Fixed limits: numbers a user cannot change, each with its unit and reason.
 
+use std::sync::LazyLock;
+
 /// Longest request line accepted on the socket, in bytes. A tool call is small; more is a mistake or an attack.
 pub const MAX_FRAME_BYTES: usize = 1 << 20;
 
@@ -26,13 +28,20 @@ pub const MAX_QUEUED_LINES: usize = 8;
 /// Lines in a row that are not messages, after which the other side is taken for something else than a client.
 pub const MAX_BAD_LINES: u32 = 10;
 
-/// Reads at once, over all clients. They compute rather than wait: more than this only take turns.
-pub const MAX_READERS: usize = 8;
+/// Reads at once, over all clients: four times [`max_reads_of_one`], so twice the cores or some more. They compute
+/// rather than wait: more than the cores only take turns, which keeps a slow one from holding up the others.
+pub fn max_readers() -> usize {
+    max_reads_of_one() * 4
+}
 
-/// Reads of one client at once. Its others wait their turn in front of its own door, so that who asks sixty
-/// things is in nobody's way; and its answers count until they are queued for it, so that who does not read
-/// makes no more of them.
-pub const MAX_READS_OF_ONE: usize = 2;
+/// Reads of one client at once: half the cores, at least 2. Its others wait their turn in front of its own door, so
+/// that who asks sixty things is in nobody's way; and its answers count until they are queued for it, so that who does
+/// not read makes no more of them.
+pub fn max_reads_of_one() -> usize {
+    static CORES: LazyLock<usize> =
+        LazyLock::new(|| std::thread::available_parallelism().map_or(1, usize::from));
+    CORES.div_ceil(2).max(2)
+}
 
 /// Longest time that a daemon which was asked to stop takes to finish what is on the belt, in seconds. What is not
 /// finished is indexed at the next start.

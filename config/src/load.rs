@@ -32,6 +32,7 @@ const USER_ONLY: &[&str] = &[
     "serve",
     "belt",
     "worker",
+    "vectors",
     "watch.max_file_bytes",
     "watch.max_document_bytes",
     "privacy.allow_paths",

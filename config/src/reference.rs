@@ -18,7 +18,8 @@ const SOURCE: &str = concat!(
     include_str!("settings.rs"),
     include_str!("settings/embed.rs"),
     include_str!("settings/recognize.rs"),
-    include_str!("settings/retrieval.rs")
+    include_str!("settings/retrieval.rs"),
+    include_str!("settings/vectors.rs")
 );
 
 const OPENING: &str = "\

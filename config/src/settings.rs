@@ -10,11 +10,13 @@ mod embed;
 mod privacy;
 mod recognize;
 mod retrieval;
+mod vectors;
 
 pub use embed::{Background, Embed, Remote, RemoteApi};
 pub use privacy::{PiiKind, PiiMode};
 pub use recognize::{Gazetteer, Recognize};
 pub use retrieval::{Floor, Formula, Retrieval, Weights};
+pub use vectors::{Precision, Vectors};
 
 /// All settings of one project.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Default)]
@@ -38,6 +40,8 @@ pub struct Settings {
     pub relate: Relate,
     /// How text becomes vectors.
     pub embed: Embed,
+    /// How vectors are held for the search. User only.
+    pub vectors: Vectors,
     /// What stands in several places and is indexed once.
     pub dedup: Dedup,
     /// How questions are answered.

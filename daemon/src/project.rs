@@ -14,6 +14,7 @@ use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use config::Settings;
+use config::settings::Precision;
 use proto::shape::Freshness;
 use proto::tool::core::SettledView;
 use tokio::sync::{Notify, oneshot};
@@ -21,7 +22,7 @@ use tokio::sync::{Notify, oneshot};
 use crate::ask::Desk;
 use crate::belt::Gauge;
 use crate::build::{Build, Recipe};
-use crate::embedder::{Embedder, StaticModel, WordPiece};
+use crate::embedder::{Embedder, StaticModel, Unrounded, WordPiece};
 use crate::health::Health;
 use crate::pipeline::normalize::Parsing;
 use crate::pipeline::recognize::given::GivenNames;
@@ -85,6 +86,12 @@ impl Project {
         let tokens = WordPiece::builtin();
         let embedder: Arc<dyn Embedder> = Arc::new(StaticModel::builtin(tokens.clone()));
         let better = crate::embedder::better(&settings.embed)?;
+        let better: Option<Arc<dyn Embedder>> = match settings.vectors.precision {
+            Precision::Float32 => {
+                Some(Arc::new(Unrounded::of(better.unwrap_or_else(|| embedder.clone()))))
+            }
+            Precision::Int8 | Precision::Bit => better,
+        };
         let vocabulary = Vocabulary::load(&root, &settings.relate)?;
         let model = TaggerRecognizer::open_tried(&settings.recognize)?;
         let given = GivenNames::open(&settings.recognize)?;

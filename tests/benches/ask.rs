@@ -2,7 +2,8 @@
 //!
 //! `cargo bench -p tests --bench ask -- DATA_DIR`
 //! Inside: `hybrid_query`, `entity_lookup`, `explain_entity` by the library, one thread, a snapshot a call.
-//! Outside: the same calls by one MCP client of a real `kgd`, so with JSON, the text form and the socket.
+//! Outside: the same calls by one MCP client of a real `kgd`, so with JSON, the text form and the socket; then
+//! `hybrid_query` by 1, 2, 4 and 16 clients at once.
 
 #![allow(clippy::print_stdout, reason = "a bench prints its table")]
 
@@ -15,11 +16,15 @@ use anyhow::{Result, anyhow, bail};
 use daemon::project::Project;
 use proto::tool::core::{EntityLookup, ExplainEntity, HybridQuery};
 use serde_json::json;
+use support::at_once::at_once;
 use support::{Scratch, spread};
 use tests::TestProject;
 
 /// Questions asked, beside those of the fixed list.
 const N_QUESTIONS: usize = 200;
+
+/// Times that all questions are asked by some clients together.
+const ROUNDS: usize = 3;
 
 /// Questions that no heading asks: long, misspelt, off the topic, of many common words.
 const FIXED: [&str; 8] = [
@@ -63,6 +68,17 @@ fn main() -> Result<()> {
     for (tool, times) in over_socket(&daemon, &questions, &names)? {
         println!("  {tool:<26} {}", spread(&times));
     }
+    println!("`hybrid_query` by clients at once:");
+    let pid = daemon.pid();
+    let cpu = support::cpu_of_process(pid)?;
+    at_once(&questions, ROUNDS, || {
+        let mut client = daemon.agent();
+        Ok(move |question: &str| match client.call("hybrid_query", json!({"q": question})) {
+            Ok(_) => Ok(()),
+            Err(error) => Err(anyhow!("hybrid_query: {error}")),
+        })
+    })?;
+    println!("  {:.1} CPU seconds of the daemon", support::cpu_of_process(pid)? - cpu);
     println!("the daemon holds {:.1} MiB", support::memory_mib(daemon.pid(), "VmRSS")?);
     Ok(())
 }

@@ -6,11 +6,13 @@
 //! questions are asked of the library, one at a time. Milliseconds, wall clock: other work on the machine is in them.
 //! With `--tier minilm` the questions are embedded by MiniLM and compared with as many vectors of its size, which are
 //! made up where there are none: making them takes hours, and times do not depend on what they say.
+//! CPU is that of the process, so without its waits; stages are wall clock, too, each without what runs inside it.
 
 #![allow(clippy::print_stdout, reason = "a bench prints its table")]
 
 mod support;
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -21,7 +23,9 @@ use daemon::embedder::Embedder;
 use daemon::project::Project;
 use daemon::terms::ContentHash;
 use proto::tool::core::HybridQuery;
+use support::at_once::at_once;
 use support::shuffled::Texts;
+use support::stages::Stages;
 
 /// Files a folder.
 const A_FOLDER: usize = 500;
@@ -125,12 +129,32 @@ fn ask_all(project: &Project, questions: &[String]) -> Result<()> {
     while !is_in_memory()? {
         std::thread::yield_now();
     }
+    let stages = Stages::watch();
     for formula in ["vector", "text", "hybrid"] {
         let all = || questions.iter().map(|q| ask(project, formula, q)).collect::<Result<Vec<_>>>();
         // Once to warm the page cache and the prepared statements; a daemon at work is warm.
         all()?;
-        println!("{formula:<8} {}", support::spread(&all()?));
+        let (mut times, mut by_stage) = (Vec::new(), BTreeMap::<&str, Vec<f64>>::new());
+        let mut cpu = Vec::new();
+        for (n, question) in questions.iter().enumerate() {
+            stages.take();
+            let before = daemon::sys::process_cpu_time(std::process::id());
+            times.push(ask(project, formula, question)?);
+            let spent = daemon::sys::process_cpu_time(std::process::id()).saturating_sub(before);
+            cpu.push(spent.as_secs_f64() * 1e3);
+            for (stage, spent) in stages.take() {
+                let all = by_stage.entry(stage).or_insert_with(|| vec![0.0; questions.len()]);
+                all[n] += spent;
+            }
+        }
+        println!("{formula:<8} {}", support::spread(&times));
+        println!("     CPU {}", support::spread(&cpu));
+        for (stage, times) in by_stage {
+            println!("    {stage:<8} {}", support::spread(&times));
+        }
     }
+    println!("hybrid, by threads");
+    at_once(questions, 1, || Ok(|question: &str| ask(project, "hybrid", question).map(drop)))?;
     let snapshot = project.snapshot()?;
     let better = snapshot.layer().map(|(_, view)| view);
     let vectors = better.or(snapshot.vectors_in_memory()).context("in memory")?;

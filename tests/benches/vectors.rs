@@ -1,23 +1,24 @@
-//! Vectors: what the scan in memory costs and what it finds, beside sqlite-vec's own scan and the exact floats.
+//! Vectors: what the scan in memory costs and what it finds, in each form that `vectors.precision` names, beside
+//! sqlite-vec's own scan and the exact floats.
 //!
-//! `cargo bench -p tests --bench vectors -- DATA_DIR [N...] [--model FOLDER]`
+//! `cargo bench -p tests --bench vectors -- DATA_DIR [N...] [--model FOLDER] [--cache DIR]`
 //! N chunks (10,000, 100,000 and 1,000,000 where none is given) are made as `support/shuffled.rs` says: each document
 //! has many near copies, which is where rounding shows most. Vectors are the built-in model's, or those of an ONNX
-//! model in a folder (some chunks a second: for a small N).
+//! model in a folder (some chunks a second: for a small N; `--cache` keeps them for the next time).
 //! Times are of one thread, wall clock: other work on the machine is in them.
 
 #![allow(clippy::print_stdout, reason = "a bench prints its table")]
 
 mod support;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use anyhow::{Context, Result};
 use daemon::embedder::{StaticModel, WordPiece, unit_vector};
 use daemon::pipeline::parcel::UnitVector;
 use daemon::terms::Tick;
-use daemon::vectors::{Nearest, View, load, nearest_in_table};
+use daemon::vectors::{Apart, Form, Nearest, View, load, nearest_in_table};
 use rusqlite::{Connection, params};
 use support::shuffled::Texts;
 
@@ -36,6 +37,7 @@ const EQUAL: f32 = 1e-6;
 fn main() -> Result<()> {
     let mut arguments = support::arguments();
     let model = support::option(&mut arguments, "--model");
+    let cache = support::option(&mut arguments, "--cache").map(PathBuf::from);
     let mut arguments = arguments.into_iter();
     let data = arguments.next().context(
         "which data? hint: cargo bench -p tests --bench vectors -- DATA_DIR [N...] [--model FOLDER]",
@@ -48,9 +50,30 @@ fn main() -> Result<()> {
         None => Space::Static(Box::new(StaticModel::builtin(WordPiece::builtin()))),
     };
     for n in sizes {
-        measure(&texts, &space, n)?;
+        measure(&texts, (&space, cache.as_deref()), n)?;
     }
     Ok(())
+}
+
+/// The vectors of chunks, from the cache where they are there, and whether they were made.
+fn exact(
+    texts: &Texts,
+    (space, cache): (&Space, Option<&Path>),
+    n: usize,
+) -> Result<Vec<Vec<f32>>> {
+    let name = if let Space::Onnx(_) = space { "onnx" } else { "static" };
+    let Some(path) = cache.map(|it| it.join(format!("{name}-{n}.f32"))) else {
+        return space.chunks(texts, n);
+    };
+    if !path.exists() {
+        let made = space.chunks(texts, n)?;
+        let bytes: Vec<u8> = made.iter().flatten().flat_map(|it| it.to_le_bytes()).collect();
+        std::fs::write(&path, bytes)?;
+    }
+    let bytes = std::fs::read(&path)?;
+    let numbers: Vec<f32> =
+        bytes.as_chunks::<4>().0.iter().map(|it| f32::from_le_bytes(*it)).collect();
+    Ok(numbers.chunks(numbers.len() / n).map(<[f32]>::to_vec).collect())
 }
 
 enum Space {
@@ -101,36 +124,68 @@ fn dot(a: &[f32], b: &[f32]) -> f32 {
     lanes.iter().sum()
 }
 
-fn measure(texts: &Texts, space: &Space, n: usize) -> Result<()> {
+fn measure(texts: &Texts, place: (&Space, Option<&Path>), n: usize) -> Result<()> {
     let started = Instant::now();
-    let exact = space.chunks(texts, n)?;
-    println!("\n{n} chunks, made in {:.1} s", started.elapsed().as_secs_f64());
+    let exact = exact(texts, place, n)?;
+    println!("\n{n} chunks, made or read in {:.1} s", started.elapsed().as_secs_f64());
     let folder = tempfile::tempdir()?;
     let path = folder.path().join("index.sqlite");
     let started = Instant::now();
     write(&path, &exact)?;
     let mib = std::fs::metadata(&path)?.len() as f64 / f64::from(1 << 20);
-    println!("  written in {:.2} s, {mib:.1} MiB on disk", started.elapsed().as_secs_f64());
+    println!("  int8 written in {:.2} s, {mib:.1} MiB on disk", started.elapsed().as_secs_f64());
     let db = daemon::store::open_for_reading(&path)?;
+    let floats = |text: &String| Ok(of_length_one(place.0.floats(text)?));
+    let questions: Vec<Vec<f32>> = texts.questions.iter().map(floats).collect::<Result<_>>()?;
+    let rounded: Vec<UnitVector> = questions.iter().map(|it| unit_vector(it)).collect();
+    let unrounded: Vec<UnitVector> = questions.iter().map(|it| kept(it)).collect();
+    let apart = Apart::within(folder.path())?;
+    let forms = [
+        ("int8", Form::Int8, &rounded),
+        ("bit", Form::Bit(apart), &rounded),
+        ("float32", Form::Float32, &unrounded),
+    ];
+    for (name, form, asked) in forms {
+        println!("  {name}");
+        let view = copied(&db, form, &exact)?;
+        let in_memory = |question: &UnitVector| {
+            view.nearest(&question.0, (Tick(1), WANTED), None);
+            Ok(())
+        };
+        timed(&in_memory, asked.get(..N_SLOW).unwrap_or(asked))?;
+        println!("    in memory, ms          {}", support::spread(&timed(&in_memory, asked)?));
+        recall(&view, &exact, (&questions, asked));
+    }
+    slow_times(&db, rounded.get(..N_SLOW).unwrap_or(&rounded))
+}
+
+/// The vectors in memory.
+fn copied(db: &Connection, form: Form, exact: &[Vec<f32>]) -> Result<View> {
     let before = support::memory_mib(std::process::id(), "VmRSS")?;
     let started = Instant::now();
-    let view = load(&db, Tick(1), || false)?.context("not called off")?;
+    let view = match form {
+        Form::Float32 => {
+            // A block at a time, as from a file.
+            let all = exact.iter().map(|it| bytes(&kept(it))).zip(1i64..);
+            let all: Vec<(i64, Vec<u8>)> = all.map(|(row, id)| (id, row)).collect();
+            View::of_rows(form, Tick(1), all.iter().map(|(id, row)| (*id, row.as_slice())))
+        }
+        form => load(db, (Tick(1), form), || false)?.context("not called off")?,
+    };
     let took = started.elapsed().as_secs_f64();
     let after = support::memory_mib(std::process::id(), "VmRSS")?;
     println!(
-        "  copied into memory in {took:.3} s: {:.1} MiB more resident, {:.1} bytes a row",
+        "    copied into memory in {took:.3} s: {:.1} MiB more resident, {:.1} bytes a row",
         after - before,
-        view.n_bytes() as f64 / n as f64
+        view.n_bytes() as f64 / exact.len() as f64
     );
-    let questions: Vec<Vec<f32>> = texts
-        .questions
-        .iter()
-        .map(|text| Ok(of_length_one(space.floats(text)?)))
-        .collect::<Result<_>>()?;
-    let rounded: Vec<UnitVector> = questions.iter().map(|it| unit_vector(it)).collect();
-    times(&db, &view, &rounded)?;
-    recall(&view, &exact, (&questions, &rounded));
-    Ok(())
+    Ok(view)
+}
+
+/// A vector of floats as its space keeps it.
+fn kept(vector: &[f32]) -> UnitVector {
+    let bytes = vector.iter().flat_map(|number| number.to_le_bytes());
+    UnitVector(bytes.map(u8::cast_signed).collect())
 }
 
 /// As the index has them: ids from 1 on, in order.
@@ -155,57 +210,49 @@ fn bytes(vector: &UnitVector) -> Vec<u8> {
     vector.0.iter().map(|component| component.cast_unsigned()).collect()
 }
 
-fn times(db: &Connection, view: &View, questions: &[UnitVector]) -> Result<()> {
-    let timed = |work: &dyn Fn(&UnitVector) -> Result<()>, questions: &[UnitVector]| {
-        let one = |question: &UnitVector| -> Result<f64> {
-            let started = Instant::now();
-            work(question)?;
-            Ok(started.elapsed().as_secs_f64() * 1e3)
-        };
-        questions.iter().map(one).collect::<Result<Vec<f64>>>()
+fn timed(work: &dyn Fn(&UnitVector) -> Result<()>, questions: &[UnitVector]) -> Result<Vec<f64>> {
+    let one = |question: &UnitVector| -> Result<f64> {
+        let started = Instant::now();
+        work(question)?;
+        Ok(started.elapsed().as_secs_f64() * 1e3)
     };
-    let in_memory = |question: &UnitVector| {
-        view.nearest(&question.0, (Tick(1), WANTED), None);
-        Ok(())
-    };
+    questions.iter().map(one).collect()
+}
+
+/// Without a copy in memory.
+fn slow_times(db: &Connection, few: &[UnitVector]) -> Result<()> {
     let in_blocks = |question: &UnitVector| {
         nearest_in_table(db, (&question.0, WANTED), None)?;
         Ok(())
     };
-    let mut by_sqlite_vec = db.prepare(
-        "SELECT rowid FROM chunk_vec WHERE embedding MATCH vec_int8(?1) AND k = ?2 ORDER BY distance",
-    )?;
-    let few = questions.get(..N_SLOW).unwrap_or(questions);
-    timed(&in_memory, few)?;
-    println!("  in memory, ms          {}", support::spread(&timed(&in_memory, questions)?));
-    println!("  from the blocks, ms    {}", support::spread(&timed(&in_blocks, few)?));
-    let mut taken = Vec::new();
-    for question in few {
-        let started = Instant::now();
+    println!("  from the blocks, ms      {}", support::spread(&timed(&in_blocks, few)?));
+    let sql = "SELECT rowid FROM chunk_vec WHERE embedding MATCH vec_int8(?1) AND k = ?2 ORDER BY distance";
+    let by_sqlite_vec = |question: &UnitVector| {
+        let mut statement = db.prepare_cached(sql)?;
         let rows =
-            by_sqlite_vec.query_map(params![bytes(question), WANTED as i64], |row| row.get(0))?;
+            statement.query_map(params![bytes(question), WANTED as i64], |row| row.get(0))?;
         let _: Vec<i64> = rows.collect::<Result<_, _>>()?;
-        taken.push(started.elapsed().as_secs_f64() * 1e3);
-    }
-    println!("  sqlite-vec's scan, ms  {}", support::spread(&taken));
+        Ok(())
+    };
+    println!("  sqlite-vec's scan, ms    {}", support::spread(&timed(&by_sqlite_vec, few)?));
     Ok(())
 }
 
-/// Of the exact nearest, how many are among as many found; any of several equally near ones counts.
+/// Of the exact nearest, how many are among as many of those found first; any of several equally near ones counts.
 fn recall(view: &View, exact: &[Vec<f32>], (questions, rounded): (&[Vec<f32>], &[UnitVector])) {
     let mut shares = Vec::new();
     for (question, rounded) in questions.iter().zip(rounded) {
         let mut cosines: Vec<f32> = exact.iter().map(|chunk| dot(chunk, question)).collect();
-        let found = view.nearest(&rounded.0, (Tick(1), K), None);
+        let found = view.nearest(&rounded.0, (Tick(1), WANTED), None);
         let found: Vec<f32> =
-            found.iter().map(|Nearest { id, .. }| cosines[*id as usize - 1]).collect();
+            found.iter().take(K).map(|Nearest { id, .. }| cosines[*id as usize - 1]).collect();
         let (_, last, _) = cosines.select_nth_unstable_by(K - 1, |a, b| b.total_cmp(a));
         let n = found.iter().filter(|cosine| **cosine >= *last - EQUAL).count();
         shares.push(n as f64 / K as f64);
     }
     let mean = shares.iter().sum::<f64>() / shares.len() as f64;
     println!(
-        "  recall@{K} against exact floats: {mean:.4} over {} questions, worst .05 of them {:.3}",
+        "    recall@{K} against exact floats: {mean:.4} over {} questions, worst .05 of them {:.3}",
         shares.len(),
         support::percentile(&shares, 0.05)
     );

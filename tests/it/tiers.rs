@@ -124,3 +124,38 @@ fn a_model_that_does_not_exist_is_refused_with_a_hint() {
         ended.log
     );
 }
+
+#[test]
+fn the_better_vectors_may_be_floats_and_answer_while_they_are_made_again() {
+    let mut project = project("idle");
+    project.start();
+    project.settle();
+    project.until("better vectors", is_done);
+    let as_bytes = ask(&mut project, "I forgot my password");
+
+    project.stop();
+    project.set("vectors.precision=float32");
+    project.start();
+    project.settle();
+    let reply = ask(&mut project, "I forgot my password");
+    assert_eq!(reply["chunks"][0]["path"], "access.md", "never without: {reply}");
+    project.until("floats", |status| {
+        let space = status["embedding"]["space"].as_str().unwrap_or_default();
+        is_done(status) && space.ends_with("/f32")
+    });
+    let reply = ask(&mut project, "I forgot my password");
+    assert_eq!(reply["chunks"][0]["path"], "access.md", "{reply}");
+    assert_eq!(reply["explanations"][0], "vector by all-MiniLM-L6-v2", "{reply}");
+    let score = |reply: &Value| reply["chunks"][0]["score"].as_f64().expect("a score");
+    assert!((score(&reply) - score(&as_bytes)).abs() < 0.01, "{reply}");
+
+    project.stop();
+    // Nothing is embedded any more.
+    project.set("embed.background=off");
+    project.set("vectors.precision=bit");
+    project.start();
+    project.settle();
+    project
+        .until("bytes alone", |status| is_done(status) && status["embedding"]["answers"].is_null());
+    assert_eq!(ask(&mut project, "I forgot my password")["chunks"], as_bytes["chunks"]);
+}

@@ -90,3 +90,66 @@ fn a_filter_keeps_vectors_outside_of_it_away() {
     wait_for_memory(&mut project);
     assert_eq!(ask(&mut project), ["other/note.md"]);
 }
+
+/// Sets how vectors are held, and starts anew.
+fn hold_as(project: &mut TestProject, precision: &str) {
+    project.stop();
+    project.set(&format!("vectors.precision={precision}"));
+    project.start();
+    project.settle();
+}
+
+#[test]
+fn each_precision_answers_alike_and_may_be_changed_at_a_restart() {
+    let mut project = TestProject::empty();
+    project.set("embed.model=none");
+    project.set("embed.background=idle");
+    for i in 0..40 {
+        write(&project, i, "");
+    }
+    project.write("harbor.md", "# Harbor\n\nBoats leave the pier for the islands at noon.\n");
+    project.start();
+    project.settle();
+    let as_bytes = answers(&mut project);
+
+    hold_as(&mut project, "bit");
+    assert_eq!(answers(&mut project), as_bytes, "from the table");
+    wait_for_memory(&mut project);
+    assert_eq!(answers(&mut project), as_bytes, "so few are all scored by their bytes");
+    project.write("mill.md", "# Mill\n\nThe miller grinds wheat and barley.\n");
+    project.settle();
+    let first = |project: &mut TestProject, question: &str| {
+        let reply = project.call("hybrid_query", json!({"q": question, "formula": "vector"}));
+        reply["chunks"][0]["path"].clone()
+    };
+    assert_eq!(first(&mut project, "grinding wheat"), "mill.md");
+
+    hold_as(&mut project, "float32");
+    assert_eq!(first(&mut project, "when do boats leave"), "harbor.md", "whatever there is");
+    let is_done = |status: &Value| {
+        let embedding = &status["embedding"];
+        embedding["state"] == "done" && embedding["space"] == "potion-base-8M@bf8b056/f32"
+    };
+    project.until("floats", is_done);
+    assert_eq!(first(&mut project, "when do boats leave"), "harbor.md");
+    project.write("forge.md", "# Forge\n\nThe smith hammers iron on the anvil.\n");
+    project.settle();
+    project.until("floats of what was saved", is_done);
+    assert_eq!(first(&mut project, "hammering iron"), "forge.md");
+    project.remove("forge.md");
+    project.remove("mill.md");
+    project.settle();
+
+    hold_as(&mut project, "int8");
+    assert_eq!(answers(&mut project), as_bytes);
+    assert_eq!(project.status()["embedding"], Value::Null);
+}
+
+#[test]
+fn a_precision_that_there_is_not_is_refused() {
+    let mut project = TestProject::empty();
+    project.write("note.md", "# Note\n\nThe pump hums at night.\n");
+    project.set("vectors.precision=int4");
+    let ended = project.try_start().expect_err("refused");
+    assert!(ended.log.contains("vectors.precision"), "{}", ended.log);
+}

@@ -75,8 +75,8 @@ pub(super) fn bring_back(
     plan: &Plan,
     recalled: &mut Recalled,
 ) -> Result<(), AskError> {
-    stand_in(desk, plan, recalled)?;
-    complete_texts(desk, plan, recalled)?;
+    stage!("copies", stand_in(desk, plan, recalled))?;
+    stage!("copies", complete_texts(desk, plan, recalled))?;
     recalled.text.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
     recalled.vector.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
     Ok(())

@@ -96,12 +96,12 @@ pub(super) fn expand(
         expanded.order.push(seed.entity);
         expanded.reached.insert(seed.entity, Reached { hop: 0, confidence: seed.link, by: None });
     }
-    walk(desk, plan, &mut expanded)?;
+    stage!("walk", walk(desk, plan, &mut expanded))?;
     let mut web = Web::new(desk, plan);
     if plan.uses_graph() {
-        hop(&mut web, (desk, plan, recalled), &mut expanded)?;
+        stage!("hop", hop(&mut web, (desk, plan, recalled), &mut expanded))?;
         if plan.is_fused() {
-            reach(&mut web, (plan, recalled), &mut expanded)?;
+            stage!("reach", reach(&mut web, (plan, recalled), &mut expanded))?;
         }
     }
     let Weights { same_document, recency: newness, .. } = plan.weights;

@@ -2,6 +2,13 @@
 //!
 //! plan → recall → expand → rank → explain. Everything reads one snapshot; nothing here writes.
 
+/// Runs a stage under its name, by which `tests/benches/questions.rs` tells how long it took.
+macro_rules! stage {
+    ($name:literal, $work:expr) => {
+        tracing::trace_span!(target: "kgd::ask", $name).in_scope(|| $work)
+    };
+}
+
 mod bridge;
 mod contradict;
 mod copies;
@@ -66,17 +73,18 @@ pub fn hybrid_query(desk: &Desk<'_>, request: &HybridQuery) -> Result<HybridRepl
     let mut plan = plan::plan(request, &desk.settings.retrieval)?;
     plan.filter.entity = entity_of(desk, request)?;
     check_relations(desk, &plan.rels)?;
-    let mut recalled = recall::recall(desk, &plan)?;
-    recall::complete(desk, &plan, &mut recalled, std::iter::empty())?;
+    let mut recalled = stage!("recall", recall::recall(desk, &plan))?;
+    stage!("complete", recall::complete(desk, &plan, &mut recalled, std::iter::empty()))?;
     plan.weigh(recalled.better_share());
-    let expanded = expand::expand(desk, &plan, &recalled)?;
-    recall::complete(desk, &plan, &mut recalled, expanded.chunks())?;
-    let mut ranked = rank::rank(&plan, &recalled, &expanded);
+    let expanded = stage!("expand", expand::expand(desk, &plan, &recalled))?;
+    stage!("complete", recall::complete(desk, &plan, &mut recalled, expanded.chunks()))?;
+    let mut ranked = stage!("rank", rank::rank(&plan, &recalled, &expanded));
     ranked.retain(|candidate| recalled.allows(candidate.chunk));
     if let Some(entity) = plan.filter.entity {
         ranked = about(desk, ranked, entity)?;
     }
-    let mut reply = explain::explain((desk, &plan), &recalled, &expanded, ranked)?;
+    let told = explain::explain((desk, &plan), &recalled, &expanded, ranked);
+    let mut reply = stage!("explain", told)?;
     recalled.name_spaces(desk, &mut reply);
     recalled.tell_reading(&mut reply);
     Ok(reply)

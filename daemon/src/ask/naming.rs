@@ -61,8 +61,13 @@ pub(super) struct Named {
 /// A run of the question's words, from one to before another, as written.
 type Run<'q> = (usize, usize, &'q str);
 
-/// Links the question's own words: the longest run of words that is a known name wins its place.
+/// Links the question's own words.
 pub(super) fn named(desk: &Desk<'_>, plan: &Plan) -> Result<Named, AskError> {
+    stage!("names", look_up(desk, plan))
+}
+
+/// The longest run of words that is a known name wins its place.
+fn look_up(desk: &Desk<'_>, plan: &Plan) -> Result<Named, AskError> {
     let mut named = Named::default();
     let mut taken: Vec<Run<'_>> = Vec::new();
     let mut runs = plan.question.name_runs();

@@ -18,7 +18,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use self::scale::Scale;
 use super::plan::Plan;
 use super::{AskError, Desk};
-use crate::embedder::{Embedder, cosine};
+use crate::embedder::{Embedder, Unrounded, cosine};
 use crate::pipeline::parcel::UnitVector;
 use crate::vectors::{Layer, Nearest, View};
 
@@ -39,6 +39,8 @@ struct Better {
     layer: Arc<Layer>,
     view: Arc<View>,
     question: UnitVector,
+    /// False when it is the static one, unrounded.
+    is_other_model: bool,
     /// What was found by it.
     near: Vec<Nearest>,
     scale: OnceCell<Option<Scale>>,
@@ -61,7 +63,8 @@ type Scored = (i64, f32, bool);
 impl Asked {
     /// The space of the better model, if it answers.
     pub(super) fn better_space(&self) -> Option<&str> {
-        self.better.as_ref().map(|better| better.layer.embedder().space())
+        let other = self.better.as_ref().filter(|better| better.is_other_model);
+        other.map(|better| better.layer.embedder().space())
     }
 
     fn new(desk: &Desk<'_>, plan: &Plan) -> Option<Self> {
@@ -73,11 +76,14 @@ impl Asked {
             .filter(has_length);
         let better = desk.snapshot.layer().filter(|(layer, _)| knows(layer.embedder().as_ref()));
         let better = better.and_then(|(layer, view)| {
-            let question = layer.embedder().try_question(text).inspect_err(
+            let question = layer.question(text).inspect_err(
                 |error| tracing::debug!(%error, "a question is answered by static vectors"),
             );
             let question = question.ok().filter(has_length)?;
-            Some(Better { layer, view, question, near: Vec::new(), scale: OnceCell::new() })
+            let unrounded = Unrounded::space_of(desk.embedder.space());
+            let is_other_model = layer.embedder().space() != unrounded;
+            let scale = OnceCell::new();
+            Some(Better { layer, view, question, is_other_model, near: Vec::new(), scale })
         });
         (plain.is_some() || better.is_some()).then_some(Asked { plain, better })
     }
@@ -93,10 +99,11 @@ pub(super) fn ask(
     plan: &Plan,
     homes: &str,
 ) -> Result<Option<(Asked, Vec<Near>)>, AskError> {
-    let Some(mut asked) = Asked::new(desk, plan) else { return Ok(None) };
+    let Some(mut asked) = stage!("embed", Asked::new(desk, plan)) else { return Ok(None) };
     let among = windows_within(desk, plan, homes)?;
     let wanted = plan.recall_k * WINDOWS_A_CHUNK;
-    let windows = nearest_windows(desk, &mut asked, (wanted, among.as_ref()))?;
+    let mut nearest = || nearest_windows(desk, &mut asked, (wanted, among.as_ref()));
+    let windows = stage!("scan", nearest())?;
     let mut place = desk
         .snapshot
         .prepare_cached("SELECT chunk_id, start, end FROM chunk_vec_map WHERE id = ?1")?;

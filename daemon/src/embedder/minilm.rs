@@ -58,6 +58,14 @@ impl Embedder for MiniLm {
         self.model()?.try_embed(texts)
     }
 
+    fn try_floats(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, EmbedError> {
+        self.model()?.try_floats(texts)
+    }
+
+    fn try_question_floats(&self, question: &str) -> Result<Vec<f32>, EmbedError> {
+        self.model()?.try_question_floats(question)
+    }
+
     fn embed(&self, texts: &[&str]) -> Vec<UnitVector> {
         quiet(self, texts)
     }

@@ -8,6 +8,7 @@ pub mod prepare;
 mod remote;
 mod static_model;
 mod transformer;
+mod unrounded;
 pub mod wordpiece;
 
 pub use better::better;
@@ -17,6 +18,7 @@ pub use minilm::MiniLm;
 pub use remote::RemoteModel;
 pub use static_model::{StaticModel, cosine};
 pub use transformer::TransformerModel;
+pub use unrounded::Unrounded;
 pub use wordpiece::WordPiece;
 
 use crate::pipeline::parcel::UnitVector;
@@ -57,9 +59,32 @@ pub trait Embedder: Send + Sync {
         let none = || EmbedError::Model { why: "it gave no vector for a question".to_string() };
         vectors.into_iter().next().ok_or_else(none)
     }
+    /// True when the space keeps 32-bit floats: a [`UnitVector`] of it is their bytes, little-endian.
+    fn keeps_floats(&self) -> bool {
+        false
+    }
+    /// As [`Embedder::try_embed`], scaled to length 1 and not rounded.
+    ///
+    /// # Errors
+    /// As [`Embedder::try_embed`].
+    fn try_floats(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, EmbedError> {
+        Ok(self.try_embed(texts)?.iter().map(as_floats).collect())
+    }
+    /// As [`Embedder::try_question`], scaled to length 1 and not rounded.
+    ///
+    /// # Errors
+    /// As [`Embedder::try_embed`].
+    fn try_question_floats(&self, question: &str) -> Result<Vec<f32>, EmbedError> {
+        Ok(as_floats(&self.try_question(question)?))
+    }
     /// The same as [`Embedder::try_embed`] for models that cannot fail; those that can give a vector of zeros for a
     /// text that they fail on.
     fn embed(&self, texts: &[&str]) -> Vec<UnitVector>;
+}
+
+/// What a rounded vector says of the one it was made of.
+fn as_floats(vector: &UnitVector) -> Vec<f32> {
+    vector.0.iter().map(|component| f32::from(*component) / UNIT).collect()
 }
 
 /// A vector of floats scaled to length 1 and rounded to int8; zeros when it has no length.

@@ -190,9 +190,13 @@ impl RemoteModel {
         self.pause.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Cut to the components that are kept, and rounded.
-    fn rounded(&self, vector: &[f32]) -> UnitVector {
-        unit_vector(vector.get(..self.n_dimensions).unwrap_or(vector))
+    /// Cut to the components that are kept, and of length 1.
+    fn cut(&self, vector: &[f32]) -> Vec<f32> {
+        let mut kept = vector.get(..self.n_dimensions).unwrap_or(vector).to_vec();
+        let length = kept.iter().map(|it| it * it).sum::<f32>().sqrt();
+        let factor = if length.is_finite() && length > 0.0 { 1.0 / length } else { 0.0 };
+        kept.iter_mut().for_each(|it| *it *= factor);
+        kept
     }
 }
 
@@ -210,6 +214,14 @@ impl Embedder for RemoteModel {
     }
 
     fn try_embed(&self, texts: &[&str]) -> Result<Vec<UnitVector>, EmbedError> {
+        Ok(self.try_floats(texts)?.iter().map(|vector| unit_vector(vector)).collect())
+    }
+
+    fn try_question(&self, question: &str) -> Result<UnitVector, EmbedError> {
+        Ok(unit_vector(&self.try_question_floats(question)?))
+    }
+
+    fn try_floats(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, EmbedError> {
         let [patience, _] = self.patience;
         let web = self.web(&self.for_documents, patience)?;
         let mut out = Vec::with_capacity(texts.len());
@@ -221,18 +233,18 @@ impl Embedder for RemoteModel {
             let made = if sent.is_empty() { Vec::new() } else { self.ask(web, &sent)? };
             let mut made = made.iter();
             out.extend(batch.iter().map(|text| match text.trim().is_empty() {
-                true => UnitVector(vec![0; self.n_dimensions].into()),
-                false => self.rounded(made.next().map(Vec::as_slice).unwrap_or_default()),
+                true => vec![0.0; self.n_dimensions],
+                false => self.cut(made.next().map(Vec::as_slice).unwrap_or_default()),
             }));
         }
         Ok(out)
     }
 
-    fn try_question(&self, question: &str) -> Result<UnitVector, EmbedError> {
+    fn try_question_floats(&self, question: &str) -> Result<Vec<f32>, EmbedError> {
         let [_, patience] = self.patience;
         let web = self.web(&self.for_questions, patience)?;
         let made = self.ask(web, &[format!("{}{}", self.query_prompt, clean(question))])?;
-        Ok(self.rounded(made.first().map(Vec::as_slice).unwrap_or_default()))
+        Ok(self.cut(made.first().map(Vec::as_slice).unwrap_or_default()))
     }
 
     fn embed(&self, texts: &[&str]) -> Vec<UnitVector> {

@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use safetensors::{Dtype, SafeTensors};
 
 use super::wordpiece::{CachedWordPiece, WordPiece};
-use super::{Embedder, UNIT};
+use super::{EmbedError, Embedder, UNIT};
 use crate::pipeline::parcel::UnitVector;
 use crate::terms::{Norm, Span};
 
@@ -197,6 +197,14 @@ impl Embedder for StaticModel {
         true
     }
 
+    fn try_floats(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, EmbedError> {
+        Ok(texts.iter().map(|text| of_length_one(self.unrounded(text))).collect())
+    }
+
+    fn try_question_floats(&self, question: &str) -> Result<Vec<f32>, EmbedError> {
+        Ok(of_length_one(self.unrounded(question)))
+    }
+
     fn embed(&self, texts: &[&str]) -> Vec<UnitVector> {
         let mut bench = self.workbench();
         let embed_one = |text: &&str| {
@@ -207,6 +215,12 @@ impl Embedder for StaticModel {
         self.give_back(bench);
         vectors
     }
+}
+
+fn of_length_one(mut vector: Vec<f32>) -> Vec<f32> {
+    let length = vector.iter().map(|it| it * it).sum::<f32>().sqrt();
+    vector.iter_mut().for_each(|it| *it /= length.max(f32::MIN_POSITIVE));
+    vector
 }
 
 /// Cosine of the angle between two vectors of one space, -1 to 1; 0 when one of them is zeros. Vectors of

@@ -62,16 +62,25 @@ impl Embedder for TransformerModel {
         rounded(self.model.embed_query(question))
     }
 
+    fn try_floats(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, EmbedError> {
+        texts.iter().map(|text| self.model.embed_document(text).map_err(of_text)).collect()
+    }
+
+    fn try_question_floats(&self, question: &str) -> Result<Vec<f32>, EmbedError> {
+        self.model.embed_query(question).map_err(of_text)
+    }
+
     fn embed(&self, texts: &[&str]) -> Vec<UnitVector> {
         quiet(self, texts)
     }
 }
 
 fn rounded(vector: Result<Vec<f32>, ModelError>) -> Result<UnitVector, EmbedError> {
-    match vector {
-        Ok(vector) => Ok(unit_vector(&vector)),
-        Err(error) => Err(EmbedError::Text { why: error.to_string() }),
-    }
+    Ok(unit_vector(&vector.map_err(of_text)?))
+}
+
+fn of_text(error: ModelError) -> EmbedError {
+    EmbedError::Text { why: error.to_string() }
 }
 
 /// Vectors of zeros for texts that a model fails on.

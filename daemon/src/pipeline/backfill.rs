@@ -20,17 +20,36 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 pub use self::pace::{Pace, Stand};
 pub use self::run::{Backfilling, Gate, start};
-use crate::embedder::{EmbedError, Embedder};
+use crate::embedder::{EmbedError, Embedder, Unrounded, unit_vector};
 use crate::pipeline::embed::better_text;
 use crate::pipeline::parcel::UnitVector;
 use crate::store::{Readers, Space, Spaces, StoreError};
 use crate::terms::{ContentHash, Tick};
-use crate::vectors::Layer;
+use crate::vectors::{Form, Layer};
 
 /// Windows of one space.
 struct Tier {
     space: Space,
     layer: Arc<Layer>,
+    /// The space of the same vectors before they were rounded, where there is one: what is there need not be embedded.
+    unrounded: Option<i64>,
+}
+
+impl Tier {
+    fn new(
+        (file, readers): (&Spaces, &Readers),
+        space: Space,
+        embedder: Arc<dyn Embedder>,
+    ) -> Result<Self, StoreError> {
+        let name = Unrounded::space_of(&space.name);
+        let unrounded = file.list()?.into_iter().find(|it| it.name == name && it.id != space.id);
+        let form = match embedder.keeps_floats() {
+            true => Form::Float32,
+            false => readers.vectors().form(),
+        };
+        let layer = Arc::new(Layer::new(embedder, form));
+        Ok(Tier { space, layer, unrounded: unrounded.map(|it| it.id) })
+    }
 }
 
 /// What is made, and from what.
@@ -81,7 +100,10 @@ impl Backfill {
             let before = Embed { model: model.to_string(), ..settings.clone() };
             crate::embedder::better(&before).ok().flatten()
         };
-        Self::open(state_dir, (&settings.model, better), readers.clone(), reopen)
+        // The built-in table may be kept unrounded without a better model.
+        let own = better.space().split('@').next().unwrap_or_default().to_string();
+        let model = if settings.model == "none" { &own } else { &settings.model };
+        Self::open(state_dir, (model, better), readers.clone(), reopen)
     }
 
     /// Opens the file of a project. `model` is what `embed.model` says; `reopen` makes the embedder of an earlier
@@ -98,13 +120,14 @@ impl Backfill {
         let file = Spaces::open(state_dir)?;
         let space = file.space(embedder.space(), model)?;
         let pace = Arc::new(Pace::new(model, embedder.space()));
-        let before =
-            file.list()?.into_iter().rev().filter(|other| other.id != space.id).find_map(|other| {
-                let embedder = reopen(&other.model).filter(|it| it.space() == other.name)?;
-                Some(Tier { space: other, layer: Arc::new(Layer::new(embedder)) })
-            });
+        let others = file.list()?.into_iter().rev().filter(|other| other.id != space.id);
+        let before = others.map(|other| {
+            let embedder = reopen(&other.model).and_then(|it| in_space(it, &other.name));
+            embedder.map(|it| Tier::new((&file, &readers), other, it))
+        });
+        let before = before.flatten().next().transpose()?;
         pace.answers(before.as_ref().map(|tier: &Tier| tier.space.name.clone()));
-        let wanted = Tier { space, layer: Arc::new(Layer::new(embedder)) };
+        let wanted = Tier::new((&file, &readers), space, embedder)?;
         let layers = before.iter().chain([&wanted]).map(|tier| tier.layer.clone()).collect();
         readers.vectors().set_layers(layers);
         Ok(Backfill { file, wanted, before, readers, pace, swept_at: None })
@@ -161,7 +184,7 @@ impl Backfill {
         let (mut found, mut lacking) = (Vec::new(), Vec::new());
         let mut places: FxHashMap<ContentHash, usize> = FxHashMap::default();
         for (id, hash) in windows.iter().filter(|(id, _)| !present.contains(id)) {
-            match self.file.get(tier.space.id, *hash)? {
+            match self.kept(tier, *hash)? {
                 // It cannot be embedded.
                 Some(vector) if vector.is_empty() => {}
                 Some(vector) => found.push((*id, vector)),
@@ -177,6 +200,18 @@ impl Backfill {
             }
         }
         Ok(tier.layer.add(tick, &found).then_some(lacking))
+    }
+
+    /// The vector of a text that the file holds, if only unrounded; as [`Spaces::get`].
+    fn kept(&self, tier: &Tier, hash: ContentHash) -> Result<Option<Vec<u8>>, StoreError> {
+        let found = self.file.get(tier.space.id, hash)?;
+        let (None, Some(unrounded)) = (&found, tier.unrounded) else { return Ok(found) };
+        let floats = self.file.get(unrounded, hash)?.and_then(|it| Unrounded::floats(&it));
+        let rounded = floats.map(|it| bytes_of(&unit_vector(&it)));
+        if let Some(bytes) = &rounded {
+            self.file.put(tier.space.id, hash, bytes)?;
+        }
+        Ok(rounded)
     }
 
     /// Embeds texts and gives their vectors to the windows they stand in. What ended the round, if something did.
@@ -213,7 +248,9 @@ impl Backfill {
             }
             Err(EmbedError::Model { why }) => return Ok(Some(self.broken(&why))),
         };
-        let is_sound = |it: &UnitVector| it.0.is_empty() || it.0.len() == embedder.dimensions();
+        let n_bytes = if embedder.keeps_floats() { size_of::<f32>() } else { 1 };
+        let n_bytes = n_bytes * embedder.dimensions();
+        let is_sound = |it: &UnitVector| it.0.is_empty() || it.0.len() == n_bytes;
         if !vectors.iter().all(is_sound) {
             return Ok(Some(self.broken("it gave a vector of another length")));
         }
@@ -233,7 +270,7 @@ impl Backfill {
         (hash, ids): (ContentHash, &[i64]),
         vector: &UnitVector,
     ) -> Result<bool, StoreError> {
-        let bytes: Vec<u8> = vector.0.iter().map(|component| component.cast_unsigned()).collect();
+        let bytes = bytes_of(vector);
         self.file.put(self.wanted.space.id, hash, &bytes)?;
         let rows: Vec<(i64, Vec<u8>)> = match bytes.is_empty() {
             true => Vec::new(),
@@ -294,6 +331,19 @@ impl Backfill {
         tracing::debug!(n_gone, "vectors of texts that are gone were deleted");
         Ok(())
     }
+}
+
+/// A model, or the same unrounded, if that is what makes the vectors of a space.
+fn in_space(model: Arc<dyn Embedder>, space: &str) -> Option<Arc<dyn Embedder>> {
+    match model.space() == space {
+        true => Some(model),
+        false => Some(Arc::new(Unrounded::of(model)) as Arc<dyn Embedder>)
+            .filter(|unrounded| unrounded.space() == space),
+    }
+}
+
+fn bytes_of(vector: &UnitVector) -> Vec<u8> {
+    vector.0.iter().map(|component| component.cast_unsigned()).collect()
 }
 
 fn hash_of(bytes: [u8; 16]) -> ContentHash {

@@ -12,7 +12,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use config::limits::MAX_READERS;
+use config::limits::max_readers;
 use proto::error::{Code, ErrorView};
 use proto::tool::{Effect, Tool};
 use rmcp::model::RequestId;
@@ -130,7 +130,7 @@ pub(crate) struct Routes {
 impl Routes {
     /// A table of these tools.
     pub(crate) fn new(routes: Vec<Route>) -> Self {
-        Routes { routes, readers: Arc::new(Semaphore::new(MAX_READERS)) }
+        Routes { routes, readers: Arc::new(Semaphore::new(max_readers())) }
     }
 
     /// The route of that name.

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
-use config::limits::{MAX_IN_FLIGHT, MAX_QUEUED_LINES, MAX_READERS, MAX_READS_OF_ONE};
+use config::limits::{MAX_IN_FLIGHT, MAX_QUEUED_LINES, max_readers, max_reads_of_one};
 use expect_test::{Expect, expect};
 use proto::error::{Code, ErrorView};
 use proto::shape::Freshness;

@@ -1,7 +1,7 @@
 //! Turns: whose read goes next, and what one client may have under way.
 //!
 //! In: requests that come and are answered. Out: permission to read.
-//! Invariants: a client has at most `MAX_READS_OF_ONE` reads in work or answers not yet queued for it, so that
+//! Invariants: a client has at most `max_reads_of_one` reads in work or answers not yet queued for it, so that
 //! nobody waits behind more than that of another; a request is counted until its answer is queued, it is
 //! cancelled, or its connection ends.
 //! Not here: reading (`routes.rs`), or queueing answers (`wire.rs`).
@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use config::limits::{MAX_IN_FLIGHT, MAX_READS_OF_ONE};
+use config::limits::{MAX_IN_FLIGHT, max_reads_of_one};
 use rmcp::model::RequestId;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
@@ -32,7 +32,7 @@ pub(crate) struct Turn {
 
 impl Default for InFlight {
     fn default() -> Self {
-        InFlight { requests: Arc::default(), turns: Arc::new(Semaphore::new(MAX_READS_OF_ONE)) }
+        InFlight { requests: Arc::default(), turns: Arc::new(Semaphore::new(max_reads_of_one())) }
     }
 }
 
@@ -94,12 +94,12 @@ mod tests {
             let turn = ours.turn().await;
             ours.keep(id, turn);
         }
-        assert_eq!(ours.turns.available_permits(), MAX_READS_OF_ONE - 2);
+        assert_eq!(ours.turns.available_permits(), max_reads_of_one() - 2);
         ours.count_out(&ids[0]);
-        assert_eq!(ours.turns.available_permits(), MAX_READS_OF_ONE - 1);
+        assert_eq!(ours.turns.available_permits(), max_reads_of_one() - 1);
         // Cancelled before it was answered: there is nothing left to keep its turn for.
         let turn = ours.turn().await;
         ours.keep(&ids[0], turn);
-        assert_eq!(ours.turns.available_permits(), MAX_READS_OF_ONE - 1);
+        assert_eq!(ours.turns.available_permits(), max_reads_of_one() - 1);
     }
 }

@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use config::limits::max_readers;
 use rusqlite::Connection;
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -16,9 +17,6 @@ use super::{IndexWriter, StoreError};
 use crate::pipeline::parcel::UnitVector;
 use crate::terms::Tick;
 use crate::vectors::{self, Layer, Nearest, Vectors, View};
-
-/// Connections kept open for the next reader; more are opened when needed and closed afterwards.
-const IDLE_CONNECTIONS: usize = 4;
 
 /// How long a replacement of the file waits for readers to end. New ones wait meanwhile.
 const READERS_END_WITHIN: Duration = Duration::from_secs(5);
@@ -164,7 +162,8 @@ impl Readers {
         let copy = move || {
             let copy = readers.snapshot().and_then(|snapshot| {
                 let is_in_the_way = || readers.lock().is_closed;
-                Ok(vectors::load(&snapshot, snapshot.tick(), is_in_the_way)?)
+                let form = readers.vectors.form();
+                Ok(vectors::load(&snapshot, (snapshot.tick(), form), is_in_the_way)?)
             });
             let copy = copy.inspect_err(
                 |error| tracing::warn!(%error, "the vectors could not be copied into memory"),
@@ -279,7 +278,8 @@ impl Drop for Snapshot {
             is_free && (db.is_autocommit() || db.execute_batch("COMMIT").is_ok())
         });
         let mut pool = self.readers.lock();
-        let is_wanted = pool.idle.len() < IDLE_CONNECTIONS && !pool.is_closed;
+        // As many as may read at once: one that is opened anew has no page and no statement at hand.
+        let is_wanted = pool.idle.len() < max_readers() && !pool.is_closed;
         match db {
             Some(db) if is_sound && is_wanted => pool.idle.push(db),
             // Closed before it is counted off: whoever waits for the last reader may rename the file then.

@@ -112,7 +112,7 @@ impl IndexWriter {
             settings: settings.clone(),
             gazetteer: Arc::new(ArcSwap::from_pointee(gazetteer)),
             tick: Tick(tick),
-            vectors: Arc::default(),
+            vectors: Arc::new(Vectors::held_as(settings.vectors.precision, folder.to_path_buf())),
             committed: FxHashMap::default(),
             is_reconciled: false,
             names_a_step: ripple::NAMES_AT_FIRST,

@@ -6,35 +6,45 @@
 //! and is refused when another one has come since; a view that missed a commit is dropped and made again.
 //! Not here: making vectors (`pipeline/backfill.rs`).
 
+use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use arc_swap::ArcSwapOption;
 use rustc_hash::FxHashSet;
 
-use super::{VectorChange, View};
-use crate::embedder::Embedder;
+use super::{Form, VectorChange, View};
+use crate::embedder::{EmbedError, Embedder};
+use crate::pipeline::parcel::UnitVector;
 use crate::terms::Tick;
 
 /// No commit at which all rows were there.
 const NEVER: u64 = u64::MAX;
 
+/// Questions whose vectors are remembered: those that are asked again for the next page, or by another client.
+const REMEMBERED: usize = 32;
+
 /// One space, and who embeds questions for it.
 pub struct Layer {
     embedder: Arc<dyn Embedder>,
+    form: Form,
     view: ArcSwapOption<View>,
     changing: Mutex<()>,
+    /// The last questions, the oldest first.
+    asked: Mutex<VecDeque<(String, UnitVector)>>,
     /// The last commit at which it lacked nothing.
     full_at: AtomicU64,
 }
 
 impl Layer {
     /// Without rows.
-    pub fn new(embedder: Arc<dyn Embedder>) -> Self {
+    pub fn new(embedder: Arc<dyn Embedder>, form: Form) -> Self {
         Layer {
             embedder,
+            form,
             view: ArcSwapOption::empty(),
             changing: Mutex::default(),
+            asked: Mutex::default(),
             full_at: AtomicU64::new(NEVER),
         }
     }
@@ -42,6 +52,24 @@ impl Layer {
     /// The model.
     pub fn embedder(&self) -> &Arc<dyn Embedder> {
         &self.embedder
+    }
+
+    /// The vector of a question.
+    ///
+    /// # Errors
+    /// As [`Embedder::try_question`].
+    pub fn question(&self, text: &str) -> Result<UnitVector, EmbedError> {
+        let asked = || self.asked.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, known)) = asked().iter().find(|(known, _)| known == text) {
+            return Ok(known.clone());
+        }
+        let vector = self.embedder.try_question(text)?;
+        let mut asked = asked();
+        if asked.len() == REMEMBERED {
+            asked.pop_front();
+        }
+        asked.push_back((text.to_string(), vector.clone()));
+        Ok(vector)
     }
 
     /// What there is for whoever sees this commit; none when nothing is.
@@ -67,7 +95,7 @@ impl Layer {
             Some(view) if view.newest() > tick => None,
             Some(view) if view.newest() == tick => Some(view.ids_at(tick)),
             _ => {
-                self.view.store(Some(Arc::new(View::empty(tick))));
+                self.view.store(Some(Arc::new(View::empty(tick, self.form.clone()))));
                 Some(FxHashSet::default())
             }
         }

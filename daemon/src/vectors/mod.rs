@@ -5,23 +5,34 @@
 //! `chunk_vec` is what lasts and what is true. The copy here is made when somebody first asks, by a thread of its own;
 //! until it is there, and for whoever sees a commit that it no longer knows, the same scan runs over the table's own
 //! blocks (`table.rs`): the same numbers, some times slower.
+//! `vectors.precision` says in what form it holds them (`rows.rs`): what is kept are int8, or floats of a better model.
 //! Invariants: an answer holds what its commit held, never a row of a later or an earlier one; which of the two ways
-//! answers, and in what order rows came, does not change it; what is gone takes at most as much room as what is there.
+//! answers, and in what order rows came, does not change it, but for signs, which may miss what lies at the edge of the
+//! answer; what is gone takes at most as much room as what is there.
 //! The better model's vectors, which come later, lie in layers of their own beside it (`layer.rs`).
 //! Not here: embedding (`embedder/`), which rows there are (`store/commit/`), what windows mean (`ask/recall.rs`).
 
+mod apart;
 mod best;
 mod layer;
+mod question;
+mod rows;
 mod segment;
 mod table;
+mod turn;
 mod view;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use arc_swap::{ArcSwap, ArcSwapOption};
+use std::path::PathBuf;
 
+use arc_swap::{ArcSwap, ArcSwapOption};
+use config::settings::Precision;
+
+pub use self::apart::Apart;
 pub use self::best::Nearest;
 pub use self::layer::Layer;
+pub use self::rows::Form;
 pub use self::table::{cosines_in_table, load, nearest_in_table};
 pub use self::view::View;
 use crate::terms::Tick;
@@ -47,6 +58,8 @@ impl VectorChange {
 /// The copy in memory of one index, or that there is none.
 #[derive(Default)]
 pub struct Vectors {
+    /// `vectors.precision`, and the folder for what is held apart.
+    held: Option<(Precision, PathBuf)>,
     view: ArcSwapOption<View>,
     making: Mutex<Making>,
     layers: ArcSwap<Vec<Arc<Layer>>>,
@@ -61,6 +74,21 @@ struct Making {
 }
 
 impl Vectors {
+    /// None yet, to be held as the settings say; `folder` has room for what is held apart.
+    pub fn held_as(precision: Precision, folder: PathBuf) -> Self {
+        Vectors { held: Some((precision, folder)), ..Vectors::default() }
+    }
+
+    /// The form in which int8 of one more space are held. (Floats are of spaces of their own.)
+    pub fn form(&self) -> Form {
+        let Some((Precision::Bit, folder)) = &self.held else { return Form::Int8 };
+        let apart = Apart::within(folder).inspect_err(|error| {
+            tracing::warn!(%error, folder = %folder.display(),
+                "no file for vectors beside their bits: `vectors.precision` is int8 until the next start");
+        });
+        apart.map_or(Form::Int8, Form::Bit)
+    }
+
     /// The copy, if there is one.
     pub fn view(&self) -> Option<Arc<View>> {
         self.view.load_full()

@@ -8,6 +8,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::best::{Best, Nearest};
+use super::question::Asked;
+use super::rows::{Form, Rows, Workbench};
 use crate::terms::Tick;
 
 /// Rows of a full segment: 256 KiB of 256 components each. A commit copies the last one at most. Few in tests, so that
@@ -17,33 +19,19 @@ pub(super) const FULL: usize = if cfg!(test) { 8 } else { 1_024 };
 /// `gone` of a row that is there.
 const STAYS: u64 = u64::MAX;
 
-/// A question's vector, prepared for scans.
-pub(super) struct Asked<'a> {
-    components: &'a [i8],
-    length: f32,
-    /// The commit that the asker sees.
-    tick: Tick,
-    /// The only rows wanted; all when none.
-    among: Option<&'a FxHashSet<i64>>,
-}
-
-impl<'a> Asked<'a> {
-    pub(super) fn new(components: &'a [i8], tick: Tick, among: Option<&'a FxHashSet<i64>>) -> Self {
-        Asked { components, length: length(components), tick, among }
-    }
-
-    pub(super) fn width(&self) -> usize {
-        self.components.len()
-    }
-}
-
 /// Rows with their components, one after the other.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Segment {
+    form: Form,
     width: usize,
     ids: Vec<i64>,
-    components: Vec<i8>,
-    /// Of each row's vector, as it is rounded.
+    /// Whether they rise from row to row, as they do unless rows came back.
+    is_rising: bool,
+    /// The least and the greatest id.
+    between: (i64, i64),
+    rows: Rows,
+    /// What each row's value is divided by, beside the question's length, to be a cosine: its own length, or of signs
+    /// what stands for it.
     lengths: Vec<f32>,
     /// The commit that brought a row.
     born: Vec<u64>,
@@ -54,7 +42,7 @@ pub(super) struct Segment {
 impl Clone for Segment {
     fn clone(&self) -> Self {
         // It is copied to be filled.
-        let mut copy = Segment::with_room(self.width);
+        let mut copy = Segment::with_room(&self.form, self.width);
         for row in 0..self.n_rows() {
             copy.take_over(self, row);
         }
@@ -63,11 +51,14 @@ impl Clone for Segment {
 }
 
 impl Segment {
-    pub(super) fn with_room(width: usize) -> Self {
+    pub(super) fn with_room(form: &Form, width: usize) -> Self {
         Segment {
+            form: form.clone(),
             width,
             ids: Vec::with_capacity(FULL),
-            components: Vec::with_capacity(FULL * width),
+            is_rising: true,
+            between: (i64::MAX, i64::MIN),
+            rows: Rows::with_room(form, width),
             lengths: Vec::with_capacity(FULL),
             born: Vec::with_capacity(FULL),
             gone: Vec::with_capacity(FULL),
@@ -82,40 +73,50 @@ impl Segment {
         self.n_rows() >= FULL
     }
 
-    /// Bytes that it takes.
+    /// Bytes of memory that it takes.
     pub(super) fn n_bytes(&self) -> usize {
         let a_row = size_of::<i64>() + size_of::<f32>() + 2 * size_of::<u64>();
-        self.components.capacity() + self.ids.capacity() * a_row
+        self.rows.n_bytes() + self.ids.capacity() * a_row
+    }
+
+    /// It is full: no row will be added.
+    pub(super) fn seal(&mut self) {
+        self.rows.seal();
     }
 
     /// Adds a row; one of another width is left out, since it is of another space.
     pub(super) fn push(&mut self, id: i64, bytes: &[u8], born: Tick) {
-        if bytes.len() != self.width {
+        if bytes.len() != self.form.n_bytes(self.width) {
             return;
         }
-        let first = self.components.len();
-        self.components.extend(bytes.iter().map(|byte| byte.cast_signed()));
-        let row = self.components.get(first..).unwrap_or_default();
-        self.lengths.push(length(row));
-        self.ids.push(id);
+        self.lengths.push(self.rows.push(bytes));
+        self.add_id(id);
         self.born.push(born.0);
         self.gone.push(AtomicU64::new(STAYS));
     }
 
-    /// Adds a row of another segment as it is.
-    pub(super) fn take_over(&mut self, other: &Segment, row: usize) {
-        let components = other.components.get(row * self.width..(row + 1) * self.width);
+    /// Adds a row of another segment as it is; false when it cannot be read.
+    pub(super) fn take_over(&mut self, other: &Segment, row: usize) -> bool {
         let place = (other.ids.get(row), other.lengths.get(row));
         let times = (other.born.get(row), other.gone.get(row));
-        if let (Some(components), (Some(id), Some(length)), (Some(born), Some(gone))) =
-            (components, place, times)
-        {
-            self.components.extend_from_slice(components);
-            self.ids.push(*id);
-            self.lengths.push(*length);
-            self.born.push(*born);
-            self.gone.push(AtomicU64::new(gone.load(Ordering::Relaxed)));
+        let ((Some(id), Some(length)), (Some(born), Some(gone))) = (place, times) else {
+            return false;
+        };
+        if !self.rows.take_over(&other.rows, (row, self.width)) {
+            return false;
         }
+        self.add_id(*id);
+        self.lengths.push(*length);
+        self.born.push(*born);
+        self.gone.push(AtomicU64::new(gone.load(Ordering::Relaxed)));
+        true
+    }
+
+    fn add_id(&mut self, id: i64) {
+        let (least, most) = self.between;
+        self.is_rising &= id > most;
+        self.between = (least.min(id), most.max(id));
+        self.ids.push(id);
     }
 
     /// Notes that the rows of these ids that are there are gone since `tick`; how many that were.
@@ -141,44 +142,50 @@ impl Segment {
         self.gone.iter().enumerate().filter(move |(_, gone)| stays(gone)).map(|(row, _)| row)
     }
 
-    /// Lets `best` meet all rows that the asker sees. `dots` is room to work in.
-    pub(super) fn scan(&self, asked: &Asked<'_>, best: &mut Best, dots: &mut Vec<i32>) {
-        dots.clear();
-        dots.resize(self.n_rows(), 0);
-        crate::sys::dots(asked.components, &self.components, dots);
+    /// Lets `best` meet all rows that the asker sees, by the names that `name` gives to places.
+    pub(super) fn scan(
+        &self,
+        asked: &Asked<'_>,
+        (best, bench): (&mut Best, &mut Workbench),
+        name: impl Fn(usize, i64) -> i64,
+    ) {
+        self.rows.values(&asked.question, self.n_rows(), bench);
         let mut floor = best.floor();
-        for (row, (dot, length)) in dots.iter().zip(&self.lengths).enumerate() {
-            let cosine = *dot as f32 / (asked.length * *length);
+        for (row, (value, length)) in bench.values.iter().zip(&self.lengths).enumerate() {
+            let cosine = *value / (asked.length * *length);
             // Most rows end here: whether one is there at all is only asked for the few others.
             if cosine < floor || !self.is_seen(row, asked) {
                 continue;
             }
             if let Some(id) = self.ids.get(row) {
-                best.meet(Nearest { id: *id, cosine: cosine.clamp(-1.0, 1.0) });
+                best.meet(Nearest { id: name(row, *id), cosine: cosine.clamp(-1.0, 1.0) });
                 floor = best.floor();
             }
         }
     }
 
-    /// Puts the cosines of those of `ids` that the asker sees into `found`.
-    pub(super) fn pick(
-        &self,
-        asked: &Asked<'_>,
-        ids: &FxHashSet<i64>,
-        found: &mut FxHashMap<i64, f32>,
-    ) {
-        let wanted = self.ids.iter().enumerate().filter(|(_, id)| ids.contains(id));
-        for (row, id) in wanted {
-            let components = self.components.get(row * self.width..(row + 1) * self.width);
-            let (Some(components), Some(length)) = (components, self.lengths.get(row)) else {
-                continue;
-            };
-            if self.is_seen(row, asked) {
-                let mut dot = [0];
-                crate::sys::dots(asked.components, components, &mut dot);
-                let cosine = dot.iter().sum::<i32>() as f32 / (asked.length * *length);
-                found.insert(*id, cosine.clamp(-1.0, 1.0));
-            }
+    /// A row with its exact cosine; none when there is no such row, or it cannot be read.
+    pub(super) fn exact(&self, asked: &Asked<'_>, row: usize) -> Option<Nearest> {
+        let id = *self.ids.get(row)?;
+        let (dot, length) = self.rows.exact(&asked.question, (row, self.width))?;
+        Some(Nearest { id, cosine: (dot / (asked.length * length)).clamp(-1.0, 1.0) })
+    }
+
+    /// Puts the cosines of those of `ids`, which rise, that the asker sees into `found`.
+    pub(super) fn pick(&self, asked: &Asked<'_>, ids: &[i64], found: &mut FxHashMap<i64, f32>) {
+        let first = ids.partition_point(|id| *id < self.between.0);
+        let end = ids.partition_point(|id| *id <= self.between.1);
+        let Some(ids) = ids.get(first..end).filter(|ids| !ids.is_empty()) else { return };
+        let mut pick = |row: usize| {
+            let near = self.is_seen(row, asked).then(|| self.exact(asked, row)).flatten();
+            found.extend(near.map(|near| (near.id, near.cosine)));
+        };
+        if self.is_rising {
+            ids.iter().filter_map(|id| self.ids.binary_search(id).ok()).for_each(pick);
+        } else {
+            let wanted = self.ids.iter().enumerate();
+            let wanted = wanted.filter(|(_, id)| ids.binary_search(id).is_ok());
+            wanted.for_each(|(row, _)| pick(row));
         }
     }
 
@@ -204,10 +211,4 @@ impl Segment {
         let is_there = *born <= asked.tick.0 && asked.tick.0 < gone.load(Ordering::Relaxed);
         is_there && asked.among.is_none_or(|among| among.contains(id))
     }
-}
-
-/// Length of a rounded vector; that of zeros is infinite, so that its cosine with any other is 0.
-fn length(components: &[i8]) -> f32 {
-    let squared: i32 = components.iter().map(|x| i32::from(*x) * i32::from(*x)).sum();
-    if squared == 0 { f32::INFINITY } else { (squared as f32).sqrt() }
 }

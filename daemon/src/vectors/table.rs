@@ -9,7 +9,9 @@ use rusqlite::{Connection, OptionalExtension, Row};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::best::{Best, Nearest};
-use super::segment::{Asked, Segment};
+use super::question::Asked;
+use super::rows::{Form, Workbench};
+use super::segment::Segment;
 use super::view::View;
 use crate::embedder::cosine;
 use crate::pipeline::parcel::UnitVector;
@@ -19,16 +21,16 @@ use crate::terms::Tick;
 const BLOCKS: &str = "SELECT c.size, c.validity, c.rowids, v.vectors FROM chunk_vec_chunks c
                       JOIN chunk_vec_vector_chunks00 v ON v.rowid = c.chunk_id ORDER BY c.chunk_id";
 
-/// Copies all rows of an index as seen at `tick`; none when `is_called_off` says so halfway.
+/// Copies all rows of an index as seen at `tick`, in a form that holds int8; none when `is_called_off` says so halfway.
 ///
 /// # Errors
 /// When the table cannot be read.
 pub fn load(
     db: &Connection,
-    tick: Tick,
+    (tick, form): (Tick, Form),
     is_called_off: impl Fn() -> bool,
 ) -> rusqlite::Result<Option<View>> {
-    let mut view = View::empty(tick);
+    let mut view = View::empty(tick, form);
     let mut statement = db.prepare(BLOCKS)?;
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
@@ -71,9 +73,9 @@ pub fn nearest_in_table(
     (question, wanted): (&[i8], usize),
     among: Option<&FxHashSet<i64>>,
 ) -> rusqlite::Result<Vec<Nearest>> {
-    let (mut best, mut dots) = (Best::new(wanted), Vec::new());
+    let (mut best, mut bench) = (Best::new(wanted), Workbench::default());
     let now = Tick::default();
-    let asked = Asked::new(question, now, among);
+    let asked = Asked::new((question, &Form::Int8), now, among);
     let mut statement = db.prepare_cached(BLOCKS)?;
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
@@ -81,9 +83,9 @@ pub fn nearest_in_table(
         if block.width != asked.width() || wanted == 0 {
             continue;
         }
-        let mut segment = Segment::with_room(block.width);
+        let mut segment = Segment::with_room(&Form::Int8, block.width);
         block.rows().for_each(|(id, bytes)| segment.push(id, bytes, now));
-        segment.scan(&asked, &mut best, &mut dots);
+        segment.scan(&asked, (&mut best, &mut bench), |_, id| id);
     }
     Ok(best.sorted())
 }

@@ -20,19 +20,26 @@ type Rows = BTreeMap<i64, Vec<u8>>;
 struct History {
     db: Connection,
     vectors: Vectors,
+    _folder: tempfile::TempDir,
     /// By tick.
     held: Vec<Rows>,
 }
 
 impl History {
     fn new() -> Self {
+        Self::held_as(Precision::Int8)
+    }
+
+    fn held_as(precision: Precision) -> Self {
         crate::sys::register_sqlite_vec();
         let db = Connection::open_in_memory().expect("opens");
         db.execute_batch(
             "CREATE VIRTUAL TABLE chunk_vec USING vec0(embedding int8[8] distance_metric=L2)",
         )
         .expect("made");
-        History { db, vectors: Vectors::default(), held: vec![Rows::new()] }
+        let folder = tempfile::tempdir().expect("a folder");
+        let vectors = Vectors::held_as(precision, folder.path().to_path_buf());
+        History { db, vectors, _folder: folder, held: vec![Rows::new()] }
     }
 
     fn tick(&self) -> Tick {
@@ -61,7 +68,7 @@ impl History {
 
     fn copy(&self) {
         let Some(number) = self.vectors.begin() else { return };
-        let copy = load(&self.db, self.tick(), || false).expect("read");
+        let copy = load(&self.db, (self.tick(), self.vectors.form()), || false).expect("read");
         self.vectors.finish(number, copy);
     }
 
@@ -79,6 +86,10 @@ impl History {
             let of_some: Rows = of_some.map(|(id, bytes)| (*id, bytes.clone())).collect();
             let found = view.nearest(question, (Tick(*tick), wanted), Some(&some));
             assert_eq!(found, by_list(&of_some, question, wanted), "of some, at {tick}");
+            let asked: FxHashSet<i64> = some.iter().copied().chain([i64::MAX]).collect();
+            let cosines = view.cosines_of(&asked, (question, Tick(*tick)));
+            let listed = by_list(&of_some, question, usize::MAX).into_iter();
+            assert_eq!(cosines, listed.map(|near| (near.id, near.cosine)).collect(), "at {tick}");
         }
         known
     }
@@ -144,8 +155,10 @@ proptest! {
         steps in prop::collection::vec(step(), 1..60),
         question in any::<[i8; WIDTH]>(),
         wanted in 1usize..20,
+        precision in prop::sample::select(vec![Precision::Int8, Precision::Bit]),
     ) {
-        let mut history = History::new();
+        // So few rows are all scored exactly, also where they are held as bits.
+        let mut history = History::held_as(precision);
         for step in steps {
             match step {
                 Step::Commit(gone, born) => {
@@ -164,7 +177,7 @@ proptest! {
                 Step::CopyWhileWriting(n) => {
                     let number = history.vectors.begin();
                     let tick = history.tick();
-                    let copy = load(&history.db, tick, || false).expect("read");
+                    let copy = load(&history.db, (tick, history.vectors.form()), || false).expect("read");
                     for i in 0..n {
                         let change = change(&history, &[], &[[i; WIDTH], [i + 1; WIDTH]]);
                         history.commit(change);
@@ -241,7 +254,7 @@ fn a_copy_that_falls_too_far_behind_is_given_up() {
     assert_eq!(history.vectors.begin(), None, "one at a time");
     let gone: Vec<i64> = (0..=MAX_WAITING_ROWS as i64).collect();
     history.vectors.publish(Tick(1), VectorChange { gone, born: Vec::new() });
-    let copy = load(&history.db, Tick(0), || false).expect("read");
+    let copy = load(&history.db, (Tick(0), Form::Int8), || false).expect("read");
     history.vectors.finish(number, copy);
     assert!(history.vectors.view().is_none());
     assert!(history.vectors.begin().is_some(), "the next may be begun");
@@ -251,7 +264,7 @@ fn a_copy_that_falls_too_far_behind_is_given_up() {
 fn a_copy_begun_before_the_file_was_replaced_is_not_used() {
     let history = History::new();
     let number = history.vectors.begin().expect("none is being made");
-    let copy = load(&history.db, Tick(0), || false).expect("read");
+    let copy = load(&history.db, (Tick(0), Form::Int8), || false).expect("read");
     history.vectors.forget();
     history.vectors.finish(number, copy);
     assert!(history.vectors.view().is_none());
@@ -266,4 +279,76 @@ fn questions_of_another_space_find_nothing() {
     assert_eq!(view.nearest(&[1; 3], (history.tick(), 5), None), []);
     assert_eq!(nearest_in_table(&history.db, (&[1; 3], 5), None).expect("read"), []);
     assert_eq!(view.nearest(&[1; WIDTH], (history.tick(), 0), None), []);
+}
+
+/// Vectors of `n` texts on some topics, near each other where the topic is the same, as numbers.
+fn topical(n: usize, width: usize) -> Vec<Vec<f32>> {
+    let mut state = 7_u64;
+    let mut number = move || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        (state >> 40) as f32 / (1 << 23) as f32 - 1.0
+    };
+    let topics: Vec<Vec<f32>> = (0..20).map(|_| (0..width).map(|_| number()).collect()).collect();
+    let one = |i: usize| topics[i % 20].iter().map(|it| it + 0.7 * number()).collect();
+    (0..n).map(one).collect()
+}
+
+fn bytes_of(vector: &UnitVector) -> Vec<u8> {
+    vector.0.iter().map(|it| it.cast_unsigned()).collect()
+}
+
+#[test]
+fn bits_find_nearly_what_bytes_find_and_score_it_alike() {
+    for width in [100, 256, 384] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let apart = Apart::within(folder.path()).expect("a file");
+        let texts = topical(4_000, width);
+        let rounded: Vec<UnitVector> =
+            texts.iter().map(|it| crate::embedder::unit_vector(it)).collect();
+        let rows = rounded.iter().zip(1i64..).map(|(it, id)| (id, bytes_of(it)));
+        let rows: Vec<(i64, Vec<u8>)> = rows.collect();
+        let view = |form| View::empty(Tick(1), form).with_more(&rows);
+        let (bytes, bits) = (view(Form::Int8), view(Form::Bit(apart)));
+        assert!(bits.n_bytes() * 2 < bytes.n_bytes(), "{} {}", bits.n_bytes(), bytes.n_bytes());
+        let mut n_found = 0;
+        for asked in rounded.iter().step_by(80) {
+            let exact = bytes.nearest(&asked.0, (Tick(1), 40), None);
+            let found = bits.nearest(&asked.0, (Tick(1), 40), None);
+            assert_eq!(found[0], exact[0], "the nearest, with its cosine");
+            n_found += found.iter().filter(|near| exact.contains(near)).count();
+            let ids: FxHashSet<i64> = exact.iter().map(|near| near.id).collect();
+            let cosines = bits.cosines_of(&ids, (&asked.0, Tick(1)));
+            assert_eq!(cosines, bytes.cosines_of(&ids, (&asked.0, Tick(1))));
+        }
+        assert!(n_found >= 1_960, "{n_found} of 2,000 at {width} components");
+    }
+}
+
+#[test]
+fn floats_tell_apart_what_bytes_round_to_the_same() {
+    let kept = |numbers: [f32; 3]| -> Vec<u8> {
+        numbers.iter().flat_map(|number| number.to_le_bytes()).collect()
+    };
+    let rows = [(1, kept([0.6, 0.8, 0.0])), (2, kept([0.6, 0.799, 0.04])), (3, kept([0.0; 3]))];
+    let view = View::empty(Tick(1), Form::Float32).with_more(&rows);
+    let asked: Vec<i8> = kept([0.6, 0.8, 0.0]).into_iter().map(u8::cast_signed).collect();
+    let found = view.nearest(&asked, (Tick(1), 3), None);
+    let ids: Vec<i64> = found.iter().map(|near| near.id).collect();
+    assert_eq!(ids, [1, 2, 3]);
+    assert!((found[0].cosine - 1.0).abs() < 1e-6 && found[1].cosine < 0.9999, "{found:?}");
+    assert_eq!(found[2].cosine, 0.0, "what has no length is near to nothing");
+    let cosines = view.cosines_of(&FxHashSet::from_iter([2]), (&asked, Tick(1)));
+    assert_eq!(cosines[&2], found[1].cosine);
+    let change = VectorChange { gone: vec![1], born: Vec::new() };
+    let later = view.with(Tick(2), change).expect("the next commit");
+    assert_eq!(later.nearest(&asked, (Tick(2), 1), None)[0].id, 2);
+    assert_eq!(later.nearest(&[1, 2, 3], (Tick(2), 1), None), [], "of another space");
+}
+
+#[test]
+fn where_no_file_can_be_made_bits_are_bytes() {
+    let vectors = Vectors::held_as(Precision::Bit, PathBuf::from("/nonexistent/folder"));
+    assert!(matches!(vectors.form(), Form::Int8));
 }

@@ -6,8 +6,10 @@
 
 #![allow(dead_code, reason = "every bench compiles this module and uses a part of it")]
 
+pub(crate) mod at_once;
 pub(crate) mod generated;
 pub(crate) mod shuffled;
+pub(crate) mod stages;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -10,6 +10,10 @@ use rten_tensor::prelude::*;
 
 use super::{Engine, Output, Place};
 
+/// Largest file whose weights are laid out at load as they are computed with, bytes: a second copy of most of them. For
+/// 10 MB more, the 14 tokens of a question cost MiniLM 2.6 ms of CPU instead of 11.7, and the same numbers come out.
+const MAX_PACKED_BYTES: u64 = 100_000_000;
+
 thread_local! {
     /// A pool of one thread for each thread that asks, made when it first asks: it has the asker's priority, where
     /// the library's own pool has that of whoever came first and takes every core.
@@ -19,7 +23,12 @@ thread_local! {
 struct Graph(Model);
 
 pub(super) fn load(place: Place<'_>) -> Result<Box<dyn Engine>, String> {
-    let options = ModelOptions::with_all_ops();
+    let mut options = ModelOptions::with_all_ops();
+    let n_bytes = match place {
+        Place::File(path) => path.metadata().map_or(u64::MAX, |it| it.len()),
+        Place::Memory(bytes) => bytes.len() as u64,
+    };
+    options.prepack_weights(n_bytes <= MAX_PACKED_BYTES);
     let loaded = match place {
         Place::File(path) => options.load_file(path),
         Place::Memory(bytes) => options.load_static_slice(bytes),

@@ -114,14 +114,14 @@ async fn run(
         health.changed();
         let pause = match step {
             Ok(Step::Full(tick)) => {
-                let Some(back) = until_commit(backfill, &health, (&gate, tick)).await else {
+                let Some(back) = until_commit(backfill, &health, (&gate, tick, true)).await else {
                     return;
                 };
                 backfill = back;
                 Duration::ZERO
             }
             Ok(Step::Waits(tick)) if !gate.is_on => {
-                let Some(back) = until_commit(backfill, &health, (&gate, tick)).await else {
+                let Some(back) = until_commit(backfill, &health, (&gate, tick, false)).await else {
                     return;
                 };
                 backfill = back;
@@ -150,12 +150,12 @@ async fn run(
 async fn until_commit(
     mut backfill: Backfill,
     health: &Health,
-    (gate, tick): (&Gate, Tick),
+    (gate, tick, is_full): (&Gate, Tick, bool),
 ) -> Option<Backfill> {
     let mut changes = health.changes();
     let mut is_tidy = !gate.is_on;
     while health.tick() <= tick {
-        let is_settled = gate.is_on && (gate.is_settled)();
+        let is_settled = (gate.is_on || is_full) && (gate.is_settled)();
         if is_settled {
             backfill.retire();
         }

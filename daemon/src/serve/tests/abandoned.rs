@@ -5,14 +5,14 @@ use super::*;
 /// Clients that have every reader busy with endless queries.
 async fn besiege(house: &House, q: &str) -> Vec<Client> {
     let mut clients = Vec::new();
-    for _ in 0..MAX_READERS / MAX_READS_OF_ONE {
+    for _ in 0..max_readers() / max_reads_of_one() {
         let mut client = house.guest().await;
-        for id in 1..=MAX_READS_OF_ONE as u64 {
+        for id in 1..=max_reads_of_one() as u64 {
             client.request(id, "tools/call", asking(q)).await;
         }
         clients.push(client);
     }
-    queries(q, |_, n_running| n_running == MAX_READERS).await;
+    queries(q, |_, n_running| n_running == max_readers()).await;
     clients
 }
 
@@ -37,7 +37,7 @@ async fn cancelled_queries_end_and_let_others_in() {
     let house = House::new().await;
     let mut clients = besiege(&house, "endless, cancelled").await;
     for client in &mut clients {
-        for id in 1..=MAX_READS_OF_ONE {
+        for id in 1..=max_reads_of_one() {
             let params = json!({"requestId": id});
             let cancel =
                 json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params});
@@ -64,7 +64,7 @@ async fn overdue_queries_end() {
     let house = House::with_deadline(100).await;
     let q = "endless, overdue";
     let mut clients = Vec::new();
-    for _ in 0..MAX_READERS {
+    for _ in 0..max_readers() {
         let mut client = house.guest().await;
         client.request(1, "tools/call", asking(q)).await;
         clients.push(client);
@@ -89,11 +89,11 @@ async fn who_asks_many_things_waits_for_himself() {
     for id in 1..MAX_IN_FLIGHT as u64 {
         greedy.request(id, "tools/call", asking(q)).await;
     }
-    queries(q, |_, n_running| n_running == MAX_READS_OF_ONE).await;
+    queries(q, |_, n_running| n_running == max_reads_of_one()).await;
     for _ in 0..10 {
         somebody_is_answered(&house).await;
     }
-    assert_eq!(queries(q, |_, _| true).await, (MAX_READS_OF_ONE, MAX_READS_OF_ONE));
+    assert_eq!(queries(q, |_, _| true).await, (max_reads_of_one(), max_reads_of_one()));
     drop(greedy);
     queries(q, |_, n_running| n_running == 0).await;
 }
@@ -106,7 +106,7 @@ async fn who_does_not_read_makes_few_answers() {
     for id in 1..MAX_IN_FLIGHT as u64 {
         deaf.request(id, "tools/call", asking(q)).await;
     }
-    let wanted = MAX_QUEUED_LINES + MAX_READS_OF_ONE;
+    let wanted = MAX_QUEUED_LINES + max_reads_of_one();
     queries(q, |n_begun, _| n_begun >= wanted).await;
     for _ in 0..20 {
         somebody_is_answered(&house).await;

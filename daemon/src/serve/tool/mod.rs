@@ -6,10 +6,10 @@ mod ingest;
 mod maintain;
 mod status;
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
-use config::limits::MAX_READERS;
+use config::limits::max_readers;
 use proto::error::{Code, ErrorView};
 use proto::tool::admin::{
     Dump, DumpReply, Graph, GraphReply, Shutdown, ShutdownReply, Wait, WaitReply,
@@ -204,7 +204,7 @@ pub async fn shutdown(
 }
 
 /// Turns of the reads that tools make which write or wait: threads are the belt's, too.
-static TURNS: Semaphore = Semaphore::const_new(MAX_READERS);
+static TURNS: LazyLock<Semaphore> = LazyLock::new(|| Semaphore::new(max_readers()));
 
 /// Runs a read off the async threads.
 async fn blocking<T: Send + 'static>(

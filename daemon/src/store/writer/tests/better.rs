@@ -249,3 +249,58 @@ fn vectors_of_texts_that_are_gone_are_deleted_from_the_file() {
     assert_eq!(asked.len(), 1, "{asked:?}");
     assert!(asked[0].contains("Beta"));
 }
+
+#[test]
+fn floats_are_made_beside_the_bytes_and_bytes_of_floats_are_not_made_again() {
+    let mut bench = Bench::new();
+    let readers = bench.writer.readers();
+    bench.write(&[("alpha.md", ALPHA), ("beta.md", BETA)]);
+    let letters = Letters::new("letters/i8x254");
+    bench.backfill(&readers, &letters).round(&|| true).expect("a round");
+    letters.asked();
+
+    let folder = bench.folder.path().to_path_buf();
+    let reopened = letters.clone();
+    let reopen = move |_: &str| Some(reopened.clone() as Arc<dyn Embedder>);
+    let unrounded = Arc::new(crate::embedder::Unrounded::of(letters.clone()));
+    let wanted = ("letters", unrounded.clone() as Arc<dyn Embedder>);
+    let mut backfill =
+        Backfill::open(&folder, wanted, readers.clone(), reopen.clone()).expect("opened");
+    backfill.round(&|| false).expect("a round");
+    assert_eq!(found(&readers, &letters, "lantern").len(), 2, "the bytes answer meanwhile");
+    backfill.round(&|| true).expect("a round");
+    assert_eq!(letters.asked().len(), 2, "floats are made of the texts");
+    backfill.retire();
+    let snapshot = readers.snapshot().expect("a snapshot");
+    let (layer, view) = snapshot.layer().expect("the floats answer");
+    assert_eq!(layer.embedder().space(), "letters/f32");
+    let question = unrounded.try_question("lantern").expect("a vector");
+    let by_floats = view.nearest(&question.0, (snapshot.tick(), 10), None);
+    assert_eq!(by_floats.len(), 2);
+    drop(snapshot);
+    backfill.tidy(bench.writer.tick()).expect("tidied");
+    letters.asked();
+
+    let wanted = ("letters", letters.clone() as Arc<dyn Embedder>);
+    let mut backfill = Backfill::open(&folder, wanted, readers.clone(), reopen).expect("opened");
+    backfill.round(&|| false).expect("a round");
+    backfill.retire();
+    let ids: Vec<i64> = by_floats.iter().map(|near| near.id).collect();
+    assert_eq!(found(&readers, &letters, "lantern"), ids, "the floats, rounded");
+    assert_eq!(letters.asked(), [""; 0], "without the model");
+}
+
+#[test]
+fn a_question_that_is_asked_again_is_not_embedded_again() {
+    let letters = Letters::new("letters/1");
+    let layer = crate::vectors::Layer::new(letters.clone(), Default::default());
+    let first = layer.question("lantern").expect("a vector");
+    assert_eq!(layer.question("lantern").expect("a vector"), first);
+    assert_eq!(letters.asked(), ["lantern"]);
+    for i in 0..100 {
+        layer.question(&format!("question {i}")).expect("a vector");
+    }
+    letters.asked();
+    assert_eq!(layer.question("lantern").expect("a vector"), first);
+    assert_eq!(letters.asked(), ["lantern"], "only the last ones are remembered");
+}
