@@ -128,10 +128,11 @@ fn found_by_text(project: &mut TestProject, word: &str) -> Vec<String> {
     hits.map(|hit| hit["path"].as_str().expect("a path").to_string()).collect()
 }
 
-/// The word of the `n`th content: consonants, so that no stemmer cuts it.
+/// The word of the `n`th content: consonants, so that no stemmer cuts it, and a digit, so that it is not taken for a
+/// slip of another.
 fn word(n: u32) -> String {
     let digits = n.to_string();
     let letters = digits.bytes().map(|digit| char::from(b"bcdfghjklm"[usize::from(digit - b'0')]));
     let middle: String = letters.collect();
-    format!("zq{middle}x")
+    format!("zq{middle}x7")
 }

@@ -596,7 +596,7 @@ fn requests_that_cannot_be_meant() {
     expect![[r#"
         hybrid_search {"q":"x"}
           -32602: no tool is called `hybrid_search`
-          hint: this session has `hybrid_query`, `entity_lookup`, `explain_entity`, `ingest_docs`, `extract_and_link`, `review_links`, `status`, `graph`, `dump`, `wait`, `verify`, `rescan`, `retry`, `deep_pass`, `checkup`, `backup`, `shutdown`
+          hint: this session has `hybrid_query`, `read_passage`, `entity_lookup`, `explain_entity`, `ingest_docs`, `extract_and_link`, `review_links`, `status`, `graph`, `dump`, `wait`, `verify`, `rescan`, `retry`, `deep_pass`, `checkup`, `backup`, `shutdown`
           hint: null
         hybrid_query {}
           invalid_params: `hybrid_query` needs the parameter `q`

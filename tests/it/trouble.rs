@@ -58,7 +58,7 @@ fn stalled(project: &mut TestProject) -> Value {
 
 /// A file of `Marked` is found although nothing can be written.
 fn still_answers(project: &mut TestProject) {
-    let found = project.call("hybrid_query", json!({"q": "zqbx", "formula": "text"}));
+    let found = project.call("hybrid_query", json!({"q": "zqbx7", "formula": "text"}));
     assert_eq!(found["chunks"].as_array().map(Vec::len), Some(1), "{found:#}");
 }
 
