@@ -222,3 +222,28 @@ fn an_answer_says_that_nothing_fits() {
     let text = whole["content"][0]["text"].as_str().expect("text");
     assert!(text.starts_with("nothing here has much to do with the question"), "{text}");
 }
+
+#[test]
+fn what_goes_by_another_name_fits_the_question() {
+    let mut project = TestProject::of(&[
+        ("krill.md", "---\naliases: [KRR]\n---\n\n# Krill Ledger\n\nThe ledger counts barrels.\n"),
+        ("other.md", "# Other\n\nTires are changed in May.\n"),
+    ]);
+    project.settle();
+    for question in ["KRR", "tell me about KRR", "Kril Ledgr"] {
+        let reply = project.call("hybrid_query", json!({"q": question}));
+        assert_eq!(reply["chunks"][0]["path"], "krill.md", "{question}");
+        assert_eq!(reply["chunks"][0]["weak"], Value::Null, "{question}: {reply}");
+        assert_eq!(reply["nothing_relevant"], Value::Null, "{question}");
+    }
+}
+
+#[test]
+fn a_cursor_that_begins_with_a_hyphen_is_no_option() {
+    let mut project = project(3);
+    project.settle();
+    let asked = ["query", "lighthouse", "--cursor", "-74taEkv1RQ", "--project"];
+    let output = project.kgctl().args(asked).arg(project.root()).output().expect("it runs");
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(errors.contains("`cursor` is of another question"), "{errors}");
+}

@@ -238,6 +238,14 @@ fn questions_of_one_s_own_are_scored_by_signal_and_two_configurations_compared()
     let report: Value = serde_json::from_str(&text).expect("JSON");
     assert_eq!(report["against"]["settings"][0], "retrieval.weights.text=0");
     assert_eq!(report["against"]["answered"]["questions"], report["questions"]);
+    // What cannot matter makes no difference, also where it is vectors that are compared.
+    for setting in ["watch.debounce_ms=400", "embed.background=on"] {
+        let same = [&table, "--json", "--against", setting];
+        let (code, text, errors) = eval_questions(&project, &same);
+        assert_eq!(code, 0, "{text}{errors}");
+        let report: Value = serde_json::from_str(&text).expect("JSON");
+        assert_eq!(report["against"]["answered"]["formulas"], report["formulas"], "{setting}");
+    }
     let left: Vec<_> = fs::read_dir(project.scratch())
         .expect("listed")
         .filter_map(|it| it.ok()?.file_name().into_string().ok())

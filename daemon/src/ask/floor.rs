@@ -12,6 +12,7 @@ use config::settings::Floor as Floors;
 use proto::tool::core::HybridReply;
 use rustc_hash::FxHashMap;
 
+use super::naming::Seed;
 use super::plan::Plan;
 use super::rank::Ranked;
 use super::recall::Recalled;
@@ -23,6 +24,8 @@ pub(super) struct Floor<'a> {
     words: &'a [String],
     /// One a word of the question, by how few chunks hold it.
     worth: &'a [f32],
+    /// Entities that the question names, with the words that do.
+    seeds: &'a [Seed],
     /// By chunk: the cosine of its best window, and whether the better model tells it.
     near: FxHashMap<i64, (f32, bool)>,
 }
@@ -43,7 +46,8 @@ impl<'a> Floor<'a> {
         let near = recalled.vector.iter();
         let near = near.map(|(chunk, cosine)| (*chunk, (*cosine, recalled.better.contains(chunk))));
         let (words, worth) = (&plan.question.words, &recalled.worth);
-        Floor { floors: plan.floor, words, worth, near: near.collect() }
+        let seeds = &recalled.seeds;
+        Floor { floors: plan.floor, words, worth, seeds, near: near.collect() }
     }
 
     /// How well a hit fits whose path, headings and words these are.
@@ -51,7 +55,7 @@ impl<'a> Floor<'a> {
         let floor = |is_better| if is_better { self.floors.better } else { self.floors.vector };
         let near = self.near.get(&candidate.chunk);
         let is_near = near.is_some_and(|(cosine, is_better)| *cosine >= floor(*is_better));
-        if is_near || self.share(texts) >= self.floors.words {
+        if is_near || self.share(candidate, texts) >= self.floors.words {
             return Strength::Strong;
         }
         let is_led_to = candidate.bridge.entity.is_some()
@@ -60,10 +64,16 @@ impl<'a> Floor<'a> {
         if is_led_to { Strength::LedTo } else { Strength::Weak }
     }
 
-    /// The share of the question that stands in some texts, 0 to 1; 1 for a question without words.
-    fn share(&self, texts: [&str; 3]) -> f32 {
+    /// The share of the question that stands in a hit's texts, 0 to 1; 1 for a question without words. A name stands in
+    /// what mentions its entity, whatever it is called there.
+    fn share(&self, candidate: &Ranked, texts: [&str; 3]) -> f32 {
         let found = texts.iter().fold(0, |found, text| found | matched(text, self.words));
-        share(self.worth, found)
+        let is_of = |seed: &&Seed| {
+            let entity = Some(seed.entity);
+            candidate.named.entity == entity || candidate.graph.entity == entity
+        };
+        let named = self.seeds.iter().filter(is_of).fold(0, |found, seed| found | seed.words);
+        share(self.worth, found | named)
     }
 }
 

@@ -48,6 +48,8 @@ const MAX_OTHER_TERMS: usize = 8;
 pub(super) struct Seed {
     pub entity: i64,
     pub link: f32,
+    /// The question's words that name it, one bit each, as [`matched`] tells them.
+    pub words: u64,
 }
 
 /// What a question names.
@@ -79,10 +81,11 @@ fn look_up(desk: &Desk<'_>, plan: &Plan) -> Result<Named, AskError> {
         if may_name(*run) && is_free(&taken, *run) {
             let Some((entity, link)) = known(desk, &norm_of(run.2))? else { continue };
             taken.push(*run);
-            add(&mut named, Seed { entity, link });
+            let words = matched(run.2, &plan.question.words);
+            add(&mut named, Seed { entity, link, words });
         }
     }
-    misspelt(desk, (&runs, &mut taken), &mut named)?;
+    misspelt(desk, (&runs, &plan.question.words), &mut taken, &mut named)?;
     if plan.other_names {
         for seed in named.seeds.clone() {
             let names = other_names(desk, seed.entity)?;
@@ -129,7 +132,8 @@ fn known(desk: &Desk<'_>, norm: &str) -> Result<Option<(i64, f32)>, AskError> {
 /// Links runs that hold a word which nobody wrote to the name that they are nearly.
 fn misspelt<'q>(
     desk: &Desk<'_>,
-    (runs, taken): (&[Run<'q>], &mut Vec<Run<'q>>),
+    (runs, words): (&[Run<'q>], &[String]),
+    taken: &mut Vec<Run<'q>>,
     named: &mut Named,
 ) -> Result<(), AskError> {
     let mut unknown: BTreeSet<usize> = BTreeSet::new();
@@ -150,7 +154,8 @@ fn misspelt<'q>(
         }
         if let Some((entity, link, surface)) = nearly(desk, run.2)? {
             taken.push(*run);
-            add(named, Seed { entity, link: link * MISSPELT });
+            let words = matched(run.2, words);
+            add(named, Seed { entity, link: link * MISSPELT, words });
             named.more_terms.extend(phrase_of(&surface));
         }
     }

@@ -46,7 +46,8 @@ const PATIENCE: Duration = Duration::from_secs(600);
 /// Measure answers to questions of your own, or all stages on a corpus that was annotated by hand.
 ///
 /// With a table of questions (question, tab, the files that answer it, parted by commas): hit@k, MRR and nDCG by signal
-/// from the project's own index; `--against KEY=VALUE` reads the folder once more with other settings and compares.
+/// from the project's own index. `--against KEY=VALUE` reads the folder twice into scratch indexes, as it is set and with
+/// other settings, and compares: both by static vectors, unless what is compared is `embed.…` or `vectors.…`.
 ///
 /// With a folder that has `docs/`, `gold/` and `questions/`: its documents are read three times: with nothing given
 /// (recognition, and all stages end to end), with the annotated mentions given (linking alone), and with the mentions
@@ -65,12 +66,14 @@ pub(crate) struct Arguments {
     /// Of questions: compare with these settings; may be given several times.
     #[arg(long, value_name = "KEY=VALUE")]
     against: Vec<String>,
+    /// Of questions: wait until the better model has made all its vectors.
+    #[arg(long, hide = true)]
+    with_vectors: bool,
 }
 
 pub(crate) async fn run(arguments: &Arguments, ctx: &Context) -> Result<Exit, Failure> {
-    let of_questions = (arguments.of.as_path(), arguments.against.as_slice());
     if arguments.of.is_file() {
-        return questions::run(of_questions, arguments.each, ctx).await;
+        return questions::run(arguments, ctx).await;
     }
     let gold = Gold::read(&arguments.of)?;
     let scratch = Scratch::make()?;

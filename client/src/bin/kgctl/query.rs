@@ -59,7 +59,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "N")]
     max_tokens: Option<u32>,
     /// Go on after the hits of an earlier answer: its `next_cursor`, as `--json` prints it.
-    #[arg(long, value_name = "CURSOR")]
+    #[arg(long, value_name = "CURSOR", allow_hyphen_values = true)]
     cursor: Option<String>,
 }
 

@@ -1,46 +1,98 @@
 //! Questions: how well the user's own questions are answered from their own folder.
 //!
 //! In: a table of questions and the documents that answer them; the project; settings to compare with. Out: a report.
-//! Invariants: the folder and its index are only read; a comparison reads the folder once more, into a scratch folder
-//! that goes in the end, by a run of this same program with those settings in its environment.
+//! Invariants: the folder and its index are only read; a comparison reads the folder twice, into scratch folders that go
+//! in the end, by runs of this same program that differ in nothing but the settings compared.
 //! Not here: the metrics and the tables (`client::render::questions`).
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::Path;
 use std::process::Stdio;
+use std::time::{Duration, Instant};
 
 use client::connect::Session;
 use client::render::questions::{Against, Answered, Scored, questions};
 use client::score;
+use proto::tool::core::Status;
 
 use super::stage::Scratch;
-use super::{Context, Exit, FORMULAS, Failure, PATIENCE, found_for, read_file, wait};
+use super::{Arguments, Context, Exit, FORMULAS, Failure, PATIENCE, found_for, read_file, wait};
 
 /// Most questions of a table.
 const MAX_QUESTIONS: usize = 10_000;
 
+/// Between two looks at how far the vectors are.
+const LOOK_AGAIN: Duration = Duration::from_millis(200);
+
 /// A question with the documents that answer it.
 type Question = (String, BTreeSet<String>);
 
-pub(super) async fn run(
-    (table, against): (&Path, &[String]),
-    shows_each: bool,
-    ctx: &Context,
-) -> Result<Exit, Failure> {
-    let environment = against.iter().map(|it| variable_of(it)).collect::<Result<Vec<_>, _>>()?;
+pub(super) async fn run(arguments: &Arguments, ctx: &Context) -> Result<Exit, Failure> {
+    let (table, against) = (arguments.of.as_path(), arguments.against.as_slice());
+    let changes = against.iter().map(|it| variable_of(it)).collect::<Result<Vec<_>, _>>()?;
     let root = ctx.project()?.root;
     let asked = parse(table, &root)?;
-    let session = ctx.session().await?;
-    wait::settle(&session, PATIENCE).await?;
-    let mut answered = ask_all(&session, &asked).await?;
-    session.close().await;
-    if !against.is_empty() {
-        let other = elsewhere((table, &root), environment).await?;
+    let answered = if against.is_empty() {
+        let session = ctx.session().await?;
+        wait::settle(&session, PATIENCE).await?;
+        if arguments.with_vectors {
+            wait_for_vectors(&session).await?;
+        }
+        let answered = ask_all(&session, &asked).await?;
+        session.close().await;
+        answered
+    } else {
+        // Both in the same way, so that nothing but the settings differs: not by the project's own daemon, which may
+        // have vectors that take hours to make again.
+        let common = common_of(against);
+        let mut answered = elsewhere((table, &root), (common, &[])).await?;
+        let other = elsewhere((table, &root), (common, &changes)).await?;
         answered.against = Some(Box::new(Against { settings: against.to_vec(), answered: other }));
-    }
-    ctx.print_reply(&answered, |answered| questions(answered, shows_each, ctx.style))?;
+        answered
+    };
+    ctx.print_reply(&answered, |answered| questions(answered, arguments.each, ctx.style))?;
     Ok(Exit::Done)
+}
+
+/// A variable of the environment that both sides of a comparison run with.
+type Common = (&'static str, &'static str);
+
+/// Static vectors, which every folder has at once.
+const STATIC: Common = ("KG_EMBED__MODEL", "none");
+
+/// The better model's, all of them.
+const BETTER: Common = ("KG_EMBED__BACKGROUND", "on");
+
+/// The better model's vectors are made where it is vectors that are compared.
+fn common_of(against: &[String]) -> Common {
+    let is_about_vectors = |it: &String| it.starts_with("embed.") || it.starts_with("vectors.");
+    if against.iter().any(is_about_vectors) { BETTER } else { STATIC }
+}
+
+/// Waits until the better model has made all its vectors, where there is one.
+async fn wait_for_vectors(session: &Session) -> Result<(), Failure> {
+    let started = Instant::now();
+    loop {
+        let status = session.call(&Status {}).await?;
+        let Some(embedding) = status.embedding.filter(|it| it.state != "off") else {
+            return Ok(());
+        };
+        if embedding.state == "failed" {
+            let why = embedding.trouble.unwrap_or_default();
+            return Err(Failure::new(Exit::Failed, format!("the vectors cannot be made: {why}")));
+        }
+        if embedding.state == "done" && embedding.done == embedding.total {
+            return Ok(());
+        }
+        if started.elapsed() > PATIENCE {
+            let (done, total) = (embedding.done, embedding.total);
+            let message =
+                format!("{done} of {total} vectors were made in {} s", PATIENCE.as_secs());
+            return Err(Failure::new(Exit::TimedOut, message).hint("ask about fewer files"));
+        }
+        tokio::time::sleep(LOOK_AGAIN).await;
+    }
 }
 
 /// `retrieval.weights.graph=0` as a variable of the environment.
@@ -125,22 +177,24 @@ fn scored(wanted: &BTreeSet<String>, ranked: Vec<String>) -> Scored {
     }
 }
 
-/// The same questions to a daemon of its own that has these variables; it reads the folder first.
+/// The same questions to a daemon of its own that has these variables, the latter ones first; it reads the folder first.
 async fn elsewhere(
     (table, root): (&Path, &Path),
-    environment: Vec<(String, String)>,
+    (common, changes): (Common, &[(String, String)]),
 ) -> Result<Answered, Failure> {
     let scratch = Scratch::make()?;
     let program = std::env::current_exe()?;
     let run = |arguments: Vec<OsString>| {
         let mut command = tokio::process::Command::new(&program);
-        command.args(arguments).envs(environment.clone()).stdin(Stdio::null());
+        command.args(arguments).env(common.0, common.1).stdin(Stdio::null());
+        command.envs(changes.iter().map(|(name, value)| (name, value)));
         command.env("KG_STATE_DIR", scratch.at("state")).env("KG_RUNTIME_DIR", scratch.at("run"));
         command.kill_on_drop(true);
         command
     };
     let project: [OsString; 2] = ["--project".into(), root.into()];
-    let asked = ["eval".into(), table.into(), "--json".into()];
+    let with_vectors = (common == BETTER).then(|| "--with-vectors".into());
+    let asked = ["eval".into(), table.into(), "--json".into()].into_iter().chain(with_vectors);
     let output = tokio::select! {
         output = run(project.iter().cloned().chain(asked).collect()).output() => Some(output?),
         _ = tokio::signal::ctrl_c() => None,
@@ -151,7 +205,8 @@ async fn elsewhere(
     if !output.status.success() {
         let said = String::from_utf8_lossy(&output.stderr);
         let why = said.trim().trim_start_matches("error: ").to_string();
-        return Err(Failure::new(Exit::Failed, format!("with the other settings: {why}")));
+        let which = if changes.is_empty() { "as it is set" } else { "with the other settings" };
+        return Err(Failure::new(Exit::Failed, format!("{which}: {why}")));
     }
     Ok(serde_json::from_slice(&output.stdout)?)
 }
