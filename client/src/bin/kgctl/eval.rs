@@ -46,8 +46,8 @@ const PATIENCE: Duration = Duration::from_secs(600);
 /// Measure answers to questions of your own, or all stages on a corpus that was annotated by hand.
 ///
 /// With a table of questions (question, tab, the files that answer it, parted by commas): hit@k, MRR and nDCG by signal
-/// from the project's own index. `--against KEY=VALUE` reads the folder twice into scratch indexes, as it is set and with
-/// other settings, and compares: both by static vectors, unless what is compared is `embed.…` or `vectors.…`.
+/// from the project's own index. `--against KEY=VALUE` reads the folder twice into scratch indexes, as it is set and
+/// with other settings, and compares: both by static vectors, unless what is compared is `embed.…` or `vectors.…`.
 ///
 /// With a folder that has `docs/`, `gold/` and `questions/`: its documents are read three times: with nothing given
 /// (recognition, and all stages end to end), with the annotated mentions given (linking alone), and with the mentions

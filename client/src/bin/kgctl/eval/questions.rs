@@ -1,8 +1,8 @@
 //! Questions: how well the user's own questions are answered from their own folder.
 //!
 //! In: a table of questions and the documents that answer them; the project; settings to compare with. Out: a report.
-//! Invariants: the folder and its index are only read; a comparison reads the folder twice, into scratch folders that go
-//! in the end, by runs of this same program that differ in nothing but the settings compared.
+//! Invariants: the folder and its index are only read; a comparison reads the folder twice, into scratch folders that
+//! go in the end, by runs of this same program that differ in nothing but the settings compared.
 //! Not here: the metrics and the tables (`client::render::questions`).
 
 use std::collections::BTreeSet;
@@ -177,7 +177,7 @@ fn scored(wanted: &BTreeSet<String>, ranked: Vec<String>) -> Scored {
     }
 }
 
-/// The same questions to a daemon of its own that has these variables, the latter ones first; it reads the folder first.
+/// The same questions to a daemon of its own that has these variables; it reads the folder first.
 async fn elsewhere(
     (table, root): (&Path, &Path),
     (common, changes): (Common, &[(String, String)]),
