@@ -1,0 +1,1 @@
+//! Edits of a note: spans of its bytes and what stands there instead.

@@ -1,0 +1,8 @@
+//! One Markdown note: what its author stated in it, and edits that change only the bytes they mean to.
+//!
+//! In: the bytes of one file. Out: its parts with their spans ([`parse`]), or the bytes that replace others ([`edit`]).
+//! Invariants: pure functions, no input or output; spans are bytes of the file, on UTF-8 boundaries.
+//! Not here: reading and writing files, resolving what a link leads to (the daemon).
+
+pub mod edit;
+pub mod parse;

@@ -1,0 +1,1 @@
+//! What a note states: front matter, observations, relations, links, tags, fields, headings, block ids.
