@@ -19,6 +19,7 @@ mod error;
 mod expand;
 mod explain;
 mod expression;
+mod fit;
 mod floor;
 mod graph;
 mod lookup;
