@@ -10,7 +10,7 @@ pub mod verify;
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use arc_swap::ArcSwap;
 use config::Settings;
@@ -74,6 +74,8 @@ pub struct Project {
     activity: Activity,
     /// What counting the rows gave.
     pub(crate) tallies: Tallies,
+    /// When the settings were read.
+    opened: SystemTime,
 }
 
 impl Project {
@@ -83,6 +85,7 @@ impl Project {
     /// When a database cannot be opened or an actor cannot be started.
     pub async fn open(place: OpenProject) -> anyhow::Result<Arc<Project>> {
         let OpenProject { root, name, state_dir, settings, parsing } = place;
+        let opened = SystemTime::now();
         let tokens = WordPiece::builtin();
         let embedder: Arc<dyn Embedder> = Arc::new(StaticModel::builtin(tokens.clone()));
         let better = crate::embedder::better(&settings.embed)?;
@@ -128,6 +131,7 @@ impl Project {
             suspicion: Notify::new(),
             activity: Activity::default(),
             tallies: Tallies::default(),
+            opened,
         });
         upkeep::begin(&project);
         Ok(project)
@@ -150,6 +154,18 @@ impl Project {
             one_way: &self.one_way,
             decisions: self.build.decisions.at(snapshot.tick()),
         }
+    }
+
+    /// The folder's files of settings that were written since they were read.
+    pub fn newer_settings(&self) -> Vec<&'static str> {
+        let is_newer = |name: &&str| {
+            let written = std::fs::metadata(self.root.join(name)).and_then(|it| it.modified());
+            written.is_ok_and(|written| written > self.opened)
+        };
+        [config::load::PROJECT_FILE, config::limits::DEFAULT_PREDICATES]
+            .into_iter()
+            .filter(is_newer)
+            .collect()
     }
 
     /// How fresh an answer from this snapshot is.

@@ -136,3 +136,24 @@ fn one_document_does_not_fill_the_answer() {
     assert!(spread.0 < filled.0, "{filled:?} {spread:?}");
     assert_eq!((filled.1, spread.1), (false, true));
 }
+
+#[test]
+fn a_relation_of_the_settings_that_nothing_states_is_told_in_the_status_and_costs_no_question() {
+    let mut project = TestProject::empty();
+    project.write("keys.md", "# Keys\n\nThe keys rotate weekly.\n");
+    project.write("kg.yaml", "retrieval:\n  rels: [frobnicates, depends_on]\n");
+    project.start();
+    project.settle();
+    assert_eq!(ask(&mut project, "rotate keys")["chunks"][0]["path"], "keys.md");
+    let told = project.status()["warnings"].to_string();
+    assert!(told.contains("`retrieval.rels` of the settings names `frobnicates`"), "{told}");
+    assert!(!told.contains("names `depends_on`"), "{told}");
+    assert!(!told.contains("`kgctl restart` makes it count"), "{told}");
+    // Asked for by name it is an error.
+    let error = project.try_call("hybrid_query", json!({"q": "keys", "rels": ["frobnicates"]}));
+    assert_eq!(error.expect_err("unknown")["message"], "no relation `frobnicates`");
+
+    project.write("kg.yaml", "retrieval:\n  rels: []\n");
+    let told = project.status()["warnings"].to_string();
+    assert!(told.contains("`kgctl restart` makes it count"), "{told}");
+}

@@ -25,9 +25,6 @@ const SNIPPET_CHARS: (usize, usize) = (70, 2_000);
 /// Between a name and the file whose passage led on by it.
 pub(super) const AS_IN: &str = " as in ";
 
-/// What the reasons of most hits begin with.
-pub(super) const SIGNALS: &str = "text + vector + ";
-
 /// Entities and relations told beside the hits.
 const MAX_ENTITIES: usize = 5;
 const MAX_EDGES: usize = 6;
@@ -78,6 +75,7 @@ pub(super) fn explain(
         });
     }
     floor::flag(&mut reply, &strengths);
+    recalled.name_spaces(desk, &mut reply);
     let next = plan.cursor.after(&marks).map_or(0, |cursor| cursor.len());
     fit::fit(&mut reply, plan.max_chars, next);
     has_more |= reply.chunks.len() < marks.len();

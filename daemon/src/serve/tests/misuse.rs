@@ -50,8 +50,9 @@ async fn garbage_is_answered_and_then_cut_off() {
 async fn half_a_character_is_refused_under_the_id_of_its_request() {
     let house = House::new().await;
     let mut client = house.guest().await;
+    let params = r#"{"name":"hybrid_query","arguments":{"q":"x \ud83d"}}"#;
     client
-        .say(r#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"hybrid_query","arguments":{"q":"x \ud83d"}}}"#)
+        .say(&format!(r#"{{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{params}}}"#))
         .await;
     let refused = client.hear().await.expect("an error");
     assert_eq!(refused["id"], json!(7));
