@@ -30,6 +30,7 @@ use crate::pipeline::recognize::tagger::TaggerRecognizer;
 use crate::pipeline::relate::Vocabulary;
 use crate::pipeline::watch::WatcherHandle;
 use crate::pipeline::write::Command;
+use crate::reranker::Reranker;
 use crate::serve::{Activity, Tallies};
 use crate::store::{Breakers, Readers, Snapshot, StoreError};
 use crate::terms::Tick;
@@ -64,6 +65,7 @@ pub struct Project {
     /// The last commit of the index before, which stands still; none when there is none, or it cannot be read.
     tick_before: Option<Tick>,
     recipe: Recipe,
+    reranker: Option<Reranker>,
     /// Relations that contradict themselves when stated both ways.
     one_way: Vec<&'static str>,
     build: Build,
@@ -95,6 +97,7 @@ impl Project {
             }
             Precision::Int8 | Precision::Bit => better,
         };
+        let reranker = Reranker::of(&settings.retrieval.rerank)?;
         let vocabulary = Vocabulary::load(&root, &settings.relate)?;
         let model = TaggerRecognizer::open_tried(&settings.recognize)?;
         let given = GivenNames::open(&settings.recognize)?;
@@ -124,6 +127,7 @@ impl Project {
             settings,
             answers: ArcSwap::new(answers),
             tick_before,
+            reranker,
             one_way: recipe.vocabulary.one_way(),
             recipe,
             build,
@@ -151,9 +155,15 @@ impl Project {
             snapshot,
             settings: &self.settings,
             embedder: self.recipe.embedder.as_ref(),
+            reranker: self.reranker.as_ref(),
             one_way: &self.one_way,
             decisions: self.build.decisions.at(snapshot.tick()),
         }
+    }
+
+    /// Why hits are not ordered anew, where a model for that is named and cannot be used.
+    pub fn reranker_trouble(&self) -> Option<&str> {
+        self.reranker.as_ref().and_then(Reranker::trouble)
     }
 
     /// The folder's files of settings that were written since they were read.

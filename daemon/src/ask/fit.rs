@@ -18,10 +18,10 @@ const ADDED_LATER_CHARS: usize = 200;
 const SMALLEST_CHARS: usize = 800;
 
 /// The line of the text form that tells the cursor, without it.
-const CURSOR_LINE_CHARS: usize = 40;
+const CURSOR_LINE_CHARS: usize = 36;
 
 /// Shortest snippet that a hit is cut to, characters.
-const MIN_SNIPPET_CHARS: usize = 70;
+const MIN_SNIPPET_CHARS: usize = 60;
 
 /// Drops what is needed least until the answer fits: edges, entities, files in the reasons, signals in the reasons,
 /// then the last hits. `n_cursor_chars`: the length of the cursor that will be added.

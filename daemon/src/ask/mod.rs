@@ -33,6 +33,7 @@ mod question;
 mod rank;
 mod recall;
 mod recency;
+mod rerank;
 mod review;
 mod snippet;
 mod source;
@@ -53,6 +54,7 @@ pub use question::{is_stop_word, text_query};
 pub use review::{list_doubtful, norm_keys_exist};
 
 use crate::embedder::Embedder;
+use crate::reranker::Reranker;
 use crate::store::{DecisionsAt, Snapshot};
 
 /// What answering needs beside a snapshot.
@@ -63,6 +65,8 @@ pub struct Desk<'a> {
     pub settings: &'a config::Settings,
     /// The model that embeds questions.
     pub embedder: &'a dyn Embedder,
+    /// A model that orders the best passages anew.
+    pub reranker: Option<&'a Reranker>,
     /// Relations that contradict themselves when stated both ways.
     pub one_way: &'a [&'static str],
     /// Review decisions: what a person rejected is not told.
@@ -85,6 +89,7 @@ pub fn hybrid_query(desk: &Desk<'_>, request: &HybridQuery) -> Result<HybridRepl
     if let Some(entity) = plan.filter.entity {
         ranked = about(desk, ranked, entity)?;
     }
+    let ranked = stage!("rerank", rerank::rerank(desk, &plan, ranked))?;
     let told = explain::explain((desk, &plan), &recalled, &expanded, ranked);
     let mut reply = stage!("explain", told)?;
     recalled.tell_reading(&mut reply);

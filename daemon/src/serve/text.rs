@@ -25,6 +25,9 @@ use sheet::Sheet;
 /// Aliases shown of an entity.
 const MAX_ALIASES: usize = 5;
 
+/// `(a project of twenty letters, tick 12345)`.
+const USUAL_FOOTER_CHARS: usize = 36;
+
 /// The readable form of `reply`, in at most `max_chars` characters (200 at least).
 pub fn render(tool: &str, reply: &Value, max_chars: usize) -> String {
     let known = match tool {
@@ -59,8 +62,8 @@ pub fn render(tool: &str, reply: &Value, max_chars: usize) -> String {
 
 /// How many of the reply's hits the readable form shows in at most `max_chars` characters.
 pub fn n_hits_shown(reply: &core::HybridReply, max_chars: usize) -> usize {
-    // The longest footer: project and tick are not known yet.
-    answer::hybrid(reply, &mut Sheet::new(max_chars, " ".repeat(max_chars)))
+    // Project and tick are not known yet.
+    answer::hybrid(reply, &mut Sheet::new(max_chars, " ".repeat(USUAL_FOOTER_CHARS)))
 }
 
 /// Lays out one kind of reply; `None` when it is not of that kind, which only a bug can bring

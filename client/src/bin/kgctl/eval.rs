@@ -47,8 +47,9 @@ const PATIENCE: Duration = Duration::from_secs(600);
 ///
 /// With a table of questions (question, tab, the files that answer it, parted by commas; lines that begin with `#` are
 /// passed over): hit@k, MRR and nDCG by signal from the project's own index, with the vectors that it has by now
-/// (`--with-vectors` waits for all of the better model's). `--against KEY=VALUE` reads the folder twice into scratch indexes, as it is set and
-/// with other settings, and compares: both by static vectors, unless what is compared is `embed.…` or `vectors.…`.
+/// (`--with-vectors` waits for all of the better model's). `--against KEY=VALUE` reads the folder twice into scratch
+/// indexes, as it is set and with other settings, and compares: both by static vectors, unless what is compared is
+/// `embed.…` or `vectors.…`.
 ///
 /// With a folder that has `docs/`, `gold/` and `questions/`: its documents are read three times: with nothing given
 /// (recognition, and all stages end to end), with the annotated mentions given (linking alone), and with the mentions

@@ -248,6 +248,12 @@ fn warnings(
         path: path.into(),
         warning: "written since the daemon read it; `kgctl restart` makes it count".into(),
     }));
+    out.extend(project.reranker_trouble().map(|why| WarningView {
+        path: ".".into(),
+        warning: format!(
+            "`retrieval.rerank.model` cannot be used, so hits keep their order: {why}"
+        ),
+    }));
     let rels = &project.settings.retrieval.rels;
     let unknown = ask::unknown_relations(&project.desk(db), rels).unwrap_or_default();
     out.extend(unknown.into_iter().map(|rel| WarningView {
