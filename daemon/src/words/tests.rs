@@ -82,7 +82,11 @@ fn what_is_written_is_found_as_typed_and_by_part() {
             &["keyjob"],
         ),
         ("the key rotation job", &["KeyRotationJob"], &[]),
-        ("call getUserById(7)", &["getUserById", "getuserbyid", "user", "user-by-id"], &["id-user"]),
+        (
+            "call getUserById(7)",
+            &["getUserById", "getuserbyid", "user", "user-by-id"],
+            &["id-user"],
+        ),
         ("to get the user by id", &["userById"], &["getUserById"]),
         ("on GitHub, eBay", &["github", "GitHub", "ebay"], &["bay"]),
         ("a kebab-case-name", &["kebab-case-name", "kebab", "case"], &[]),
