@@ -31,7 +31,7 @@ pub(crate) fn assert_same(one: &str, other: &str, what: &str) {
 }
 
 /// The files of `corpus/docs`, or of the folder that `KG_TEST_FOLDER` names, by path.
-fn corpus() -> Vec<(String, String)> {
+pub(crate) fn corpus() -> Vec<(String, String)> {
     let root = match std::env::var_os("KG_TEST_FOLDER") {
         Some(folder) => PathBuf::from(folder),
         None => Path::new(env!("CARGO_MANIFEST_DIR")).join("../corpus/docs"),

@@ -29,15 +29,25 @@ fn project() -> TestProject {
     project
 }
 
+fn whole(project: &mut TestProject, question: &str) -> Value {
+    project.call("hybrid_query", json!({"q": question, "max_chars": 20_000}))
+}
+
+/// Paths of the hits, best first.
+fn paths(reply: &Value) -> Vec<String> {
+    let hits = reply["chunks"].as_array().expect("hits");
+    hits.iter().map(|hit| hit["path"].as_str().expect("a path").to_string()).collect()
+}
+
 /// Paths of the hits, sorted, and the first reason.
 fn ask(project: &mut TestProject, question: &str) -> (Vec<String>, String) {
-    let reply = project.call("hybrid_query", json!({"q": question, "max_chars": 20_000}));
-    let hits = reply["chunks"].as_array().expect("hits");
-    let text = |it: &Value| it.as_str().expect("text").to_string();
-    let mut paths: Vec<String> = hits.iter().map(|hit| text(&hit["path"])).collect();
+    let reply = whole(project, question);
+    let mut paths = paths(&reply);
     paths.sort();
     paths.dedup();
-    (paths, reply["explanations"].get(0).map(text).unwrap_or_default())
+    let why = reply["explanations"][0].as_str().unwrap_or_default().to_string();
+    assert_eq!(reply["relaxed"], Value::Null, "{question}: {reply}");
+    (paths, why)
 }
 
 #[test]
@@ -59,20 +69,26 @@ fn operators_say_what_every_hit_must_match() {
     for (question, expected) in rows {
         let (found, why) = ask(&mut project, question);
         assert_eq!(found, *expected, "{question}: {why}");
-        assert!(!why.contains("any of its words"), "{question}: {why}");
+        // What is demanded decides which hits there are, not what a signal counts.
+        let reply = whole(&mut project, question);
+        for hit in reply["chunks"].as_array().expect("hits") {
+            let part = |name: &str| hit["components"][name].as_f64().unwrap_or(0.0);
+            assert!(part("vector") <= 0.5 && part("text") > 0.0, "{question}: {hit:#}");
+        }
     }
 }
 
 #[test]
 fn an_expression_that_nothing_matches_is_relaxed_and_a_broken_one_is_words() {
     let mut project = project();
-    let (found, why) = ask(&mut project, "\"brass ferry\" AND shed");
+    let reply = whole(&mut project, "\"brass ferry\" AND shed");
+    let found = paths(&reply);
     assert!(found.contains(&"garden.md".into()) && found.contains(&"boats.md".into()), "{found:?}");
-    assert!(why.starts_with("nothing matches it all, so any of its words: "), "{why}");
+    assert_eq!(reply["relaxed"], "nothing matches it all, so any of its words", "{reply}");
     for question in ["ferry AND", "(ferry", "\"ferry", "NOT ferry", "ferry OR OR", "* ferry -"] {
-        let (found, why) = ask(&mut project, question);
-        assert!(found.contains(&"boats.md".into()), "{question}: {found:?}");
-        assert!(!why.contains("any of its words"), "{question}: {why}");
+        let reply = whole(&mut project, question);
+        assert!(paths(&reply).contains(&"boats.md".into()), "{question}: {reply}");
+        assert_eq!(reply["relaxed"], Value::Null, "{question}: {reply}");
     }
 }
 
@@ -93,4 +109,143 @@ fn a_word_that_stands_nowhere_is_read_as_the_nearest_one_and_the_answer_says_so(
     assert!(why.contains("`tomat` read as the beginning of a word"), "{why}");
     let (_, why) = best(&mut project, "ferry");
     assert!(!why.contains("read as"), "{why}");
+}
+
+const TAGGED: &[(&str, &str)] = &[
+    (
+        "kitchen/rye.md",
+        "---\ntags: [baking/bread]\ndate: 2024-03-01\n---\n# Rye\n\nA loaf of rye rests.\n",
+    ),
+    (
+        "kitchen/cake.md",
+        "---\ntags: [Baking, draft]\ndate: 2024-02-01\n---\n# Cake\n\nFlour and eggs.\n",
+    ),
+    (
+        "Kitchen notes.md",
+        "---\ndate: 2024-01-01\n---\n# Notes\n\nThe oven is repaired in May. A loaf burns.\n",
+    ),
+    (
+        "harbor/boats.md",
+        "---\ntags: [harbor]\n---\n# Boats\n\nThe ferry leaves at ten, a loaf on board.\n",
+    ),
+];
+
+#[test]
+fn tags_and_paths_alone_list_documents() {
+    let mut project = TestProject::of(TAGGED);
+    project.settle();
+    let rows: &[(&str, &[&str])] = &[
+        ("tag:baking", &["kitchen/rye.md", "kitchen/cake.md"]),
+        ("tag:#BAKING/", &["kitchen/rye.md", "kitchen/cake.md"]),
+        ("tag:baking/bread", &["kitchen/rye.md"]),
+        ("which tag:harbor", &["harbor/boats.md"]),
+        ("tag:baking -tag:draft", &["kitchen/rye.md"]),
+        ("tag:baking -flour", &["kitchen/rye.md"]),
+        ("tag:draft OR tag:baking/bread", &["kitchen/rye.md", "kitchen/cake.md"]),
+        ("path:kitchen/", &["kitchen/rye.md", "kitchen/cake.md"]),
+        ("path:kitchen/*.md tag:draft", &["kitchen/cake.md"]),
+        ("path:*notes.md", &["Kitchen notes.md"]),
+        ("path:KITCHEN/", &["kitchen/rye.md", "kitchen/cake.md"]),
+        ("path:kitchen", &["kitchen/rye.md", "kitchen/cake.md"]),
+        ("path:\"Kitchen notes\"", &["Kitchen notes.md"]),
+        ("loaf path:HARBOR/", &["harbor/boats.md"]),
+        ("loaf -path:kitchen/ -tag:harbor", &["Kitchen notes.md"]),
+    ];
+    for (question, expected) in rows {
+        let reply = whole(&mut project, question);
+        assert_eq!(paths(&reply), *expected, "{question}: {reply:#}");
+        assert_eq!(reply["chunks"][0]["weak"], Value::Null, "{question}: {reply:#}");
+    }
+    let first = project.call("hybrid_query", json!({"q": "tag:baking", "k": 1}));
+    let more = json!({"q": "tag:baking", "k": 1, "cursor": first["next_cursor"]});
+    let second = project.call("hybrid_query", more);
+    assert_eq!(
+        (paths(&first), paths(&second)),
+        (vec!["kitchen/rye.md".into()], vec!["kitchen/cake.md".into()])
+    );
+    assert_eq!(second["next_cursor"], Value::Null);
+}
+
+#[test]
+fn a_tag_or_path_that_is_not_there_is_named_with_the_nearest_ones() {
+    let mut project = TestProject::of(TAGGED);
+    project.settle();
+    for (question, hint) in [
+        ("tag:bakign", "no document has the tag `bakign`; nearest: `baking`, `baking/bread`"),
+        ("loaf tag:harbour", "no document has the tag `harbour`; nearest: `harbor`"),
+        ("path:kichen/", "no document lies under `kichen/`; nearest: `kitchen/`"),
+        ("tag:harbor tag:draft", "no document meets all of the conditions"),
+        ("loaf path:zzz/*.md", "no document fits the path's pattern"),
+    ] {
+        let reply = whole(&mut project, question);
+        assert_eq!((paths(&reply).len(), reply["relaxed"].clone()), (0, Value::Null), "{reply}");
+        let told = reply["hint"].as_str().expect("a hint");
+        assert!(told.starts_with(hint), "{question}: {told}");
+    }
+    let reply = whole(&mut project, "-excluded");
+    assert!(reply["hint"].as_str().expect("a hint").starts_with("it only says"), "{reply}");
+}
+
+#[test]
+fn what_is_excluded_and_asked_of_documents_stays_where_words_are_given_up() {
+    let mut project = TestProject::of(TAGGED);
+    project.settle();
+    let rows: &[(&str, &[&str], &str)] = &[
+        (
+            "loaf zeppelin9 -rests",
+            &["Kitchen notes.md", "harbor/boats.md"],
+            "; what it excludes still count",
+        ),
+        ("loaf zeppelin9 tag:harbor", &["harbor/boats.md"], "; its tags and paths still count"),
+        (
+            "loaf zeppelin9 path:kitchen/ -flour",
+            &["kitchen/rye.md"],
+            "; its tags and paths and what it excludes",
+        ),
+        ("\"loaf zeppelin9\"", &["Kitchen notes.md", "harbor/boats.md", "kitchen/rye.md"], ""),
+    ];
+    for (question, expected, kept) in rows {
+        let reply = whole(&mut project, question);
+        let relaxed = reply["relaxed"].as_str().expect("relaxed");
+        assert!(
+            relaxed.starts_with(&format!("nothing matches it all, so any of its words{kept}")),
+            "{relaxed}"
+        );
+        let found = paths(&reply);
+        let has = |path: &&&str| found.contains(&(**path).to_string());
+        assert_eq!(expected.iter().filter(has).count(), expected.len(), "{question}: {found:?}");
+        let is_rye = found.contains(&"kitchen/rye.md".to_string());
+        assert_eq!(is_rye, expected.contains(&"kitchen/rye.md"), "{question}: {found:?}");
+        let is_cake = found.contains(&"kitchen/cake.md".to_string());
+        assert!(
+            !is_cake || question.ends_with("-rests") || kept.is_empty(),
+            "{question}: {found:?}"
+        );
+    }
+}
+
+#[test]
+fn a_colon_within_a_word_joins_no_phrase_and_makes_no_field() {
+    let mut project = TestProject::of(&[
+        ("log.txt", "The error came from a proxy; its upstream was down.\n"),
+        ("other.txt", "Nothing happened on Monday, and the garden was quiet.\n"),
+    ]);
+    project.settle();
+    for question in ["error:upstream", "upstream:error", "level:error proxy"] {
+        let reply = whole(&mut project, question);
+        assert_eq!(reply["chunks"][0]["path"], "log.txt", "{question}");
+        assert!(reply["chunks"][0]["components"]["text"].is_number(), "{question}: {reply:#}");
+    }
+    let reply = project.call("hybrid_query", json!({"q": "upstream", "formula": "minmax"}));
+    assert!(reply["chunks"][0]["components"]["text"].is_number(), "{reply:#}");
+}
+
+#[test]
+fn a_form_of_a_word_is_not_told_as_another_word() {
+    let mut project =
+        TestProject::of(&[("house.txt", "They build and built, all building is done.\n")]);
+    project.settle();
+    let reply = project.call("hybrid_query", json!({"q": "builder", "formula": "text"}));
+    let why = reply["explanations"][0].as_str().expect("a reason");
+    assert!(why.starts_with("`builder` read as `build`"), "{why}");
 }

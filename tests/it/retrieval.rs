@@ -218,4 +218,155 @@ fn a_reranking_model_that_cannot_be_used_is_told_and_costs_no_answer() {
         "{}",
         ended.log
     );
+
+fn a_hit_by_a_part_of_a_word_is_not_weak() {
+    let mut project = project(
+        &[
+            (
+                "jobs.txt",
+                "The class KeyRotationJob calls getUserById and encrypts what it finds.\n",
+            ),
+            ("sign.md", "---\naliases: [SDK]\n---\n# Sealing Desk\n\nWax and paper.\n"),
+            ("log.txt", "On Mondays the Sealing Desk is closed.\n"),
+            ("other.txt", "Barley and oats were sown on the hill in April.\n"),
+        ],
+        &[],
+    );
+    for (question, path) in [
+        ("rotation", "jobs.txt"),
+        ("user by id", "jobs.txt"),
+        ("get user by id", "jobs.txt"),
+        ("encryp*", "jobs.txt"),
+        ("rotatoin", "jobs.txt"),
+        ("SDK", "log.txt"),
+    ] {
+        let reply = ask(&mut project, question);
+        let hits = reply["chunks"].as_array().expect("hits");
+        let hit = hits
+            .iter()
+            .find(|hit| hit["path"] == path)
+            .unwrap_or_else(|| panic!("{question}: {reply:#}"));
+        assert_eq!(hit["weak"], Value::Null, "{question}: {reply:#}");
+        assert_eq!(reply["nothing_relevant"], Value::Null, "{question}");
+    }
+}
+
+#[test]
+fn signs_find_nothing_and_common_words_only_what_is_typed() {
+    let mut project = project(
+        &[
+            ("hamlet.txt", "To be or not to be, that is the question of the prince.\n"),
+            ("who.txt", "The WHO met in Geneva. Of the delegates, some left.\n"),
+            ("boats.txt", "The ferry is in the harbor and the boats are out.\n"),
+        ],
+        &[],
+    );
+    for question in ["???", "🎉", "…", "-- //"] {
+        let reply = ask(&mut project, question);
+        assert_eq!(
+            (paths(&reply).len(), &reply["nothing_relevant"]),
+            (0, &json!(true)),
+            "{question}"
+        );
+        assert!(reply["hint"].as_str().expect("a hint").contains("no letter or digit"), "{reply}");
+    }
+    for (question, strong) in [
+        ("to be or not to be", &["hamlet.txt"][..]),
+        ("WHO", &["who.txt"]),
+        ("the of and", &[]),
+        ("who", &[]),
+    ] {
+        let reply = ask(&mut project, question);
+        let hits = reply["chunks"].as_array().expect("hits");
+        let found: Vec<&str> = hits
+            .iter()
+            .filter(|hit| hit["weak"] != true)
+            .filter_map(|hit| hit["path"].as_str())
+            .collect();
+        assert_eq!(found, strong, "{question}: {reply:#}");
+        assert_eq!(reply["nothing_relevant"] == true, strong.is_empty(), "{question}: {reply:#}");
+    }
+}
+
+#[test]
+fn a_file_s_name_brings_that_file() {
+    let filler: String = (0..60)
+        .map(|n| format!("Line {n} of many on other matters, keys md and docs.\n\n"))
+        .collect();
+    let mut project = project(
+        &[
+            (
+                "docs/keys.md",
+                &format!(
+                    "# Signing\n\nOf seals.\n\n{filler}The version 1.2.3 is here, 10 after.\n"
+                ),
+            ),
+            ("docs/keys.md.txt", "keys.md keys.md docs keys md\n"),
+            ("old/keys.md", "# Old\n\nAnother.\n"),
+            ("notes.txt", "In keys.md there are keys; docs and md, 12.\n"),
+        ],
+        &[],
+    );
+    for question in ["docs/keys.md", "./docs/keys.md", "Docs/Keys.md", "docs/keys.md:12"] {
+        let reply = ask(&mut project, question);
+        assert_eq!(paths(&reply)[0], "docs/keys.md", "{question}: {reply:#}");
+        assert_eq!(reply["chunks"][0]["weak"], Value::Null, "{question}");
+    }
+    let reply = ask(&mut project, "keys.md");
+    let mut first = paths(&reply)[..2].to_vec();
+    first.sort();
+    assert_eq!(first, ["docs/keys.md", "old/keys.md"], "{reply:#}");
+    let reply = project.call("hybrid_query", json!({"q": "1.2.3", "max_chars": 400, "k": 3}));
+    assert!(reply["chunks"][0]["snippet"].as_str().expect("text").contains("1.2.3"), "{reply:#}");
+}
+
+/// Questions of all kinds about the sample corpus.
+const QUESTIONS: [&str; 7] = [
+    "how do we rotate the signing keys",
+    "who owns the Signing Service?",
+    "token",
+    "the gateway AND node",
+    "key -draft",
+    "rotat* service",
+    "what happens when a disk is full",
+];
+
+#[test]
+fn more_hits_come_behind_those_of_a_shorter_answer() {
+    let files = crate::determinism::corpus();
+    let files: Vec<(&str, &str)> =
+        files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
+    let mut project = project(&files, &["recognize.deep=false", "embed.background=off"]);
+    let mut ask = |q: &str, k: usize, formula: &str, cursor: &Value| {
+        let mut request = json!({"q": q, "k": k, "formula": formula, "max_chars": 100_000});
+        if cursor.is_string() {
+            request["cursor"] = cursor.clone();
+        }
+        project.call("hybrid_query", request)
+    };
+    let refs = |reply: &Value| -> Vec<String> {
+        let hits = reply["chunks"].as_array().expect("hits");
+        hits.iter().map(|hit| hit["ref"].as_str().expect("a ref").to_string()).collect()
+    };
+    for question in QUESTIONS {
+        for formula in ["hybrid", "minmax"] {
+            let all = refs(&ask(question, 100, formula, &Value::Null));
+            for k in [1, 5, 20, 45] {
+                let some = refs(&ask(question, k, formula, &Value::Null));
+                assert_eq!(some, all[..k.min(all.len())], "{question} {formula} {k}");
+            }
+            let (mut paged, mut cursor) = (Vec::new(), Value::Null);
+            while paged.len() < all.len() {
+                let page = ask(question, 30, formula, &cursor);
+                paged.extend(refs(&page));
+                cursor = page["next_cursor"].clone();
+                assert!(
+                    cursor.is_string() || paged.len() >= all.len(),
+                    "{question}: {}",
+                    paged.len()
+                );
+            }
+            assert_eq!(paged[..all.len()], all, "{question} {formula}");
+        }
+    }
 }

@@ -22,7 +22,10 @@ const MAX_BAR: u64 = 20;
 /// Ranked hits, each with its place, score and snippet.
 pub fn query(reply: &HybridReply, style: Style) -> String {
     let mut text = String::new();
-    if reply.nothing_relevant {
+    for told in [&reply.relaxed, &reply.hint].into_iter().flatten() {
+        let _ = writeln!(text, "{}", style.yellow(&clean(told)));
+    }
+    if reply.nothing_relevant && !reply.chunks.is_empty() {
         text +=
             &style.yellow("nothing here has much to do with the question; the nearest passages:");
         text += "\n\n";

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use proto::shape::{EdgeView, EntityView, Freshness};
+use proto::shape::{EdgeView, EntityView};
 use proto::tool::core::{HitView, HybridReply};
 use rusqlite::OptionalExtension;
 
@@ -29,16 +29,16 @@ pub(super) const AS_IN: &str = " as in ";
 const MAX_ENTITIES: usize = 5;
 const MAX_EDGES: usize = 6;
 
+/// Fills in the hits and what belongs to them.
 pub(super) fn explain(
     (desk, plan): (&Desk<'_>, &Plan),
-    recalled: &Recalled,
-    expanded: &Expanded,
+    (recalled, expanded): (&Recalled, &Expanded),
     ranked: Vec<Ranked>,
+    mut reply: HybridReply,
 ) -> Result<HybridReply, AskError> {
     let snippet_chars = (plan.max_chars / plan.k.max(1))
         .saturating_sub(HIT_OVERHEAD)
         .clamp(SNIPPET_CHARS.0, SNIPPET_CHARS.1);
-    let mut reply = HybridReply { freshness: Freshness::default(), ..HybridReply::default() };
     let (mut marks, mut strengths, mut has_more) = (Vec::new(), Vec::new(), false);
     let floor = Floor::of(plan, recalled);
     for candidate in ranked {
@@ -163,7 +163,8 @@ fn hit_view(
         pages: pages.map(|(first, last)| [first, last]),
         section: shorten(&section, 60),
         // What is told adds up to the last digit.
-        score: rounded(components.values().sum()),
+        // A sum of nothing is -0.
+        score: rounded(components.values().sum()) + 0.0,
         components,
         weak: false,
         also_in,

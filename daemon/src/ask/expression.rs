@@ -1,14 +1,15 @@
 //! Expression: what a question says with quotation marks, `AND`, `OR`, `NOT`, `-word`, `word*`, `title:`, `tag:` and
 //! `path:`.
 //!
-//! In: a question as typed. Out: what a chunk must match, as an FTS5 expression and conditions on its document; the
-//! question without its operators. None where there is no operator, or where what is written is no expression: then
-//! its words are asked for as they are.
+//! In: a question as typed. Out: what must be true of a chunk and its document; the question without its operators.
+//! None where there is no operator, or where what is written is no expression: then it is its words.
 //! Side by side means `AND`, as S0 §5.2 has it; `NOT` and `-` need something beside them that is wanted. Words that say
-//! nothing about the topic (`the`, `how`) need not stand in a chunk.
+//! nothing about the topic (`the`, `how`) need not stand in a chunk. `tag:x` or `path:x` alone asks for no words.
 //! Invariants: every index word is quoted, so no question is an error; linear in the question; nesting is bounded.
-//! Not here: what is done where nothing matches (`recall.rs`), ranking.
+//! Not here: which chunks meet it, and what is done where none does (`demand.rs`), ranking.
 
+use super::condition::Under;
+use super::demand::{Demand, joined};
 use super::question::is_stop_word;
 use crate::words::{beginnings, folded, is_word_char, terms_of};
 
@@ -22,16 +23,18 @@ const MIN_EXCLUDED: usize = 4;
 /// What a question demands.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Expression {
-    /// What a chunk must match; empty when only its document is asked for.
-    pub fts: String,
+    /// What must be true of a chunk, beside the following.
+    pub demand: Option<Demand>,
     /// Tags that its document must have.
     pub tags: Vec<String>,
-    /// What its document's path begins with.
-    pub path: Option<String>,
+    /// Where its document must lie.
+    pub paths: Vec<Under>,
     /// What is wanted, without operators.
     pub plain: String,
     /// The quoted phrases that are wanted, as FTS5 expressions.
     pub phrases: Vec<String>,
+    /// Beginnings of words that are wanted, with their FTS5 expressions.
+    pub beginnings: Vec<(String, String)>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -47,26 +50,41 @@ enum Token<'q> {
     Field(&'q str, &'q str),
 }
 
-/// What stands between operators, as FTS5 has it. None when it demands nothing.
-type Part = Option<String>;
+/// What stands between operators. None when it demands nothing.
+type Part = Option<Demand>;
 
 /// Reads a question; none when it is none of operators, or no sound expression.
 pub(super) fn expression(text: &str) -> Option<Expression> {
     let tokens = tokens(text)?;
-    let is_plain = |token: &Token<'_>| matches!(token, Token::Word(_) | Token::Open | Token::Close);
-    if tokens.iter().all(is_plain) || tokens.len() > MAX_WORDS {
+    if !has_operators(&tokens) || tokens.len() > MAX_WORDS {
         return None;
     }
     let mut reader =
         Reader { tokens: &tokens, found: Expression::default(), depth: 0, is_out: false };
-    let fts = reader.any()?;
+    let demand = reader.any()?;
     if !reader.tokens.is_empty() {
         return None;
     }
     let mut found = reader.found;
-    found.fts = fts.unwrap_or_default();
-    let demands = !found.fts.is_empty() || !found.tags.is_empty() || found.path.is_some();
-    (demands && !found.plain.trim().is_empty()).then_some(found)
+    let (mut tags, mut paths) = (Vec::new(), Vec::new());
+    found.demand = demand?.without_conditions(&mut tags, &mut paths);
+    (found.tags, found.paths) = (tags, paths);
+    Some(found)
+}
+
+fn has_operators(tokens: &[Token<'_>]) -> bool {
+    let is_plain = |token: &Token<'_>| matches!(token, Token::Word(_) | Token::Open | Token::Close);
+    !tokens.iter().all(is_plain)
+}
+
+/// True for a question that only says what is not wanted, which asks for nothing.
+pub(super) fn only_excludes(text: &str) -> bool {
+    let tokens = tokens(text).unwrap_or_default();
+    let is_excluded = |at: usize| {
+        let is_not = |at: usize| tokens.get(at) == Some(&Token::Not);
+        is_not(at) || at.checked_sub(1).is_some_and(is_not)
+    };
+    !tokens.is_empty() && (0..tokens.len()).all(is_excluded)
 }
 
 /// The words and operators; none when a quotation mark has no partner.
@@ -99,6 +117,10 @@ fn word<'q>(text: &'q str, has_small: bool, found: &mut Vec<Token<'q>>) -> Optio
         text.find(|c: char| c.is_whitespace() || matches!(c, '"' | ')')).unwrap_or(text.len());
     let (word, behind) = text.split_at_checked(end.max(1))?;
     if let Some(excluded) = word.strip_prefix('-') {
+        if let Some((token, behind)) = field(excluded, behind) {
+            found.extend([Token::Not, token]);
+            return Some(behind);
+        }
         let begins_phrase = excluded.is_empty() && behind.starts_with('"');
         let is_word =
             excluded.chars().count() >= MIN_EXCLUDED && excluded.chars().all(is_word_char);
@@ -115,21 +137,9 @@ fn word<'q>(text: &'q str, has_small: bool, found: &mut Vec<Token<'q>>) -> Optio
         "OR" if has_small => found.push(Token::Or),
         "NOT" if has_small => found.push(Token::Not),
         _ => {
-            if let Some((field @ ("title" | "tag" | "path"), value)) = word.split_once(':') {
-                // A quoted value goes on behind the colon.
-                let quoted = behind.strip_prefix('"').filter(|_| value.is_empty());
-                if let Some((value, behind)) = quoted.and_then(|it| it.split_once('"')) {
-                    found.push(Token::Field(field, value));
-                    return Some(behind);
-                }
-                if value
-                    .chars()
-                    .next()
-                    .is_some_and(|c| is_word_char(c) || matches!(c, '/' | '#' | '.'))
-                {
-                    found.push(Token::Field(field, value));
-                    return Some(behind);
-                }
+            if let Some((token, behind)) = field(word, behind) {
+                found.push(token);
+                return Some(behind);
             }
             match word.strip_suffix('*') {
                 Some(start) if start.chars().count() >= 2 && start.chars().all(is_word_char) => {
@@ -140,6 +150,22 @@ fn word<'q>(text: &'q str, has_small: bool, found: &mut Vec<Token<'q>>) -> Optio
         }
     }
     Some(behind)
+}
+
+/// Reads `title:x`, `tag:x` or `path:x`, whose value may stand in quotation marks behind the colon; the text behind it.
+/// Whatever else stands before a colon is a word.
+fn field<'q>(word: &'q str, behind: &'q str) -> Option<(Token<'q>, &'q str)> {
+    let (field @ ("title" | "tag" | "path"), value) = word.split_once(':')? else { return None };
+    let quoted = behind.strip_prefix('"').filter(|_| value.is_empty());
+    if let Some((value, behind)) = quoted.and_then(|it| it.split_once('"')) {
+        return (!value.trim().is_empty()).then_some((Token::Field(field, value), behind));
+    }
+    let begins =
+        |c: char| is_word_char(c) || matches!(c, '/' | '#' | '.' | '*' | '_') || !c.is_ascii();
+    // `path:*` alone is none.
+    let is_value =
+        value.starts_with(begins) && value.contains(|c| !matches!(c, '*' | '#' | '/' | '.'));
+    is_value.then_some((Token::Field(field, value), behind))
 }
 
 fn plain<'q>(word: &'q str, behind: &'q str, found: &mut Vec<Token<'q>>) -> Option<&'q str> {
@@ -174,7 +200,7 @@ impl<'q> Reader<'_, 'q> {
             parts.push(self.all()?);
         }
         // A side that demands nothing (`the OR key`) leaves the others.
-        Some(joined(parts.into_iter().flatten().collect(), " OR "))
+        Some(Demand::any(parts.into_iter().flatten().collect()))
     }
 
     /// Parts that `AND` or nothing joins, without those that `NOT` excludes.
@@ -193,13 +219,9 @@ impl<'q> Reader<'_, 'q> {
             }
             self.next_is(Token::And);
         }
-        let wanted = joined(wanted, " AND ");
-        match (wanted, joined(excluded, " OR ")) {
-            (Some(wanted), Some(excluded)) => Some(Some(format!("({wanted} NOT {excluded})"))),
-            // Everything but something is no question.
-            (None, Some(_)) => None,
-            (wanted, None) => Some(wanted),
-        }
+        // Everything but something is no question.
+        let is_question = !wanted.is_empty() || excluded.is_empty();
+        is_question.then(|| Demand::all(wanted, excluded))
     }
 
     fn one(&mut self) -> Option<Part> {
@@ -229,39 +251,32 @@ impl<'q> Reader<'_, 'q> {
                 if !self.is_out {
                     self.found.phrases.extend(phrase.clone());
                 }
-                phrase
+                phrase.map(Demand::Words)
             }
-            Token::Beginning(start) => joined(beginnings(start), " OR "),
-            Token::Field("title", words) => phrase(words).map(|words| format!("title : {words}")),
-            Token::Field(..) if self.is_out => return None,
-            Token::Field("tag", tag) => {
-                self.found.tags.push((*tag).into());
-                None
+            Token::Beginning(start) => {
+                let fts = joined(&beginnings(start), " OR ");
+                if !self.is_out {
+                    self.found.beginnings.extend(fts.clone().map(|fts| (folded(start), fts)));
+                }
+                fts.map(Demand::Words)
             }
-            Token::Field(_, path) => {
-                self.found.path =
-                    Some(path.trim_start_matches("./").trim_start_matches('/').into());
-                None
+            Token::Field("title", words) => {
+                phrase(words).map(|words| Demand::Words(format!("title : {words}")))
             }
+            Token::Field("tag", tag) => Some(Demand::Tag((*tag).into())),
+            Token::Field(_, path) => Some(Demand::Path((*path).into())),
         })
-    }
-}
-
-fn joined(parts: Vec<String>, sign: &str) -> Part {
-    match parts.as_slice() {
-        [] => None,
-        [one] => Some(one.clone()),
-        several => Some(format!("({})", several.join(sign))),
     }
 }
 
 /// All that one word asks for: a compound is one phrase, of scripts without blanks each pair of signs.
 fn all_terms(word: &str) -> Part {
-    joined(terms_of(word).into_iter().map(|term| term.fts).collect(), " AND ")
+    let terms: Vec<String> = terms_of(word).into_iter().map(|term| term.fts).collect();
+    joined(&terms, " AND ").map(Demand::Words)
 }
 
 /// The words of a quotation, side by side.
-fn phrase(words: &str) -> Part {
+fn phrase(words: &str) -> Option<String> {
     crate::words::quoted_phrase(words).filter(|_| !folded(words).is_empty())
 }
 
@@ -269,13 +284,30 @@ fn phrase(words: &str) -> Part {
 mod tests {
     use super::*;
 
+    fn told(demand: &Demand) -> String {
+        let list = |parts: &[Demand], sign: &str| {
+            joined(&parts.iter().map(told).collect::<Vec<_>>(), sign).unwrap_or_default()
+        };
+        match demand {
+            Demand::Words(fts) => fts.clone(),
+            Demand::Tag(tag) => format!("#{tag}"),
+            Demand::Path(path) => format!("{path:?}"),
+            Demand::Any(parts) => list(parts, " OR "),
+            Demand::All { wanted, excluded } if excluded.is_empty() => list(wanted, " AND "),
+            Demand::All { wanted, excluded } => {
+                format!("({} NOT {})", list(wanted, " AND "), list(excluded, " OR "))
+            }
+        }
+    }
+
     fn read(text: &str) -> String {
         match expression(text) {
             None => "words".into(),
-            Some(Expression { fts, tags, path, plain, .. }) => {
-                let mut out = format!("{fts} | {}", plain.trim());
+            Some(Expression { demand, tags, paths, plain, .. }) => {
+                let mut out =
+                    format!("{} | {}", demand.as_ref().map(told).unwrap_or_default(), plain.trim());
                 tags.iter().for_each(|tag| out.push_str(&format!(" | #{tag}")));
-                path.iter().for_each(|path| out.push_str(&format!(" | {path}")));
+                paths.iter().for_each(|path| out.push_str(&format!(" | {path:?}")));
                 out
             }
         }
@@ -297,7 +329,14 @@ mod tests {
                 "how does the \"alpha beta\" work",
                 r#"("alpha beta" AND "work") | how does the alpha beta work"#,
             ),
-            ("alpha tag:ops path:./docs/x", r#""alpha" | alpha | #ops | docs/x"#),
+            ("alpha tag:ops path:./docs/x", r#""alpha" | alpha | #ops | Begins(["docs/x"])"#),
+            ("tag:ops", " |  | #ops"),
+            ("tag:#ops/night path:docs/", r#" |  | ##ops/night | Begins(["docs/"])"#),
+            ("tag:ops -draft", r#"( NOT "draft") |  | #ops"#),
+            ("alpha -tag:ops", r#"("alpha" NOT #ops) | alpha"#),
+            ("(tag:a OR tag:b) alpha", r#"("alpha" AND (#a OR #b)) | alpha"#),
+            ("alpha OR tag:b", r#"("alpha" OR #b) | alpha"#),
+            ("error:upstream AND host", r#"("error upstream" AND "host") | error:upstream host"#),
             (
                 "title:\"alpha beta\" gamma",
                 r#"(title : "alpha beta" AND "gamma") | alpha beta gamma"#,
@@ -328,8 +367,23 @@ mod tests {
             "\"\"",
             "a * b",
             "()",
+            "error:upstream host:port std::fs title:? path:*",
         ] {
             assert_eq!(read(text), "words", "{text}");
+        }
+    }
+
+    #[test]
+    fn a_question_that_only_excludes_is_known() {
+        for (text, expected) in [
+            ("-excluded", true),
+            ("NOT beta", true),
+            ("-\"a b\" NOT c", true),
+            ("alpha -beta", false),
+            ("-la", false),
+            ("", false),
+        ] {
+            assert_eq!(only_excludes(text), expected, "{text}");
         }
     }
 
@@ -342,15 +396,13 @@ mod tests {
     proptest::proptest! {
         #[test]
         fn every_expression_is_one_to_fts5(text in "([a-c]{1,3}|[-\"()*:]|AND|OR|NOT|title:|tag:|path:| ){0,24}") {
-            let Some(found) = expression(&text) else { return Ok(()) };
-            if found.fts.is_empty() {
-                return Ok(());
-            }
+            let demand = expression(&text).and_then(|it| it.demand);
+            let Some(fts) = demand.and_then(|it| it.fts()) else { return Ok(()) };
             let db = rusqlite::Connection::open_in_memory().expect("opens");
             db.execute_batch("CREATE VIRTUAL TABLE chunk_fts USING fts5(title, headings, body)").expect("made");
             let n: rusqlite::Result<i64> = db.query_row(
-                "SELECT count(*) FROM chunk_fts WHERE chunk_fts MATCH ?1", [&found.fts], |row| row.get(0));
-            proptest::prop_assert!(n.is_ok(), "{text}: {}", found.fts);
+                "SELECT count(*) FROM chunk_fts WHERE chunk_fts MATCH ?1", [&fts], |row| row.get(0));
+            proptest::prop_assert!(n.is_ok(), "{text}: {fts}");
         }
     }
 }

@@ -3,20 +3,25 @@
 //! Scores only compare hits of one answer: each signal is divided by its best, so the nearest of nothing looks as good
 //! as a perfect hit. Here two numbers are looked at that mean the same in every answer: which share of the question's
 //! words stands in the passage, rare ones counting more, and the cosine of its best window.
+//! A word stands in a passage that the text index found by it, in whatever form: its stem, a part of a compound, a
+//! beginning, a corrected slip, another name.
 //! In: a question, hits with their passages. Out: which are weak, and whether all are.
 //! Invariants: it changes neither which hits are told nor their order; a hit is weak only where both numbers are below
 //! their floors (`retrieval.floor`, calibrated by `tests/benches/retrieval/floor.rs`) and no name leads there from one
-//! that is not.
+//! that is not. A question of nothing but common words (`the of and`) is met by what holds them as typed.
 
 use config::settings::Floor as Floors;
 use proto::tool::core::HybridReply;
-use rustc_hash::FxHashMap;
 
+use super::cited;
 use super::naming::Seed;
 use super::plan::Plan;
+use super::question::Question;
 use super::rank::Ranked;
 use super::recall::Recalled;
 use super::snippet::matched;
+use crate::postings::Scorer;
+use crate::words::is_word_char;
 
 /// What the words of a question are worth, and how near what was recalled is.
 pub(super) struct Floor<'a> {
@@ -26,8 +31,11 @@ pub(super) struct Floor<'a> {
     worth: &'a [f32],
     /// Entities that the question names, with the words that do.
     seeds: &'a [Seed],
-    /// By chunk: the cosine of its best window, and whether the better model tells it.
-    near: FxHashMap<i64, (f32, bool)>,
+    /// Knows what the text index holds of the question.
+    scorer: Option<&'a Scorer>,
+    /// See [`Question`]: what such a question means stands as typed, or is a name.
+    typed: Option<usize>,
+    asked: &'a str,
 }
 
 /// How a hit came.
@@ -43,19 +51,27 @@ pub(super) enum Strength {
 
 impl<'a> Floor<'a> {
     pub(super) fn of(plan: &'a Plan, recalled: &'a Recalled) -> Floor<'a> {
-        let near = recalled.vector.iter();
-        let near = near.map(|(chunk, cosine)| (*chunk, (*cosine, recalled.better.contains(chunk))));
-        let (words, worth) = (&plan.question.words, &recalled.worth);
-        let seeds = &recalled.seeds;
-        Floor { floors: plan.floor, words, worth, seeds, near: near.collect() }
+        let Question { words, typed, text, .. } = &plan.question;
+        let (worth, seeds) = (&recalled.worth, &recalled.seeds);
+        let scorer = recalled.scorer.as_ref();
+        Floor { floors: plan.floor, words, worth, seeds, scorer, typed: *typed, asked: text }
     }
 
     /// How well a hit fits whose path, headings and words these are.
     pub(super) fn strength(&self, candidate: &Ranked, texts: [&str; 3]) -> Strength {
+        if candidate.components.contains_key(cited::COMPONENT) {
+            return Strength::Strong;
+        }
+        let named = self.named(candidate);
+        if let Some(typed) = self.typed {
+            let is_meant = named > 0 || self.stands_as_typed(candidate.chunk, typed, texts);
+            return if is_meant { Strength::Strong } else { Strength::Weak };
+        }
         let floor = |is_better| if is_better { self.floors.better } else { self.floors.vector };
-        let near = self.near.get(&candidate.chunk);
-        let is_near = near.is_some_and(|(cosine, is_better)| *cosine >= floor(*is_better));
-        if is_near || self.share(candidate, texts) >= self.floors.words {
+        let is_near = candidate.near.is_some_and(|(cosine, is_better)| cosine >= floor(is_better));
+        let found = texts.iter().fold(named, |found, text| found | matched(text, self.words));
+        let found = found | self.scorer.map_or(0, |scorer| scorer.held(candidate.chunk));
+        if is_near || share(self.worth, found) >= self.floors.words {
             return Strength::Strong;
         }
         let is_led_to = candidate.bridge.entity.is_some()
@@ -64,16 +80,23 @@ impl<'a> Floor<'a> {
         if is_led_to { Strength::LedTo } else { Strength::Weak }
     }
 
-    /// The share of the question that stands in a hit's texts, 0 to 1; 1 for a question without words. A name stands in
-    /// what mentions its entity, whatever it is called there.
-    fn share(&self, candidate: &Ranked, texts: [&str; 3]) -> f32 {
-        let found = texts.iter().fold(0, |found, text| found | matched(text, self.words));
+    /// The question's words that name what a hit mentions, whatever it is called there.
+    fn named(&self, candidate: &Ranked) -> u64 {
         let is_of = |seed: &&Seed| {
             let entity = Some(seed.entity);
             candidate.named.entity == entity || candidate.graph.entity == entity
         };
-        let named = self.seeds.iter().filter(is_of).fold(0, |found, seed| found | seed.words);
-        share(self.worth, found | named)
+        self.seeds.iter().filter(is_of).fold(0, |found, seed| found | seed.words)
+    }
+
+    /// True when words that say nothing stand side by side; one alone (`WHO`, `May`) must stand in its capitals.
+    fn stands_as_typed(&self, chunk: i64, typed: usize, texts: [&str; 3]) -> bool {
+        if self.words.len() > 1 {
+            let held = self.scorer.map_or(0, |scorer| scorer.held(chunk));
+            return held.checked_shr(typed as u32).unwrap_or(0) & 1 == 1;
+        }
+        let is_it = |text: &str| text.split(|c| !is_word_char(c)).any(|word| word == self.asked);
+        self.asked.contains(char::is_uppercase) && texts.into_iter().any(is_it)
     }
 }
 

@@ -10,10 +10,13 @@ macro_rules! stage {
 }
 
 mod bridge;
+mod cited;
+mod condition;
 mod contradict;
 mod copies;
 mod cursor;
 mod definition;
+mod demand;
 mod entity;
 mod error;
 mod expand;
@@ -22,6 +25,8 @@ mod expression;
 mod fit;
 mod floor;
 mod graph;
+mod hint;
+mod listing;
 mod lookup;
 mod naming;
 mod nearness;
@@ -44,6 +49,7 @@ mod why;
 
 use proto::error::ErrorView;
 use proto::tool::core::{HybridQuery, HybridReply};
+use rustc_hash::FxHashSet;
 
 pub use entity::explain_entity;
 pub use error::AskError;
@@ -76,24 +82,71 @@ pub struct Desk<'a> {
 /// Answers a question: the whole read path.
 pub fn hybrid_query(desk: &Desk<'_>, request: &HybridQuery) -> Result<HybridReply, ErrorView> {
     let mut plan = plan::plan(request, &desk.settings.retrieval)?;
+    if plan.question.is_empty() {
+        return Ok(hint::nothing_asked(&plan));
+    }
+    let mut hints = condition::resolve(desk, &mut plan)?;
     plan.filter.entity = entity_of(desk, request)?;
     // Those of the settings are told of in `status`: a wrong one there must not cost every question.
     check_relations(desk, request.rels.as_deref().unwrap_or_default())?;
-    let mut recalled = stage!("recall", recall::recall(desk, &plan))?;
-    stage!("complete", recall::complete(desk, &plan, &mut recalled, std::iter::empty()))?;
-    plan.weigh(recalled.better_share());
-    let expanded = stage!("expand", expand::expand(desk, &plan, &recalled))?;
-    stage!("complete", recall::complete(desk, &plan, &mut recalled, expanded.chunks()))?;
-    let mut ranked = stage!("rank", rank::rank(&plan, &recalled, &expanded));
-    ranked.retain(|candidate| recalled.allows(candidate.chunk));
-    if let Some(entity) = plan.filter.entity {
-        ranked = about(desk, ranked, entity)?;
+    let mut found = find(desk, &mut plan.clone())?;
+    if plan.question.is_of_documents() {
+        found.ranked = listing::listed(desk, &plan, &found.recalled)?;
+    } else {
+        go_deeper(desk, &plan, &mut found)?;
+        found.ranked = stage!("rerank", rerank::rerank(desk, &plan, found.ranked))?;
+        cited::put_first(desk, &plan, &mut found.ranked)?;
     }
-    let ranked = stage!("rerank", rerank::rerank(desk, &plan, ranked))?;
-    let told = explain::explain((desk, &plan), &recalled, &expanded, ranked);
-    let mut reply = stage!("explain", told)?;
+    let Found { recalled, expanded, ranked } = found;
+    hint::add(desk, (&plan, request), !ranked.is_empty(), &mut hints)?;
+    let told = hint::told(&plan, &recalled, hints);
+    let explained = explain::explain((desk, &plan), (&recalled, &expanded), ranked, told);
+    let mut reply = stage!("explain", explained)?;
     recalled.tell_reading(&mut reply);
     Ok(reply)
+}
+
+/// What was found to one depth.
+struct Found {
+    recalled: recall::Recalled,
+    expanded: expand::Expanded,
+    ranked: Vec<rank::Ranked>,
+}
+
+/// Recall, expand and rank.
+fn find(desk: &Desk<'_>, plan: &mut plan::Plan) -> Result<Found, ErrorView> {
+    let mut recalled = stage!("recall", recall::recall(desk, plan))?;
+    stage!("complete", recall::complete(desk, plan, &mut recalled, std::iter::empty()))?;
+    plan.weigh(recalled.better_share());
+    let expanded = stage!("expand", expand::expand(desk, plan, &recalled))?;
+    stage!("complete", recall::complete(desk, plan, &mut recalled, expanded.chunks()))?;
+    let mut ranked = stage!("rank", rank::rank(plan, &recalled, &expanded));
+    ranked.retain(|candidate| recalled.allows(candidate.chunk));
+    if plan.filter.entity.is_some() {
+        let mut kept = Vec::with_capacity(ranked.len());
+        for candidate in ranked {
+            if mentions(desk, plan, candidate.chunk)? {
+                kept.push(candidate);
+            }
+        }
+        ranked = kept;
+    }
+    Ok(Found { recalled, expanded, ranked })
+}
+
+/// Where more hits are wanted than the usual depth gives, adds those of the greatest behind them. The order of what is
+/// told first must not depend on how much is told, and what a signal recalls decides how the others count.
+fn go_deeper(desk: &Desk<'_>, plan: &plan::Plan, found: &mut Found) -> Result<(), ErrorView> {
+    let is_enough = found.ranked.len() > plan.k + plan.cursor.n_told();
+    if is_enough || !found.recalled.is_cut(plan) {
+        return Ok(());
+    }
+    let mut deeper = plan::Plan { recall_k: plan::MAX_RECALL, ..plan.clone() };
+    let more = find(desk, &mut deeper)?;
+    let known: FxHashSet<i64> = found.ranked.iter().map(|it| it.chunk).collect();
+    found.ranked.extend(more.ranked.into_iter().filter(|it| !known.contains(&it.chunk)));
+    found.recalled.better.extend(more.recalled.better);
+    Ok(())
 }
 
 /// The entity that hits must mention, by name or id.
@@ -105,24 +158,15 @@ fn entity_of(desk: &Desk<'_>, request: &HybridQuery) -> Result<Option<i64>, Erro
     }
 }
 
-/// Those candidates that mention the entity, or stand in the note that it is.
-fn about(
-    desk: &Desk<'_>,
-    ranked: Vec<rank::Ranked>,
-    entity: i64,
-) -> Result<Vec<rank::Ranked>, AskError> {
+/// True when a chunk mentions the entity that is asked for, or stands in the note that it is; or none is asked for.
+fn mentions(desk: &Desk<'_>, plan: &plan::Plan, chunk: i64) -> Result<bool, AskError> {
+    let Some(entity) = plan.filter.entity else { return Ok(true) };
     let mut statement = desk.snapshot.prepare_cached(
         "SELECT 1 FROM chunks c JOIN docs d ON d.id = c.doc_id WHERE c.id = ?1 AND (d.entity_id = ?2 OR EXISTS (
            SELECT 1 FROM mentions m JOIN names n ON n.id = m.name_id
            WHERE m.doc_id = c.doc_id AND m.at >= c.start AND m.at < c.end AND n.entity_id = ?2))",
     )?;
-    let mut kept = Vec::with_capacity(ranked.len());
-    for candidate in ranked {
-        if statement.exists([candidate.chunk, entity])? {
-            kept.push(candidate);
-        }
-    }
-    Ok(kept)
+    Ok(statement.exists([chunk, entity])?)
 }
 
 /// Refuses relations that no rule gives and no document states: a typing error would silently find nothing.

@@ -56,8 +56,17 @@ pub(super) struct Seed {
 #[derive(Debug, Default)]
 pub(super) struct Named {
     pub seeds: Vec<Seed>,
-    /// FTS5 expressions of words that the question does not have and means.
-    pub more_terms: Vec<String>,
+    /// What the question does not say and means.
+    pub more_terms: Vec<OtherName>,
+}
+
+/// Another name of something that a question names.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct OtherName {
+    /// As an FTS5 expression.
+    pub fts: String,
+    /// The question's words that it stands for, one bit each.
+    pub words: u64,
 }
 
 /// A run of the question's words, from one to before another, as written.
@@ -92,10 +101,12 @@ fn look_up(desk: &Desk<'_>, plan: &Plan) -> Result<Named, AskError> {
             // One that shares a word with the question would count that word twice: cranfield loses .01 nDCG@10.
             let is_new = |name: &&String| matched(name, &plan.question.words) == 0;
             let new = names.iter().filter(is_new).take(MAX_OTHER_NAMES);
-            named.more_terms.extend(new.filter_map(|name| phrase_of(name)));
+            let new =
+                new.filter_map(|name| Some(OtherName { fts: phrase_of(name)?, words: seed.words }));
+            named.more_terms.extend(new);
         }
     }
-    named.more_terms.dedup();
+    named.more_terms.dedup_by(|one, other| one.fts == other.fts);
     named.more_terms.truncate(MAX_OTHER_TERMS);
     Ok(named)
 }
@@ -156,7 +167,7 @@ fn misspelt<'q>(
             taken.push(*run);
             let words = matched(run.2, words);
             add(named, Seed { entity, link: link * MISSPELT, words });
-            named.more_terms.extend(phrase_of(&surface));
+            named.more_terms.extend(phrase_of(&surface).map(|fts| OtherName { fts, words }));
         }
     }
     Ok(())

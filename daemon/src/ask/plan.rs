@@ -1,11 +1,13 @@
 //! Plan: what a request asks for, checked and completed from the settings.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use config::settings::{Floor, Formula, Retrieval, Weights};
 use proto::error::ErrorView;
 use proto::tool::core::{self, HybridQuery};
 
+use super::condition::{Under, has_tag};
 use super::cursor::Cursor;
 use super::error::invalid;
 use super::question::Question;
@@ -21,6 +23,7 @@ pub(super) const MAX_RECALL: usize = 400;
 pub(super) struct Plan {
     pub question: Question,
     pub k: usize,
+    /// Candidates of a signal. It follows from the settings alone: another depth is another order.
     pub recall_k: usize,
     pub hops: u32,
     pub rels: Vec<String>,
@@ -68,7 +71,7 @@ impl Plan {
 /// Which documents may answer.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Filter {
-    pub path: Option<String>,
+    pub paths: Vec<Under>,
     pub tags: Vec<String>,
     pub doc_type: Option<String>,
     pub language: Option<String>,
@@ -81,36 +84,35 @@ pub(super) struct Filter {
 impl Filter {
     /// The condition on `docs d` as SQL with its parameters; `None` when every document may answer.
     pub(super) fn sql(&self) -> Option<(String, Vec<String>)> {
-        let (mut clauses, mut values): (Vec<&str>, Vec<String>) = (Vec::new(), Vec::new());
+        let (mut clauses, mut values): (Vec<Cow<'_, str>>, Vec<String>) = Default::default();
         if let Some(entity) = self.entity {
             clauses.push(
                 "(d.entity_id = CAST(? AS INTEGER) OR EXISTS (SELECT 1 FROM names n JOIN mentions m ON m.name_id = n.id
-                  WHERE n.entity_id = CAST(? AS INTEGER) AND m.doc_id = d.id))",
+                  WHERE n.entity_id = CAST(? AS INTEGER) AND m.doc_id = d.id))"
+                    .into(),
             );
             values.extend([entity.to_string(), entity.to_string()]);
         }
-        if let Some(path) = &self.path {
-            clauses.push("substr(d.path, 1, length(?)) = ?");
-            values.extend([path.clone(), path.clone()]);
+        for path in &self.paths {
+            clauses.push(path.sql(&mut values).into());
         }
         for tag in &self.tags {
-            clauses.push("EXISTS (SELECT 1 FROM doc_tags t WHERE t.doc_id = d.id AND t.tag = ?)");
-            values.push(tag.trim_start_matches('#').to_lowercase());
+            clauses.push(has_tag(tag, &mut values).into());
         }
         if let Some(doc_type) = &self.doc_type {
-            clauses.push("(d.doc_type = ? COLLATE NOCASE OR d.format = ? COLLATE NOCASE)");
+            clauses.push("(d.doc_type = ? COLLATE NOCASE OR d.format = ? COLLATE NOCASE)".into());
             values.extend([doc_type.clone(), doc_type.clone()]);
         }
         if let Some(language) = &self.language {
-            clauses.push("d.language = ? COLLATE NOCASE");
+            clauses.push("d.language = ? COLLATE NOCASE".into());
             values.push(language.clone());
         }
         if let Some(day) = &self.after {
-            clauses.push("d.day >= ?");
+            clauses.push("d.day >= ?".into());
             values.push(day.clone());
         }
         if let Some(day) = &self.before {
-            clauses.push("d.day < ?");
+            clauses.push("d.day < ?".into());
             values.push(day.clone());
         }
         (!clauses.is_empty()).then(|| (clauses.join(" AND "), values))
@@ -141,14 +143,15 @@ pub(super) fn plan(request: &HybridQuery, defaults: &Retrieval) -> Result<Plan, 
                 )
             })?,
     };
+    let question = Question::new(&request.q);
     Ok(Plan {
-        question: Question::new(&request.q),
+        filter: filter(request, &question)?,
+        question,
         k,
-        recall_k: (defaults.recall_k as usize).max(k + cursor.n_told()).min(MAX_RECALL),
+        recall_k: (defaults.recall_k as usize).min(MAX_RECALL),
         cursor,
         hops: in_range("hops", request.hops.unwrap_or(defaults.hops), 0, 4)?,
         rels: request.rels.clone().unwrap_or_else(|| defaults.rels.clone()),
-        filter: filter(request)?,
         max_chars: budget(request, defaults)?,
         formula,
         weights: defaults.weights,
@@ -171,11 +174,13 @@ fn in_range(name: &str, value: u32, low: u32, high: u32) -> Result<u32, ErrorVie
     Err(invalid(format!("`{name}` is {value}"), &format!("give a number from {low} to {high}")))
 }
 
-fn filter(request: &HybridQuery) -> Result<Filter, ErrorView> {
-    let path = request.path.as_ref().map(|p| p.trim_start_matches("./").trim_start_matches('/'));
+fn filter(request: &HybridQuery, question: &Question) -> Result<Filter, ErrorView> {
+    let path = request.path.iter().map(|path| Under::from(path.as_str()));
+    let demand = question.demand.as_ref();
+    let (paths, tags) = demand.map(|it| (it.paths.clone(), it.tags.clone())).unwrap_or_default();
     Ok(Filter {
-        path: path.filter(|p| !p.is_empty()).map(String::from),
-        tags: request.tags.clone().unwrap_or_default(),
+        paths: path.filter(|it| !it.is_everywhere()).chain(paths).collect(),
+        tags: request.tags.iter().flatten().cloned().chain(tags).collect(),
         doc_type: request.doc_type.clone(),
         language: request.language.clone(),
         entity: None,
@@ -245,7 +250,10 @@ mod tests {
         let filter = plan(&full, &Retrieval::default()).expect("planned").filter;
         let (sql, values) = filter.sql().expect("a condition");
         assert_eq!(sql.matches('?').count(), values.len());
-        assert_eq!(values, ["docs/", "docs/", "ops", "runbook", "runbook", "de", "2024-01-01"]);
+        assert_eq!(
+            values,
+            ["docs/", "docs/", "ops", "ops/", "ops0", "runbook", "runbook", "de", "2024-01-01"]
+        );
         assert_eq!(Filter::default().sql(), None);
     }
 }

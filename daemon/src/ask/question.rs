@@ -2,7 +2,7 @@
 
 use super::expression::{Expression, expression};
 use crate::pipeline::normalize::language;
-use crate::words::{Term, is_word_char, terms_of};
+use crate::words::{Term, is_word_char, quoted_phrase, terms_of};
 
 /// Longest run of words tried as a name.
 const MAX_NAME_WORDS: usize = 6;
@@ -38,6 +38,8 @@ pub(super) struct Question {
     pub is_foreign: bool,
     /// What its operators demand.
     pub demand: Option<Expression>,
+    /// Where every word says nothing about a topic: the place among `terms` of all of them side by side, as typed.
+    pub typed: Option<usize>,
 }
 
 impl Question {
@@ -47,17 +49,49 @@ impl Question {
         let is_foreign = language::is_foreign(text);
         let says_something = |word: &&str| is_foreign || !is_stop_word(&word.to_lowercase());
         let mut terms = terms(runs(text).flat_map(parts).filter(says_something));
+        let mut as_typed = None;
         if terms.is_empty() {
             terms = self::terms(runs(text).flat_map(parts));
+            as_typed = quoted_phrase(text).filter(|_| !terms.is_empty());
+        }
+        let beginnings = demand.iter().flat_map(|demand| &demand.beginnings);
+        for (start, fts) in beginnings {
+            terms.iter_mut().filter(|it| it.shown == *start).for_each(|it| it.fts = fts.clone());
         }
         let (mut terms, words): (Vec<String>, _) =
             terms.into_iter().map(|term| (term.fts, term.shown)).unzip();
-        for phrase in demand.iter().flat_map(|demand| &demand.phrases) {
+        for phrase in demand.iter().flat_map(|demand| &demand.phrases).chain(&as_typed) {
             if !terms.contains(phrase) {
                 terms.push(phrase.clone());
             }
         }
-        Question { text: text.into(), words, terms, is_foreign, demand }
+        let typed = as_typed.and_then(|phrase| terms.iter().position(|it| *it == phrase));
+        let question = Question { text: text.into(), words, terms, is_foreign, demand, typed };
+        // `the tag:ops` asks for no word.
+        let is_of_documents = |demand: &Expression| {
+            let asks_no_phrase = demand.phrases.is_empty() && demand.beginnings.is_empty();
+            asks_no_phrase && !(demand.tags.is_empty() && demand.paths.is_empty())
+        };
+        match typed.and(question.demand.as_ref()).is_some_and(is_of_documents) {
+            true => Question {
+                text: String::new(),
+                words: vec![],
+                terms: vec![],
+                typed: None,
+                ..question
+            },
+            false => question,
+        }
+    }
+
+    /// True when it asks for documents by what they are, and for no word.
+    pub(super) fn is_of_documents(&self) -> bool {
+        self.text.is_empty() && self.demand.is_some()
+    }
+
+    /// True when it says nothing that could stand in a document's text.
+    pub(super) fn is_empty(&self) -> bool {
+        self.terms.is_empty() && !self.is_of_documents()
     }
 
     /// All terms as one FTS5 expression; empty when there is no word at all.
@@ -103,11 +137,16 @@ pub fn text_query(question: &str) -> String {
     Question::new(question).fts()
 }
 
-/// A compound (`dose-dependent`, `src/store`) is searched by its parts, any of which may match; a number such as
-/// `2024-01-31` only as it stands.
+/// A compound (`dose-dependent`, `src/store`, `error:upstream`) is searched by its parts, any of which may match; a
+/// number such as `2024-01-31` only as it stands, and so is `std::fs`.
 fn parts(run: &str) -> impl Iterator<Item = &str> {
     let is_compound = run.contains(char::is_alphabetic);
-    run.split(move |c: char| is_compound && matches!(c, '-' | '/'))
+    let has_single_colons = is_compound && !run.contains("::");
+    run.split(move |c: char| match c {
+        '-' | '/' => is_compound,
+        ':' => has_single_colons,
+        _ => false,
+    })
 }
 
 fn runs(text: &str) -> impl Iterator<Item = &str> {
@@ -168,7 +207,10 @@ mod tests {
                 "How do we rotate the signing keys?",
                 r#"("rotat" OR "rotate") OR ("sign" OR "signing") OR ("key" OR "keys")"#,
             ),
-            ("who is who", r#""who" OR "is""#),
+            ("who is who", r#""who" OR "is" OR "who is who""#),
+            ("error:upstream host:80", r#""error" OR "upstream" OR "host" OR "80""#),
+            ("at 12:30", r#""12 30""#),
+            ("builders vaul*", r#"("builder" OR "builders") OR "vaul"*"#),
             ("rotate_keys v1.2.3", r#"("rotat key" OR "rotate keys") OR "v1 2 3""#),
             (r#""quoted" AND NOT xy*"#, r#"("quot" OR "quoted")"#),
             // No expression: its words.

@@ -24,6 +24,8 @@ pub(super) struct Ranked {
     pub score: f32,
     /// Weighted; they sum to the score.
     pub components: BTreeMap<&'static str, f32>,
+    /// The cosine of its best window, and whether the better model tells it.
+    pub near: Option<(f32, bool)>,
     pub graph: GraphSignal,
     /// By a name of the question.
     pub named: Reach,
@@ -37,6 +39,8 @@ type Signal = FxHashMap<i64, f32>;
 /// Every candidate, best first; ties by chunk, so that the same index gives the same order.
 pub(super) fn rank(plan: &Plan, recalled: &Recalled, expanded: &Expanded) -> Vec<Ranked> {
     let (text, vector) = signals(plan.formula, recalled);
+    let near: Signal = recalled.vector.iter().copied().collect();
+    let near = |chunk| Some((*near.get(&chunk)?, recalled.better.contains(&chunk)));
     let mut chunks: BTreeSet<i64> = text.keys().chain(vector.keys()).copied().collect();
     chunks.extend(expanded.chunks());
     let mut out: Vec<Ranked> = chunks
@@ -45,6 +49,7 @@ pub(super) fn rank(plan: &Plan, recalled: &Recalled, expanded: &Expanded) -> Vec
             let of = |signal: &Signal| signal.get(&chunk).copied().unwrap_or(0.0);
             let mut ranked = Ranked {
                 chunk,
+                near: near(chunk),
                 graph: expanded.signals.get(&chunk).cloned().unwrap_or_default(),
                 named: expanded.names.get(&chunk).cloned().unwrap_or_default(),
                 bridge: expanded.bridges.get(&chunk).cloned().unwrap_or_default(),
@@ -115,9 +120,10 @@ fn signals(formula: Formula, recalled: &Recalled) -> (Signal, Signal) {
     }
 }
 
-/// Each score divided by the best one.
+/// Each score divided by the best one, which need not be the first: where a question demands something, chunks that the
+/// signal did not find by itself may be all there is.
 fn over_best(list: &[(i64, f32)]) -> Signal {
-    let best = list.first().map_or(1.0, |(_, score)| score.max(1e-6));
+    let best = list.iter().map(|(_, score)| *score).fold(1e-6, f32::max);
     list.iter().map(|(chunk, score)| (*chunk, score / best)).collect()
 }
 
@@ -129,12 +135,13 @@ fn by_rank(list: &[(i64, f32)]) -> Signal {
     order.into_iter().enumerate().map(|(rank, (chunk, _))| (*chunk, value(rank))).collect()
 }
 
-/// The least score as 0, the best one as 1.
+/// The least score as 0, the best one as 1; scores that are all the same as 1.
 fn stretched(list: &[(i64, f32)]) -> Signal {
     let scores = || list.iter().map(|(_, score)| *score);
     let (least, most) = (scores().fold(f32::INFINITY, f32::min), scores().fold(0.0, f32::max));
-    let room = (most - least).max(1e-6);
-    list.iter().map(|(chunk, score)| (*chunk, (score - least) / room)).collect()
+    let room = most - least;
+    let value = |score: f32| if room > 1e-6 { (score - least) / room } else { 1.0 };
+    list.iter().map(|(chunk, score)| (*chunk, value(*score))).collect()
 }
 
 /// Puts off further hits of a document: each loses `weight` for each better one, as a component of its own.
@@ -210,6 +217,20 @@ mod tests {
         for r in &ranked {
             assert!((r.components.values().sum::<f32>() - r.score).abs() < 1e-6);
         }
+    }
+
+    #[test]
+    fn the_best_counts_as_one_wherever_it_stands() {
+        let values = over_best(&[(1, 0.2), (2, 0.8)]);
+        assert!((values[&2] - 1.0).abs() < 1e-6 && (values[&1] - 0.25).abs() < 1e-6);
+    }
+
+    #[test]
+    fn a_single_hit_by_words_keeps_its_signal() {
+        let recalled = Recalled { text: vec![(1, 8.0)], ..recalled() };
+        let ranked = rank(&plan("minmax"), &recalled, &Expanded::default());
+        let first = ranked.iter().find(|it| it.chunk == 1).expect("found by words");
+        assert!(first.components.contains_key("text"));
     }
 
     #[test]

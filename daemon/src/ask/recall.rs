@@ -6,9 +6,10 @@ use config::settings::Formula;
 use proto::tool::core::HybridReply;
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::demand::demanded;
 use super::naming::Seed;
 use super::nearness::{self, Asked, Near};
-use super::plan::Plan;
+use super::plan::{MAX_RECALL, Plan};
 use super::{AskError, Desk, copies, naming, text};
 use crate::postings::{Scorer, Unread};
 
@@ -29,6 +30,8 @@ pub(super) struct Recalled {
     pub seeds: Vec<Seed>,
     /// The only chunks that meet what the question demands, where it demands something.
     pub matching: text::Among,
+    /// True when words had to be given up because nothing meets all that the question demands.
+    pub is_relaxed: bool,
     /// How the question was read, where that is not as it stands.
     pub told: Vec<String>,
     /// What each term of the question is worth, by how rare it is; empty where nothing was searched by words.
@@ -43,11 +46,7 @@ pub(super) fn recall(desk: &Desk<'_>, plan: &Plan) -> Result<Recalled, AskError>
     let named = naming::named(desk, plan)?;
     recalled.seeds = named.seeds;
     let allowed = text::chunks_of(desk, &plan.filter, &homes)?;
-    let is_relaxed;
-    (recalled.matching, is_relaxed) = text::demanded(desk, plan, &allowed)?;
-    if is_relaxed {
-        recalled.told.push("nothing matches it all, so any of its words".into());
-    }
+    (recalled.matching, recalled.is_relaxed) = demanded(desk, plan, &allowed)?;
     if plan.formula != Formula::Vector && plan.formula != Formula::S4 {
         let among = text::both(recalled.matching.clone(), allowed);
         let found = text::by_text(desk, plan, (&named.more_terms, &among))?;
@@ -56,6 +55,7 @@ pub(super) fn recall(desk: &Desk<'_>, plan: &Plan) -> Result<Recalled, AskError>
         recalled.told.extend(found.told);
     }
     if plan.formula != Formula::Text
+        && !plan.question.is_of_documents()
         && let Some((asked, found)) = nearness::ask(desk, plan, &homes)?
     {
         found.into_iter().for_each(|chunk| recalled.note(chunk));
@@ -65,6 +65,7 @@ pub(super) fn recall(desk: &Desk<'_>, plan: &Plan) -> Result<Recalled, AskError>
     if let Some(matching) = &mut recalled.matching {
         // A copy stands in for what matches.
         matching.extend(recalled.text.iter().map(|(chunk, _)| *chunk));
+        recalled.vector.retain(|(chunk, _)| matching.contains(chunk));
     }
     Ok(recalled)
 }
@@ -116,6 +117,12 @@ impl Recalled {
         Ok(())
     }
 
+    /// True when a deeper search may find more.
+    pub(super) fn is_cut(&self, plan: &Plan) -> bool {
+        let most = self.text.len().max(self.vector.len());
+        plan.recall_k < MAX_RECALL && most >= plan.recall_k
+    }
+
     /// Says with the first hit how the question was read.
     pub(super) fn tell_reading(&self, reply: &mut HybridReply) {
         if let Some(first) = reply.explanations.first_mut().filter(|_| !self.told.is_empty()) {
@@ -150,7 +157,8 @@ impl Recalled {
 
     /// The share of the candidates whose nearness the better model tells, 0 to 1.
     pub(super) fn better_share(&self) -> f32 {
-        self.better.len() as f32 / self.vector.len().max(1) as f32
+        let n_better = self.vector.iter().filter(|(chunk, _)| self.better.contains(chunk)).count();
+        n_better as f32 / self.vector.len().max(1) as f32
     }
 
     /// Notes how near a chunk is.

@@ -1,6 +1,8 @@
 //! Snippets: the few words of a chunk that answer best.
 
-use crate::words::{folded, gram_length, is_word_char};
+use rustc_hash::FxHashSet;
+
+use crate::words::{folded, gram_length, humps, is_word_char};
 
 /// Where in `text` to cut a snippet of about `max_chars`: the stretch with most different question words, else
 /// `otherwise`. Returns a byte range on word boundaries.
@@ -42,11 +44,10 @@ pub(super) fn render(text: &str, range: std::ops::Range<usize>) -> String {
 }
 
 /// Places where a question word begins, with the word's number. Words match by their first letters, so that
-/// `rotation` answers `rotate`; of scripts without blanks, anywhere.
+/// `rotation` answers `rotate`; parts of a CamelCase word as words do; of scripts without blanks, anywhere.
 fn word_hits(text: &str, words: &[String]) -> Vec<(usize, usize)> {
-    let stems: Vec<String> = words.iter().map(|word| stem(word)).collect();
-    let mut hits = Vec::new();
-    let mut start = None;
+    let asked: Vec<Asked> = words.iter().map(|word| Asked::of(word)).collect();
+    let (mut hits, mut run, mut start) = (Vec::new(), Vec::new(), None);
     for (at, c) in text.char_indices().chain([(text.len(), ' ')]) {
         match (start, is_word_char(c)) {
             (None, true) => start = Some(at),
@@ -55,9 +56,9 @@ fn word_hits(text: &str, words: &[String]) -> Vec<(usize, usize)> {
                 match gram_length(word) {
                     Some(_) => hits.extend(inner_hits(word, words).map(|(at, n)| (from + at, n))),
                     None => {
-                        let word = folded(word);
-                        let n = stems.iter().position(|stem| word.starts_with(stem.as_str()));
-                        hits.extend(n.map(|n| (from, n)));
+                        let parts: Vec<_> = humps(word).map(|part| (from, folded(part))).collect();
+                        hits.extend(run_hits(&parts, &asked));
+                        run.push((from, folded(word)));
                     }
                 }
                 start = None;
@@ -65,7 +66,73 @@ fn word_hits(text: &str, words: &[String]) -> Vec<(usize, usize)> {
             _ => {}
         }
     }
+    hits.extend(run_hits(&run, &asked));
+    // What stands nowhere as a whole is shown by its first word that says something.
+    let found: FxHashSet<usize> = hits.iter().map(|(_, n)| *n).collect();
+    for (n, one) in asked.iter().enumerate().filter(|(n, _)| !found.contains(n)) {
+        let Some(first) = one.first_telling() else { continue };
+        hits.extend(run.iter().filter(|(_, word)| word.starts_with(first)).map(|(at, _)| (*at, n)));
+    }
     hits.sort_unstable();
+    hits
+}
+
+/// A word or compound of the question.
+struct Asked {
+    whole: String,
+    /// How its words begin; numbers are whole.
+    parts: Vec<String>,
+}
+
+impl Asked {
+    fn of(word: &str) -> Self {
+        Asked { whole: word.into(), parts: word.split(' ').map(stem).collect() }
+    }
+
+    /// True when a text goes on with it: its words in order, or what they are when they are joined.
+    fn begins(&self, text: &[(usize, String)]) -> bool {
+        let mut words = text.iter();
+        let mut fits = |part: &String| {
+            words.next().is_some_and(|(_, word)| match is_number(part) {
+                true => word == part,
+                false => word.starts_with(part.as_str()),
+            })
+        };
+        self.parts.iter().all(&mut fits) || self.is_joined_of(text)
+    }
+
+    /// `keyrotationjob` of `key-rotation job`.
+    fn is_joined_of(&self, text: &[(usize, String)]) -> bool {
+        let mut rest = self.whole.as_str();
+        for (_, word) in text {
+            match rest.strip_prefix(word.as_str()) {
+                Some("") => return true,
+                Some(left) => rest = left,
+                None => return false,
+            }
+        }
+        false
+    }
+
+    /// The beginning of a compound's first word that is no number and not short.
+    fn first_telling(&self) -> Option<&str> {
+        let parts = self.parts.get(..).filter(|parts| parts.len() > 1)?;
+        let mut telling = parts.iter().filter(|part| part.len() >= 3 && !is_number(part));
+        telling.next().map(String::as_str)
+    }
+}
+
+fn is_number(word: &str) -> bool {
+    word.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// Where in consecutive words one of the question begins.
+fn run_hits(run: &[(usize, String)], asked: &[Asked]) -> Vec<(usize, usize)> {
+    let mut hits = Vec::new();
+    for (i, (at, _)) in run.iter().enumerate() {
+        let rest = run.get(i..).unwrap_or_default();
+        hits.extend(asked.iter().position(|one| one.begins(rest)).map(|n| (*at, n)));
+    }
     hits
 }
 
@@ -82,11 +149,11 @@ fn inner_hits(run: &str, words: &[String]) -> impl Iterator<Item = (usize, usize
     grams.flat_map(move |(n, gram)| run.match_indices(gram.as_str()).map(move |(at, _)| (at, n)))
 }
 
-/// The first letters of a word; of a compound, those of its first part.
+/// The first letters of a word.
 fn stem(word: &str) -> String {
-    let word = word.split(' ').next().unwrap_or(word);
     let n = word.chars().count();
-    word.chars().take(if n > 5 { n - 2 } else { n }).collect()
+    let is_whole = n <= 5 || is_number(word);
+    word.chars().take(if is_whole { n } else { n - 2 }).collect()
 }
 
 /// Start of the stretch of `max_chars` bytes with most different words; the earliest on a tie.
@@ -149,6 +216,28 @@ mod tests {
             render(text, range),
             "…The signing keys are rotated every ninety days by a job.…"
         );
+    }
+
+    #[test]
+    fn a_word_is_held_as_typed_by_part_and_joined() {
+        let rows: &[(&str, &str, u64)] = &[
+            ("in 2013 came 1.2.3 out", "1 2 3", 1),
+            ("in 2013 came 1.2 out", "1 2 3", 0),
+            ("the KeyRotationJob runs", "rotation", 1),
+            ("the KeyRotationJob runs", "key rotation", 1),
+            ("a key-rotation job", "keyrotationjob", 1),
+            ("key rotations", "keyrotationjob", 0),
+            ("call getUserById", "user id", 0),
+            ("a dose that rises", "dose dependent", 1),
+            ("version 10", "1", 0),
+        ];
+        for (text, word, held) in rows {
+            assert_eq!(matched(text, &[(*word).to_string()]), *held, "{word} in {text}");
+        }
+        let text =
+            "Since 2010 and 1 July 2011 there were 12 others, too. The version 1.2.3 is out.";
+        let range = choose(text, &["1 2 3".to_string()], 0, 40);
+        assert!(render(text, range).contains("1.2.3"));
     }
 
     #[test]

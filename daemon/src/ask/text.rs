@@ -1,18 +1,18 @@
-//! Text: the chunks that answer by their words, and what must be true of an answer's words.
+//! Text: the chunks that answer by their words.
 //!
-//! In: the terms of a question, any of which may match; what it demands (`expression.rs`). Out: the best by BM25, the
-//! chunks that meet what is demanded, and what a reader must be told of how the question was read.
-//! What is tried, in order: the expression as it is; where nothing matches it, any of its words. A word of six letters
-//! and more that stands nowhere is read as the nearest one that does, by one slip, or two in a long one; where no word
-//! stands anywhere, the last one as the beginning of a longer one.
+//! In: the terms of a question, any of which may match. Out: the best by BM25, and what a reader must be told of how
+//! the question was read.
+//! A word of six letters and more that stands nowhere is read as the nearest one that does, by one slip, or two in a
+//! long one; where no word stands anywhere, the last one as the beginning of a longer one.
 //! Invariants: the same commit and question give the same answer; what a word costs to look up is bounded.
-//! Not here: names (`naming.rs`), lists and scores (`postings/`).
+//! Not here: what must be true of an answer's words (`demand.rs`), names (`naming.rs`), lists and scores (`postings/`).
 
 use std::cmp::Reverse;
 
 use rusqlite::ToSql;
 use rustc_hash::FxHashSet;
 
+use super::naming::OtherName;
 use super::plan::{Filter, Plan};
 use super::{AskError, Desk};
 use crate::postings::{FIELDS, Postings, Scorer, Unread};
@@ -27,6 +27,9 @@ const N_SURE: usize = 2;
 const MAX_COMPARED: usize = 4_000;
 const MAX_CORRECTED: usize = 3;
 
+/// What a corrected word tells of a passage that holds it, beside one as typed: the question may mean another word.
+const CORRECTED: f32 = 0.5;
+
 /// Shortest word that is read as a beginning.
 const MIN_BEGINNING: usize = 3;
 
@@ -39,33 +42,13 @@ pub(super) struct ByText {
     pub scorer: Option<Scorer>,
     /// How the question was read, where that is not as it stands.
     pub told: Vec<String>,
-    /// One a term of the question, by how few chunks hold it: ln(1 + chunks / (1 + chunks with it)); 0 for one that was
-    /// read as another.
+    /// One a term of the question, by how few chunks hold it: ln(1 + chunks / (1 + chunks with it)); for one that was
+    /// read as another, a share of that one's.
     pub worth: Vec<f32>,
 }
 
 /// Chunks that an answer may be of; all where there is none.
 pub(super) type Among = Option<FxHashSet<i64>>;
-
-/// The chunks that meet what the question demands, and whether it had to be relaxed because none does.
-pub(super) fn demanded(
-    desk: &Desk<'_>,
-    plan: &Plan,
-    allowed: &Among,
-) -> Result<(Among, bool), AskError> {
-    let Some(demand) = &plan.question.demand else { return Ok((None, false)) };
-    let of_document =
-        Filter { tags: demand.tags.clone(), path: demand.path.clone(), ..Filter::default() };
-    let mut found = chunks_of(desk, &of_document, "[]")?;
-    if !demand.fts.is_empty() {
-        let mut statement =
-            desk.snapshot.prepare_cached("SELECT rowid FROM chunk_fts WHERE chunk_fts MATCH ?1")?;
-        let rows = statement.query_map([&demand.fts], |row| row.get(0))?;
-        found = both(found, Some(rows.collect::<Result<_, _>>()?));
-    }
-    let is_met = both(found.clone(), allowed.clone()).is_none_or(|chunks| !chunks.is_empty());
-    Ok(if is_met { (found, false) } else { (None, true) })
-}
 
 /// What is in both.
 pub(super) fn both(one: Among, other: Among) -> Among {
@@ -95,48 +78,70 @@ pub(super) fn chunks_of(desk: &Desk<'_>, filter: &Filter, homes: &str) -> Result
 pub(super) fn by_text(
     desk: &Desk<'_>,
     plan: &Plan,
-    (more, among): (&[String], &Among),
+    (more, among): (&[OtherName], &Among),
 ) -> Result<ByText, AskError> {
-    let terms: Vec<String> = plan.question.terms.iter().chain(more).cloned().collect();
+    let own = plan.question.terms.iter().enumerate();
+    let own = own.map(|(at, fts)| Wanted { fts: fts.clone(), words: bit(at) });
+    let more = more.iter().map(|it| Wanted { fts: it.fts.clone(), words: it.words });
+    let terms: Vec<Wanted> = own.chain(more).collect();
     if terms.is_empty() {
         return Ok(ByText::default());
     }
-    match scored(desk, plan, (&terms, !more.is_empty(), among)) {
+    match scored(desk, plan, (&terms, among)) {
         Ok(found) => Ok(found),
         Err(Unread::Sql(error)) => Err(error.into()),
         Err(Unread::Shape(why)) => {
             tracing::warn!(why, "the text index is asked through SQLite, which takes longer");
-            let best = by_fts5(desk, (&terms, plan.recall_k), among)?;
+            let terms: Vec<&str> = terms.iter().map(|it| it.fts.as_str()).collect();
+            let best = by_fts5(desk, (&terms.join(" OR "), plan.recall_k), among)?;
             Ok(ByText { best, ..ByText::default() })
         }
     }
 }
 
+/// What is searched for: an FTS5 expression, and the question's words that it stands for, one bit each.
+struct Wanted {
+    fts: String,
+    words: u64,
+}
+
+fn bit(at: usize) -> u64 {
+    1_u64.checked_shl(at as u32).unwrap_or(0)
+}
+
 fn scored(
     desk: &Desk<'_>,
     plan: &Plan,
-    (terms, has_more, among): (&[String], bool, &Among),
+    (terms, among): (&[Wanted], &Among),
 ) -> Result<ByText, Unread> {
     let postings = Postings::open(desk.snapshot)?;
     let mut told = Vec::new();
     let mut scorer = Scorer::new(&postings);
     let mut unknown: Vec<(usize, Vec<Phrase>)> = Vec::new();
     let mut worth = Vec::with_capacity(terms.len());
+    let worth_of = |n_found: usize| (postings.n_rows() as f32 / (1.0 + n_found as f32)).ln_1p();
     for (at, term) in terms.iter().enumerate() {
-        let phrases = phrases_in(term);
-        let n_found = scorer.add_all(&postings, &phrases)?;
-        worth.push((postings.n_rows() as f32 / (1.0 + n_found as f32)).ln_1p());
+        let phrases = phrases_in(&term.fts);
+        let n_found = scorer.add_all(&postings, &phrases, term.words)?;
+        worth.push(worth_of(n_found));
         if n_found == 0 {
             unknown.push((at, phrases));
         }
     }
     // A misspelt name was found as a whole.
-    if !has_more {
+    if terms.len() == plan.question.terms.len() {
         for (at, phrases) in unknown.iter().take(MAX_CORRECTED) {
             let Some((word, as_written, meant)) = nearest(&postings, phrases)? else { continue };
-            worth[*at] = 0.0;
-            scorer.add_all(&postings, &[Phrase { words: vec![word], is_prefix: false }])?;
-            told.push(format!("`{as_written}` read as `{meant}`"));
+            // Of `builder`, which stands nowhere, and `build`, which does, the ending is the same word's.
+            let meant = if meant == as_written { word.clone() } else { meant };
+            let phrase = Phrase { words: vec![word], is_prefix: false };
+            let n_found = scorer.add_all(&postings, &[phrase], bit(*at))?;
+            if let Some(worth) = worth.get_mut(*at) {
+                *worth = CORRECTED * worth_of(n_found);
+            }
+            if meant != as_written {
+                told.push(format!("`{as_written}` read as `{meant}`"));
+            }
         }
     }
     if scorer.is_empty()
@@ -144,7 +149,8 @@ fn scored(
             plan.question.words.last().filter(|it| it.chars().count() >= MIN_BEGINNING)
     {
         let phrases: Vec<Phrase> = beginnings(last).iter().flat_map(|it| phrases_in(it)).collect();
-        if scorer.add_all(&postings, &phrases)? > 0 {
+        let at = plan.question.words.len() - 1;
+        if scorer.add_all(&postings, &phrases, bit(at))? > 0 {
             told.push(format!("`{last}` read as the beginning of a word"));
         }
     }
@@ -156,7 +162,7 @@ fn scored(
 /// The same from FTS5 itself.
 fn by_fts5(
     desk: &Desk<'_>,
-    (terms, wanted): (&[String], usize),
+    (expression, wanted): (&str, usize),
     among: &Among,
 ) -> Result<Vec<(i64, f32)>, AskError> {
     let [title, headings, body] = FIELDS;
@@ -165,7 +171,7 @@ fn by_fts5(
          WHERE chunk_fts MATCH ?1 ORDER BY score DESC, rowid"
     );
     let mut statement = desk.snapshot.prepare_cached(&sql)?;
-    let mut rows = statement.query([terms.join(" OR ")])?;
+    let mut rows = statement.query([expression])?;
     let mut found = Vec::new();
     while let Some(row) = rows.next()? {
         let id = row.get(0)?;

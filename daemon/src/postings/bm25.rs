@@ -37,6 +37,8 @@ pub struct Scorer {
 struct Weighed {
     rows: Vec<Posting>,
     weight: f64,
+    /// The words of the question that it stands for, one bit each.
+    words: u64,
 }
 
 impl Scorer {
@@ -46,7 +48,8 @@ impl Scorer {
         Scorer { words: Vec::new(), n_rows, mean_words }
     }
 
-    /// Reads the lists of some phrases, any of which may match; how many chunks hold one, those with several so often.
+    /// Reads the lists of some phrases, any of which may match and then stands for `words`, one bit each; how many
+    /// chunks hold one, those with several so often.
     ///
     /// # Errors
     /// When the index cannot be read.
@@ -54,6 +57,7 @@ impl Scorer {
         &mut self,
         postings: &Postings<'_>,
         phrases: &[Phrase],
+        words: u64,
     ) -> Result<usize, Unread> {
         let mut n_found = 0;
         for phrase in phrases {
@@ -62,9 +66,15 @@ impl Scorer {
             n_found += rows.len();
             let weight = ((n - n_with + 0.5) / (n_with + 0.5)).ln();
             let weight = if weight > 0.0 { weight } else { LEAST_WEIGHT };
-            self.words.push(Weighed { rows, weight });
+            self.words.push(Weighed { rows, weight, words });
         }
         Ok(n_found)
+    }
+
+    /// The words that a chunk holds, one bit each.
+    pub fn held(&self, id: i64) -> u64 {
+        let holds = |word: &&Weighed| word.rows.binary_search_by_key(&id, |row| row.id).is_ok();
+        self.words.iter().filter(holds).fold(0, |held, word| held | word.words)
     }
 
     /// True when no chunk holds any of the words.

@@ -41,7 +41,7 @@ fn by_fts5(db: &Connection, expression: &str, wanted: usize) -> Vec<(i64, f32)> 
 fn ours(db: &Connection, expression: &str, wanted: usize) -> Vec<(i64, f32)> {
     let postings = Postings::open(db).expect("opened");
     let mut scorer = Scorer::new(&postings);
-    scorer.add_all(&postings, &phrases_in(expression)).expect("read");
+    scorer.add_all(&postings, &phrases_in(expression), 1).expect("read");
     scorer.best(db, wanted, None).expect("scored")
 }
 
@@ -114,7 +114,7 @@ fn of_some_rows_only_the_best_of_these_are_found_and_any_row_has_a_score() {
     put(&db, 50, ["", "", "c"]);
     let postings = Postings::open(&db).expect("opened");
     let mut scorer = Scorer::new(&postings);
-    scorer.add_all(&postings, &phrases_in(r#""a" OR "c""#)).expect("read");
+    scorer.add_all(&postings, &phrases_in(r#""a" OR "c""#), 1).expect("read");
     let among: FxHashSet<i64> = [3, 40, 70].into_iter().collect();
     let all: Vec<(i64, f32)> = scorer.best(&db, 100, None).expect("scored");
     let expected: Vec<(i64, f32)> =

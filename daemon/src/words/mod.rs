@@ -7,7 +7,7 @@
 //! | written | index words | found by |
 //! |---|---|---|
 //! | `rotate_keys`, `src/keys.rs`, `a@b.org` | its parts, in order | the whole (a phrase), any part |
-//! | `KeyRotationJob` | `keyrotationjob`, then `key rotation job` | both spellings, any part |
+//! | `KeyRotationJob`, `getUserById` | `keyrotationjob`, then `key rotation job` | both spellings, any part |
 //! | `C++`, `C#`, `.NET` | `c`, then `c++` | `C++` alone finds no `C` |
 //! | `v1.2.3` | `v1 2 3`, then `1 2 3` | `v1.2.3`, `1.2.3`, `v1` |
 //! | `Müller`, `café`, `ﬁle`, `ＡＢＣ` | `muller`, `cafe`, `file`, `abc` | either spelling |
@@ -244,10 +244,8 @@ fn sign_of(text: &str, start: usize, end: usize) -> Option<Sign> {
     (start > 0 && bytes.get(start - 1) == Some(&b'.') && stands_alone).then_some(Sign::Dot)
 }
 
-/// The words of a CamelCase word, none when it is no such word. Only humps of three letters and more count
-/// (the first may have two), and capitals in a row only after four small letters, so that `mRNA`, `siRNAs`, `iPhone`
-/// and `McDonald` stay what they are.
-fn humps(word: &str) -> impl Iterator<Item = &str> {
+/// The words of a CamelCase word, none when it is no such word.
+pub fn humps(word: &str) -> impl Iterator<Item = &str> {
     let mut cuts = Vec::new();
     // Most words have no hump: nothing is allocated for them.
     let has_hump = (1..word.len()).any(|at| is_hump(word.as_bytes(), at));
@@ -256,20 +254,41 @@ fn humps(word: &str) -> impl Iterator<Item = &str> {
         cuts.extend((1..word.len()).filter(|at| is_hump(word.as_bytes(), *at)));
         cuts.push(word.len());
     }
-    let is_long =
-        |pair: &[usize]| matches!(pair, [start, end] if end - start >= 2 + usize::from(*start > 0));
-    if cuts.len() < 3 || !cuts.windows(2).all(is_long) {
+    let lengths: Vec<usize> = cuts.array_windows().map(|[start, end]| end - start).collect();
+    if !are_words(&lengths, word.starts_with(|c: char| c.is_ascii_lowercase())) {
         cuts.clear();
     }
     (1..cuts.len()).filter_map(move |i| word.get(*cuts.get(i - 1)?..*cuts.get(i)?))
 }
 
-/// True when a hump begins at `at`.
+/// True when stretches of these lengths are words: two of two letters and more, of which one has three, or the first
+/// begins small (`isOk`, not `NaCl`); more of any length, of which one has three (`getUserById`, not `InGaAs`). So
+/// `eBay`, `iPhone`, `kWh` and `DNAs` stay what they are.
+fn are_words(lengths: &[usize], begins_small: bool) -> bool {
+    let has_long = lengths.iter().any(|length| *length >= 3);
+    match lengths {
+        [first, second] => (*first).min(*second) >= 2 && (has_long || begins_small),
+        several => several.len() > 2 && has_long,
+    }
+}
+
+/// Words of programs before an acronym: `getURL`, `toJSON`. Other short beginnings make names: `mRNA`, `lncRNA`.
+const SHORT_VERBS: [&[u8]; 8] = [b"as", b"add", b"get", b"has", b"is", b"new", b"set", b"to"];
+
+/// True when a hump begins at `at`: a capital before a small letter, the last capital of an acronym before a word
+/// (`HTTPServer`, but `DNAs` is one word), or the first one of an acronym behind a word (`parseHTML`).
 fn is_hump(word: &[u8], at: usize) -> bool {
     let is_upper = |at: usize| word.get(at).is_some_and(u8::is_ascii_uppercase);
     let is_lower = |at: usize| word.get(at).is_some_and(u8::is_ascii_lowercase);
-    let after_small_letters = at >= 4 && (at - 4..at).all(is_lower);
-    is_upper(at) && (is_lower(at + 1) || (after_small_letters && is_upper(at + 1)))
+    if !is_upper(at) {
+        return false;
+    }
+    if is_lower(at + 1) {
+        return !is_upper(at - 1) || is_lower(at + 2);
+    }
+    let follows_word = at >= 4 && (at - 4..at).all(is_lower);
+    let follows_verb = || word.get(..at).is_some_and(|before| SHORT_VERBS.contains(&before));
+    is_upper(at + 1) && (follows_word || follows_verb())
 }
 
 /// Calls `visit` with the `n`-gram that begins at each sign; at the end they are shorter, so that every stretch of the

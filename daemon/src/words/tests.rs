@@ -82,6 +82,13 @@ fn what_is_written_is_found_as_typed_and_by_part() {
             &["keyjob"],
         ),
         ("the key rotation job", &["KeyRotationJob"], &[]),
+        (
+            "call getUserById(7)",
+            &["getUserById", "getuserbyid", "user", "user-by-id"],
+            &["id-user"],
+        ),
+        ("to get the user by id", &["userById"], &["getUserById"]),
+        ("on GitHub, eBay", &["github", "GitHub", "ebay"], &["bay"]),
         ("a kebab-case-name", &["kebab-case-name", "kebab", "case"], &[]),
         ("see src/store/commit.rs", &["src/store/commit.rs", "commit.rs", "store"], &["store.rs"]),
         ("mail ops@example.org", &["ops@example.org", "example.org", "ops"], &[]),
@@ -111,6 +118,36 @@ fn what_is_written_is_found_as_typed_and_by_part() {
         for query in *not_found {
             assert!(!finds(text, true, query), "{query:?} must not find {text:?}");
         }
+    }
+}
+
+#[test]
+fn a_word_of_humps_is_parted_where_its_parts_are_words() {
+    let rows = [
+        ("getUserById", "get User By Id"),
+        ("parseIpAddr", "parse Ip Addr"),
+        ("toJsonValue", "to Json Value"),
+        ("userId", "user Id"),
+        ("isOk", "is Ok"),
+        ("xCoordMax", "x Coord Max"),
+        ("sha256Sum", "sha256 Sum"),
+        ("KeyRotationJob", "Key Rotation Job"),
+        ("GitHub", "Git Hub"),
+        ("HTTPServer", "HTTP Server"),
+        ("parseHTTPResponse", "parse HTTP Response"),
+        ("XMLHttpRequest", "XML Http Request"),
+        ("parseHTML", "parse HTML"),
+        ("getURL", "get URL"),
+        ("toJSON", "to JSON"),
+        ("getURLs", "get URLs"),
+    ];
+    for (word, parts) in rows {
+        assert_eq!(humps(word).collect::<Vec<_>>().join(" "), parts, "{word}");
+    }
+    let whole = "mRNA siRNAs lncRNA DNAs URLs HTTPs iPhone eBay macOS McDonald pH kWh kHz NaCl GaAs InGaAs WiFi \
+                 GHz LaTe word WORD Word a A";
+    for word in whole.split_whitespace() {
+        assert_eq!(humps(word).count(), 0, "{word}");
     }
 }
 

@@ -20,7 +20,7 @@ use crate::shape::{AlsoIn, EdgeView, EntityView, EvidenceView, Freshness, Id};
 #[serde(deny_unknown_fields)]
 pub struct HybridQuery {
     /// The question or keywords, up to 1,000 characters; also `"a phrase"`, `AND`, `OR`, `NOT`, `-word`, `begin*`,
-    /// `title:`, `tag:`, `path:`.
+    /// `title:`, `tag:`, `path:` (`tag:x` alone lists documents).
     pub q: String,
     /// Hits to return, 1 to 100; 10 when left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -31,10 +31,10 @@ pub struct HybridQuery {
     /// Relations to follow, such as `depends_on`; all when left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rels: Option<Vec<String>>,
-    /// Only documents whose path begins with this.
+    /// Only documents whose path begins with this, or fits it: `docs/*.md`, `**/ops/`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
-    /// Only documents with all of these tags.
+    /// Only documents with all of these tags, or tags under them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tags: Option<Vec<String>>,
     /// Only documents of this type (frontmatter `type`, or a format: `md`, `txt`, `html`).
@@ -83,6 +83,12 @@ pub struct HybridReply {
     /// True when no hit has much to do with the question: each is `weak`. They are only the nearest there is.
     #[serde(default, skip_serializing_if = "is_false")]
     pub nothing_relevant: bool,
+    /// Set when nothing matches the whole question, and hits match any of its words: what was kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub relaxed: Option<String>,
+    /// What to know of how the question was read: what is not there, what was left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hint: Option<String>,
     /// Set when there are more hits: the `cursor` that goes on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_cursor: Option<String>,

@@ -75,6 +75,10 @@ struct QueryView<'a> {
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     nothing_relevant: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
+    relaxed: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hint: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     next_cursor: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     building: Option<&'a str>,
@@ -143,7 +147,7 @@ async fn ask(session: &Session, request: &HybridQuery) -> Result<HybridReply, Fa
 
 fn view(reply: &HybridReply) -> QueryView<'_> {
     let HybridReply { chunks, entities, edges, explanations, truncated, .. } = reply;
-    let HybridReply { nothing_relevant, next_cursor, freshness, .. } = reply;
+    let HybridReply { nothing_relevant, relaxed, hint, next_cursor, freshness, .. } = reply;
     QueryView {
         hits: chunks.iter().map(row).collect(),
         entities,
@@ -151,6 +155,8 @@ fn view(reply: &HybridReply) -> QueryView<'_> {
         explanations,
         truncated: truncated.as_deref(),
         nothing_relevant: *nothing_relevant,
+        relaxed: relaxed.as_deref(),
+        hint: hint.as_deref(),
         next_cursor: next_cursor.as_deref(),
         building: freshness.building.as_deref(),
         tick: freshness.tick,

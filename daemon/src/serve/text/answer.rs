@@ -21,7 +21,10 @@ pub(super) fn hybrid(reply: &HybridReply, sheet: &mut Sheet) -> usize {
     if reply.chunks.is_empty() {
         sheet.line("nothing found");
     }
-    if reply.nothing_relevant {
+    for told in [&reply.relaxed, &reply.hint].into_iter().flatten() {
+        sheet.line(&format!("({})", one_line(told)));
+    }
+    if reply.nothing_relevant && !reply.chunks.is_empty() {
         sheet.line("nothing here has much to do with the question; the nearest passages:");
     }
     let entities = entity_names(reply);

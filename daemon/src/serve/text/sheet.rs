@@ -9,6 +9,9 @@ const COUNT_CHARS: usize = 16;
 /// Smallest budget; less cannot hold the footer.
 const MIN_CHARS: usize = 200;
 
+/// Lines before a list whose first block is cut rather than left out: what is told of the whole answer.
+const MAX_LINES_BEFORE: usize = 3;
+
 /// A text under construction.
 pub(super) struct Sheet {
     text: String,
@@ -49,11 +52,11 @@ impl Sheet {
     }
 
     /// Adds blocks until one does not fit, and counts the rest; returns how many are shown. The first is cut rather
-    /// than left out where at most a line stands before it.
+    /// than left out where only a few lines stand before it.
     pub(super) fn items(&mut self, items: impl IntoIterator<Item = String>) -> usize {
         let (mut is_full, mut n_shown) = (false, 0);
         for (idx, item) in items.into_iter().enumerate() {
-            if !is_full && idx == 0 && self.text.lines().count() <= 1 && self.n_chars_left > 2 {
+            if !is_full && idx == 0 && self.text.lines().count() <= MAX_LINES_BEFORE && self.n_chars_left > 2 {
                 self.cut(&item);
                 n_shown = 1;
                 continue;

@@ -1,0 +1,249 @@
+//! Condition: which documents a tag or a path means.
+//!
+//! In: a tag or path as asked. Out: the condition on documents as SQL; what the index has instead where nothing fits.
+//! `docs/` means what begins so, in that case, else in any; `docs/*.md` what fits, where `*` and `?` stay within a
+//! folder and `**` does not, and a pattern without a folder means names in any. A tag means those under it, too, as
+//! Obsidian has it: `baking` is a tag of what is tagged `baking/bread`.
+//! Not here: joining conditions (`plan.rs`, `demand.rs`).
+
+use std::collections::BTreeSet;
+
+use super::demand::Demand;
+use super::plan::{Filter, Plan};
+use super::{AskError, Desk};
+
+/// Spellings of one path in other cases that are followed.
+const MAX_CASES: usize = 8;
+
+/// What is offered instead of what is not there; paths compared for it.
+const MAX_NEAREST: usize = 3;
+const MAX_COMPARED: usize = 20_000;
+
+/// Least likeness of what is offered.
+const MIN_LIKENESS: f64 = 0.8;
+
+/// Where a document must lie.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Under {
+    /// Its path begins with one of these.
+    Begins(Vec<String>),
+    /// Its path fits one of these to SQLite, and has so many slashes, where that is told.
+    Fits { globs: Vec<String>, n_slashes: Option<usize> },
+}
+
+impl From<&str> for Under {
+    fn from(asked: &str) -> Self {
+        let path = asked.trim().trim_start_matches("./").trim_start_matches('/');
+        if !path.contains(['*', '?']) {
+            return Under::Begins(vec![path.into()]);
+        }
+        let whole = if path.ends_with('/') { format!("{path}**") } else { path.into() };
+        // A bracket is a sign of names, not of patterns.
+        let glob = whole.replace('[', "[[]").replace("**/", "*").replace("**", "*");
+        if !whole.contains('/') {
+            return Under::Fits { globs: vec![format!("*/{glob}"), glob], n_slashes: None };
+        }
+        let n_slashes = (!whole.contains("**")).then(|| whole.matches('/').count());
+        Under::Fits { globs: vec![glob], n_slashes }
+    }
+}
+
+impl Under {
+    /// True when every document lies there.
+    pub(super) fn is_everywhere(&self) -> bool {
+        matches!(self, Under::Begins(paths) if paths.iter().any(String::is_empty))
+    }
+
+    /// The condition on `docs d`; adds its parameters.
+    pub(super) fn sql(&self, values: &mut Vec<String>) -> String {
+        let (all, each, n_slashes) = match self {
+            Under::Begins(paths) => (paths, "substr(d.path, 1, length(?)) = ?", &None),
+            Under::Fits { globs, n_slashes } => (globs, "d.path GLOB ?", n_slashes),
+        };
+        for value in all {
+            values.extend(std::iter::repeat_n(value.clone(), each.matches('?').count()));
+        }
+        let any = format!("({})", vec![each; all.len()].join(" OR "));
+        match n_slashes {
+            Some(n) => format!("{any} AND length(d.path) - length(replace(d.path, '/', '')) = {n}"),
+            None => any,
+        }
+    }
+}
+
+/// The condition that a document has a tag or one under it; adds its parameters.
+pub(super) fn has_tag(tag: &str, values: &mut Vec<String>) -> &'static str {
+    let tag = plain(tag);
+    // `0` is the sign after `/`.
+    values.extend([tag.clone(), format!("{tag}/"), format!("{tag}0")]);
+    "EXISTS (SELECT 1 FROM doc_tags t WHERE t.doc_id = d.id AND (t.tag = ? OR (t.tag >= ? AND t.tag < ?)))"
+}
+
+fn plain(tag: &str) -> String {
+    tag.trim().trim_start_matches('#').trim_end_matches('/').to_lowercase()
+}
+
+/// Finds paths in any case where none is as asked; says which tags and paths are not there at all.
+pub(super) fn resolve(desk: &Desk<'_>, plan: &mut Plan) -> Result<Vec<String>, AskError> {
+    let mut hints = Vec::new();
+    let mut tags: Vec<String> = plan.filter.tags.clone();
+    let demand = plan.question.demand.as_mut().and_then(|it| it.demand.as_mut());
+    let (mut paths, mut inner) = (Vec::new(), Vec::new());
+    if let Some(demand) = demand {
+        demand.visit(&mut |part| inner.push(part));
+    }
+    for part in inner {
+        match part {
+            Demand::Tag(tag) => tags.push(tag.clone()),
+            Demand::Path(path) => paths.push(path),
+            _ => {}
+        }
+    }
+    for path in plan.filter.paths.iter_mut().chain(paths) {
+        hints.extend(resolve_path(desk, path)?);
+    }
+    for tag in tags {
+        if !exists(desk, &Filter { tags: vec![tag.clone()], ..Filter::default() })? {
+            let near = nearest_tags(desk, &plain(&tag))?;
+            hints.push(missing(&format!("no document has the tag `{}`", plain(&tag)), &near));
+        }
+    }
+    Ok(hints)
+}
+
+fn resolve_path(desk: &Desk<'_>, path: &mut Under) -> Result<Option<String>, AskError> {
+    if exists(desk, &Filter { paths: vec![path.clone()], ..Filter::default() })? {
+        return Ok(None);
+    }
+    let asked = match path {
+        Under::Begins(paths) => paths.concat(),
+        Under::Fits { .. } => return Ok(Some("no document fits the path's pattern".into())),
+    };
+    let found = in_any_case(desk, &asked)?;
+    if found.is_empty() {
+        let near = nearest_paths(desk, &asked)?;
+        return Ok(Some(missing(&format!("no document lies under `{asked}`"), &near)));
+    }
+    *path = Under::Begins(found.into_iter().collect());
+    Ok(None)
+}
+
+fn missing(what: &str, near: &[String]) -> String {
+    let near: Vec<String> = near.iter().map(|it| format!("`{it}`")).collect();
+    if near.is_empty() { what.into() } else { format!("{what}; nearest: {}", near.join(", ")) }
+}
+
+/// True when a document meets a filter.
+pub(super) fn exists(desk: &Desk<'_>, filter: &Filter) -> Result<bool, AskError> {
+    let (condition, values) = filter.sql().unwrap_or_else(|| ("1".into(), Vec::new()));
+    let sql = format!("SELECT 1 FROM docs d WHERE {condition} LIMIT 1");
+    Ok(desk.snapshot.prepare_cached(&sql)?.exists(rusqlite::params_from_iter(values))?)
+}
+
+/// The beginnings of paths that differ from this one by case only.
+fn in_any_case(desk: &Desk<'_>, asked: &str) -> Result<BTreeSet<String>, AskError> {
+    let (lower, n_chars) = (asked.to_lowercase(), asked.chars().count());
+    let mut found = BTreeSet::new();
+    for path in column(desk, "SELECT path FROM docs ORDER BY path")? {
+        let start: String = path.chars().take(n_chars).collect();
+        if found.len() < MAX_CASES && start.to_lowercase() == lower {
+            found.insert(start);
+        }
+    }
+    Ok(found)
+}
+
+fn nearest_tags(desk: &Desk<'_>, asked: &str) -> Result<Vec<String>, AskError> {
+    Ok(nearest(asked, column(desk, "SELECT DISTINCT tag FROM doc_tags ORDER BY tag")?))
+}
+
+fn nearest_paths(desk: &Desk<'_>, asked: &str) -> Result<Vec<String>, AskError> {
+    let mut all = BTreeSet::new();
+    for path in column(desk, "SELECT path FROM docs ORDER BY path")? {
+        all.extend(path.match_indices('/').filter_map(|(at, _)| path.get(..=at)).map(String::from));
+        all.insert(path);
+    }
+    Ok(nearest(asked, all.into_iter().collect()))
+}
+
+/// The likeliest of what there is: what holds the one asked for, the shortest first, then what is written nearly so.
+fn nearest(asked: &str, all: Vec<String>) -> Vec<String> {
+    let asked = asked.trim_end_matches('/').to_lowercase();
+    let likeness = |other: &str| {
+        let other = other.trim_end_matches('/').to_lowercase();
+        let last = other.rsplit('/').next().unwrap_or("");
+        let written = strsim::jaro_winkler(&asked, &other).max(strsim::jaro_winkler(&asked, last));
+        if other.contains(&asked) { 2.0 - other.len() as f64 / 10_000.0 } else { written }
+    };
+    let scored = all.into_iter().take(MAX_COMPARED).map(|it| (likeness(&it), it));
+    let mut scored: Vec<(f64, String)> = scored.filter(|it| it.0 >= MIN_LIKENESS).collect();
+    scored.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
+    scored.into_iter().take(MAX_NEAREST).map(|(_, it)| it).collect()
+}
+
+fn column(desk: &Desk<'_>, sql: &str) -> Result<Vec<String>, AskError> {
+    let mut statement = desk.snapshot.prepare_cached(sql)?;
+    let rows = statement.query_map([], |row| row.get(0))?;
+    Ok(rows.collect::<Result<_, _>>()?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fits(asked: &str, path: &str) -> bool {
+        let mut values = Vec::new();
+        let condition = Under::from(asked).sql(&mut values);
+        let db = rusqlite::Connection::open_in_memory().expect("opens");
+        values.insert(0, path.into());
+        let sql = format!("SELECT {condition} FROM (SELECT ? AS path) d");
+        // The row stands behind its condition, its parameter before.
+        let sql = sql.replacen("SELECT ?", "SELECT ?1", 1);
+        let mut numbered = String::new();
+        let mut n = 1;
+        let mut signs = sql.chars().peekable();
+        while let Some(c) = signs.next() {
+            numbered.push(c);
+            if c == '?' && signs.peek() != Some(&'1') {
+                n += 1;
+                numbered += &n.to_string();
+            }
+        }
+        db.query_row(&numbered, rusqlite::params_from_iter(values), |row| row.get(0))
+            .expect("asked")
+    }
+
+    #[test]
+    fn a_path_is_a_beginning_or_a_pattern() {
+        for (asked, fitting, others) in [
+            ("docs/", &["docs/a.md", "docs/x/b.md"][..], &["Docs/a.md", "a/docs/b.md"][..]),
+            ("/docs/a", &["docs/a.md", "docs/ab/c.md"], &["docs/b.md"]),
+            ("docs/*.md", &["docs/a.md"], &["docs/x/b.md", "docs/a.txt", "a.md"]),
+            ("docs/**/*.md", &["docs/a.md", "docs/x/y/b.md"], &["docs/x/b.txt"]),
+            ("*/ops/", &["a/ops/b.md", "a/ops/c/d.md"], &["a/b.md"]),
+            ("*.pdf", &["a.pdf", "x/y/a.pdf"], &["a.md"]),
+            ("no?e.md", &["note.md", "x/node.md"], &["noe.md"]),
+            ("[2024]/*.md", &["[2024]/a.md"], &["2/a.md"]),
+        ] {
+            fitting.iter().for_each(|path| assert!(fits(asked, path), "{asked} {path}"));
+            others.iter().for_each(|path| assert!(!fits(asked, path), "{asked} {path}"));
+        }
+    }
+
+    #[test]
+    fn what_is_nearest_holds_what_was_asked_for_or_is_written_nearly_so() {
+        let all = ["baking", "baking/bread", "boats", "bread", "garden"].map(String::from).to_vec();
+        assert_eq!(nearest("bakign", all.clone()), ["baking", "baking/bread"]);
+        assert_eq!(nearest("bread", all.clone()), ["bread", "baking/bread"]);
+        assert_eq!(nearest("zebra", all), [""; 0]);
+    }
+
+    #[test]
+    fn patterns_never_hold_more_parameters_than_signs() {
+        for asked in ["docs/", "*.md", "a/?/b", "**", "a/**/b/"] {
+            let mut values = Vec::new();
+            let sql = Under::from(asked).sql(&mut values);
+            assert_eq!(sql.matches('?').count(), values.len(), "{asked}");
+        }
+    }
+}
