@@ -6,3 +6,6 @@
 
 pub mod edit;
 pub mod parse;
+pub mod slug;
+pub mod target;
+pub mod uri;
