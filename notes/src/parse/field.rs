@@ -97,7 +97,6 @@ mod tests {
             ("empty::", "empty="),
             ("a [rating:: 5] and (mood:: [ok]) end", "rating=5 mood=[ok]"),
             ("std::fmt and Vec::new() and a :: b", ""),
-            ("use std:: fmt::Display here", ""),
             ("this is a sentence of more words:: no", ""),
             ("http:: x", "http=x"),
             ("::x :: y", ""),

@@ -14,13 +14,13 @@ use serde_json::{Map, Value};
 use super::Place;
 
 /// Longest front matter read as YAML, bytes. Longer ones are data; the body below is still found.
-pub const MAX_YAML_BYTES: usize = 64 * 1024;
+pub(super) const MAX_YAML_BYTES: usize = 64 * 1024;
 /// Most parser events and nodes, counting those that aliases repeat.
 const MAX_YAML_EVENTS: usize = 20_000;
 /// Deepest nesting of mappings and sequences.
 const MAX_YAML_DEPTH: usize = 32;
 /// Most tags and most aliases kept for one note: each is compared with those before it.
-pub const MAX_NAMES: usize = 500;
+pub(super) const MAX_NAMES: usize = 500;
 /// Longest explanation taken over from the YAML parser, characters.
 const MAX_REASON_CHARS: usize = 160;
 

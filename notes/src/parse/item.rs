@@ -86,7 +86,8 @@ impl Walk<'_> {
             return;
         };
         let rest = chars.as_str();
-        let is_box = rest.is_empty() || rest.starts_with([' ', '\t']);
+        let is_escaped = self.text.get(..line.start).is_some_and(|it| it.ends_with('\\'));
+        let is_box = !is_escaped && (rest.is_empty() || rest.starts_with([' ', '\t']));
         if is_box && !leaf.marks.contains(&line.start) && self.note.items[item].task.is_none() {
             self.note.items[item].task = Some(state);
             line.start += text.len() - rest.trim_start().len();
@@ -106,7 +107,8 @@ impl Walk<'_> {
         else {
             return false;
         };
-        let is_parted = rest.starts_with([' ', '\t']);
+        let is_escaped = self.at(0..line.start).ends_with('\\');
+        let is_parted = rest.starts_with([' ', '\t']) && !is_escaped;
         if !is_parted || !is_category(category) || leaf.marks.contains(&line.start) {
             return false;
         }
@@ -237,13 +239,15 @@ impl Walk<'_> {
 }
 
 /// True for what files a fact: one word, or up to three in lower case; a name (`[Ada Lovelace] said`), a number or a
-/// date is none, nor the single character of a task's box.
+/// date is none.
 fn is_category(text: &str) -> bool {
     let words: Vec<&str> = text.split_whitespace().collect();
     let is_word = |word: &&str| word.chars().all(|c| c.is_alphanumeric() || "_-/.&+".contains(c));
     let is_small = |word: &&str| !word.chars().any(char::is_uppercase);
+    let letters: Vec<bool> = text.chars().map(char::is_alphabetic).collect();
     text.len() <= MAX_TYPE_BYTES
-        && text.chars().count() > 1
+        // Not `[a-z]`, nor the single character of a task's box.
+        && letters.windows(2).any(|pair| pair.iter().all(|is_letter| *is_letter))
         && !text.starts_with(char::is_whitespace)
         && text.chars().next().is_some_and(char::is_alphabetic)
         && (1..=MAX_TYPE_WORDS).contains(&words.len())

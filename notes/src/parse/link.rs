@@ -124,9 +124,6 @@ impl Walk<'_> {
     fn wikilink(&self, kind: LinkKind, span: Range<usize>) -> Option<Link> {
         let inner = span.start + 2..span.end - 2;
         let written = self.at(inner.clone());
-        if written.contains(['\n', '\r']) {
-            return None;
-        }
         let (target, display) = match written.split_once('|') {
             // In a table the `|` is escaped.
             Some((target, display)) => (target.trim_end_matches('\\'), Some(display.trim())),
@@ -135,8 +132,7 @@ impl Walk<'_> {
         let n_blank = target.len() - target.trim_start().len();
         let target_span = inner.start + n_blank..inner.start + n_blank + target.trim().len();
         // A target in backticks is code that shows what a link looks like.
-        let is_text = kind == LinkKind::Property || self.is_text(target_span.start);
-        let parts = Target::of_wikilink(target).filter(|_| is_text)?;
+        let parts = Target::of_wikilink(target).filter(|_| !written.contains(['\n', '\r', '`']))?;
         Some(Link {
             kind,
             target: parts.name,

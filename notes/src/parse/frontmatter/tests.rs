@@ -67,9 +67,26 @@ fn parse_frontmatter_with_all_field_types() {
 fn every_form_of_a_key_is_found_with_its_lines() {
     check(
         "---\n# head\n\"quoted key\": 'x: y'\naliases:\n- One\n- Two, too\ntags: a, b c #d\n\ntext: |\n  line: 1\n  \
-         line 2\n# tail\nbase: &b {x: 1}\nother: *b\nnot a key\n  : 3\n---\n",
+         line 2\n# tail\nbase: &b {x: 1}\nother: *b\n<<: *b\n-minus: 1\n---\n",
         expect![[r#"
-            warning: Some("front matter is not YAML: line 15: simple key expected ':'")
+            aliases: ["One", "Two, too"]
+            tags: ["a", "b", "c"]
+              quoted key: "\"x: y\""
+              aliases: "[\"One\",\"Two, too\"]"
+              tags: "\"a, b c\""
+              text: "\"line: 1\\nline 2\\n\""
+              base: "{\"x\":\"1\"}"
+              other: "{\"x\":\"1\"}"
+              -minus: "\"1\""
+              x: "\"1\""
+              @ quoted key: 3 "\"quoted key\": 'x: y'\n" = " 'x: y'"
+              @ aliases: 4 "aliases:\n- One\n- Two, too\n" = "\n- One\n- Two, too"
+              @ tags: 7 "tags: a, b c #d\n" = " a, b c #d"
+              @ text: 9 "text: |\n  line: 1\n  line 2\n" = " |\n  line: 1\n  line 2"
+              @ base: 13 "base: &b {x: 1}\n" = " &b {x: 1}"
+              @ other: 14 "other: *b\n" = " *b"
+              @ <<: 15 "<<: *b\n" = " *b"
+              @ -minus: 16 "-minus: 1\n" = " 1"
             body: ""
         "#]],
     );
@@ -77,29 +94,37 @@ fn every_form_of_a_key_is_found_with_its_lines() {
 
 #[test]
 fn keys_that_stand_twice_are_told_and_the_first_counts() {
-    check("---\ntype: a\ntype: b\n---\n", expect![[r#"
+    check(
+        "---\ntype: a\ntype: b\n---\n",
+        expect![[r#"
         type: Some("a")
           type: "\"a\""
           @ type: 2 "type: a\n" = " a"
           @ type: 3 "type: b\n" = " b"
         body: ""
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn yaml_that_is_no_list_of_lines_has_no_keys() {
-    check("---\n{title: x, tags: [a]}\n---\n", expect![[r#"
+    check(
+        "---\n{title: x, tags: [a]}\n---\n",
+        expect![[r#"
         title: Some("x")
         tags: ["a"]
           title: "\"x\""
           tags: "[\"a\"]"
         body: ""
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn a_byte_order_mark_and_crlf_are_read_over() {
-    check("\u{feff}---\r\ntitle: x\r\ntags:\r\n  - a\r\n---\r\nBody\r\n", expect![[r#"
+    check(
+        "\u{feff}---\r\ntitle: x\r\ntags:\r\n  - a\r\n---\r\nBody\r\n",
+        expect![[r#"
         title: Some("x")
         tags: ["a"]
           title: "\"x\""
@@ -107,15 +132,19 @@ fn a_byte_order_mark_and_crlf_are_read_over() {
           @ title: 2 "title: x\r\n" = " x"
           @ tags: 3 "tags:\r\n  - a\r\n" = "\r\n  - a"
         body: "Body\r\n"
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn broken_yaml_names_the_line_and_keeps_the_body() {
-    check("---\ntitle: x\nbad: [1,\n---\nBody\n", expect![[r#"
+    check(
+        "---\ntitle: x\nbad: [1,\n---\nBody\n",
+        expect![[r#"
         warning: Some("front matter is not YAML: line 3: unclosed bracket '['")
         body: "Body\n"
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
