@@ -6,6 +6,7 @@
 
 pub mod edit;
 pub mod parse;
+pub mod resolve;
 pub mod slug;
 pub mod target;
 pub mod uri;

@@ -61,8 +61,8 @@ pub struct Note {
     pub observations: Vec<Observation>,
     /// Links to notes and files of the folder, and to places of this note. None to the web.
     pub links: Vec<Link>,
-    /// Relations with others: typed ones, and a `links_to` for every other link that is no embed; each target and
-    /// type once.
+    /// Relations with others: typed ones, and a `links_to` for every other link that is no embed. One for each link,
+    /// so a target and type may be stated several times.
     pub relations: Vec<Relation>,
     /// `key:: value`.
     pub fields: Vec<Field>,
