@@ -121,7 +121,7 @@ fn pairs_of(notes: &BTreeMap<&str, Note>) -> Pairs {
     let mut pairs = Pairs::new();
     for (path, note) in notes {
         for link in note.links.iter().filter(|it| it.kind != LinkKind::Image) {
-            let Some(keys) = Keys::of(link) else { continue };
+            let Some(keys) = Keys::of(link.kind, &link.target) else { continue };
             let mut candidates = Vec::new();
             let mut take = |key: &str, wanted: &[By]| {
                 let all = bearers.get(key).into_iter().flatten();
@@ -131,7 +131,7 @@ fn pairs_of(notes: &BTreeMap<&str, Note>) -> Pairs {
             take(&keys.file, if is_path { &[By::FileName, By::Folder] } else { &[By::FileName] });
             keys.name.iter().for_each(|key| take(key, &[By::Title, By::Alias]));
             keys.permalink.iter().for_each(|key| take(&format!("={key}"), &[By::Permalink]));
-            if let Some(idx) = choose(path, link, &candidates) {
+            if let Some(idx) = choose(path, (link.kind, &link.target), &candidates) {
                 let to = candidates[idx].path;
                 if to != *path {
                     pairs.insert((path.to_string(), to.to_string()));

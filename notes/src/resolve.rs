@@ -11,7 +11,7 @@
 
 use unicode_normalization::UnicodeNormalization;
 
-use crate::parse::{Link, LinkKind};
+use crate::parse::LinkKind;
 use crate::slug::{path_slug, without_extension};
 use crate::target::joined;
 
@@ -51,11 +51,11 @@ pub struct Keys {
 }
 
 impl Keys {
-    /// The keys of a link; `None` for a place of its own note.
-    pub fn of(link: &Link) -> Option<Keys> {
-        let target = link.target.trim_end_matches('/');
+    /// The keys of a link by its kind and target; `None` for a place of its own note.
+    pub fn of(kind: LinkKind, target: &str) -> Option<Keys> {
+        let target = target.trim_end_matches('/');
         let file = file_key(target);
-        let is_path = matches!(link.kind, LinkKind::Markdown | LinkKind::Image);
+        let is_path = matches!(kind, LinkKind::Markdown | LinkKind::Image);
         (!file.is_empty()).then(|| Keys {
             file,
             name: (!is_path).then(|| name_key(target)),
@@ -89,10 +89,14 @@ pub fn folder_key(path: &str) -> Option<String> {
     matches!(file_key(path).as_str(), "readme" | "index" | "_index").then(|| file_key(folder))
 }
 
-/// The candidate that a link in the note at `from` leads to.
-pub fn choose(from: &str, link: &Link, candidates: &[Candidate<'_>]) -> Option<usize> {
+/// The candidate that a link of this kind and target leads to, from the note at `from`.
+pub fn choose(
+    from: &str,
+    (kind, target): (LinkKind, &str),
+    candidates: &[Candidate<'_>],
+) -> Option<usize> {
     let folder = from.rsplit_once('/').map_or("", |(folder, _)| folder);
-    let wanted = Wanted::of(folder, link);
+    let wanted = Wanted::of(folder, kind, target);
     let ranked = candidates.iter().enumerate().filter_map(|(idx, candidate)| {
         let level = wanted.level(candidate)?;
         let other_case = !wanted.is_written_so(candidate);
@@ -113,9 +117,8 @@ struct Wanted<'a> {
 }
 
 impl<'a> Wanted<'a> {
-    fn of(folder: &str, link: &'a Link) -> Self {
-        let target = link.target.as_str();
-        let is_path = matches!(link.kind, LinkKind::Markdown | LinkKind::Image);
+    fn of(folder: &str, kind: LinkKind, target: &'a str) -> Self {
+        let is_path = matches!(kind, LinkKind::Markdown | LinkKind::Image);
         let here = || path_key(&joined(folder, target));
         let from_root = path_key(&joined("", target));
         let is_relative = target.starts_with("./") || target.starts_with("../");
@@ -155,6 +158,21 @@ fn path_key(path: &str) -> String {
     fold(without_extension(path))
 }
 
+/// The paths at which a link's target may lie when nothing but its path counts: seen from the note's folder and from
+/// each folder above it, with and without the extension of Markdown; nearest first.
+pub fn paths_above(from: &str, target: &str) -> Vec<String> {
+    let mut folder = from.rsplit_once('/').map_or("", |(folder, _)| folder);
+    let mut paths = Vec::new();
+    loop {
+        let path = joined(folder, target);
+        paths.extend([format!("{path}.md"), path]);
+        if folder.is_empty() || target.starts_with("./") || target.starts_with("../") {
+            return paths;
+        }
+        folder = folder.rsplit_once('/').map_or("", |(above, _)| above);
+    }
+}
+
 /// How many folders a path has in common with a folder, from the root on.
 pub fn n_shared_folders(folder: &str, path: &str) -> usize {
     let other = path.rsplit_once('/').map_or("", |(folder, _)| folder);
@@ -183,10 +201,11 @@ mod tests {
                 None => Candidate { path: file, by: By::FileName },
             })
             .collect();
-        let first = choose(from, &link, &candidates).map(|idx| candidates[idx].path);
+        let wanted = (link.kind, link.target.as_str());
+        let first = choose(from, wanted, &candidates).map(|idx| candidates[idx].path);
         let mut turned = candidates.clone();
         turned.reverse();
-        assert_eq!(first, choose(from, &link, &turned).map(|idx| turned[idx].path), "order");
+        assert_eq!(first, choose(from, wanted, &turned).map(|idx| turned[idx].path), "order");
         first.unwrap_or("-").to_string()
     }
 
@@ -245,7 +264,7 @@ mod tests {
     fn targets_are_looked_up_by_file_name_and_permalink() {
         let keys = |written: &str| {
             let link = parse(written).links.remove(0);
-            Keys::of(&link)
+            Keys::of(link.kind, &link.target)
                 .map(|it| (it.file, it.name.unwrap_or_default(), it.permalink.unwrap_or_default()))
         };
         let row = |a: &str, b: &str, c: &str| Some((a.to_string(), b.to_string(), c.to_string()));
