@@ -5,17 +5,17 @@ use crate::ask::notes::{self, Missing};
 use crate::store::canon;
 
 impl Bench {
-    fn remove(&mut self, path: &str) {
+    fn drop_file(&mut self, path: &str) {
         let item = self.item(path, "");
         self.commit(&[Item::Removed(item.ticket().clone())]);
     }
 
-    fn write(&mut self, path: &str, text: &str) {
+    fn put(&mut self, path: &str, text: &str) {
         let item = self.item(path, text);
         self.commit(&[item]);
     }
 
-    fn settle(&mut self) {
+    fn settle_all(&mut self) {
         while self.writer.ripple(true).expect("ripples") != RippleStep::Settled {}
     }
 
@@ -54,14 +54,14 @@ impl Bench {
 #[test]
 fn resolve_pending_link() {
     let mut bench = Bench::new();
-    bench.write("a.md", "- requires [[entity-b]]\n");
-    bench.settle();
+    bench.put("a.md", "- requires [[entity-b]]\n");
+    bench.settle_all();
     assert_eq!(bench.led("a.md"), ["entity-b -> -"]);
-    bench.write("x.md", "---\ntitle: Entity B\n---\n");
-    bench.settle();
+    bench.put("x.md", "---\ntitle: Entity B\n---\n");
+    bench.settle_all();
     assert_eq!(bench.led("a.md"), ["entity-b -> x.md"]);
-    bench.remove("x.md");
-    bench.settle();
+    bench.drop_file("x.md");
+    bench.settle_all();
     assert_eq!(bench.led("a.md"), ["entity-b -> -"]);
 }
 
@@ -69,8 +69,8 @@ fn resolve_pending_link() {
 #[test]
 fn case_insensitive_resolution() {
     let mut bench = Bench::new();
-    bench.write("b.md", "---\npermalink: machine-learning\n---\n");
-    bench.write("a.md", "- implements [[Machine Learning]]\n");
+    bench.put("b.md", "---\npermalink: machine-learning\n---\n");
+    bench.put("a.md", "- implements [[Machine Learning]]\n");
     assert_eq!(bench.led("a.md"), ["Machine Learning -> b.md"]);
 }
 
@@ -78,20 +78,20 @@ fn case_insensitive_resolution() {
 #[test]
 fn unresolvable_link_stays_pending() {
     let mut bench = Bench::new();
-    bench.write("a.md", "See [[nonexistent-entity]].\n");
-    bench.settle();
+    bench.put("a.md", "See [[nonexistent-entity]].\n");
+    bench.settle_all();
     assert_eq!(bench.led("a.md"), ["nonexistent-entity -> -"]);
 }
 
 #[test]
 fn links_follow_titles_aliases_and_moves() {
     let mut bench = Bench::new();
-    bench.write(
+    bench.put(
         "a/x.md",
         "[[Target]] [[Other name]] [t](../c/target.md) [[#Here]] ![[target]]\n\n# Here\n",
     );
-    bench.write("b/target.md", "# T\n");
-    bench.settle();
+    bench.put("b/target.md", "# T\n");
+    bench.settle_all();
     let led = bench.led("a/x.md");
     assert_eq!(
         led,
@@ -104,8 +104,8 @@ fn links_follow_titles_aliases_and_moves() {
         ]
     );
     // One that is nearer takes the links; an alias appears.
-    bench.write("a/target.md", "---\naliases: [Other Name]\n---\n");
-    bench.settle();
+    bench.put("a/target.md", "---\naliases: [Other Name]\n---\n");
+    bench.settle_all();
     assert_eq!(bench.led("a/x.md")[..2], ["Target -> a/target.md", "Other name -> a/target.md"]);
     // The file moves away: the link by path follows the path, the others the name.
     let mut moved = bench.item("c/target.md", "---\naliases: [Other Name]\n---\n");
@@ -113,7 +113,7 @@ fn links_follow_titles_aliases_and_moves() {
         ticket.moved_from = Some(RelPath::new("a/target.md"));
     }
     bench.commit(&[moved]);
-    bench.settle();
+    bench.settle_all();
     assert_eq!(
         bench.led("a/x.md"),
         [
@@ -129,20 +129,20 @@ fn links_follow_titles_aliases_and_moves() {
 #[test]
 fn permalinks_are_numbered_by_depth_and_path() {
     let mut bench = Bench::new();
-    bench.write("z/deep/note.md", "");
-    bench.write("b/note.md", "");
-    bench.write("a/note.md", "");
-    bench.write("x.md", "---\ntitle: Note 1\n---\n");
-    bench.settle();
+    bench.put("z/deep/note.md", "");
+    bench.put("b/note.md", "");
+    bench.put("a/note.md", "");
+    bench.put("x.md", "---\ntitle: Note 1\n---\n");
+    bench.settle_all();
     let of = |rows: &[&str]| rows.iter().map(|row| row.to_string()).collect::<Vec<_>>();
     assert_eq!(
         bench.permalinks(),
         of(&["a/note.md = note", "b/note.md = note-2", "x.md = note-1", "z/deep/note.md = note-3"])
     );
     // The number is free again; a stated one comes first.
-    bench.remove("x.md");
-    bench.write("y/y.md", "---\npermalink: Note\n---\n");
-    bench.settle();
+    bench.drop_file("x.md");
+    bench.put("y/y.md", "---\npermalink: Note\n---\n");
+    bench.settle_all();
     assert_eq!(
         bench.permalinks(),
         of(&[
@@ -161,7 +161,7 @@ fn many_notes_of_one_name_are_numbered_by_the_ripple() {
         .map(|n| bench.item(&format!("{n:02}/readme.md"), "[[readme]] [[readme-59]]"))
         .collect();
     bench.commit(&items);
-    bench.settle();
+    bench.settle_all();
     assert_eq!(bench.count("SELECT count(DISTINCT permalink) FROM notes"), 60);
     assert_eq!(bench.led("07/readme.md"), ["readme -> 07/readme.md", "readme-59 -> 59/readme.md"]);
     assert_eq!(bench.count("SELECT count(*) FROM dirty_links"), 0);
@@ -193,33 +193,85 @@ fn the_order_in_which_notes_come_leaves_no_trace() {
         }
         for (path, text) in &order {
             if turn == 3 {
-                bench.write(path, &format!("---\ntitle: Draft {path}\n---\n[[note]]"));
-                bench.write(&format!("gone-{path}"), text);
+                bench.put(path, &format!("---\ntitle: Draft {path}\n---\n[[note]]"));
+                bench.put(&format!("gone-{path}"), text);
             }
-            bench.write(path, text);
+            bench.put(path, text);
             if turn == 2 {
-                bench.settle();
+                bench.settle_all();
             }
         }
         for (path, _) in order.iter().filter(|_| turn == 3) {
-            bench.remove(&format!("gone-{path}"));
+            bench.drop_file(&format!("gone-{path}"));
         }
-        bench.settle();
+        bench.settle_all();
         texts.push(bench.notes_text());
     }
     for text in &texts[1..] {
         assert_eq!(&texts[0], text);
     }
     assert!(!texts[0].contains("dirty"), "{}", texts[0]);
-    expect_test::expect![[r#""#]].assert_eq(&texts[0]);
+    expect_test::expect![[r#"
+        doc name: a/note.md | 0 | note
+        doc name: a/note.md | 1 | note
+        doc name: a/note.md | 3 | alias
+        doc name: a/note.md | 5 | a/note
+        doc name: a/note.md | 6 | a/note.md
+        doc name: a/x.md | 0 | x
+        doc name: a/x.md | 1 | x
+        doc name: a/x.md | 5 | a/x
+        doc name: a/x.md | 6 | a/x.md
+        doc name: b/note.md | 0 | note
+        doc name: b/note.md | 1 | note
+        doc name: b/note.md | 5 | b/note
+        doc name: b/note.md | 6 | b/note.md
+        doc name: c.txt | 0 | c.txt
+        doc name: c.txt | 1 | c
+        doc name: c.txt | 5 | c-txt
+        doc name: c.txt | 6 | c.txt
+        doc name: d/README.md | 0 | readme
+        doc name: d/README.md | 1 | readme
+        doc name: d/README.md | 4 | d
+        doc name: d/README.md | 5 | d/readme
+        doc name: d/README.md | 6 | d/README.md
+        doc name: note.md | 0 | note
+        doc name: note.md | 1 | note
+        doc name: note.md | 5 | note
+        doc name: note.md | 6 | note.md
+        note: a/note.md | note | 0 | note-1 | {"aliases":["Alias"],"up":"[[x]]"}
+        note: a/x.md | x | 0 | x | {}
+        note: b/note.md | note | 0 | note-2 | {}
+        note: d/README.md | readme | 0 | readme | {}
+        note: note.md | note | 0 | note | {}
+        observation: a/x.md | 0 | fact | x (c) ^o k:: v | ["t"] | - | - | 67 | 91 | 2
+        note link: a/note.md | 0 | 4 | up | 1 | x | - | - | - | - | - | 26 | 31 | 28 | 29 | 3 | up: "[[x]]" | x | - | - | 0 | a/x.md
+        note link: a/note.md | 1 | 0 | requires | 1 | x | - | - | - | - | - | 52 | 57 | 54 | 55 | 6 | - requires [[x]], [[nowhere]] | x | - | - | 0 | a/x.md
+        note link: a/note.md | 2 | 0 | requires | 1 | nowhere | - | - | - | - | - | 59 | 70 | 61 | 68 | 6 | - requires [[x]], [[nowhere]] | nowhere | - | - | 1 | -
+        note link: a/x.md | 0 | 0 | links_to | 0 | note | - | - | - | - | - | 0 | 8 | 2 | 6 | 1 | [[note]] [[Note]] [n](note.md) [[b/note#H]] [[Alias]] [[note-1]] | note | - | - | 0 | note.md
+        note link: a/x.md | 1 | 0 | links_to | 0 | Note | - | - | - | - | - | 9 | 17 | 11 | 15 | 1 | [[note]] [[Note]] [n](note.md) [[b/note#H]] [[Alias]] [[note-1]] | note | - | - | 0 | note.md
+        note link: a/x.md | 2 | 2 | links_to | 0 | note.md | - | - | n | - | - | 18 | 30 | 22 | 29 | 1 | [[note]] [[Note]] [n](note.md) [[b/note#H]] [[Alias]] [[note-1]] | note | - | - | 0 | a/note.md
+        note link: a/x.md | 3 | 0 | links_to | 0 | b/note | H | - | - | - | - | 31 | 43 | 33 | 41 | 1 | [[note]] [[Note]] [n](note.md) [[b/note#H]] [[Alias]] [[note-1]] | note | b/note | - | 0 | b/note.md
+        note link: a/x.md | 4 | 0 | links_to | 0 | Alias | - | - | - | - | - | 44 | 53 | 46 | 51 | 1 | [[note]] [[Note]] [n](note.md) [[b/note#H]] [[Alias]] [[note-1]] | alias | - | - | 0 | a/note.md
+        note link: a/x.md | 5 | 0 | links_to | 0 | note-1 | - | - | - | - | - | 54 | 64 | 56 | 62 | 1 | [[note]] [[Note]] [n](note.md) [[b/note#H]] [[Alias]] [[note-1]] | note-1 | - | - | 0 | a/note.md
+        note link: b/note.md | 0 | 0 | links_to | 0 | ../a/x | - | - | - | - | - | 4 | 14 | 6 | 12 | 2 | [[../a/x]] [x](../a/x.md#h) | x | ../a/x | note-a3d4a70d/a/x | 0 | a/x.md
+        note link: b/note.md | 1 | 2 | links_to | 0 | ../a/x.md | h | - | x | - | - | 15 | 31 | 19 | 30 | 2 | [[../a/x]] [x](../a/x.md#h) | x | - | - | 0 | a/x.md
+        note link: d/README.md | 0 | 2 | links_to | 0 | ../c.txt | - | - | c | - | - | 0 | 13 | 4 | 12 | 1 | [c](../c.txt) [[C.txt]] [d](/d/) | c.txt | - | - | 0 | c.txt
+        note link: d/README.md | 1 | 0 | links_to | 0 | C.txt | - | - | - | - | - | 14 | 23 | 16 | 21 | 1 | [c](../c.txt) [[C.txt]] [d](/d/) | c.txt | - | c-txt | 0 | c.txt
+        note link: d/README.md | 2 | 2 | links_to | 0 | /d/ | - | - | d | - | - | 24 | 32 | 28 | 31 | 1 | [c](../c.txt) [[C.txt]] [d](/d/) | d | - | - | 0 | d/README.md
+        note link: note.md | 0 | 0 | links_to | 0 | A/Note | - | - | - | - | - | 0 | 10 | 2 | 8 | 1 | [[A/Note]] ![[b/note^id]] | note | a/note | - | 0 | a/note.md
+        note link: note.md | 1 | 1 | - | 0 | b/note | - | id | - | - | - | 11 | 25 | 14 | 23 | 1 | [[A/Note]] ![[b/note^id]] | note | b/note | - | 0 | b/note.md
+        note field: a/x.md | 0 | k | v | 0 | 86 | 91 | 3
+        note place: a/note.md | 0 | 0 | 1 | H | h | 37 | 71 | 5
+        note place: b/note.md | 0 | 0 | 1 | H | h | 0 | 32 | 1
+    "#]].assert_eq(&texts[0]);
 }
 
 #[test]
 fn backlinks_are_told_with_their_lines() {
     let mut bench = Bench::new();
-    bench.write("t.md", "---\ntitle: Target\n---\n# Part\n\nText. ^b1\n");
-    bench.write("b.md", "one\n\n- requires [[Target#Part]] (why)\n");
-    bench.write("a.md", "See [[t|it]] and [t](t.md#^b1).\n");
+    bench.put("t.md", "---\ntitle: Target\n---\n# Part\n\nText. ^b1\n");
+    bench.put("b.md", "one\n\n- requires [[Target#Part]] (why)\n");
+    bench.put("a.md", "See [[t|it]] and [t](t.md#^b1).\n");
     let snapshot = bench.writer.readers().snapshot().expect("a snapshot");
     let found = notes::backlinks(&snapshot, bench.doc("t.md"), (0, 10)).expect("backlinks");
     let shown: Vec<String> = found
@@ -246,16 +298,16 @@ fn backlinks_are_told_with_their_lines() {
 #[test]
 fn links_that_lead_nowhere_say_why() {
     let mut bench = Bench::new();
-    bench.write(
+    bench.put(
         "t.md",
         "# Part One!\n\n## Sub\n\n# Part One!\n\nText. ^b1\n\n<a name=\"here\"></a>\n",
     );
-    bench.write(
+    bench.put(
         "a.md",
         "[[t#part one]] [[t#Part One!#Sub]] [t](t.md#part-one-1) [t](t.md#here) [[t#^b1]] [[t#^B1]]\n\n\
          [[t#Sub#Part]] [[t#no]] [[t#^no]] [[gone]] [x](gone.md) ![i](gone.png) [[#None]] [t](t.md#part-one-2)\n",
     );
-    bench.settle();
+    bench.settle_all();
     let snapshot = bench.writer.readers().snapshot().expect("a snapshot");
     let broken = notes::broken_links(&snapshot, "", 100).expect("broken links");
     let shown: Vec<String> = broken
@@ -284,11 +336,11 @@ fn links_that_lead_nowhere_say_why() {
 #[test]
 fn notes_are_found_by_address_and_told_whole() {
     let mut bench = Bench::new();
-    bench.write(
+    bench.put(
         "Specs/Search API.md",
         "---\ntitle: Search Implementation\ntype: spec\ntags: [One]\ncount: 3\n---\n- [fact] It ranks #fts (today)\n",
     );
-    bench.write("specs2/b.md", "x");
+    bench.put("specs2/b.md", "x");
     let snapshot = bench.writer.readers().snapshot().expect("a snapshot");
     let doc = bench.doc("Specs/Search API.md");
     let find = |address: &str| notes::find(&snapshot, address).expect("reads");
