@@ -291,12 +291,21 @@ pub struct Callout {
     pub place: Place,
 }
 
+/// Reads the front matter of a note alone, if it has some.
+pub fn frontmatter(text: &str) -> Option<Frontmatter> {
+    frontmatter::read(text, n_mark_bytes(text))
+}
+
+/// The length of the byte order mark at the head of a text.
+fn n_mark_bytes(text: &str) -> usize {
+    if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 }
+}
+
 /// Reads a note.
 pub fn parse(text: &str) -> Note {
     let mut note = Note::default();
-    let bom = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
-    note.body = bom;
-    if let Some(frontmatter) = frontmatter::read(text, bom) {
+    note.body = n_mark_bytes(text);
+    if let Some(frontmatter) = frontmatter(text) {
         note.body = frontmatter.body;
         note.title = frontmatter.title();
         note.note_type = frontmatter.note_type();

@@ -253,7 +253,7 @@ fn the_order_in_which_notes_come_leaves_no_trace() {
         note link: a/x.md | 3 | 0 | links_to | 0 | b/note | H | - | - | - | - | 31 | 43 | 33 | 41 | 1 | [[note]] [[Note]] [n](note.md) [[b/note#H]] [[Alias]] [[note-1]] | note | b/note | - | 0 | b/note.md
         note link: a/x.md | 4 | 0 | links_to | 0 | Alias | - | - | - | - | - | 44 | 53 | 46 | 51 | 1 | [[note]] [[Note]] [n](note.md) [[b/note#H]] [[Alias]] [[note-1]] | alias | - | - | 0 | a/note.md
         note link: a/x.md | 5 | 0 | links_to | 0 | note-1 | - | - | - | - | - | 54 | 64 | 56 | 62 | 1 | [[note]] [[Note]] [n](note.md) [[b/note#H]] [[Alias]] [[note-1]] | note-1 | - | - | 0 | a/note.md
-        note link: b/note.md | 0 | 0 | links_to | 0 | ../a/x | - | - | - | - | - | 4 | 14 | 6 | 12 | 2 | [[../a/x]] [x](../a/x.md#h) | x | ../a/x | note-a3d4a70d/a/x | 0 | a/x.md
+        note link: b/note.md | 0 | 0 | links_to | 0 | ../a/x | - | - | - | - | - | 4 | 14 | 6 | 12 | 2 | [[../a/x]] [x](../a/x.md#h) | x | ../a/x | a/x | 0 | a/x.md
         note link: b/note.md | 1 | 2 | links_to | 0 | ../a/x.md | h | - | x | - | - | 15 | 31 | 19 | 30 | 2 | [[../a/x]] [x](../a/x.md#h) | x | - | - | 0 | a/x.md
         note link: d/README.md | 0 | 2 | links_to | 0 | ../c.txt | - | - | c | - | - | 0 | 13 | 4 | 12 | 1 | [c](../c.txt) [[C.txt]] [d](/d/) | c.txt | - | - | 0 | c.txt
         note link: d/README.md | 1 | 0 | links_to | 0 | C.txt | - | - | - | - | - | 14 | 23 | 16 | 21 | 1 | [c](../c.txt) [[C.txt]] [d](/d/) | c.txt | - | c-txt | 0 | c.txt
