@@ -104,7 +104,10 @@ const UNSOUND: &[(&str, &str)] = &[
     ("name of no document", "SELECT key FROM doc_names WHERE doc_id NOT IN (SELECT id FROM docs)"),
     ("note without document", "SELECT base FROM notes WHERE doc_id NOT IN (SELECT id FROM docs WHERE is_note)"),
     ("note without row", "SELECT path FROM docs WHERE is_note AND id NOT IN (SELECT doc_id FROM notes)"),
-    ("permalink twice, or none", "SELECT permalink FROM notes GROUP BY permalink HAVING count(*) > 1 OR permalink IS NULL"),
+    (
+        "permalink twice, or none",
+        "SELECT permalink FROM notes GROUP BY permalink HAVING count(*) > 1 OR permalink IS NULL",
+    ),
     ("observation without note", "SELECT content FROM observations WHERE doc_id NOT IN (SELECT doc_id FROM notes)"),
     ("link without note", "SELECT target FROM note_links WHERE doc_id NOT IN (SELECT doc_id FROM notes)"),
     ("link to no document", "SELECT target FROM note_links WHERE dst NOT IN (SELECT id FROM docs)"),

@@ -1,5 +1,5 @@
-//! Links, observations and typed relations of vaults: precision and recall of links against a gold list, what is read as
-//! stated, for a person to judge, and the speed of reading.
+//! Links, observations and typed relations of vaults: precision and recall of links against a gold list, what is read
+//! as stated, for a person to judge, and the speed of reading.
 //!
 //! `cargo bench -p notes --bench links -- [DATA] [--verbose]`: DATA holds the sets, each with `vault/` and `links.tsv`
 //! (source, target, number); `../shared/data` if it is not given. A set that is not there is skipped, and said so.

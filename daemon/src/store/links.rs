@@ -265,7 +265,8 @@ fn lead_anew(tx: &Connection, key: &str, after: i64, most: i64) -> Result<i64, S
 /// All links of a key in one document.
 fn links_of(tx: &Connection, key: &str, doc: i64) -> Result<Vec<(i64, i64)>, StoreError> {
     let mut statement = tx.prepare_cached(
-        "SELECT doc_id, seq FROM note_links WHERE doc_id = ?2 AND (file_key = ?1 OR name_key = ?1 OR permalink_key = ?1)",
+        "SELECT doc_id, seq FROM note_links
+         WHERE doc_id = ?2 AND (file_key = ?1 OR name_key = ?1 OR permalink_key = ?1)",
     )?;
     let rows = statement.query_map(params![key, doc], |row| Ok((row.get(0)?, row.get(1)?)))?;
     Ok(rows.collect::<Result<_, _>>()?)

@@ -161,8 +161,8 @@ CREATE TABLE gazetteer(norm TEXT PRIMARY KEY, surface TEXT NOT NULL, type INTEGE
 CREATE INDEX gazetteer_mined ON gazetteer(norm) WHERE is_mined;
 
 -- What notes state (`pipeline/normalize/note.rs`), as their authors wrote it; `start` and `end` are bytes of the file.
--- `doc_names`: what a document is called by links, folded; `kind` is `notes::resolve::By`, or 5 for the slug of its path
--- and 6 for the path as it is. `notes.permalink` is numbered where several have one `base` (`store/links.rs`).
+-- `doc_names`: what a document is called by links, folded; `kind` is `notes::resolve::By`, or 5 for the slug of its
+-- path and 6 for the path as it is. `notes.permalink` is numbered where several have one `base` (`store/links.rs`).
 CREATE TABLE doc_names(key TEXT NOT NULL, kind INTEGER NOT NULL, doc_id INTEGER NOT NULL,
   PRIMARY KEY(key, kind, doc_id)) WITHOUT ROWID;
 CREATE INDEX doc_names_doc ON doc_names(doc_id);

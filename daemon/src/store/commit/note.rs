@@ -2,8 +2,8 @@
 //!
 //! In: a document whose row stands. Out: rows, its links led where they lead today, and dirty rows for links of others
 //! that may lead elsewhere now.
-//! Invariant: what a document is called, and where it lies, is the same in `doc_names` and `docs`; each difference makes
-//! the links of its keys dirty.
+//! Invariant: what a document is called, and where it lies, is the same in `doc_names` and `docs`; each difference
+//! makes the links of its keys dirty.
 //! Not here: where a link leads (`store/links.rs`), what a note states (`pipeline/normalize/note.rs`).
 
 use std::collections::BTreeSet;
