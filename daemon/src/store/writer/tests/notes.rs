@@ -216,7 +216,29 @@ fn the_order_in_which_notes_come_leaves_no_trace() {
         assert_eq!(&texts[0], text);
     }
     assert!(!texts[0].contains("dirty"), "{}", texts[0]);
-    expect_test::expect![[r#""#]].assert_eq(&shown);
+    expect_test::expect![[r#"
+        a/note.md = note-1
+        a/x.md = x
+        b/note.md = note-2
+        d/README.md = readme
+        note.md = note
+        a/x.md: note -> note.md
+        a/x.md: Note -> note.md
+        a/x.md: note.md -> a/note.md
+        a/x.md: b/note -> b/note.md
+        a/x.md: Alias -> a/note.md
+        a/x.md: note-1 -> a/note.md
+        a/note.md: x -> a/x.md
+        a/note.md: x -> a/x.md
+        a/note.md: nowhere -> -
+        b/note.md: ../a/x -> a/x.md
+        b/note.md: ../a/x.md -> a/x.md
+        note.md: A/Note -> a/note.md
+        note.md: b/note -> b/note.md
+        d/README.md: ../c.txt -> c.txt
+        d/README.md: C.txt -> c.txt
+        d/README.md: /d/ -> d/README.md
+    "#]].assert_eq(&shown);
 }
 
 #[test]
