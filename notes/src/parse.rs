@@ -303,8 +303,7 @@ fn n_mark_bytes(text: &str) -> usize {
 
 /// Reads a note.
 pub fn parse(text: &str) -> Note {
-    let mut note = Note::default();
-    note.body = n_mark_bytes(text);
+    let mut note = Note { body: n_mark_bytes(text), ..Note::default() };
     if let Some(frontmatter) = frontmatter(text) {
         note.body = frontmatter.body;
         note.title = frontmatter.title();

@@ -173,15 +173,13 @@ fn number_now(tx: &Connection, base: &str) -> Result<(), StoreError> {
         .query_map([base], |row| Ok((row.get(0)?, row.get(1)?)))?
         .collect::<Result<_, _>>()?;
     let mut n = 0;
-    for (idx, (doc, old)) in notes.iter().enumerate() {
-        let mut permalink = base.to_string();
-        while idx > 0 {
+    for (doc, old) in &notes {
+        let mut permalink = if n == 0 { base.to_string() } else { format!("{base}-{n}") };
+        while n > 0 && is_base(tx, &permalink)? {
             n += 1;
             permalink = format!("{base}-{n}");
-            if !is_base(tx, &permalink)? {
-                break;
-            }
         }
+        n += 1;
         if old.as_ref() == Some(&permalink) {
             continue;
         }

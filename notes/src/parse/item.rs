@@ -253,8 +253,8 @@ fn is_category(text: &str) -> bool {
         && !text.starts_with(char::is_whitespace)
         && text.chars().next().is_some_and(char::is_alphabetic)
         && (1..=MAX_TYPE_WORDS).contains(&words.len())
-        && words.iter().all(|word| is_word(word))
-        && (words.len() == 1 || words.iter().all(|word| is_small(word)))
+        && words.iter().all(is_word)
+        && (words.len() == 1 || words.iter().all(is_small))
 }
 
 /// A relation's type: one to three words, without markup and colons.

@@ -238,7 +238,8 @@ fn the_order_in_which_notes_come_leaves_no_trace() {
         d/README.md: ../c.txt -> c.txt
         d/README.md: C.txt -> c.txt
         d/README.md: /d/ -> d/README.md
-    "#]].assert_eq(&shown);
+    "#]]
+    .assert_eq(&shown);
 }
 
 #[test]
