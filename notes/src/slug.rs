@@ -73,8 +73,9 @@ fn fnv(words: &str) -> u32 {
 mod tests {
     use super::{observation, path_slug, relation, slug};
 
+    /// S0 §14.1.
     #[test]
-    fn titles_become_permalinks() {
+    fn permalink_generation() {
         let rows = [
             ("Machine Learning Basics!", "machine-learning-basics"),
             ("My Research", "my-research"),
@@ -109,8 +110,9 @@ mod tests {
         }
     }
 
+    /// S0 §14.2.
     #[test]
-    fn observations_have_synthetic_permalinks() {
+    fn synthetic_observation_permalink() {
         let content = "Machine learning is a subset of AI that enables systems to learn from data without explicit \
                        programming";
         assert_eq!(

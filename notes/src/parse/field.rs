@@ -30,7 +30,9 @@ pub(super) fn find(line: &str, is_text: impl Fn(usize) -> bool) -> Vec<Found> {
         if !is_parted || is_inside || before.ends_with(':') || !is_text(at) {
             continue;
         }
-        if let Some(key) = key_in(before) {
+        // Markup around a key is short.
+        let is_near = before.len() <= 3 * MAX_KEY_BYTES;
+        if let Some(key) = is_near.then(|| key_in(before)).flatten() {
             let value = trimmed(line, at + 2..line.len());
             let end = value.end.max(at + 2);
             let start = before.len() - before.trim_start().len();
@@ -45,7 +47,8 @@ pub(super) fn find(line: &str, is_text: impl Fn(usize) -> bool) -> Vec<Found> {
 /// The field in brackets or parentheses whose `::` stands at a place.
 fn inline(line: &str, at: usize) -> Option<Found> {
     let before = &line[..at];
-    let open = before.rfind(['[', '(']).filter(|open| at - open <= MAX_KEY_BYTES)?;
+    let nearest = before.floor_char_boundary(at.saturating_sub(MAX_KEY_BYTES));
+    let open = nearest + before[nearest..].rfind(['[', '('])?;
     let key = key_in(&before[open + 1..])?;
     let (opening, closing) =
         if before[open..].starts_with('[') { (b'[', b']') } else { (b'(', b')') };

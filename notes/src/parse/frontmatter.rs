@@ -7,6 +7,7 @@
 //! strings.
 //! Not here: `+++` (TOML), which stays text; changing it (`edit`).
 
+use std::collections::HashSet;
 use std::ops::Range;
 
 use serde_json::{Map, Value};
@@ -160,8 +161,9 @@ fn keys_of(yaml: &str, offset: usize, values: &Map<String, Value>) -> Vec<Key> {
     }
     // What merges bring along stands nowhere by itself.
     let merges = keys.iter().any(|key| key.name == "<<");
-    let is_whole = keys.iter().all(|key| key.name == "<<" || values.contains_key(&key.name))
-        && (merges || values.keys().all(|name| keys.iter().any(|key| &key.name == name)));
+    let names: HashSet<&str> = keys.iter().map(|key| key.name.as_str()).collect();
+    let is_whole = names.iter().all(|name| *name == "<<" || values.contains_key(*name))
+        && (merges || values.keys().all(|name| names.contains(name.as_str())));
     if is_whole { keys } else { Vec::new() }
 }
 

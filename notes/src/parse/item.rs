@@ -137,11 +137,12 @@ impl Walk<'_> {
     /// The words of a stretch on one line, without what is cut out.
     fn joined(&self, leaf: &Leaf, span: Range<usize>, cut: &[Range<usize>]) -> String {
         let mut out = String::new();
+        let mut cut = cut.iter().peekable();
         for line in &leaf.lines {
             let mut at = line.start.max(span.start);
             let end = line.end.min(span.end);
-            for gap in cut {
-                if at <= gap.start && gap.end <= end {
+            while let Some(gap) = cut.next_if(|gap| gap.end <= end) {
+                if at <= gap.start {
                     out.push_str(self.at(at..gap.start));
                     at = gap.end;
                 }
@@ -159,10 +160,14 @@ impl Walk<'_> {
         item: Option<usize>,
         (span, block_id): (Range<usize>, Option<&(usize, String)>),
     ) {
-        let links = self.note.links[leaf.first_link..].iter().enumerate();
-        let links: Vec<(usize, Range<usize>, LinkKind)> = links
+        let of_leaf = &self.note.links[leaf.first_link..];
+        let from = of_leaf.partition_point(|link| link.place.span.start < span.start);
+        let links: Vec<(usize, Range<usize>, LinkKind)> = of_leaf
+            .iter()
+            .enumerate()
+            .skip(from)
+            .take_while(|(_, link)| link.place.span.end <= span.end)
             .map(|(idx, link)| (leaf.first_link + idx, link.place.span.clone(), link.kind))
-            .filter(|(_, place, _)| span.start <= place.start && place.end <= span.end)
             .collect();
         let (Some(first), Some(last)) = (links.first(), links.last()) else { return };
         let are_wiki = links.iter().all(|(idx, _, kind)| {

@@ -80,13 +80,18 @@ proptest! {
 
 #[test]
 fn hostile_notes_cost_linear_time() {
-    let n = 100_000;
+    let n = 300_000;
     let texts = [
         "[".repeat(n),
         "[[".repeat(n),
         format!("{}{}", "[".repeat(n), "]".repeat(n)),
         "[[a]]".repeat(n / 5),
         "(k:: ".repeat(n / 5),
+        "k:: [[a]]\n".repeat(n / 10),
+        "a:: ".repeat(n / 4),
+        "*".repeat(n / 2) + &" a:: ".repeat(n / 10),
+        format!("---\n{}---\n", (0..n / 50).map(|i| format!("k{i}: [[a]]\n")).collect::<String>()),
+        "- ![[a]] x:: y [b](c) ".repeat(n / 22),
         "[k:: ".repeat(n / 5),
         "- [a".repeat(n / 4),
         "%% ".repeat(n / 3),
