@@ -44,6 +44,7 @@ const USER_ONLY: &[&str] = &[
     "embed.document_prompt",
     "embed.hub",
     "embed.remote",
+    "retrieval.rerank.model",
 ];
 
 /// Whether a section or key may not be set by a folder.

@@ -15,7 +15,7 @@ mod vectors;
 pub use embed::{Background, Embed, Remote, RemoteApi};
 pub use privacy::{PiiKind, PiiMode};
 pub use recognize::{Gazetteer, Recognize};
-pub use retrieval::{Floor, Formula, Retrieval, Weights};
+pub use retrieval::{Floor, Formula, Rerank, Retrieval, Weights};
 pub use vectors::{Precision, Vectors};
 
 /// All settings of one project.

@@ -15,6 +15,7 @@ pub mod pipeline;
 pub mod postings;
 pub mod process;
 pub mod project;
+pub mod reranker;
 pub mod serve;
 pub mod store;
 pub mod sys;

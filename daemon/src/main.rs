@@ -43,6 +43,9 @@ struct Flags {
     /// Try the embedding model of this folder for the daemon that started this process, and end.
     #[arg(long, hide = true, value_name = "DIR")]
     try_embedding: Option<PathBuf>,
+    /// Try the re-ranking model of this folder for the daemon that started this process, and end.
+    #[arg(long, hide = true, value_name = "DIR")]
+    try_reranking: Option<PathBuf>,
     /// With `--prepare-model`: round weights that are converted to 8 bits.
     #[arg(long, hide = true, requires = "prepare_model")]
     int8: bool,
@@ -62,6 +65,9 @@ fn main() -> ExitCode {
     }
     if let Some(folder) = flags.try_embedding {
         return daemon::embedder::prepare::run(&folder, None);
+    }
+    if let Some(folder) = flags.try_reranking {
+        return daemon::embedder::prepare::run_pair(&folder);
     }
     let options = daemon::Options {
         project: flags.project,

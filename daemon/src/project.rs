@@ -10,7 +10,7 @@ pub mod verify;
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use arc_swap::ArcSwap;
 use config::Settings;
@@ -30,6 +30,7 @@ use crate::pipeline::recognize::tagger::TaggerRecognizer;
 use crate::pipeline::relate::Vocabulary;
 use crate::pipeline::watch::WatcherHandle;
 use crate::pipeline::write::Command;
+use crate::reranker::Reranker;
 use crate::serve::{Activity, Tallies};
 use crate::store::{Breakers, Readers, Snapshot, StoreError};
 use crate::terms::Tick;
@@ -64,6 +65,7 @@ pub struct Project {
     /// The last commit of the index before, which stands still; none when there is none, or it cannot be read.
     tick_before: Option<Tick>,
     recipe: Recipe,
+    reranker: Option<Reranker>,
     /// Relations that contradict themselves when stated both ways.
     one_way: Vec<&'static str>,
     build: Build,
@@ -74,6 +76,8 @@ pub struct Project {
     activity: Activity,
     /// What counting the rows gave.
     pub(crate) tallies: Tallies,
+    /// When the settings were read.
+    opened: SystemTime,
 }
 
 impl Project {
@@ -83,6 +87,7 @@ impl Project {
     /// When a database cannot be opened or an actor cannot be started.
     pub async fn open(place: OpenProject) -> anyhow::Result<Arc<Project>> {
         let OpenProject { root, name, state_dir, settings, parsing } = place;
+        let opened = SystemTime::now();
         let tokens = WordPiece::builtin();
         let embedder: Arc<dyn Embedder> = Arc::new(StaticModel::builtin(tokens.clone()));
         let better = crate::embedder::better(&settings.embed)?;
@@ -92,6 +97,7 @@ impl Project {
             }
             Precision::Int8 | Precision::Bit => better,
         };
+        let reranker = Reranker::of(&settings.retrieval.rerank)?;
         let vocabulary = Vocabulary::load(&root, &settings.relate)?;
         let model = TaggerRecognizer::open_tried(&settings.recognize)?;
         let given = GivenNames::open(&settings.recognize)?;
@@ -121,6 +127,7 @@ impl Project {
             settings,
             answers: ArcSwap::new(answers),
             tick_before,
+            reranker,
             one_way: recipe.vocabulary.one_way(),
             recipe,
             build,
@@ -128,6 +135,7 @@ impl Project {
             suspicion: Notify::new(),
             activity: Activity::default(),
             tallies: Tallies::default(),
+            opened,
         });
         upkeep::begin(&project);
         Ok(project)
@@ -147,9 +155,27 @@ impl Project {
             snapshot,
             settings: &self.settings,
             embedder: self.recipe.embedder.as_ref(),
+            reranker: self.reranker.as_ref(),
             one_way: &self.one_way,
             decisions: self.build.decisions.at(snapshot.tick()),
         }
+    }
+
+    /// Why hits are not ordered anew, where a model for that is named and cannot be used.
+    pub fn reranker_trouble(&self) -> Option<&str> {
+        self.reranker.as_ref().and_then(Reranker::trouble)
+    }
+
+    /// The folder's files of settings that were written since they were read.
+    pub fn newer_settings(&self) -> Vec<&'static str> {
+        let is_newer = |name: &&str| {
+            let written = std::fs::metadata(self.root.join(name)).and_then(|it| it.modified());
+            written.is_ok_and(|written| written > self.opened)
+        };
+        [config::load::PROJECT_FILE, config::limits::DEFAULT_PREDICATES]
+            .into_iter()
+            .filter(is_newer)
+            .collect()
     }
 
     /// How fresh an answer from this snapshot is.

@@ -78,6 +78,50 @@ fn what_a_budget_cuts_off_is_on_the_next_page() {
 }
 
 #[test]
+fn both_forms_of_an_answer_tell_the_same_hits_within_any_budget() {
+    let body = "The lighthouse keeper of the harbor lights the lamp, names it Torvald Enberg and writes it down. ";
+    let files: Vec<(String, String)> = (0..12)
+        .map(|i| {
+            let text = format!(
+                "# Log of the harbor {i}\n\n## What happened on day {i}\n\n{}Ship {i}.\n",
+                body.repeat(2 + i)
+            );
+            (format!("notes of the lighthouse/{i:02}.md"), text)
+        })
+        .collect();
+    let files: Vec<(&str, &str)> =
+        files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
+    let mut project = TestProject::of(&files);
+    project.settle();
+    for question in ["lighthouse keeper", "what does the lighthouse keeper light?", "zebra stripes"]
+    {
+        for (max_chars, k) in
+            [(200, 1), (200, 8), (300, 3), (700, 12), (2_000, 8), (3_000, 12), (20_000, 12)]
+        {
+            let request = json!({"q": question, "max_chars": max_chars, "k": k});
+            let whole =
+                project.client().call_whole("hybrid_query", request.clone()).expect("an answer");
+            let text = whole["content"][0]["text"].as_str().expect("text");
+            let told = &whole["structuredContent"];
+            let n_chars = told.to_string().chars().count();
+            let n = paths(told).len();
+            assert!(n_chars <= (2 * max_chars).max(800), "{request}: {n_chars} characters, {told}");
+            assert!(text.chars().count() <= max_chars, "{request}: {text}");
+            let shown = text.lines().filter(|line| line.split_once(". notes of").is_some()).count();
+            assert_eq!(shown, n, "{request}: {text}");
+            assert!(n > 0, "{request}");
+            assert!(!told["chunks"][0]["snippet"].as_str().expect("a snippet").is_empty());
+            if let Some(cursor) = told["next_cursor"].as_str().filter(|_| max_chars >= 700) {
+                assert!(
+                    text.contains(cursor),
+                    "who reads the text can go on, too: {request}: {text}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
 fn a_budget_in_tokens_holds() {
     let mut project = project(20);
     let tokens = WordPiece::builtin();

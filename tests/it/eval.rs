@@ -232,6 +232,9 @@ fn questions_of_one_s_own_are_scored_by_signal_and_two_configurations_compared()
     assert!(row("vector").contains("1.000"), "{text}");
     assert!(row("text").contains("0.500"), "words alone find one of the two: {text}");
     assert!(row("fuel for my vehicle").split_whitespace().any(|rank| rank == "-"), "{text}");
+    assert!(row("rrf").contains('.') && row("minmax").contains('.'), "{text}");
+    let (_, _, errors) = eval_questions(&project, &[&table, "--with-vectors"]);
+    assert_eq!(errors, "", "all vectors are there");
     let against = [&table, "--json", "--against", "retrieval.weights.text=0"];
     let (code, text, errors) = eval_questions(&project, &against);
     assert_eq!(code, 0, "{text}{errors}");

@@ -136,3 +136,86 @@ fn one_document_does_not_fill_the_answer() {
     assert!(spread.0 < filled.0, "{filled:?} {spread:?}");
     assert_eq!((filled.1, spread.1), (false, true));
 }
+
+#[test]
+fn a_relation_of_the_settings_that_nothing_states_is_told_in_the_status_and_costs_no_question() {
+    let mut project = TestProject::empty();
+    project.write("keys.md", "# Keys\n\nThe keys rotate weekly.\n");
+    project.write("kg.yaml", "retrieval:\n  rels: [frobnicates, depends_on]\n");
+    project.start();
+    project.settle();
+    assert_eq!(ask(&mut project, "rotate keys")["chunks"][0]["path"], "keys.md");
+    let told = project.status()["warnings"].to_string();
+    assert!(told.contains("`retrieval.rels` of the settings names `frobnicates`"), "{told}");
+    assert!(!told.contains("names `depends_on`"), "{told}");
+    assert!(!told.contains("`kgctl restart` makes it count"), "{told}");
+    // Asked for by name it is an error.
+    let error = project.try_call("hybrid_query", json!({"q": "keys", "rels": ["frobnicates"]}));
+    assert_eq!(error.expect_err("unknown")["message"], "no relation `frobnicates`");
+
+    project.write("kg.yaml", "retrieval:\n  rels: []\n");
+    let told = project.status()["warnings"].to_string();
+    assert!(told.contains("`kgctl restart` makes it count"), "{told}");
+}
+
+/// Two notes that words and meaning find alike; a model prefers the one that says `amber`.
+const LAMPS: &[(&str, &str)] = &[
+    ("one.md", "# One\n\nThe lamp of the harbor is lit at dusk.\n"),
+    ("two.md", "# Two\n\nThe lamp of the harbor is lit at dusk amber.\n"),
+];
+
+#[test]
+fn a_model_of_the_users_orders_the_best_passages_anew_and_its_part_is_shown() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let model = folder.path().join("pairs");
+    onnx::sample::write_pair_model(&model, &[("amber", 6.0)]).expect("written");
+    let setting = format!("retrieval.rerank.model={}", model.display());
+    let question = "lamp of the harbor is lit at dusk";
+    let mut without = project(LAMPS, &[]);
+    assert_eq!(paths(&ask(&mut without, question))[0], "one.md");
+    let mut with = project(LAMPS, &[&setting, "retrieval.rerank.weight=3"]);
+    let reply = ask(&mut with, question);
+    assert_eq!(paths(&reply), ["two.md", "one.md"], "{reply}");
+    let hit = &reply["chunks"][0];
+    assert!(hit["components"]["rerank"].as_f64() > Some(2.9), "{hit}");
+    let sum: f64 =
+        hit["components"].as_object().expect("parts").values().filter_map(Value::as_f64).sum();
+    assert!((sum - hit["score"].as_f64().expect("a score")).abs() < 0.002, "{hit}");
+    assert!(reply["explanations"][0].as_str().expect("a reason").contains("rerank"), "{reply}");
+    let alone = json!({"q": question, "formula": "text"});
+    let reply = with.call("hybrid_query", alone);
+    assert!(reply["chunks"][0]["components"]["rerank"].is_null(), "one signal alone stays alone");
+}
+
+#[test]
+fn a_reranking_model_that_cannot_be_used_is_told_and_costs_no_answer() {
+    let folder = tempfile::tempdir().expect("a folder");
+    std::fs::write(folder.path().join("model.onnx"), "none").expect("written");
+    let setting = format!("retrieval.rerank.model={}", folder.path().display());
+    let mut project = project(LAMPS, &[&setting]);
+    assert_eq!(paths(&ask(&mut project, "lamp of the harbor")).len(), 2);
+    let told = project.status()["warnings"].to_string();
+    assert!(
+        told.contains("`retrieval.rerank.model` cannot be used, so hits keep their order"),
+        "{told}"
+    );
+
+    for (setting, why) in [
+        ("retrieval.rerank.model=/nowhere/at/all", "there is no such folder"),
+        ("retrieval.rerank.model=some/where", "there is no such folder"),
+    ] {
+        let mut project = TestProject::empty();
+        project.set(setting);
+        let ended = project.try_start().expect_err("refused");
+        assert!(ended.log.contains(why) && ended.log.contains("hint:"), "{}", ended.log);
+    }
+    // A folder may not name a file of the user's.
+    let mut project = TestProject::empty();
+    project.write("kg.yaml", "retrieval:\n  rerank:\n    model: /tmp/evil\n");
+    let ended = project.try_start().expect_err("refused");
+    assert!(
+        ended.log.contains("`retrieval.rerank.model` may not be set by a folder"),
+        "{}",
+        ended.log
+    );
+}

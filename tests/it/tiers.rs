@@ -114,6 +114,15 @@ fn without_a_better_model_there_is_nothing_to_tell() {
 }
 
 #[test]
+fn while_the_better_model_does_not_answer_at_all_the_answer_says_whose_vectors_it_is_by() {
+    let mut project = project("off");
+    project.start();
+    project.settle();
+    let reply = ask(&mut project, "olive harvest");
+    assert_eq!(reply["explanations"][0], "vector by potion-base-8M", "{reply}");
+}
+
+#[test]
 fn a_model_that_does_not_exist_is_refused_with_a_hint() {
     let mut project = project("on");
     project.set("embed.model=nonsuch");

@@ -44,6 +44,8 @@ pub struct Retrieval {
     pub weights: Weights,
     /// Below which a hit is told to be weak.
     pub floor: Floor,
+    /// A model that reads the question together with each of the best passages, and orders them anew.
+    pub rerank: Rerank,
     /// Weight of a relation in the score (S4 §14); others count `default`.
     pub relation_weights: BTreeMap<String, f32>,
 }
@@ -68,6 +70,7 @@ impl Default for Retrieval {
             other_names: true,
             weights: Weights::default(),
             floor: Floor::default(),
+            rerank: Rerank::default(),
             relation_weights: relation_weights.into_iter().collect(),
         }
     }
@@ -88,6 +91,25 @@ pub struct Floor {
 impl Default for Floor {
     fn default() -> Self {
         Floor { words: 0.3, vector: 0.4, better: 0.4 }
+    }
+}
+
+/// A model that reads question and passage together (a cross-encoder), for the formulas `hybrid`, `rrf` and `minmax`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Rerank {
+    /// Its folder, with `model.onnx`, `tokenizer.json` and `config.json`; empty: none. User only.
+    pub model: String,
+    /// How many of the best passages it reads, 1 to 100. One of 300 tokens takes some 50 ms of a core by a model of six
+    /// layers.
+    pub depth: u32,
+    /// What its number, 0 to 1, counts in the score.
+    pub weight: f32,
+}
+
+impl Default for Rerank {
+    fn default() -> Self {
+        Rerank { model: String::new(), depth: 20, weight: 1.0 }
     }
 }
 

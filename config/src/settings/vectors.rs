@@ -27,3 +27,14 @@ pub enum Precision {
     /// A bit in memory, a byte on disk.
     Bit,
 }
+
+impl Precision {
+    /// As it is set.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Precision::Int8 => "int8",
+            Precision::Float32 => "float32",
+            Precision::Bit => "bit",
+        }
+    }
+}

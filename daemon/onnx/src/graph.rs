@@ -15,6 +15,7 @@ pub struct Graph {
     nodes: Vec<Vec<u8>>,
     tensors: Vec<Vec<u8>>,
     n_names: usize,
+    has_kinds: bool,
 }
 
 /// An attribute of a node.
@@ -43,6 +44,12 @@ impl Graph {
     pub fn ints(&mut self, numbers: &[i64]) -> String {
         let size = i64::try_from(numbers.len()).unwrap_or_default();
         self.tensor(Kind::Int64, &[size], numbers.iter().flat_map(|number| number.to_le_bytes()))
+    }
+
+    /// Adds the input that tells which of two texts a token is of, and returns its name.
+    pub fn kinds(&mut self) -> &'static str {
+        self.has_kinds = true;
+        "token_type_ids"
     }
 
     /// Adds a node and returns the name of its output.
@@ -91,7 +98,8 @@ impl Graph {
         self.nodes.iter().for_each(|node| bytes(&mut head, 1, node));
         bytes(&mut head, 2, b"kgd");
         let mut tail = Vec::new();
-        for name in ["input_ids", "attention_mask"] {
+        let kinds = self.has_kinds.then_some("token_type_ids");
+        for name in ["input_ids", "attention_mask"].into_iter().chain(kinds) {
             bytes(&mut tail, 11, &value(name, Kind::Int64, &["batch", "tokens"]));
         }
         bytes(&mut tail, 12, &value(output, Kind::Float, &[]));

@@ -1,8 +1,8 @@
 //! ONNX models of one folder (`model.onnx`, `tokenizer.json`, `config.json`), computed in this process by `rten`,
 //! or by ONNX Runtime (feature `ort`).
 //!
-//! In: a folder that the user chose; texts. Out: names with their labels ([`Tagger`]), or vectors ([`SentenceModel`]);
-//! of weights that are no ONNX file, such a file ([`convert()`]).
+//! In: a folder that the user chose; texts. Out: names with their labels ([`Tagger`]), vectors ([`SentenceModel`]), or
+//! how well a passage answers a question ([`PairModel`]); of weights that are no ONNX file, such a file ([`convert()`]).
 //! Invariants: of the text and the folder alone: the same machine gives the same answer, in whatever order and on
 //! whatever thread; one window of tokens is computed at a time, on one thread that has the priority of its caller, so
 //! memory does not grow with the text; a folder that is not such a model is an error with a hint, never a panic.
@@ -15,6 +15,7 @@ mod folder;
 mod graph;
 mod labels;
 mod model;
+mod pair;
 mod recipe;
 mod runtime;
 pub mod sample;
@@ -26,6 +27,7 @@ mod weights;
 pub use convert::{Precision, convert};
 pub use error::ModelError;
 pub use labels::{LabeledWord, Labels, Tagged};
+pub use pair::PairModel;
 pub use recipe::Prompts;
 pub use runtime::Runtime;
 pub use sentence::{Carried, SentenceModel, Wanted};

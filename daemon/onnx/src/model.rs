@@ -28,7 +28,7 @@ enum Input {
     Ids,
     /// Ones: every token counts, since windows are never padded.
     Mask,
-    /// Zeros: all of it is the first text.
+    /// Which of two texts a token is of; zeros where there is one.
     Kinds,
     /// 0, 1, 2 and so on.
     Positions,
@@ -78,10 +78,19 @@ impl Model {
 
     /// Runs the graph over one window.
     pub(crate) fn run(&self, ids: &[u32]) -> Result<Output, ModelError> {
+        self.run_of_kinds(ids, &[])
+    }
+
+    /// Runs the graph over one window of two texts: `kinds` is 1 where a token is of the second one. Without kinds all
+    /// are of the first.
+    pub(crate) fn run_of_kinds(&self, ids: &[u32], kinds: &[u32]) -> Result<Output, ModelError> {
         let row = |input: Input| -> Vec<i32> {
             match input {
                 Input::Ids => ids.iter().map(|&id| i32::try_from(id).unwrap_or(0)).collect(),
                 Input::Mask => vec![1; ids.len()],
+                Input::Kinds if kinds.len() == ids.len() => {
+                    kinds.iter().map(|&kind| i32::try_from(kind).unwrap_or(0)).collect()
+                }
                 Input::Kinds => vec![0; ids.len()],
                 Input::Positions => (0..).take(ids.len()).collect(),
             }

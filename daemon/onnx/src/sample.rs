@@ -60,6 +60,34 @@ pub fn write_tagger(folder: &Path, pieces: &[(&str, &str)]) -> io::Result<()> {
     std::fs::write(folder.join("tokenizer.json"), wordpiece_json(&names))
 }
 
+/// Writes the folder of a model that reads a question and a passage together: its logit is the sum of what each piece
+/// of the passage is worth. Pieces that are not listed are worth nothing; letters are pieces, too.
+///
+/// # Errors
+/// When a file cannot be written.
+pub fn write_pair_model(folder: &Path, pieces: &[(&str, f32)]) -> io::Result<()> {
+    let signs = ('a'..='z').flat_map(|sign| [sign.to_string(), format!("##{sign}")]);
+    let special = ["[UNK]", "[CLS]", "[SEP]"].map(String::from);
+    let listed = pieces.iter().map(|(piece, _)| piece.to_string());
+    let names: Vec<String> = special.into_iter().chain(listed).chain(signs).collect();
+    let worth = |name: &String| pieces.iter().find(|it| it.0 == name).map_or(0.0, |it| it.1);
+    let table: Vec<f32> = names.iter().map(worth).collect();
+    let mut graph = Graph::default();
+    let table = graph.floats(&[names.len() as i64], &table);
+    let kinds = graph.kinds();
+    let looked_up = graph.node("Gather", &[&table, "input_ids"], &[]);
+    // 1 is the number of 32-bit floats among ONNX's types.
+    let kinds = graph.node("Cast", &[kinds], &[Attribute::Int("to", 1)]);
+    let of_passage = graph.node("Mul", &[&looked_up, &kinds], &[]);
+    let axes = graph.ints(&[1]);
+    let logits = graph.node("ReduceSum", &[&of_passage, &axes], &[Attribute::Int("keepdims", 1)]);
+    let config = json!({ "model_type": "bert", "max_position_embeddings": 64 });
+    std::fs::create_dir_all(folder)?;
+    std::fs::write(folder.join("model.onnx"), graph.finish(&logits, "logits"))?;
+    std::fs::write(folder.join("config.json"), config.to_string())?;
+    std::fs::write(folder.join("tokenizer.json"), wordpiece_json(&names))
+}
+
 /// A `tokenizer.json` of the cased BERT kind; the first three pieces are `[UNK]`, `[CLS]` and `[SEP]`.
 pub fn wordpiece_json(pieces: &[String]) -> String {
     let vocabulary: BTreeMap<&str, usize> =

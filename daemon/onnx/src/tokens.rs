@@ -100,6 +100,44 @@ impl Tokens {
         Ok(pieces)
     }
 
+    /// The ids of two texts as the model reads them together, with 1 where a token is of the second one. The second is
+    /// cut where both take more than `max_tokens`; the first is never given more than half of them.
+    pub(crate) fn pair(
+        &self,
+        (first, second): (&str, &str),
+        max_tokens: usize,
+    ) -> Result<(Vec<u32>, Vec<u32>), ModelError> {
+        let first = self.beginning(first, max_tokens / 2)?;
+        let (ids, kinds) = self.joined((first, second))?;
+        if ids.len() <= max_tokens {
+            return Ok((ids, kinds));
+        }
+        let n_second = self.pieces(second)?.len();
+        let n_kept = n_second.saturating_sub(ids.len() - max_tokens);
+        self.joined((first, self.beginning(second, n_kept)?))
+    }
+
+    fn joined(&self, (first, second): (&str, &str)) -> Result<(Vec<u32>, Vec<u32>), ModelError> {
+        let encode =
+            || self.tokenizer.encode_fast((first, second), true).map_err(|error| error.to_string());
+        let encoding = caught(encode).map_err(|why| {
+            ModelError::new(&self.path, format!("could not split two texts: {why}"), UNREADABLE)
+        })?;
+        Ok((encoding.get_ids().to_vec(), encoding.get_type_ids().to_vec()))
+    }
+
+    /// What the first `n_pieces` pieces of a text cover.
+    fn beginning<'t>(&self, text: &'t str, n_pieces: usize) -> Result<&'t str, ModelError> {
+        let pieces = self.pieces(text)?;
+        match pieces.get(n_pieces) {
+            None => Ok(text),
+            Some(_) => {
+                let end = n_pieces.checked_sub(1).and_then(|last| pieces.get(last));
+                Ok(end.and_then(|piece| text.get(..piece.span.end)).unwrap_or(""))
+            }
+        }
+    }
+
     /// Pieces of a window, where the model reads at most `max_positions` tokens if it says so.
     pub(crate) fn window_pieces(&self, max_positions: Option<usize>) -> usize {
         let most = max_positions.unwrap_or(MAX_WINDOW_TOKENS).min(MAX_WINDOW_TOKENS);

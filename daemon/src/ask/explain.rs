@@ -12,7 +12,7 @@ use super::graph::name_of;
 use super::plan::Plan;
 use super::rank::Ranked;
 use super::recall::Recalled;
-use super::{AskError, Desk, copies, cursor, passage, snippet};
+use super::{AskError, Desk, copies, cursor, fit, passage, snippet};
 use crate::store::lines::{HeadingMap, LineMap, PageMap};
 use crate::terms::EntityType;
 
@@ -22,14 +22,8 @@ const HIT_OVERHEAD: usize = 130;
 /// Shortest and longest snippet, characters.
 const SNIPPET_CHARS: (usize, usize) = (70, 2_000);
 
-/// Room kept in the structured answer for what is added after it was cut: project, tick, `building`, `truncated`.
-const ADDED_LATER_CHARS: usize = 200;
-
 /// Between a name and the file whose passage led on by it.
-const AS_IN: &str = " as in ";
-
-/// What the reasons of most hits begin with.
-const SIGNALS: &str = "text + vector + ";
+pub(super) const AS_IN: &str = " as in ";
 
 /// Entities and relations told beside the hits.
 const MAX_ENTITIES: usize = 5;
@@ -81,8 +75,9 @@ pub(super) fn explain(
         });
     }
     floor::flag(&mut reply, &strengths);
+    recalled.name_spaces(desk, &mut reply);
     let next = plan.cursor.after(&marks).map_or(0, |cursor| cursor.len());
-    fit(&mut reply, (plan.max_chars * 2).saturating_sub(ADDED_LATER_CHARS + next));
+    fit::fit(&mut reply, plan.max_chars, next);
     has_more |= reply.chunks.len() < marks.len();
     marks.truncate(reply.chunks.len());
     reply.next_cursor = plan.cursor.after(&marks).filter(|_| has_more && !marks.is_empty());
@@ -255,44 +250,4 @@ pub(super) fn entity_view(
         aliases: Vec::new(),
         score: score.map(rounded),
     }))
-}
-
-/// Drops the least needed parts until the structured answer fits: edges, entities, files in the reasons, signals in
-/// the reasons, then the last hits.
-fn fit(reply: &mut HybridReply, max_chars: usize) {
-    let size =
-        |reply: &HybridReply| serde_json::to_string(reply).map_or(0, |text| text.chars().count());
-    let n_hits = reply.chunks.len();
-    while size(reply) > max_chars {
-        if reply.edges.pop().is_some()
-            || (reply.entities.len() > 1 && reply.entities.pop().is_some())
-        {
-            continue;
-        }
-        if reply.explanations.iter().any(|told| told.contains(AS_IN)) {
-            for told in &mut reply.explanations {
-                let end = told.find(AS_IN).unwrap_or(told.len());
-                told.truncate(end);
-            }
-            continue;
-        }
-        // Which signals found a hit stands in its components, too.
-        if reply.explanations.iter().any(|told| told.contains(SIGNALS)) {
-            for told in &mut reply.explanations {
-                *told = told.replacen(SIGNALS, "", 1);
-            }
-            continue;
-        }
-        if reply.chunks.len() <= 1 {
-            break;
-        }
-        reply.chunks.pop();
-        reply.explanations.pop();
-    }
-    if reply.chunks.len() < n_hits {
-        reply.truncated = Some(format!(
-            "{} of {n_hits} hits fit; raise `max_chars` for more",
-            reply.chunks.len()
-        ));
-    }
 }

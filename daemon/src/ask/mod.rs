@@ -19,6 +19,7 @@ mod error;
 mod expand;
 mod explain;
 mod expression;
+mod fit;
 mod floor;
 mod graph;
 mod lookup;
@@ -33,6 +34,7 @@ mod question;
 mod rank;
 mod recall;
 mod recency;
+mod rerank;
 mod review;
 mod snippet;
 mod source;
@@ -53,6 +55,7 @@ pub use question::{is_stop_word, text_query};
 pub use review::{list_doubtful, norm_keys_exist};
 
 use crate::embedder::Embedder;
+use crate::reranker::Reranker;
 use crate::store::{DecisionsAt, Snapshot};
 
 /// What answering needs beside a snapshot.
@@ -63,6 +66,8 @@ pub struct Desk<'a> {
     pub settings: &'a config::Settings,
     /// The model that embeds questions.
     pub embedder: &'a dyn Embedder,
+    /// A model that orders the best passages anew.
+    pub reranker: Option<&'a Reranker>,
     /// Relations that contradict themselves when stated both ways.
     pub one_way: &'a [&'static str],
     /// Review decisions: what a person rejected is not told.
@@ -73,7 +78,8 @@ pub struct Desk<'a> {
 pub fn hybrid_query(desk: &Desk<'_>, request: &HybridQuery) -> Result<HybridReply, ErrorView> {
     let mut plan = plan::plan(request, &desk.settings.retrieval)?;
     plan.filter.entity = entity_of(desk, request)?;
-    check_relations(desk, &plan.rels)?;
+    // Those of the settings are told of in `status`: a wrong one there must not cost every question.
+    check_relations(desk, request.rels.as_deref().unwrap_or_default())?;
     let mut recalled = stage!("recall", recall::recall(desk, &plan))?;
     stage!("complete", recall::complete(desk, &plan, &mut recalled, std::iter::empty()))?;
     plan.weigh(recalled.better_share());
@@ -84,9 +90,9 @@ pub fn hybrid_query(desk: &Desk<'_>, request: &HybridQuery) -> Result<HybridRepl
     if let Some(entity) = plan.filter.entity {
         ranked = about(desk, ranked, entity)?;
     }
+    let ranked = stage!("rerank", rerank::rerank(desk, &plan, ranked))?;
     let told = explain::explain((desk, &plan), &recalled, &expanded, ranked);
     let mut reply = stage!("explain", told)?;
-    recalled.name_spaces(desk, &mut reply);
     recalled.tell_reading(&mut reply);
     Ok(reply)
 }
@@ -122,18 +128,33 @@ fn about(
 
 /// Refuses relations that no rule gives and no document states: a typing error would silently find nothing.
 fn check_relations(desk: &Desk<'_>, rels: &[String]) -> Result<(), ErrorView> {
-    for rel in rels {
-        let is_stated: bool = desk
-            .snapshot
-            .prepare_cached("SELECT EXISTS (SELECT 1 FROM evidence WHERE predicate = ?1)")
-            .and_then(|mut statement| statement.query_row([rel], |row| row.get(0)))
-            .map_err(AskError::from)?;
-        if !is_stated && !VOCABULARY.contains(&rel.as_str()) {
+    match unknown_relations(desk, rels)?.first() {
+        Some(rel) => {
             let hint = format!("use some of {}", known_relations(desk)?.join(", "));
-            return Err(error::invalid(format!("no relation `{rel}`"), &hint));
+            Err(error::invalid(format!("no relation `{rel}`"), &hint))
+        }
+        None => Ok(()),
+    }
+}
+
+/// Those relations that no rule gives and no document states.
+///
+/// # Errors
+/// When the index cannot be read.
+pub fn unknown_relations<'r>(
+    desk: &Desk<'_>,
+    rels: &'r [String],
+) -> Result<Vec<&'r str>, AskError> {
+    let mut stated = desk
+        .snapshot
+        .prepare_cached("SELECT EXISTS (SELECT 1 FROM evidence WHERE predicate = ?1)")?;
+    let mut unknown = Vec::new();
+    for rel in rels.iter().filter(|rel| !VOCABULARY.contains(&rel.as_str())) {
+        if !stated.query_row([rel], |row| row.get::<_, bool>(0))? {
+            unknown.push(rel.as_str());
         }
     }
-    Ok(())
+    Ok(unknown)
 }
 
 /// The relations that may be asked for: ours, then those that a user added and some document states.

@@ -128,12 +128,17 @@ impl Recalled {
         self.matching.as_ref().is_none_or(|matching| matching.contains(&chunk))
     }
 
-    /// Says in the explanations which model's vectors told how near a hit is, where there are two.
+    /// Says in the explanations which model's vectors told how near a hit is, where two models are wanted: also while
+    /// the better one does not answer yet, as just after a start.
     pub(super) fn name_spaces(&self, desk: &Desk<'_>, reply: &mut HybridReply) {
-        let Some(better) = self.question.as_ref().and_then(Asked::better_space) else { return };
+        if self.question.is_none() || desk.settings.embed.model == "none" {
+            return;
+        }
+        let plain = desk.embedder.space();
+        let better = self.question.as_ref().and_then(Asked::better_space).unwrap_or(plain);
         for (hit, told) in reply.chunks.iter().zip(&mut reply.explanations) {
             let is_better = self.better.contains(&hit.id);
-            let space = if is_better { better } else { desk.embedder.space() };
+            let space = if is_better { better } else { plain };
             let model = space.split('@').next().unwrap_or(space);
             let name = |part: &str| match part {
                 "vector" | "semantic" => format!("{part} by {model}"),

@@ -122,7 +122,7 @@ impl FolderModel {
         let load = || {
             let broken = |why: String| EmbedError::Model { why };
             if self.is_tried_first {
-                prepare::hold(&self.folder).map_err(broken)?;
+                prepare::hold("--try-embedding", &self.folder).map_err(broken)?;
             }
             let model = TransformerModel::open_as(&self.folder, &self.space, self.wanted.clone())
                 .map_err(|error| broken(error.to_string()))?;

@@ -9,7 +9,7 @@ use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
 
-use onnx::{Precision, SentenceModel};
+use onnx::{PairModel, Precision, SentenceModel};
 use serde::{Deserialize, Serialize};
 
 use crate::pipeline::recognize::tagger::trial;
@@ -62,14 +62,31 @@ fn converted(folder: &Path, precision: Precision) -> Result<(), String> {
     std::fs::remove_file(folder.join("model.safetensors")).map_err(|error| error.to_string())
 }
 
-/// Has another process try the model of a folder, which is left as it is.
+/// The life of `kgd --try-reranking FOLDER`: loads a model that reads two texts together, and has it read the longest.
+pub fn run_pair(folder: &Path) -> ExitCode {
+    let try_it = || {
+        trial::limit(folder).map_err(|error| error.to_string())?;
+        let model = PairModel::load(folder).map_err(|error| error.to_string())?;
+        let longest = "a ".repeat(model.max_tokens());
+        model.score(&longest, &longest).map_err(|error| error.to_string())
+    };
+    match try_it() {
+        Ok(_) => ExitCode::SUCCESS,
+        Err(why) => {
+            let _ = writeln!(std::io::stderr(), "{why}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Has another process try the model of a folder, which is left as it is; `flag` says what it is tried as.
 ///
 /// # Errors
 /// Why it cannot be used, with a hint.
-pub(super) fn hold(folder: &Path) -> Result<(), String> {
+pub(crate) fn hold(flag: &str, folder: &Path) -> Result<(), String> {
     let started = Command::new(PROGRAM)
         .arg0("kgd")
-        .arg("--try-embedding")
+        .arg(flag)
         .arg(folder)
         .stdin(Stdio::null())
         .stdout(Stdio::null())

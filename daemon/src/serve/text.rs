@@ -25,10 +25,15 @@ use sheet::Sheet;
 /// Aliases shown of an entity.
 const MAX_ALIASES: usize = 5;
 
+/// `(a project of twenty letters, tick 12345)`.
+const USUAL_FOOTER_CHARS: usize = 36;
+
 /// The readable form of `reply`, in at most `max_chars` characters (200 at least).
 pub fn render(tool: &str, reply: &Value, max_chars: usize) -> String {
     let known = match tool {
-        core::HybridQuery::NAME => fill::<core::HybridReply>(reply, max_chars, answer::hybrid),
+        core::HybridQuery::NAME => fill::<core::HybridReply>(reply, max_chars, |reply, sheet| {
+            _ = answer::hybrid(reply, sheet)
+        }),
         core::ReadPassage::NAME => fill::<core::PassageReply>(reply, max_chars, answer::passage),
         core::EntityLookup::NAME => fill::<core::EntityReply>(reply, max_chars, answer::entities),
         core::ExplainEntity::NAME => fill::<core::ExplainReply>(reply, max_chars, answer::explain),
@@ -53,6 +58,12 @@ pub fn render(tool: &str, reply: &Value, max_chars: usize) -> String {
         sheet.cut(&reply.to_string());
         sheet.finish()
     })
+}
+
+/// How many of the reply's hits the readable form shows in at most `max_chars` characters.
+pub fn n_hits_shown(reply: &core::HybridReply, max_chars: usize) -> usize {
+    // Project and tick are not known yet.
+    answer::hybrid(reply, &mut Sheet::new(max_chars, " ".repeat(USUAL_FOOTER_CHARS)))
 }
 
 /// Lays out one kind of reply; `None` when it is not of that kind, which only a bug can bring

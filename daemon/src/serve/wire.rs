@@ -160,7 +160,16 @@ impl<R: AsyncRead + Unpin + Send> Wire<R> {
                 self.refuse_bad(ErrorCode::INVALID_REQUEST, id_of(&value), why);
             }
             Err(_) => {
-                self.refuse_bad(ErrorCode::PARSE_ERROR, Value::Null, &format!("not JSON: {error}"))
+                // What is wrong may stand far behind an id that can be read.
+                let head = serde_json::from_slice::<Head>(line).ok();
+                let hint = match head {
+                    Some(_) => {
+                        "\nhint: a string in it is no text, such as half of a surrogate pair; send whole characters"
+                    }
+                    None => "",
+                };
+                let id = head.map_or(Value::Null, |head| head.id.into());
+                self.refuse_bad(ErrorCode::PARSE_ERROR, id, &format!("not JSON: {error}{hint}"));
             }
         }
     }
@@ -172,6 +181,28 @@ impl<R: AsyncRead + Unpin + Send> Wire<R> {
 
     fn refuse(&mut self, code: ErrorCode, id: Value, why: &str) {
         self.refusal = Some(error_line(code, &id, &clean(why)));
+    }
+}
+
+/// The id of a line whose other fields are not looked at.
+#[derive(serde::Deserialize)]
+struct Head {
+    id: HeadId,
+}
+
+#[derive(serde::Deserialize)]
+#[serde(untagged)]
+enum HeadId {
+    Number(serde_json::Number),
+    Text(String),
+}
+
+impl From<HeadId> for Value {
+    fn from(id: HeadId) -> Value {
+        match id {
+            HeadId::Number(number) => Value::Number(number),
+            HeadId::Text(text) => Value::String(text),
+        }
     }
 }
 

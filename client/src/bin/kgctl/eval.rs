@@ -32,7 +32,7 @@ use graph::Found;
 use stage::{Given, Scratch, Stage};
 
 /// Formulas that are compared.
-const FORMULAS: [&str; 4] = ["hybrid", "text", "vector", "s4"];
+const FORMULAS: [&str; 6] = ["hybrid", "rrf", "minmax", "text", "vector", "s4"];
 
 /// Hits asked for: several may be of one document, and ten documents are ranked.
 const HITS: u32 = 50;
@@ -45,9 +45,11 @@ const PATIENCE: Duration = Duration::from_secs(600);
 
 /// Measure answers to questions of your own, or all stages on a corpus that was annotated by hand.
 ///
-/// With a table of questions (question, tab, the files that answer it, parted by commas): hit@k, MRR and nDCG by signal
-/// from the project's own index. `--against KEY=VALUE` reads the folder twice into scratch indexes, as it is set and
-/// with other settings, and compares: both by static vectors, unless what is compared is `embed.…` or `vectors.…`.
+/// With a table of questions (question, tab, the files that answer it, parted by commas; lines that begin with `#` are
+/// passed over): hit@k, MRR and nDCG by signal from the project's own index, with the vectors that it has by now
+/// (`--with-vectors` waits for all of the better model's). `--against KEY=VALUE` reads the folder twice into scratch
+/// indexes, as it is set and with other settings, and compares: both by static vectors, unless what is compared is
+/// `embed.…` or `vectors.…`.
 ///
 /// With a folder that has `docs/`, `gold/` and `questions/`: its documents are read three times: with nothing given
 /// (recognition, and all stages end to end), with the annotated mentions given (linking alone), and with the mentions
@@ -67,7 +69,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "KEY=VALUE")]
     against: Vec<String>,
     /// Of questions: wait until the better model has made all its vectors.
-    #[arg(long, hide = true)]
+    #[arg(long)]
     with_vectors: bool,
 }
 

@@ -18,6 +18,9 @@ pub(crate) struct Arguments {
     /// Longest text in characters, 200 to 100,000.
     #[arg(long, value_name = "N")]
     max_chars: Option<u32>,
+    /// Longest text in tokens of 3 characters, 70 to 33,000.
+    #[arg(long, value_name = "N")]
+    max_tokens: Option<u32>,
 }
 
 pub(crate) async fn run(arguments: Arguments, ctx: &Context) -> Result<Exit, Failure> {
@@ -25,7 +28,7 @@ pub(crate) async fn run(arguments: Arguments, ctx: &Context) -> Result<Exit, Fai
         at: arguments.at.join(" "),
         around: arguments.around,
         max_chars: arguments.max_chars,
-        max_tokens: None,
+        max_tokens: arguments.max_tokens,
     };
     let session = ctx.session().await?;
     let reply = session.call(&request).await?;

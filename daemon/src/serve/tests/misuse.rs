@@ -47,6 +47,25 @@ async fn garbage_is_answered_and_then_cut_off() {
 }
 
 #[tokio::test]
+async fn half_a_character_is_refused_under_the_id_of_its_request() {
+    let house = House::new().await;
+    let mut client = house.guest().await;
+    let params = r#"{"name":"hybrid_query","arguments":{"q":"x \ud83d"}}"#;
+    client
+        .say(&format!(r#"{{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{params}}}"#))
+        .await;
+    let refused = client.hear().await.expect("an error");
+    assert_eq!(refused["id"], json!(7));
+    check(
+        &refused,
+        expect![[r#"
+            -32700 not JSON: unexpected end of hex escape at line 1 column 105
+            hint: a string in it is no text, such as half of a surrogate pair; send whole ch…
+        "#]],
+    );
+}
+
+#[tokio::test]
 async fn half_a_line_is_nothing() {
     let house = House::new().await;
     for half in ["", r#"{"jsonrpc":"2.0","id":1,"#, "\n\r\n  \n"] {

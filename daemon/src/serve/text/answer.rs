@@ -16,7 +16,8 @@ const MAX_ENTITIES: usize = 8;
 /// Months or years told of a timeline, the latest.
 const MAX_PERIODS: usize = 6;
 
-pub(super) fn hybrid(reply: &HybridReply, sheet: &mut Sheet) {
+/// The hits, best first; returns how many fit.
+pub(super) fn hybrid(reply: &HybridReply, sheet: &mut Sheet) -> usize {
     if reply.chunks.is_empty() {
         sheet.line("nothing found");
     }
@@ -24,16 +25,18 @@ pub(super) fn hybrid(reply: &HybridReply, sheet: &mut Sheet) {
         sheet.line("nothing here has much to do with the question; the nearest passages:");
     }
     let entities = entity_names(reply);
-    sheet.items(reply.chunks.iter().enumerate().map(|(idx, chunk)| hit(idx + 1, chunk)));
+    let n_shown =
+        sheet.items(reply.chunks.iter().enumerate().map(|(idx, chunk)| hit(idx + 1, chunk)));
     if let Some(entities) = entities {
         sheet.line(&entities);
-    }
-    if let Some(truncated) = &reply.truncated {
-        sheet.line(&format!("({})", one_line(truncated)));
     }
     if let Some(next) = &reply.next_cursor {
         sheet.line(&format!("more: the same question with cursor {}", one_line(next)));
     }
+    if let Some(truncated) = &reply.truncated {
+        sheet.line(&format!("({})", one_line(truncated)));
+    }
+    n_shown
 }
 
 /// `1. path:12-18 § Deploy › Rollback (score .83: text .41 vector .39 graph .03)` and the snippet

@@ -48,19 +48,22 @@ impl Sheet {
         }
     }
 
-    /// Adds blocks until one does not fit, and counts the rest. The first is cut rather than left
-    /// out.
-    pub(super) fn items(&mut self, items: impl IntoIterator<Item = String>) {
-        let mut is_full = false;
+    /// Adds blocks until one does not fit, and counts the rest; returns how many are shown. The first is cut rather
+    /// than left out where at most a line stands before it.
+    pub(super) fn items(&mut self, items: impl IntoIterator<Item = String>) -> usize {
+        let (mut is_full, mut n_shown) = (false, 0);
         for (idx, item) in items.into_iter().enumerate() {
-            if !is_full && idx == 0 && self.text.is_empty() {
+            if !is_full && idx == 0 && self.text.lines().count() <= 1 && self.n_chars_left > 2 {
                 self.cut(&item);
+                n_shown = 1;
                 continue;
             }
             is_full = is_full || !self.line(&item);
+            n_shown += usize::from(!is_full);
             self.n_left_out += usize::from(is_full);
         }
         self.end_list();
+        n_shown
     }
 
     /// Says how many were left out so far.

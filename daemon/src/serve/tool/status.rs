@@ -13,6 +13,8 @@ use proto::tool::core::{
 use rusqlite::Connection;
 
 use super::unreadable;
+use crate::ask;
+
 use crate::pipeline::watch::{WatchMode, WatchView};
 use crate::project::Project;
 use crate::store::{Breakers, SCHEMA_VERSION, Snapshot};
@@ -70,6 +72,7 @@ pub fn status(project: &Project, snapshot: &Snapshot, _: Status) -> Result<Statu
         vectors_in_memory: snapshot.vectors_in_memory().map(|vectors| VectorsInMemory {
             rows: vectors.n_rows() as u64,
             bytes: vectors.n_bytes() as u64,
+            precision: project.settings.vectors.precision.as_str().into(),
         }),
         embedding: embedding(project, snapshot, tally.n_windows),
         formats: tally.formats.clone(),
@@ -89,7 +92,7 @@ pub fn status(project: &Project, snapshot: &Snapshot, _: Status) -> Result<Statu
         flagged: tally.flagged.clone(),
         skipped: watch.skipped.iter().map(|(reason, n)| (reason.to_string(), *n)).collect(),
         quarantine: quarantine(snapshot, &watch, project.breakers()).map_err(trouble)?,
-        warnings: warnings(snapshot, &watch).map_err(trouble)?,
+        warnings: warnings(project, snapshot, &watch).map_err(trouble)?,
         watcher: watcher(&watch),
         workers: workers(project),
         clients: project.activity().n_clients(),
@@ -235,8 +238,30 @@ fn quarantine(
     Ok(out)
 }
 
-fn warnings(db: &Connection, watch: &WatchView) -> rusqlite::Result<Vec<WarningView>> {
+fn warnings(
+    project: &Project,
+    db: &Snapshot,
+    watch: &WatchView,
+) -> rusqlite::Result<Vec<WarningView>> {
     let mut out: Vec<WarningView> = Vec::new();
+    out.extend(project.newer_settings().into_iter().map(|path| WarningView {
+        path: path.into(),
+        warning: "written since the daemon read it; `kgctl restart` makes it count".into(),
+    }));
+    out.extend(project.reranker_trouble().map(|why| WarningView {
+        path: ".".into(),
+        warning: format!(
+            "`retrieval.rerank.model` cannot be used, so hits keep their order: {why}"
+        ),
+    }));
+    let rels = &project.settings.retrieval.rels;
+    let unknown = ask::unknown_relations(&project.desk(db), rels).unwrap_or_default();
+    out.extend(unknown.into_iter().map(|rel| WarningView {
+        path: ".".into(),
+        warning: format!(
+            "`retrieval.rels` of the settings names `{rel}`, a relation that no rule gives and no document states"
+        ),
+    }));
     let deaf = match &watch.mode {
         WatchMode::Mixed { .. } | WatchMode::Poll(Some(_)) => Some(watcher(watch)),
         _ => None,

@@ -108,12 +108,15 @@ pub struct SettledView {
 }
 
 /// The copy of the vectors in memory.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct VectorsInMemory {
     /// Vectors that are searched.
     pub rows: u64,
     /// What it takes, with what is gone and not written again yet.
     pub bytes: u64,
+    /// How a number is held, as `vectors.precision` says: `int8`, `bit` or `float32`.
+    #[serde(default)]
+    pub precision: String,
 }
 
 /// How far the better model's vectors are. Questions are answered by those that are there, and by static vectors where

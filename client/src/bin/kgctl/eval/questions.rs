@@ -16,6 +16,7 @@ use client::render::questions::{Against, Answered, Scored, questions};
 use client::score;
 use proto::tool::core::Status;
 
+use super::super::context::warn;
 use super::stage::Scratch;
 use super::{Arguments, Context, Exit, FORMULAS, Failure, PATIENCE, found_for, read_file, wait};
 
@@ -38,6 +39,8 @@ pub(super) async fn run(arguments: &Arguments, ctx: &Context) -> Result<Exit, Fa
         wait::settle(&session, PATIENCE).await?;
         if arguments.with_vectors {
             wait_for_vectors(&session).await?;
+        } else if let Some(told) = lacking(&session).await? {
+            warn(&told);
         }
         let answered = ask_all(&session, &asked).await?;
         session.close().await;
@@ -68,6 +71,19 @@ const BETTER: Common = ("KG_EMBED__BACKGROUND", "on");
 fn common_of(against: &[String]) -> Common {
     let is_about_vectors = |it: &String| it.starts_with("embed.") || it.starts_with("vectors.");
     if against.iter().any(is_about_vectors) { BETTER } else { STATIC }
+}
+
+/// What to say where the better model's vectors are not all there: scores change until they are.
+async fn lacking(session: &Session) -> Result<Option<String>, Failure> {
+    let embedding = session.call(&Status {}).await?.embedding;
+    Ok(embedding.filter(|it| it.done < it.total).map(|it| {
+        let hint = match it.state.as_str() {
+            "off" => "`embed.background` is off, so no more are made",
+            _ => "`--with-vectors` waits for them",
+        };
+        let (done, total, model) = (it.done, it.total, it.model);
+        format!("{done} of {total} windows have a vector of {model}, the others count by static ones\nhint: {hint}\n")
+    }))
 }
 
 /// Waits until the better model has made all its vectors, where there is one.

@@ -1,0 +1,113 @@
+//! Fit: an answer within the caller's budget, in both of its forms.
+//!
+//! In: a whole answer, the budget. Out: the answer without what is needed least.
+//! Invariants: one hit is left where there was one, its snippet cut if need be; both forms tell the same hits, so that
+//! a cursor counts none as told that only one of them shows; the structured form has at most twice the budget, or
+//! [`SMALLEST_CHARS`].
+//! Not here: how the text form looks (`serve/text`), how long a snippet is where there is room (`snippet.rs`).
+
+use proto::tool::core::{HitView, HybridReply};
+
+use super::explain::AS_IN;
+use crate::serve::text;
+
+/// Room kept in the structured form for what is added after it was cut: project, tick, `building`, `truncated`.
+const ADDED_LATER_CHARS: usize = 200;
+
+/// What one hit takes in the structured form without its snippet, and a short snippet: less cannot be asked for.
+const SMALLEST_CHARS: usize = 800;
+
+/// The line of the text form that tells the cursor, without it.
+const CURSOR_LINE_CHARS: usize = 36;
+
+/// Shortest snippet that a hit is cut to, characters.
+const MIN_SNIPPET_CHARS: usize = 60;
+
+/// Drops what is needed least until the answer fits: edges, entities, files in the reasons, signals in the reasons,
+/// then the last hits. `n_cursor_chars`: the length of the cursor that will be added.
+pub(super) fn fit(reply: &mut HybridReply, max_chars: usize, n_cursor_chars: usize) {
+    let n_hits = reply.chunks.len();
+    let room =
+        (max_chars * 2).max(SMALLEST_CHARS).saturating_sub(ADDED_LATER_CHARS + n_cursor_chars);
+    while size(reply) > room && drop_one(reply) {}
+    let around = if n_cursor_chars > 0 { n_cursor_chars + CURSOR_LINE_CHARS } else { 0 };
+    let for_hits = max_chars.saturating_sub(around);
+    let mut n_shown = text::n_hits_shown(reply, for_hits).max(1);
+    while n_shown < reply.chunks.len() && cut_longest(reply) {
+        n_shown = text::n_hits_shown(reply, for_hits).max(1);
+    }
+    reply.chunks.truncate(n_shown);
+    reply.explanations.truncate(n_shown);
+    if reply.chunks.len() < n_hits {
+        reply.truncated = Some(format!(
+            "{} of {n_hits} hits fit; raise `max_chars` for more",
+            reply.chunks.len()
+        ));
+    }
+}
+
+fn size(reply: &HybridReply) -> usize {
+    serde_json::to_string(reply).map_or(0, |text| text.chars().count())
+}
+
+fn size_of_reasons(reply: &HybridReply) -> usize {
+    reply.explanations.iter().map(String::len).sum()
+}
+
+/// True for `text`, `vector`, `vector by all-MiniLM-L6-v2`, `semantic`.
+fn is_signal(part: &str) -> bool {
+    matches!(part.split(' ').next(), Some("text" | "vector" | "semantic"))
+}
+
+/// False when nothing is left that could go.
+fn drop_one(reply: &mut HybridReply) -> bool {
+    if reply.edges.pop().is_some() || (reply.entities.len() > 1 && reply.entities.pop().is_some()) {
+        return true;
+    }
+    if reply.explanations.iter().any(|told| told.contains(AS_IN)) {
+        for told in &mut reply.explanations {
+            let end = told.find(AS_IN).unwrap_or(told.len());
+            told.truncate(end);
+        }
+        return true;
+    }
+    // Which signals found a hit stands in its components, too; by which model a vector is, in the others.
+    let n_before = size_of_reasons(reply);
+    for told in &mut reply.explanations {
+        let kept: Vec<&str> = told.split(" + ").filter(|part| !is_signal(part)).collect();
+        *told = if kept.is_empty() {
+            told.split(" by ").next().unwrap_or("").into()
+        } else {
+            kept.join(" + ")
+        };
+    }
+    if size_of_reasons(reply) < n_before {
+        return true;
+    }
+    if reply.chunks.len() > 1 {
+        reply.chunks.pop();
+        reply.explanations.pop();
+        return true;
+    }
+    let Some(hit) = reply.chunks.first_mut() else { return false };
+    if hit.also_in.take().is_some()
+        || !std::mem::take(&mut hit.section).is_empty()
+        || reply.entities.pop().is_some()
+    {
+        return true;
+    }
+    cut_longest(reply)
+}
+
+/// Cuts an eighth off the longest snippet; false when all are as short as they may be.
+fn cut_longest(reply: &mut HybridReply) -> bool {
+    let n_chars = |hit: &HitView| hit.snippet.chars().count();
+    let Some(hit) = reply.chunks.iter_mut().max_by_key(|hit| n_chars(hit)) else { return false };
+    let n_chars = n_chars(hit);
+    if n_chars <= MIN_SNIPPET_CHARS {
+        return false;
+    }
+    let n_kept = (n_chars - n_chars.div_ceil(8)).max(MIN_SNIPPET_CHARS) - 1;
+    hit.snippet = hit.snippet.chars().take(n_kept).chain(['…']).collect();
+    true
+}
