@@ -1,1 +1,336 @@
-//! What a note states: front matter, observations, relations, links, tags, fields, headings, block ids.
+//! Parse: what a note states, and where.
+//!
+//! In: the text of one Markdown file, whole (a byte order mark and CRLF line ends may be in it). Out: [`Note`].
+//! Invariants: every span is a range of that text, on UTF-8 boundaries, inside of it; things of one kind stand in the
+//! order of their places; time and memory are linear in the text's length, whatever stands in it; nothing fails: what
+//! is not understood is text, and front matter that is not YAML is a warning.
+//! Not here: the name of the file (a note without a title is called by it: [`Note::title_or`]), what a link leads to.
+
+mod bracket;
+mod comment;
+mod field;
+mod frontmatter;
+mod html;
+mod item;
+mod link;
+pub mod tag;
+mod walk;
+
+use std::ops::Range;
+
+use crate::slug::path_slug;
+pub use frontmatter::{Frontmatter, Key, add_tag, names, scalar_text};
+pub use walk::nests_deeper_than;
+
+/// Deepest nesting of lists and quotations that is followed: Markdown's rules make a line cost as much as it is deep.
+pub const MAX_NESTING: usize = 100;
+
+/// Bytes of the file, and the line on which they begin.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Place {
+    /// Bytes of the file.
+    pub span: Range<usize>,
+    /// Line of the first of them, from 1.
+    pub line: usize,
+}
+
+/// One note.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Note {
+    /// The YAML at the head, if there is some.
+    pub frontmatter: Option<Frontmatter>,
+    /// Where the body begins: behind the front matter and its closing line, else behind a byte order mark, else 0.
+    pub body: usize,
+    /// The stated title.
+    pub title: Option<String>,
+    /// The stated type (`type:`).
+    pub note_type: Option<String>,
+    /// The stated permalink.
+    pub permalink: Option<String>,
+    /// Other names (`aliases:`, `alias:`).
+    pub aliases: Vec<String>,
+    /// Tags of the front matter, then of the text, without `#`, as written first, no repeats.
+    pub tags: Vec<String>,
+    /// Headings, `#` and underlined ones.
+    pub headings: Vec<Heading>,
+    /// Blocks that stand directly in the document: what lies between them is blank.
+    pub blocks: Vec<Block>,
+    /// Items of lists, nested ones after the one they stand in.
+    pub items: Vec<Item>,
+    /// Stated facts: `- [category] content #tag (context)`.
+    pub observations: Vec<Observation>,
+    /// Links to notes and files of the folder, and to places of this note. None to the web.
+    pub links: Vec<Link>,
+    /// Relations with others: typed ones, and a `links_to` for every other link that is no embed. One for each link,
+    /// so a target and type may be stated several times.
+    pub relations: Vec<Relation>,
+    /// `key:: value`.
+    pub fields: Vec<Field>,
+    /// Tags in the text.
+    pub inline_tags: Vec<InlineTag>,
+    /// `^id` behind a block.
+    pub block_ids: Vec<BlockId>,
+    /// Names of places in raw HTML (`id`, `name`), which a link may lead to.
+    pub anchors: Vec<String>,
+    /// `[^label]: …`.
+    pub footnotes: Vec<Footnote>,
+    /// `> [!kind] title`.
+    pub callouts: Vec<Callout>,
+    /// Code (fenced, indented, in backticks), raw HTML, mathematics and comments: nothing is read in them.
+    pub verbatim: Vec<Range<usize>>,
+    /// The body nests deeper than [`MAX_NESTING`] and was not read; the front matter was.
+    pub is_too_deep: bool,
+}
+
+/// A heading.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Heading {
+    /// 1 to 6.
+    pub level: u8,
+    /// Its words, without markup.
+    pub text: String,
+    /// What stands in `{#…}` behind it.
+    pub id: Option<String>,
+    /// All of its lines (two and more, when it is underlined), without the last line end.
+    pub place: Place,
+    /// From its first byte to the next heading of the same or a higher level, or the end of the text. A heading in a
+    /// list or a quotation ends no section, and its own ends at the next heading.
+    pub section: Range<usize>,
+    /// Stands directly in the document, in no list and no quotation.
+    pub is_outer: bool,
+}
+
+/// What a block is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BlockKind {
+    /// A heading.
+    Heading,
+    /// Running text.
+    Paragraph,
+    /// A list, whole.
+    List,
+    /// A quotation or callout, whole.
+    Quote,
+    /// Fenced or indented code.
+    Code,
+    /// A table.
+    Table,
+    /// Raw HTML.
+    Html,
+    /// A footnote's text.
+    Footnote,
+    /// `---`.
+    Rule,
+}
+
+/// A block that stands directly in the document.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Block {
+    /// What it is.
+    pub kind: BlockKind,
+    /// All of it, without the line end that closes it.
+    pub place: Place,
+}
+
+/// An item of a list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Item {
+    /// From its marker to the end of what is nested in it, without the last line end.
+    pub place: Place,
+    /// Its own text: what stands directly behind the marker (and task box), to the end of that paragraph; empty when
+    /// there is none. Of several lines, those after the first begin with their indentation.
+    pub content: Range<usize>,
+    /// Nesting from 0.
+    pub depth: usize,
+    /// Of a numbered list.
+    pub is_ordered: bool,
+    /// What stands in the box of a task: ` `, `x`, or any single character.
+    pub task: Option<char>,
+}
+
+/// A stated fact.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Observation {
+    /// What stands in the brackets.
+    pub category: String,
+    /// The fact, without tags, context and block id; markup and links as written; on one line.
+    pub content: String,
+    /// Its tags, without `#`.
+    pub tags: Vec<String>,
+    /// What stands in parentheses at its end.
+    pub context: Option<String>,
+    /// `^id` at its end.
+    pub block_id: Option<String>,
+    /// From the opening bracket to the end of its text, block id included.
+    pub place: Place,
+    /// Its item, an index of [`Note::items`].
+    pub item: usize,
+}
+
+/// How a link is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum LinkKind {
+    /// `[[Target]]`.
+    Wiki,
+    /// `![[Target]]`.
+    Embed,
+    /// `[text](target.md)`, `[text][reference]`.
+    Markdown,
+    /// `![text](image.png)`.
+    Image,
+    /// `[[Target]]` in a value of the front matter.
+    Property,
+}
+
+/// A link to a note, to a file of the folder, or to a place of this note.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Link {
+    /// How it is written.
+    pub kind: LinkKind,
+    /// What it leads to, without heading, block and display: a name or path; of Markdown links a path,
+    /// percent-decoded. Empty for a place of this note.
+    pub target: String,
+    /// The heading in it (`A#B` for one under another), without its first `#`.
+    pub heading: Option<String>,
+    /// The block in it, without `^`.
+    pub block: Option<String>,
+    /// What is shown instead of the target; of Markdown links the text, as written.
+    pub display: Option<String>,
+    /// All of it, with the `!` of an embed.
+    pub place: Place,
+    /// The target as written, with heading and block: what an edit replaces so that the link leads elsewhere. Of
+    /// Markdown links by reference that is where the reference is defined, which other links may share.
+    pub target_span: Range<usize>,
+}
+
+/// How a relation is stated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RelationKind {
+    /// `- type [[Target]] (context)`, `type:: [[Target]]`, or a property of the front matter.
+    Typed,
+    /// Any other link: `links_to`.
+    Implicit,
+}
+
+/// The type of a link that states none.
+pub const LINKS_TO: &str = "links_to";
+
+/// A relation of this note with another.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Relation {
+    /// How it is stated.
+    pub kind: RelationKind,
+    /// Its type, as written.
+    pub relation_type: String,
+    /// Its link, an index of [`Note::links`].
+    pub link: usize,
+    /// What stands in parentheses behind the targets.
+    pub context: Option<String>,
+    /// `^id` at the end of the item.
+    pub block_id: Option<String>,
+    /// Its item, an index of [`Note::items`]; none outside of lists.
+    pub item: Option<usize>,
+    /// The words of the type and all targets with the context; of an implicit one the link.
+    pub place: Place,
+}
+
+/// `key:: value`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Field {
+    /// Its name, as written, without markup.
+    pub key: String,
+    /// Its value, as written; may be empty.
+    pub value: String,
+    /// In brackets or parentheses within a text, not a line of its own.
+    pub is_inline: bool,
+    /// All of it, with the brackets of an inline one.
+    pub place: Place,
+    /// The value.
+    pub value_span: Range<usize>,
+}
+
+/// `#tag` in the text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InlineTag {
+    /// Without `#`.
+    pub name: String,
+    /// With `#`.
+    pub place: Place,
+}
+
+/// `^id` behind a block, or alone on a line below it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BlockId {
+    /// Without `^`.
+    pub id: String,
+    /// With `^`.
+    pub place: Place,
+    /// What it names: paragraph, item (without what is nested in it), table, quotation, code.
+    pub block: Range<usize>,
+}
+
+/// `[^label]: text`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Footnote {
+    /// Without `^`.
+    pub label: String,
+    /// The whole definition.
+    pub place: Place,
+}
+
+/// `> [!kind] title`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Callout {
+    /// `note`, `warning`, …, in lower case.
+    pub kind: String,
+    /// What stands behind it on its line.
+    pub title: Option<String>,
+    /// `+` (open) or `-` (closed) when it can be folded.
+    pub fold: Option<char>,
+    /// The whole quotation.
+    pub place: Place,
+}
+
+/// Reads the front matter of a note alone, if it has some.
+pub fn frontmatter(text: &str) -> Option<Frontmatter> {
+    frontmatter::read(text, n_mark_bytes(text))
+}
+
+/// The length of the byte order mark at the head of a text.
+fn n_mark_bytes(text: &str) -> usize {
+    if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 }
+}
+
+/// Reads a note.
+pub fn parse(text: &str) -> Note {
+    let mut note = Note { body: n_mark_bytes(text), ..Note::default() };
+    if let Some(frontmatter) = frontmatter(text) {
+        note.body = frontmatter.body;
+        note.title = frontmatter.title();
+        note.note_type = frontmatter.note_type();
+        note.permalink = frontmatter.permalink();
+        note.aliases = frontmatter.aliases();
+        note.tags = frontmatter.tags();
+        note.frontmatter = Some(frontmatter);
+    }
+    walk::read(text, &mut note);
+    item::relate(&mut note);
+    note
+}
+
+impl Relation {
+    /// What it leads to as S0 §3.4 names it: `Entity Name` as `entity-name`.
+    pub fn to_name(&self, note: &Note) -> String {
+        note.links.get(self.link).map_or(String::new(), |link| path_slug(&link.target))
+    }
+}
+
+impl Note {
+    /// The title, else the name of its file without extension.
+    pub fn title_or<'a>(&'a self, stem: &'a str) -> &'a str {
+        self.title.as_deref().unwrap_or(stem)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -5,17 +5,16 @@
 
 use std::ops::Range;
 
-use memchr::memchr_iter;
-
 /// Longest tag, bytes; longer ones are not meant as tags.
 const MAX_TAG_BYTES: usize = 100;
 
-/// Gives every tag that begins in `range` to `found`, without its `#`.
-pub(super) fn find(source: &str, range: Range<usize>, mut found: impl FnMut(&str)) {
+/// Gives the place of every tag that begins in `range` to `found`, without its `#`.
+pub fn find(source: &str, range: Range<usize>, mut found: impl FnMut(Range<usize>)) {
     let Some(piece) = source.get(range.clone()) else { return };
-    for at in memchr_iter(b'#', piece.as_bytes()) {
-        if let Some(tag) = tag_at(source, range.start + at) {
-            found(tag);
+    for (at, _) in piece.match_indices('#') {
+        let hash = range.start + at;
+        if let Some(tag) = tag_at(source, hash) {
+            found(hash + 1..hash + 1 + tag.len());
         }
     }
 }
@@ -61,7 +60,7 @@ mod tests {
         ];
         for (text, expected) in rows {
             let mut tags = Vec::new();
-            super::find(text, 0..text.len(), |tag| tags.push(tag.to_string()));
+            super::find(text, 0..text.len(), |tag| tags.push(&text[tag]));
             assert_eq!(tags.join(" "), expected, "{text}");
         }
     }

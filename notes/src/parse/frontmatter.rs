@@ -1,0 +1,324 @@
+//! Front matter: the YAML between two `---` lines at the head of a note.
+//!
+//! In: the whole text. Out: values, the lines of each key, where the body begins. YAML that cannot be read costs a
+//! warning that names the line of the file; the body is read all the same.
+//! Invariants: size, depth, nodes and alias expansion are bounded, so that hostile YAML costs milliseconds; anchors
+//! and merges are resolved in the values; numbers that would change when written back (`007`, `1_000`) and dates are
+//! strings.
+//! Not here: `+++` (TOML), which stays text; changing it (`edit`).
+
+use std::collections::HashSet;
+use std::ops::Range;
+
+use serde_json::{Map, Value};
+
+use super::Place;
+
+/// Longest front matter read as YAML, bytes. Longer ones are data; the body below is still found.
+pub(super) const MAX_YAML_BYTES: usize = 64 * 1024;
+/// Most parser events and nodes, counting those that aliases repeat.
+const MAX_YAML_EVENTS: usize = 20_000;
+/// Deepest nesting of mappings and sequences.
+const MAX_YAML_DEPTH: usize = 32;
+/// Most tags and most aliases kept for one note: each is compared with those before it.
+pub(super) const MAX_NAMES: usize = 500;
+/// Longest explanation taken over from the YAML parser, characters.
+const MAX_REASON_CHARS: usize = 160;
+
+/// What stands at the head of a note.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Frontmatter {
+    /// From the opening `---` to the end of the closing line, with its line end.
+    pub span: Range<usize>,
+    /// The YAML between the two lines, with its last line end.
+    pub yaml: Range<usize>,
+    /// Where the body begins: `span.end`.
+    pub body: usize,
+    /// What it says, in the order of the file; empty when it could not be read. Of a key that stands twice the first.
+    pub values: Map<String, Value>,
+    /// Its keys in the order of the file, those that stand twice, too. Empty unless they are what is in `values`:
+    /// YAML that is not written as one key a line is not taken apart.
+    pub keys: Vec<Key>,
+    /// Why it could not be read, if so.
+    pub warning: Option<String>,
+}
+
+/// A key at the outermost level.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Key {
+    /// Its name, without quotation marks.
+    pub name: String,
+    /// From the key to the end of its value's last line, with its line end; without comments and blank lines that
+    /// follow it.
+    pub place: Place,
+    /// Behind the `:`, to the end of the value's last line, without its line end.
+    pub value: Range<usize>,
+}
+
+/// Reads the front matter of a text, which begins at `start` (behind a byte order mark), if it has one.
+pub(crate) fn read(text: &str, start: usize) -> Option<Frontmatter> {
+    let (yaml, body) = split(text.get(start..)?)?;
+    let yaml = start + yaml.start..start + yaml.end;
+    let body = start + body;
+    let found =
+        Frontmatter { span: start..body, yaml: yaml.clone(), body, ..Frontmatter::default() };
+    let source = text.get(yaml.clone())?;
+    let warned = |why: String| Some(Frontmatter { warning: Some(why), ..found.clone() });
+    if source.len() > MAX_YAML_BYTES {
+        return warned(format!(
+            "front matter of {} bytes is not read; hint: keep it under {MAX_YAML_BYTES}",
+            source.len()
+        ));
+    }
+    match parse(source) {
+        Ok(Value::Object(values)) => {
+            let keys = keys_of(source, yaml.start, &values);
+            Some(Frontmatter { values, keys, ..found })
+        }
+        // Two thematic breaks around plain words: nothing was stated, so nothing is taken away from the text.
+        Ok(Value::String(_)) => None,
+        Ok(Value::Null) => Some(found),
+        Ok(_) => warned("front matter is not a mapping of keys to values".to_string()),
+        Err(why) => warned(why),
+    }
+}
+
+/// The YAML and the offset of the body.
+fn split(text: &str) -> Option<(Range<usize>, usize)> {
+    let rest = text.strip_prefix("---")?;
+    let first_end = rest.find('\n')?;
+    if !rest.get(..first_end)?.trim_ascii().is_empty() {
+        return None;
+    }
+    let start = 3 + first_end + 1;
+    let mut at = start;
+    for line in text.get(start..)?.split_inclusive('\n') {
+        let bare = line.trim_ascii_end();
+        if bare == "---" || bare == "..." {
+            return Some((start..at, at + line.len()));
+        }
+        at += line.len();
+    }
+    None
+}
+
+fn parse(yaml: &str) -> Result<Value, String> {
+    let options = serde_saphyr::options! {
+        budget: serde_saphyr::budget! {
+            max_events: MAX_YAML_EVENTS,
+            max_nodes: MAX_YAML_EVENTS,
+            max_depth: MAX_YAML_DEPTH,
+            flow_nesting_limit: MAX_YAML_DEPTH,
+            max_aliases: 200,
+            max_anchors: 200,
+            max_recorded_anchor_events: MAX_YAML_EVENTS,
+            max_merge_keys: 100,
+            max_documents: 1,
+            max_total_scalar_bytes: 4 * MAX_YAML_BYTES,
+        },
+        alias_limits: serde_saphyr::alias_limits! {
+            max_total_replayed_events: MAX_YAML_EVENTS,
+            max_replay_stack_depth: 8,
+        },
+        duplicate_keys: serde_saphyr::options::DuplicateKeyPolicy::FirstWins,
+        strict_booleans: true,
+        leading_zero_numbers_as_strings: true,
+        underscored_numbers_as_strings: true,
+    };
+    serde_saphyr::from_str_with_options::<Value>(yaml, options).map_err(|error| {
+        let message = error.to_string();
+        let first = message.lines().next().unwrap_or("");
+        // `error: line 1 column 5: why`: its own line count would only confuse.
+        let why = first.split_once(" column ").and_then(|(_, rest)| rest.split_once(": "));
+        let why: String =
+            why.map_or(first, |(_, why)| why).chars().take(MAX_REASON_CHARS).collect();
+        match error.location() {
+            // The parser counts from the line below the opening `---`.
+            Some(place) => format!("front matter is not YAML: line {}: {why}", place.line() + 1),
+            None => format!("front matter is not YAML: {why}"),
+        }
+    })
+}
+
+/// The keys at the outermost level with their lines; none when they are not what was read.
+fn keys_of(yaml: &str, offset: usize, values: &Map<String, Value>) -> Vec<Key> {
+    let mut keys: Vec<Key> = Vec::new();
+    let mut at = offset;
+    for (line_idx, line) in yaml.split_inclusive('\n').enumerate() {
+        let bare = line.trim_ascii_end();
+        let is_blank = bare.is_empty() || bare.trim_ascii_start().starts_with('#');
+        if let Some((name, n_key)) = key_of(bare) {
+            keys.push(Key {
+                name,
+                place: Place { span: at..at + line.len(), line: line_idx + 2 },
+                value: at + n_key..at + bare.len(),
+            });
+        } else if let (false, Some(key)) = (is_blank, keys.last_mut()) {
+            key.place.span.end = at + line.len();
+            key.value.end = at + bare.len();
+        }
+        at += line.len();
+    }
+    // What merges bring along stands nowhere by itself.
+    let merges = keys.iter().any(|key| key.name == "<<");
+    let names: HashSet<&str> = keys.iter().map(|key| key.name.as_str()).collect();
+    let is_whole = names.iter().all(|name| *name == "<<" || values.contains_key(*name))
+        && (merges || values.keys().all(|name| names.contains(name.as_str())));
+    if is_whole { keys } else { Vec::new() }
+}
+
+/// The key at the beginning of a line, and the length of what stands before its value.
+fn key_of(line: &str) -> Option<(String, usize)> {
+    let first = line.chars().next()?;
+    if let quote @ ('"' | '\'') = first {
+        let end = line.get(1..)?.find(quote)? + 1;
+        let rest = line.get(end + 1..)?;
+        let colon =
+            rest.find(':').filter(|at| rest.get(..*at).is_some_and(|s| s.trim().is_empty()))?;
+        let n_key = end + 1 + colon + 1;
+        let after = line.get(n_key..)?;
+        return (after.is_empty() || after.starts_with([' ', '\t']))
+            .then(|| (line.get(1..end).unwrap_or("").to_string(), n_key));
+    }
+    if first.is_whitespace() || "#-?[]{},&*!|>%@`".contains(first) && !line.starts_with("<<") {
+        // `-` begins a key where no blank follows it.
+        let is_key = first == '-' && line.chars().nth(1).is_some_and(|c| !c.is_whitespace());
+        if !is_key {
+            return None;
+        }
+    }
+    let colon = line.match_indices(':').map(|(at, _)| at).find(|at| {
+        line.get(at + 1..).is_some_and(|s| s.is_empty() || s.starts_with([' ', '\t']))
+    })?;
+    let name = line.get(..colon)?.trim_end();
+    (!name.is_empty() && !name.contains(" #")).then(|| (name.to_string(), colon + 1))
+}
+
+impl Frontmatter {
+    /// The lines of a key, by its name.
+    pub fn key(&self, name: &str) -> Option<&Key> {
+        self.keys.iter().find(|key| key.name == name)
+    }
+
+    /// Everything it says, as S0 §3.2 has it: dates and numbers as strings, `True` and `False`, lists and mappings
+    /// of such, nothing for null.
+    pub fn normalized(&self) -> Map<String, Value> {
+        normalized(&self.values)
+    }
+
+    pub(super) fn title(&self) -> Option<String> {
+        self.scalar(&["title"])
+    }
+
+    pub(super) fn note_type(&self) -> Option<String> {
+        self.scalar(&["type"])
+    }
+
+    pub(super) fn permalink(&self) -> Option<String> {
+        self.scalar(&["permalink"])
+    }
+
+    pub(super) fn aliases(&self) -> Vec<String> {
+        let mut out = Vec::new();
+        self.each(&["aliases", "alias"], |value| names(value, |c| c == ',', &mut out));
+        out
+    }
+
+    pub(super) fn tags(&self) -> Vec<String> {
+        let mut out = Vec::new();
+        self.each(&["tags", "tag"], |value| {
+            let mut tags = Vec::new();
+            names(value, |c| c == ',' || c.is_whitespace(), &mut tags);
+            tags.iter().for_each(|tag| add_tag(&mut out, tag));
+        });
+        out
+    }
+
+    fn each(&self, names: &[&str], mut found: impl FnMut(&Value)) {
+        for (key, value) in &self.values {
+            if names.iter().any(|name| key.eq_ignore_ascii_case(name)) {
+                found(value);
+            }
+        }
+    }
+
+    fn scalar(&self, names: &[&str]) -> Option<String> {
+        let mut out = None;
+        self.each(names, |value| out = out.take().or_else(|| scalar_text(value)));
+        out
+    }
+}
+
+/// Adds a tag without its `#`, unless it is there already (in any case) or says nothing.
+pub fn add_tag(tags: &mut Vec<String>, tag: &str) {
+    let tag = tag.trim().trim_start_matches('#').trim_end_matches('/');
+    if !tag.is_empty() && tags.len() < MAX_NAMES && !tags.iter().any(|known| known == tag) {
+        tags.push(tag.to_string());
+    }
+}
+
+/// A list of names, or one string that holds several, parted by `is_separator`.
+pub fn names(value: &Value, is_separator: fn(char) -> bool, out: &mut Vec<String>) {
+    let mut add = |name: &str| {
+        let name = name.trim();
+        if !name.is_empty() && out.len() < MAX_NAMES && !out.iter().any(|known| known == name) {
+            out.push(name.to_string());
+        }
+    };
+    match value {
+        Value::Array(items) => items.iter().filter_map(scalar_text).for_each(|item| add(&item)),
+        _ => {
+            if let Some(text) = scalar_text(value) {
+                text.split(is_separator).for_each(&mut add);
+            }
+        }
+    }
+}
+
+/// The text of a string, number or truth value; `None` for the empty string, lists and mappings.
+pub fn scalar_text(value: &Value) -> Option<String> {
+    let text = match value {
+        Value::String(text) => text.trim().to_string(),
+        Value::Number(number) => number.to_string(),
+        Value::Bool(truth) => truth.to_string(),
+        Value::Null | Value::Array(_) | Value::Object(_) => return None,
+    };
+    (!text.is_empty()).then_some(text)
+}
+
+fn normalized(values: &Map<String, Value>) -> Map<String, Value> {
+    let kept = values.iter().filter_map(|(key, value)| Some((key.clone(), normal(value)?)));
+    kept.collect()
+}
+
+fn normal(value: &Value) -> Option<Value> {
+    Some(match value {
+        Value::Null => return None,
+        Value::Bool(truth) => Value::from(if *truth { "True" } else { "False" }),
+        Value::Number(number) => Value::from(number.to_string()),
+        Value::String(text) => Value::from(iso_date(text).unwrap_or_else(|| text.clone())),
+        Value::Array(items) => items.iter().filter_map(normal).collect(),
+        Value::Object(keys) => Value::Object(normalized(keys)),
+    })
+}
+
+/// A date and time as YAML 1.1 writes it (`2025-01-15 10:30:00`), in the form of ISO 8601: with a `T`, without blanks.
+fn iso_date(text: &str) -> Option<String> {
+    let (date, time) = text.trim().split_once(' ')?;
+    let is_date = date.len() == 10
+        && date.bytes().enumerate().all(|(i, byte)| match i {
+            4 | 7 => byte == b'-',
+            _ => byte.is_ascii_digit(),
+        });
+    let time = time.trim();
+    let is_time = time.len() >= 5
+        && time.bytes().enumerate().take(5).all(|(i, byte)| match i {
+            2 => byte == b':',
+            _ => byte.is_ascii_digit(),
+        })
+        && time.bytes().all(|byte| byte.is_ascii_digit() || b":.+-Z ".contains(&byte));
+    (is_date && is_time).then(|| format!("{date}T{}", time.replace(' ', "")))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,130 @@
+//! Slugs: permalinks from titles and paths (S0 §14).
+//!
+//! In: any words. Out: lowercase letters and digits of any script, parted by single hyphens.
+//! Invariants: never empty, no hyphen at either end; the same for every Unicode form of the same words.
+
+use unicode_normalization::UnicodeNormalization;
+
+/// What stands for words without a letter or digit, before the number that tells them apart.
+const FALLBACK: &str = "note";
+/// Characters of an observation's content that go into its permalink.
+const MAX_CONTENT_CHARS: usize = 200;
+
+/// The slug of a title: `Machine Learning Basics!` gives `machine-learning-basics`. Words without a letter or digit
+/// give `note-` and a number that is theirs.
+pub fn slug(words: &str) -> String {
+    let slug = bare(words);
+    if slug.is_empty() { format!("{FALLBACK}-{:08x}", fnv(words)) } else { slug }
+}
+
+/// The slug of each part of a path, without the extension of a Markdown file: `Specs/Search API.md` gives
+/// `specs/search-api`.
+pub fn path_slug(path: &str) -> String {
+    let path = without_extension(path);
+    let parts = path.split('/').filter(|part| !matches!(*part, "" | "." | "..")).map(slug);
+    let slug = parts.collect::<Vec<_>>().join("/");
+    if slug.is_empty() { self::slug(path) } else { slug }
+}
+
+/// The permalink of an observation: `ml-basics/observations/definition/machine-learning-is`.
+pub fn observation(note: &str, category: &str, content: &str) -> String {
+    let head: String = content.chars().take(MAX_CONTENT_CHARS).collect();
+    format!("{note}/observations/{}/{}", slug(category), slug(&head))
+}
+
+/// The permalink of a relation: `ml-basics/requires/training-data`.
+pub fn relation(note: &str, relation_type: &str, target: &str) -> String {
+    format!("{note}/{}/{}", slug(relation_type), path_slug(target))
+}
+
+/// A path without `.md` or `.markdown`.
+pub fn without_extension(path: &str) -> &str {
+    let ends = |ending: &str| {
+        let at = path.len().checked_sub(ending.len())?;
+        path.get(at..).filter(|it| it.eq_ignore_ascii_case(ending)).and_then(|_| path.get(..at))
+    };
+    ends(".md").or_else(|| ends(".markdown")).unwrap_or(path)
+}
+
+fn bare(words: &str) -> String {
+    let mut slug = String::new();
+    for c in words.nfkc().flat_map(char::to_lowercase) {
+        if c.is_alphanumeric() || is_mark(c) && !slug.is_empty() && !slug.ends_with('-') {
+            slug.push(c);
+        } else if !slug.is_empty() && !slug.ends_with('-') {
+            slug.push('-');
+        }
+    }
+    slug.truncate(slug.trim_end_matches('-').len());
+    slug.nfc().collect()
+}
+
+/// Combining marks, which are part of the letter before them.
+fn is_mark(c: char) -> bool {
+    unicode_normalization::char::is_combining_mark(c)
+}
+
+/// FNV-1a, 32 bits: a number that words have for good.
+fn fnv(words: &str) -> u32 {
+    words.bytes().fold(0x811c_9dc5, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{observation, path_slug, relation, slug};
+
+    /// S0 §14.1.
+    #[test]
+    fn permalink_generation() {
+        let rows = [
+            ("Machine Learning Basics!", "machine-learning-basics"),
+            ("My Research", "my-research"),
+            ("  --a__b  c--  ", "a-b-c"),
+            ("React [[Hooks]]", "react-hooks"),
+            ("Über Größe", "über-größe"),
+            ("U\u{308}ber", "über"),
+            ("日本語 ノート", "日本語-ノート"),
+            ("हिन्दी", "हिन्दी"),
+            ("ﬁne №5", "fine-no5"),
+            ("C++", "c"),
+            ("", "note-811c9dc5"),
+            ("🎉", "note-70d77d09"),
+        ];
+        for (title, expected) in rows {
+            assert_eq!(slug(title), expected, "{title:?}");
+            assert_eq!(slug(expected), expected);
+        }
+    }
+
+    #[test]
+    fn paths_keep_their_folders() {
+        let rows = [
+            ("Specs/Search API.md", "specs/search-api"),
+            ("a.markdown", "a"),
+            ("notes/v1.2 draft", "notes/v1-2-draft"),
+            ("/a//b/", "a/b"),
+            ("../a/./b", "a/b"),
+        ];
+        for (path, expected) in rows {
+            assert_eq!(path_slug(path), expected);
+        }
+    }
+
+    /// S0 §14.2.
+    #[test]
+    fn synthetic_observation_permalink() {
+        let content = "Machine learning is a subset of AI that enables systems to learn from data without explicit \
+                       programming";
+        assert_eq!(
+            observation("ml-basics", "definition", content),
+            "ml-basics/observations/definition/machine-learning-is-a-subset-of-ai-that-enables-systems-to-learn-from-\
+             data-without-explicit-programming"
+        );
+        let long = observation("n", "fact", &"é ".repeat(300));
+        assert_eq!(long, format!("n/observations/fact/{}", vec!["é"; 100].join("-")));
+        assert_eq!(
+            relation("a/b", "Depends on", "Folder/My Note"),
+            "a/b/depends-on/folder/my-note"
+        );
+    }
+}
