@@ -5,6 +5,7 @@
 //! Not here: reading and writing files, resolving what a link leads to (the daemon).
 
 pub mod edit;
+pub mod filename;
 pub mod parse;
 pub mod slug;
 pub mod target;
