@@ -16,7 +16,7 @@ const ANY: f64 = f64::INFINITY;
 
 #[rustfmt::skip]
 fn table(settings: &Settings) -> Vec<Range> {
-    let Settings { watch, belt, worker, privacy: _, chunk, recognize, link, relate: _, embed, vectors: _, dedup,
+    let Settings { write: _, watch, belt, worker, privacy: _, chunk, recognize, link, relate: _, embed, vectors: _, dedup,
         retrieval, serve } =
         settings;
     let weights = &retrieval.weights;
