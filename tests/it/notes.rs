@@ -109,7 +109,7 @@ fn no_temporary_file_is_ever_indexed_and_writes_are_one_change() {
     }
     project.settle();
     let graph = project.dump();
-    assert_eq!(graph.rows("document").len(), 1);
+    assert_eq!(graph.rows("document").count(), 1);
     let status = project.status();
     assert_eq!(status["quarantine"], json!([]));
     assert_eq!(project.found("line29word"), ["a.md"]);

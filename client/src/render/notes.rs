@@ -40,7 +40,12 @@ mod tests {
     fn versions_are_a_table() {
         let row = json!({"path": "a/b\u{1b}.md", "at": "20260131T093000.123456Z", "why": "removed", "bytes": 1234});
         let text = kept(&json!({ "versions": [row] }), Style::plain());
-        expect![[""]].assert_eq(&text);
+        expect![[r#"
+            note     time                     why kept  bytes
+            a/b�.md  20260131T093000.123456Z  removed   1,234
+            `kgctl restore NOTE --at TIME` writes one back
+        "#]]
+        .assert_eq(&text);
         assert_eq!(restored(&json!({"path": "a.md", "changed": true})), "a.md is there again\n");
     }
 }

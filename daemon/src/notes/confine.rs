@@ -4,7 +4,8 @@
 //! Invariants: nothing outside the root is opened, looked at or made; a folder is opened part by part without following
 //! links, so that one which is put there in between is an error; links are followed before, by name, where they lead
 //! inside.
-//! Rejected: `openat2` with `RESOLVE_BENEATH`, which also refuses absolute links that lead inside, and is not everywhere.
+//! Rejected: `openat2` with `RESOLVE_BENEATH`, which also refuses absolute links that lead inside, and is not
+//! everywhere.
 //! Not here: whether the watcher reads the path (`mod.rs`).
 
 use std::io;

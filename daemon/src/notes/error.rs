@@ -1,6 +1,7 @@
 //! Why a note is not written: for every refusal a stable code, what happened, and what to do.
 //!
-//! Invariant: whatever the reason, the file is as it was; a version that could not be written lies where the error says.
+//! Invariant: whatever the reason, the file is as it was; a version that could not be written lies where the error
+//! says.
 
 use std::path::PathBuf;
 

@@ -1,8 +1,8 @@
 //! Kept: lists and writes back what notes were, for `kgctl restore`, and ends.
 //!
 //! In: a project, running or not, and what to do. Out: one line of JSON.
-//! Invariants: it takes its turn with a daemon that runs, which then sees the file as any other that was saved; a person
-//! may restore in a read-only project, too.
+//! Invariants: it takes its turn with a daemon that runs, which then sees the file as any other that was saved; a
+//! person may restore in a read-only project, too.
 //! Not here: what is kept (`notes/kept.rs`), how it is written (`notes/mod.rs`).
 
 use std::io::Write as _;

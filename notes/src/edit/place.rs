@@ -2,7 +2,8 @@
 //!
 //! In: a text, a place, a block. Out: one change.
 //! Invariants: a block is parted from its neighbors by a blank line, except where items join a list or rows a table;
-//! the blank lines below a heading and above the next one stay; the end of the file keeps or lacks its newline as before.
+//! the blank lines below a heading and above the next one stay; the end of the file keeps or lacks its newline as
+//! before.
 
 use std::ops::Range;
 
