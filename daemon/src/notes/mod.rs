@@ -2,8 +2,9 @@
 //!
 //! In: paths and edits (`notes::edit`). Out: what was changed, or a coded refusal.
 //! Invariants: a note is replaced whole or not at all, durably, and only what was read is replaced; its bytes before
-//! are kept first; writers of one project take turns, also those of other processes; nothing outside the project, on the
-//! deny list, or that is not indexed is written; a read-only project is not written at all. Indexing never comes here.
+//! are kept first; writers of one project take turns, also those of other processes; nothing outside the project, on
+//! the deny list, or that is not indexed is written; a read-only project is not written at all. Indexing never comes
+//! here.
 //! Not here: what an edit changes (the crate `notes`), waiting until it can be found (`Project::index_now`), tools.
 
 mod confine;
