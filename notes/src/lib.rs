@@ -2,11 +2,13 @@
 //!
 //! In: the bytes of one file. Out: its parts with their spans ([`parse`]), or the bytes that replace others ([`edit`]).
 //! Invariants: pure functions, no input or output; spans are bytes of the file, on UTF-8 boundaries.
-//! Not here: reading and writing files, resolving what a link leads to (the daemon).
+//! Which of several documents a link leads to is decided here ([`resolve`]); which there are the daemon knows.
+//! Not here: reading and writing files (the daemon).
 
 pub mod edit;
 pub mod filename;
 pub mod parse;
+pub mod resolve;
 pub mod slug;
 pub mod target;
 pub mod uri;

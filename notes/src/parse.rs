@@ -61,8 +61,8 @@ pub struct Note {
     pub observations: Vec<Observation>,
     /// Links to notes and files of the folder, and to places of this note. None to the web.
     pub links: Vec<Link>,
-    /// Relations with others: typed ones, and a `links_to` for every other link that is no embed; each target and
-    /// type once.
+    /// Relations with others: typed ones, and a `links_to` for every other link that is no embed. One for each link,
+    /// so a target and type may be stated several times.
     pub relations: Vec<Relation>,
     /// `key:: value`.
     pub fields: Vec<Field>,
@@ -291,12 +291,20 @@ pub struct Callout {
     pub place: Place,
 }
 
+/// Reads the front matter of a note alone, if it has some.
+pub fn frontmatter(text: &str) -> Option<Frontmatter> {
+    frontmatter::read(text, n_mark_bytes(text))
+}
+
+/// The length of the byte order mark at the head of a text.
+fn n_mark_bytes(text: &str) -> usize {
+    if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 }
+}
+
 /// Reads a note.
 pub fn parse(text: &str) -> Note {
-    let mut note = Note::default();
-    let bom = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
-    note.body = bom;
-    if let Some(frontmatter) = frontmatter::read(text, bom) {
+    let mut note = Note { body: n_mark_bytes(text), ..Note::default() };
+    if let Some(frontmatter) = frontmatter(text) {
         note.body = frontmatter.body;
         note.title = frontmatter.title();
         note.note_type = frontmatter.note_type();

@@ -21,7 +21,7 @@ pub fn slug(words: &str) -> String {
 /// `specs/search-api`.
 pub fn path_slug(path: &str) -> String {
     let path = without_extension(path);
-    let parts = path.split('/').filter(|part| !part.is_empty()).map(slug);
+    let parts = path.split('/').filter(|part| !matches!(*part, "" | "." | "..")).map(slug);
     let slug = parts.collect::<Vec<_>>().join("/");
     if slug.is_empty() { self::slug(path) } else { slug }
 }
@@ -102,6 +102,7 @@ mod tests {
             ("a.markdown", "a"),
             ("notes/v1.2 draft", "notes/v1-2-draft"),
             ("/a//b/", "a/b"),
+            ("../a/./b", "a/b"),
         ];
         for (path, expected) in rows {
             assert_eq!(path_slug(path), expected);

@@ -25,6 +25,7 @@ mod lookup;
 mod naming;
 mod nearness;
 mod neighborhood;
+pub mod notes;
 mod pagerank;
 mod passage;
 mod plan;

@@ -89,10 +89,22 @@ pub struct NormalDoc {
     pub links: Vec<Link>,
     /// The names that a table of the user's states for it, in order of place; `None` where names are recognized.
     pub given: Option<Vec<GivenName>>,
+    /// What its author stated, of a note.
+    pub note: Option<Box<StatedNote>>,
     /// Secrets and personal data that were found.
     pub findings: Findings,
     /// Trouble that did not stop the document (frontmatter that is not YAML, bytes that are not text).
     pub warnings: Vec<String>,
+}
+
+/// What a note states, as its author wrote it. Places are bytes and lines of the file; secrets are removed. Blocks,
+/// items and what is verbatim are left out.
+#[derive(Debug, Clone)]
+pub struct StatedNote {
+    /// What was read.
+    pub note: notes::parse::Note,
+    /// The line on which each link stands, or a part of it.
+    pub said: Vec<String>,
 }
 
 /// What was found that is nobody's business: kind and number of each, never the value.

@@ -110,6 +110,35 @@ pub const PARTS: &[(&str, &str)] = &[
          LEFT JOIN docs sns ON sns.id = sn.sense LEFT JOIN docs bns ON bns.id = bn.sense
          LEFT JOIN shown_entities se ON se.id = sn.entity_id LEFT JOIN shown_entities be ON be.id = bn.entity_id",
     ),
+    ("doc name", "SELECT d.path, n.kind, n.key FROM doc_names n LEFT JOIN docs d ON d.id = n.doc_id"),
+    (
+        "note",
+        "SELECT d.path, n.base, n.is_stated, n.permalink, n.metadata FROM notes n LEFT JOIN docs d ON d.id = n.doc_id",
+    ),
+    (
+        "observation",
+        "SELECT d.path, o.seq, o.category, o.content, o.tags, o.context, o.block, o.start, o.end, o.line
+         FROM observations o LEFT JOIN docs d ON d.id = o.doc_id",
+    ),
+    (
+        "note link",
+        "SELECT d.path, l.seq, l.kind, l.rel, l.is_typed, l.target, l.heading, l.block, l.display, l.context,
+           l.own_block, l.start, l.end, l.target_start, l.target_end, l.line, l.said, l.file_key, l.name_key,
+           l.permalink_key, l.dst IS NULL, t.path
+         FROM note_links l LEFT JOIN docs d ON d.id = l.doc_id LEFT JOIN docs t ON t.id = l.dst",
+    ),
+    (
+        "note field",
+        "SELECT d.path, f.seq, f.key, f.value, f.is_inline, f.start, f.end, f.line
+         FROM note_fields f LEFT JOIN docs d ON d.id = f.doc_id",
+    ),
+    (
+        "note place",
+        "SELECT d.path, p.seq, p.kind, p.level, p.name, p.key, p.start, p.end, p.line
+         FROM note_places p LEFT JOIN docs d ON d.id = p.doc_id",
+    ),
+    ("dirty link", "SELECT key FROM dirty_links"),
+    ("dirty permalink", "SELECT base FROM dirty_permalinks"),
     ("dirty name", "SELECT n.norm FROM dirty_names d LEFT JOIN names n ON n.id = d.name_id"),
     ("dirty term", "SELECT norm FROM dirty_terms"),
     ("dirty text", "SELECT text FROM dirty_texts"),

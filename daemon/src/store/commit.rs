@@ -7,6 +7,7 @@ mod chunks;
 mod identity;
 mod late;
 mod names;
+mod note;
 
 use std::collections::BTreeSet;
 
@@ -21,6 +22,7 @@ use self::names::{
     intern_names, mark_dirty, mark_stated_terms, mentions_hash, names_of_doc, write_aliases,
     write_evidence, write_mentions, write_stated,
 };
+pub(crate) use self::note::{BLOCK, kind_of as link_kind};
 use super::schema::{PASS_ASKED, PASS_DEEP, PASS_SWIFT};
 use super::{StoreError, duplicates, ids, lines};
 use crate::pipeline::parcel::{EmbeddedDoc, LinkedDoc, NormalDoc, Pass};
@@ -119,6 +121,7 @@ fn write_content(
     duplicates::write(tx, id, (&doc.prints, title), late)?;
     count_terms(tx, existing.map_or("", |old| &old.terms), &terms)?;
     ensure_note_entity(tx, (id, &identity.uid), normal)?;
+    note::write(tx, id, normal)?;
     Ok(id)
 }
 
@@ -154,6 +157,7 @@ pub(super) fn remove(
     let Some((id, terms)) = row else { return Ok(Vec::new()) };
     let touched = names_of_doc(tx, id)?;
     duplicates::remove(tx, id, late)?;
+    note::remove(tx, id)?;
     for chunk in chunk_ids(tx, id)?.into_values().flatten() {
         delete_chunk(tx, chunk, late)?;
     }

@@ -4,7 +4,7 @@
 //! Not here: what to write (the stages decided that), or how to rank (`ask/`).
 
 pub mod canon;
-mod commit;
+pub(crate) mod commit;
 mod deep;
 mod dump;
 mod duplicates;
@@ -15,6 +15,7 @@ mod ids;
 mod ledger;
 mod likeness;
 pub mod lines;
+pub(crate) mod links;
 mod names;
 mod open;
 mod quarantine;

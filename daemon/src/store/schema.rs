@@ -3,7 +3,7 @@
 //! The index is derived: a new [`SCHEMA_VERSION`] rebuilds it from the files, nothing is migrated.
 
 /// Raised with every change below or in what the rows mean.
-pub const SCHEMA_VERSION: u32 = 8;
+pub const SCHEMA_VERSION: u32 = 9;
 
 /// `docs.pass`: read swiftly; to be read deeply from now on; read deeply.
 pub(crate) const PASS_SWIFT: i64 = 0;
@@ -160,12 +160,52 @@ CREATE TABLE gazetteer(norm TEXT PRIMARY KEY, surface TEXT NOT NULL, type INTEGE
   is_mined INTEGER NOT NULL) WITHOUT ROWID;
 CREATE INDEX gazetteer_mined ON gazetteer(norm) WHERE is_mined;
 
+-- What notes state (`pipeline/normalize/note.rs`), as their authors wrote it; `start` and `end` are bytes of the file.
+-- `doc_names`: what a document is called by links, folded; `kind` is `notes::resolve::By`, or 5 for the slug of its
+-- path and 6 for the path as it is. `notes.permalink` is numbered where several have one `base` (`store/links.rs`).
+CREATE TABLE doc_names(key TEXT NOT NULL, kind INTEGER NOT NULL, doc_id INTEGER NOT NULL,
+  PRIMARY KEY(key, kind, doc_id)) WITHOUT ROWID;
+CREATE INDEX doc_names_doc ON doc_names(doc_id);
+CREATE TABLE notes(doc_id INTEGER PRIMARY KEY, base TEXT NOT NULL, is_stated INTEGER NOT NULL, permalink TEXT,
+  metadata TEXT NOT NULL);
+CREATE INDEX notes_base ON notes(base);
+CREATE INDEX notes_permalink ON notes(permalink);
+CREATE TABLE observations(
+  doc_id INTEGER NOT NULL, seq INTEGER NOT NULL, category TEXT NOT NULL, content TEXT NOT NULL, tags TEXT NOT NULL,
+  context TEXT, block TEXT, start INTEGER NOT NULL, end INTEGER NOT NULL, line INTEGER NOT NULL,
+  PRIMARY KEY(doc_id, seq)) WITHOUT ROWID;
+CREATE INDEX observations_category ON observations(category);
+-- Every link. `rel` is null for an embed, `is_typed` tells whether the author gave the relation. `said`: the line it
+-- stands on. The keys are what its target is looked up by, null where another one is the same. `dst`: the document it
+-- leads to; null when there is none yet.
+CREATE TABLE note_links(
+  doc_id INTEGER NOT NULL, seq INTEGER NOT NULL, kind INTEGER NOT NULL, rel TEXT, is_typed INTEGER NOT NULL,
+  target TEXT NOT NULL, heading TEXT, block TEXT, display TEXT, context TEXT, own_block TEXT, start INTEGER NOT NULL,
+  end INTEGER NOT NULL, target_start INTEGER NOT NULL, target_end INTEGER NOT NULL, line INTEGER NOT NULL,
+  said TEXT NOT NULL, file_key TEXT, name_key TEXT, permalink_key TEXT, dst INTEGER,
+  PRIMARY KEY(doc_id, seq)) WITHOUT ROWID;
+CREATE INDEX note_links_dst ON note_links(dst) WHERE dst IS NOT NULL;
+CREATE INDEX note_links_file ON note_links(file_key) WHERE file_key IS NOT NULL;
+CREATE INDEX note_links_name ON note_links(name_key) WHERE name_key IS NOT NULL;
+CREATE INDEX note_links_permalink ON note_links(permalink_key) WHERE permalink_key IS NOT NULL;
+CREATE TABLE note_fields(
+  doc_id INTEGER NOT NULL, seq INTEGER NOT NULL, key TEXT NOT NULL, value TEXT NOT NULL, is_inline INTEGER NOT NULL,
+  start INTEGER NOT NULL, end INTEGER NOT NULL, line INTEGER NOT NULL, PRIMARY KEY(doc_id, seq)) WITHOUT ROWID;
+-- Where a link into a note may lead: headings (kind 0), blocks (1), anchors (2); `key` is what it is compared by.
+CREATE TABLE note_places(
+  doc_id INTEGER NOT NULL, seq INTEGER NOT NULL, kind INTEGER NOT NULL, level INTEGER NOT NULL, name TEXT NOT NULL,
+  key TEXT NOT NULL, start INTEGER NOT NULL, end INTEGER NOT NULL, line INTEGER NOT NULL,
+  PRIMARY KEY(doc_id, seq)) WITHOUT ROWID;
+
 -- Work that a commit made necessary; it survives a crash with the commit.
 CREATE TABLE dirty_names(name_id INTEGER PRIMARY KEY);
 CREATE TABLE dirty_terms(norm TEXT PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE dirty_texts(text INTEGER PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE dirty_keys(key INTEGER PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE dirty_copies(doc_id INTEGER PRIMARY KEY);
+-- A key of links that may lead elsewhere now; those of documents up to `after` have been looked at.
+CREATE TABLE dirty_links(key TEXT PRIMARY KEY, after INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE dirty_permalinks(base TEXT PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE requeue(doc_id INTEGER PRIMARY KEY);
 
 -- Failures are counted while the file is the same: by `hash`, which is null when it cannot even be read.

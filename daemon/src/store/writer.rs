@@ -212,6 +212,7 @@ impl IndexWriter {
                 weights: &self.settings.link,
             };
             resolver.run_soon(&touched)?;
+            super::links::settle_soon(&tx)?;
             crate::fail::point("commit.resolved");
         }
         super::duplicates::promote(&tx, &mut late)?;

@@ -165,7 +165,9 @@ impl Walk<'_> {
             .filter(|(_, place, _)| span.start <= place.start && place.end <= span.end)
             .collect();
         let (Some(first), Some(last)) = (links.first(), links.last()) else { return };
-        let are_wiki = links.iter().all(|(_, _, kind)| *kind == LinkKind::Wiki);
+        let are_wiki = links.iter().all(|(idx, _, kind)| {
+            *kind == LinkKind::Wiki && !self.note.links[*idx].target.is_empty()
+        });
         let stated = relation_type(self.at(span.start..first.1.start));
         let (Some(relation_type), true) = (stated, are_wiki) else { return };
         let gaps = links.iter().zip(links.iter().skip(1));
@@ -251,23 +253,98 @@ fn is_category(text: &str) -> bool {
         && !text.starts_with(char::is_whitespace)
         && text.chars().next().is_some_and(char::is_alphabetic)
         && (1..=MAX_TYPE_WORDS).contains(&words.len())
-        && words.iter().all(|word| is_word(word))
-        && (words.len() == 1 || words.iter().all(|word| is_small(word)))
+        && words.iter().all(is_word)
+        && (words.len() == 1 || words.iter().all(is_small))
 }
 
 /// A relation's type: one to three words, without markup and colons.
 fn relation_type(text: &str) -> Option<String> {
+    let is_label = text.trim_end_matches([' ', '\t', '*', '_']).ends_with(':');
     let is_edge = |c: char| c.is_whitespace() || matches!(c, '*' | '_' | ':');
     let text = text.trim_matches(is_edge);
-    let n_words = text.split_whitespace().count();
+    let words: Vec<&str> = text.split_whitespace().collect();
     let is_type = text.len() <= MAX_TYPE_BYTES
-        && (1..=MAX_TYPE_WORDS).contains(&n_words)
+        && (1..=MAX_TYPE_WORDS).contains(&words.len())
         && text.chars().next().is_some_and(char::is_alphabetic)
         && text
             .chars()
             .all(|c| c.is_alphanumeric() || matches!(c, ' ' | '\t' | '_' | '-' | '/' | '\''));
-    is_type.then(|| text.split_whitespace().collect::<Vec<_>>().join(" "))
+    (is_type && (is_label || names_a_relation(&words))).then(|| words.join(" "))
 }
+
+/// False for words that begin a sentence or an instruction (`Create [[templates]]`, `the [[Task class]]`). What begins
+/// with a capital letter is a relation where it is written like a name of one, or is a verb that tells (`Depends on`,
+/// `Inspired by`) or a noun that relates; without a colon nothing else tells it from an instruction.
+fn names_a_relation(words: &[&str]) -> bool {
+    let Some(first) = words.first() else { return false };
+    let lower = first.to_lowercase();
+    if NO_TYPES.contains(&lower.as_str()) {
+        return false;
+    }
+    let is_capital = first.chars().next().is_some_and(char::is_uppercase);
+    !is_capital
+        || first.contains(['_', '-'])
+        || lower.len() > 3 && (lower.ends_with('s') || lower.ends_with("ed"))
+        || RELATING_NOUNS.contains(&lower.as_str())
+}
+
+/// Words that begin no relation's type.
+const NO_TYPES: [&str; 15] = [
+    "the", "a", "an", "this", "that", "these", "those", "any", "all", "some", "each", "every",
+    "and", "or", "but",
+];
+
+/// Nouns and the like that relate two things.
+const RELATING_NOUNS: [&str; 48] = [
+    "area",
+    "author",
+    "category",
+    "chapter",
+    "child",
+    "children",
+    "client",
+    "colleague",
+    "company",
+    "contact",
+    "counterpart",
+    "creator",
+    "down",
+    "editor",
+    "example",
+    "friend",
+    "has",
+    "instance",
+    "is",
+    "kind",
+    "location",
+    "maintainer",
+    "manager",
+    "member",
+    "mentor",
+    "next",
+    "opposite",
+    "origin",
+    "owner",
+    "parent",
+    "part",
+    "partner",
+    "people",
+    "person",
+    "predecessor",
+    "prev",
+    "previous",
+    "project",
+    "same",
+    "sibling",
+    "similar",
+    "source",
+    "spouse",
+    "successor",
+    "team",
+    "topic",
+    "type",
+    "up",
+];
 
 fn is_separator(text: &str) -> bool {
     let text = text.trim().trim_start_matches([',', ';']).trim_start();
@@ -296,7 +373,7 @@ fn content_and_context(text: &str) -> (&str, Option<&str>) {
     (text, None)
 }
 
-/// Adds relations of properties and one `links_to` for every other link; each target and type stays once.
+/// Adds relations of properties and one `links_to` for every other link.
 pub(super) fn relate(note: &mut Note) {
     let typed: HashSet<usize> = note.relations.iter().map(|relation| relation.link).collect();
     for (idx, link) in note.links.iter().enumerate() {
@@ -320,12 +397,6 @@ pub(super) fn relate(note: &mut Note) {
     let place_of =
         |relation: &Relation| note.links.get(relation.link).map_or(0, |it| it.place.span.start);
     note.relations.sort_by_key(place_of);
-    let mut seen = HashSet::new();
-    let links = &note.links;
-    note.relations.retain(|relation| {
-        let Some(link) = links.get(relation.link) else { return false };
-        seen.insert((relation.relation_type.to_lowercase(), link.target.to_lowercase()))
-    });
 }
 
 /// The key of the front matter whose value stands at a place.

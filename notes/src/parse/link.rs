@@ -131,8 +131,9 @@ impl Walk<'_> {
         };
         let n_blank = target.len() - target.trim_start().len();
         let target_span = inner.start + n_blank..inner.start + n_blank + target.trim().len();
-        // A target in backticks is code that shows what a link looks like.
-        let parts = Target::of_wikilink(target).filter(|_| !written.contains(['\n', '\r', '`']))?;
+        // A name in backticks is code that shows what a link looks like; a heading may hold code.
+        let parts = Target::of_wikilink(target)
+            .filter(|parts| !parts.name.contains('`') && !written.contains(['\n', '\r']))?;
         Some(Link {
             kind,
             target: parts.name,

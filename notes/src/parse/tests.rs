@@ -167,6 +167,10 @@ fn wikilink_parsing() {
          [[#here]] [[a/b.md#A#B]] ![[image.png|300]] ![[note#part]]",
         expect![[r#"
             1 implicit links_to "target"
+            1 implicit links_to "target"
+            1 implicit links_to "target"
+            1 implicit links_to "target"
+            1 implicit links_to "target"
             1 implicit links_to "a/b.md"
             1 wiki "target" <target>
             1 wiki "target" |display text <target>
@@ -283,7 +287,7 @@ fn a_typed_relation_is_nothing_but_type_and_targets() {
     check(
         "- **part of**: [[A]], [[B#x|b]] and [[C]] (why) ^r1\n- see [[D]] for more\n- [[E]]\n- four words are many [[F]]\n\
          - up:: [[G]]\n- ![[H]]\n- [ ] call [[I]]\n1. open [[J]]\n- calls [[K]] and then [[K]]\n- has [L](l.md)\n- (see) [[M]]\n\
-         - type [[N]] (a) (b)\n\nrelates:: [[O]]\n\nfollows [[P]]\n",
+         - type [[N]] (a) (b)\n- Create [[Q]]\n- the [[R]]\n- Depends on [[S]]\n- Useful reading: [[T]]\n- above: [[#U]]\n\nrelates:: [[O]]\n\nfollows [[P]]\n",
         expect![[r#"
             1 relation part of "A" (why) ^r1
             1 relation part of "B" (why) ^r1
@@ -295,11 +299,16 @@ fn a_typed_relation_is_nothing_but_type_and_targets() {
             7 implicit links_to "I"
             8 implicit links_to "J"
             9 implicit links_to "K"
+            9 implicit links_to "K"
             10 implicit links_to "l.md"
             11 implicit links_to "M"
             12 implicit links_to "N"
-            14 relation relates "O"
-            16 implicit links_to "P"
+            13 implicit links_to "Q"
+            14 implicit links_to "R"
+            15 relation Depends on "S"
+            16 relation Useful reading "T"
+            19 relation relates "O"
+            21 implicit links_to "P"
             1 wiki "A" <A>
             1 wiki "B" #x |b <B#x>
             1 wiki "C" <C>
@@ -315,10 +324,15 @@ fn a_typed_relation_is_nothing_but_type_and_targets() {
             10 markdown "l.md" |L <l.md>
             11 wiki "M" <M>
             12 wiki "N" <N>
-            14 wiki "O" <O>
-            16 wiki "P" <P>
+            13 wiki "Q" <Q>
+            14 wiki "R" <R>
+            15 wiki "S" <S>
+            16 wiki "T" <T>
+            17 wiki "" #U <#U>
+            19 wiki "O" <O>
+            21 wiki "P" <P>
             5 field up="[[G]]"
-            14 field relates="[[O]]"
+            19 field relates="[[O]]"
             1 block r1 "- **part of**: [[A]], [[B#x|b]] and [[C]] (why)"
             7 task ' ' call [[I]]
         "#]],
@@ -336,9 +350,11 @@ fn links_of_every_kind_are_found() {
             1 implicit links_to "x.md"
             1 implicit links_to "../b c.md"
             1 implicit links_to "ref.md"
+            1 implicit links_to "ref.md"
             2 implicit links_to "a b.md"
             2 implicit links_to "a(1).md"
             2 implicit links_to "out.md"
+            2 implicit links_to "a"
             7 implicit links_to "x"
             18 implicit links_to "end"
             1 markdown "x.md" |a <x.md>
@@ -351,6 +367,7 @@ fn links_of_every_kind_are_found() {
             2 markdown "a(1).md" |p <a(1).md>
             2 markdown "out.md" |![in](in.png) <out.md>
             2 image "in.png" |in <in.png>
+            2 wiki "a" |b `c` <a>
             7 wiki "x" |y <x>
             7 embed "z" <z>
             18 wiki "end" <end>

@@ -90,6 +90,7 @@ fn normal(text: String, blocks: Vec<Block>) -> NormalDoc {
         inlines: vec![],
         links: vec![],
         given: None,
+        note: None,
         findings: Default::default(),
         warnings: vec![],
     }

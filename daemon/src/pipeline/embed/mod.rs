@@ -203,6 +203,7 @@ mod tests {
             inlines: vec![],
             links: vec![],
             given: None,
+            note: None,
             findings: Default::default(),
             warnings: vec![],
         };

@@ -3,22 +3,12 @@
 //! In: the whole text. Out: title, metadata, and where the body begins. YAML that cannot be read costs a
 //! warning that names the line of the file; the body is read all the same.
 //! Invariant: size, depth, nodes and alias expansion are bounded, so that hostile YAML costs milliseconds.
-//! Not here: writing frontmatter; `+++` (TOML), which stays text.
+//! Not here: finding it and reading YAML (`notes::parse`); writing it; `+++` (TOML), which stays text.
 
+use notes::parse::{add_tag, names, scalar_text};
 use serde_json::Value;
 
 use crate::pipeline::parcel::DocMeta;
-
-/// Longest frontmatter read as YAML, bytes. Longer ones are data; the body below is still found.
-const MAX_YAML_BYTES: usize = 64 * 1024;
-/// Most parser events and nodes, counting those that aliases repeat.
-const MAX_YAML_EVENTS: usize = 20_000;
-/// Deepest nesting of mappings and sequences.
-const MAX_YAML_DEPTH: usize = 32;
-/// Most tags and most aliases kept for one document: each is compared with those before it.
-const MAX_NAMES: usize = 500;
-/// Longest explanation taken over from the YAML parser, characters.
-const MAX_REASON_CHARS: usize = 160;
 
 /// What stands at the head of a document.
 #[derive(Debug, Default)]
@@ -35,84 +25,11 @@ pub(super) struct Frontmatter {
 
 /// Reads the frontmatter of a text, if it has one.
 pub(super) fn read(text: &str) -> Frontmatter {
-    let Some((yaml, body)) = split(text) else { return Frontmatter::default() };
-    let warned = |why: String| Frontmatter { body, warning: Some(why), ..Frontmatter::default() };
-    if yaml.len() > MAX_YAML_BYTES {
-        return warned(format!(
-            "front matter of {} bytes is not read; hint: keep it under {MAX_YAML_BYTES}",
-            yaml.len()
-        ));
-    }
-    match parse(yaml) {
-        Ok(Value::Object(keys)) => {
-            let mut found = Frontmatter { body, ..Frontmatter::default() };
-            keys.into_iter().for_each(|(key, value)| take(&mut found, key, value));
-            found
-        }
-        // Two thematic breaks around plain words: nothing was stated, so nothing is taken away from the
-        // text.
-        Ok(Value::String(_)) => Frontmatter::default(),
-        Ok(Value::Null) => Frontmatter { body, ..Frontmatter::default() },
-        Ok(_) => warned("front matter is not a mapping of keys to values".to_string()),
-        Err(why) => warned(why),
-    }
-}
-
-/// The YAML and the offset of the body.
-fn split(text: &str) -> Option<(&str, usize)> {
-    let rest = text.strip_prefix("---")?;
-    let first_end = rest.find('\n')?;
-    if !rest.get(..first_end)?.trim_ascii().is_empty() {
-        return None;
-    }
-    let start = 3 + first_end + 1;
-    let mut at = start;
-    for line in text.get(start..)?.split_inclusive('\n') {
-        let bare = line.trim_ascii_end();
-        if bare == "---" || bare == "..." {
-            return Some((text.get(start..at)?, at + line.len()));
-        }
-        at += line.len();
-    }
-    None
-}
-
-fn parse(yaml: &str) -> Result<Value, String> {
-    let options = serde_saphyr::options! {
-        budget: serde_saphyr::budget! {
-            max_events: MAX_YAML_EVENTS,
-            max_nodes: MAX_YAML_EVENTS,
-            max_depth: MAX_YAML_DEPTH,
-            flow_nesting_limit: MAX_YAML_DEPTH,
-            max_aliases: 200,
-            max_anchors: 200,
-            max_recorded_anchor_events: MAX_YAML_EVENTS,
-            max_merge_keys: 100,
-            max_documents: 1,
-            max_total_scalar_bytes: 4 * MAX_YAML_BYTES,
-        },
-        alias_limits: serde_saphyr::alias_limits! {
-            max_total_replayed_events: MAX_YAML_EVENTS,
-            max_replay_stack_depth: 8,
-        },
-        duplicate_keys: serde_saphyr::options::DuplicateKeyPolicy::FirstWins,
-        strict_booleans: true,
-        leading_zero_numbers_as_strings: true,
-        underscored_numbers_as_strings: true,
-    };
-    serde_saphyr::from_str_with_options::<Value>(yaml, options).map_err(|error| {
-        let message = error.to_string();
-        let first = message.lines().next().unwrap_or("");
-        // `error: line 1 column 5: why`: its own line count would only confuse.
-        let why = first.split_once(" column ").and_then(|(_, rest)| rest.split_once(": "));
-        let why: String =
-            why.map_or(first, |(_, why)| why).chars().take(MAX_REASON_CHARS).collect();
-        match error.location() {
-            // The parser counts from the line below the opening `---`.
-            Some(place) => format!("front matter is not YAML: line {}: {why}", place.line() + 1),
-            None => format!("front matter is not YAML: {why}"),
-        }
-    })
+    let Some(read) = notes::parse::frontmatter(text) else { return Frontmatter::default() };
+    let mut found =
+        Frontmatter { body: read.body, warning: read.warning, ..Frontmatter::default() };
+    read.values.into_iter().for_each(|(key, value)| take(&mut found, key, value));
+    found
 }
 
 /// Files one key; what has another shape than expected is kept in `extra`.
@@ -154,45 +71,6 @@ fn take(found: &mut Frontmatter, key: String, value: Value) {
             meta.extra.insert(key, value);
         }
     }
-}
-
-/// Adds a tag without its `#`, unless it is there already or says nothing.
-pub(super) fn add_tag(tags: &mut Vec<String>, tag: &str) {
-    let tag = tag.trim().trim_start_matches('#').trim_end_matches('/');
-    if !tag.is_empty() && tags.len() < MAX_NAMES && !tags.iter().any(|known| known == tag) {
-        tags.push(tag.to_string());
-    }
-}
-
-/// A list of names, or one string that holds several, parted by `is_separator`.
-fn names(value: &Value, is_separator: fn(char) -> bool, out: &mut Vec<String>) {
-    let mut add = |name: &str| {
-        let name = name.trim();
-        if !name.is_empty() && out.len() < MAX_NAMES && !out.iter().any(|known| known == name) {
-            out.push(name.to_string());
-        }
-    };
-    match value {
-        Value::Array(items) => {
-            items.iter().filter_map(scalar_text).for_each(|item| add(&item));
-        }
-        _ => {
-            if let Some(text) = scalar_text(value) {
-                text.split(is_separator).for_each(&mut add);
-            }
-        }
-    }
-}
-
-/// The text of a string, number or truth value; `None` for the empty string, lists and mappings.
-fn scalar_text(value: &Value) -> Option<String> {
-    let text = match value {
-        Value::String(text) => text.trim().to_string(),
-        Value::Number(number) => number.to_string(),
-        Value::Bool(truth) => truth.to_string(),
-        Value::Null | Value::Array(_) | Value::Object(_) => return None,
-    };
-    (!text.is_empty()).then_some(text)
 }
 
 #[cfg(test)]

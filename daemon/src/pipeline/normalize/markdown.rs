@@ -9,18 +9,17 @@
 
 mod hidden;
 mod raw_html;
-mod tag;
 
 use std::ops::Range;
 
-use memchr::memchr_iter;
+use notes::parse::{add_tag, nests_deeper_than, tag};
 use pulldown_cmark::{CodeBlockKind, CowStr, Event, LinkType, Options, Parser, Tag, TagEnd};
 
 use super::builder::TextBuilder;
 use super::format::{Format, FormatLimits, Parsed};
+use super::frontmatter;
 use super::plain::Plain;
 use super::target::Target;
-use super::{frontmatter, frontmatter::add_tag};
 use crate::pipeline::parcel::InlineKind;
 use raw_html::RawHtml;
 
@@ -65,38 +64,6 @@ fn options() -> Options {
         | Options::ENABLE_TASKLISTS
         | Options::ENABLE_MATH
         | Options::ENABLE_WIKILINKS
-}
-
-/// True when one line opens more than `limit` lists or quotations, or stands as deep as that by
-/// indentation.
-fn nests_deeper_than(text: &str, limit: usize) -> bool {
-    let bytes = text.as_bytes();
-    let mut start = 0;
-    for end in memchr_iter(b'\n', bytes).chain([bytes.len()]) {
-        // Most lines are shorter than the limit, and so cannot pass it.
-        if end - start > limit && depth_of(bytes.get(start..end).unwrap_or(&[])) > limit {
-            return true;
-        }
-        start = end + 1;
-    }
-    false
-}
-
-/// How many lists and quotations a line opens or goes on with: its markers, and its indentation at four
-/// columns each (two would do, but code is indented too); none without a marker.
-fn depth_of(line: &[u8]) -> usize {
-    let is_marker = |byte: &u8| b">-*+.)".contains(byte);
-    let (mut n_markers, mut n_blank) = (0, 0);
-    for byte in line {
-        if is_marker(byte) {
-            n_markers += 1;
-        } else if byte.is_ascii_whitespace() {
-            n_blank += 1;
-        } else if !byte.is_ascii_digit() {
-            break;
-        }
-    }
-    if n_markers == 0 { 0 } else { n_markers + n_blank / 4 }
 }
 
 /// One walk over the events of a document.
@@ -309,7 +276,9 @@ impl<'a> Walk<'a> {
                 start if (at..range.end).contains(&start) && !self.hidden.is_empty() => start,
                 _ => range.end,
             };
-            tag::find(self.source, at..stop, |tag| add_tag(&mut self.tags, tag));
+            tag::find(self.source, at..stop, |tag| {
+                add_tag(&mut self.tags, self.source.get(tag).unwrap_or(""));
+            });
             self.out.flow(at..stop);
             at = stop;
         }

@@ -21,6 +21,7 @@ mod json;
 pub mod language;
 mod light;
 mod markdown;
+mod note;
 mod notebook;
 mod pdf;
 mod plain;
@@ -34,7 +35,7 @@ use config::settings::{Privacy, Watch};
 
 use crate::belt::{DocFault, Stage};
 use crate::pipeline::parcel::{
-    BlockKind, DocHead, DocMeta, Findings, GivenName, LinkKind, NormalDoc, SourceDoc,
+    BlockKind, DocHead, DocMeta, Findings, GivenName, LinkKind, NormalDoc, SourceDoc, StatedNote,
 };
 use crate::pipeline::recognize::given::{GivenNames, Ground};
 use crate::terms::{Lane, RelPath, Segment, SpanMap, norm_of};
@@ -114,7 +115,7 @@ impl Stage for Normalizer {
             Reader::Text(_) => self.read_text((reader, &extension), &source.bytes, redactor),
             Reader::Bytes(_) => self.read_bytes((reader, &extension), &source.bytes, redactor),
         };
-        let Read { mut parsed, line_starts, findings } = read.map_err(|mut fault| {
+        let Read { mut parsed, line_starts, findings, note } = read.map_err(|mut fault| {
             // A reason may quote the file.
             fault.reason = redact::clean(&fault.reason).into_owned();
             fault
@@ -145,6 +146,7 @@ impl Stage for Normalizer {
             inlines: parsed.inlines,
             links: parsed.links,
             given,
+            note,
             findings,
             warnings: parsed.warnings,
         })
@@ -156,6 +158,7 @@ struct Read {
     parsed: Parsed,
     line_starts: Vec<u32>,
     findings: Findings,
+    note: Option<Box<StatedNote>>,
 }
 
 impl Normalizer {
@@ -175,15 +178,24 @@ impl Normalizer {
         let mut parsed = self.parse(by, text.as_bytes())?;
         warnings.append(&mut parsed.warnings);
         parsed.warnings = warnings;
+        let mut note = note::is_note(by.1).then(|| note::read(&text));
         if let Some(redactor) = redactor {
-            findings.add(&redactor.redact_parsed(&mut parsed, &allowed));
+            let found = redactor.redact_parsed(&mut parsed, &allowed);
+            if let Some(note) = &mut note {
+                redactor.redact_note(note, &allowed, !found.is_empty());
+            }
+            findings.add(&found);
+        }
+        if let Some(note) = &mut note {
+            parsed.warnings.extend(note::limit(note));
+            note::place(note, (to_decoded.as_ref(), &to_file), &line_starts);
         }
         let to_redacted = match &to_decoded {
             Some(map) => parsed.map.then(map),
             None => parsed.map,
         };
         parsed.map = if is_identity(&to_file) { to_redacted } else { to_redacted.then(&to_file) };
-        Ok(Read { parsed, line_starts, findings })
+        Ok(Read { parsed, line_starts, findings, note: note.map(Box::new) })
     }
 
     fn read_bytes(
@@ -195,7 +207,8 @@ impl Normalizer {
         let mut parsed = self.parse(by, bytes)?;
         let findings = redactor.map(|redactor| redactor.redact_parsed(&mut parsed, &[]));
         // Lines of what was extracted lead nobody anywhere: places are pages and headings.
-        Ok(Read { parsed, line_starts: Vec::new(), findings: findings.unwrap_or_default() })
+        let findings = findings.unwrap_or_default();
+        Ok(Read { parsed, line_starts: Vec::new(), findings, note: None })
     }
 
     /// Where the names stand that the user states for the document; one that stands nowhere is warned of.

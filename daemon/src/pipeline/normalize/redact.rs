@@ -17,6 +17,7 @@ mod find;
 mod header;
 mod key;
 mod likely;
+mod note;
 mod parsed;
 mod personal;
 mod seen;
@@ -128,6 +129,11 @@ impl Redactor {
         let found = find::joined(found);
         let (text, map) = replace(text, &found);
         (text, map, findings)
+    }
+
+    /// True when the second pass removes more than secrets.
+    fn removes_personal_data(&self) -> bool {
+        !self.personal.is_empty()
     }
 
     /// Counts what is to be flagged, and adds what is to be redacted to the secrets.

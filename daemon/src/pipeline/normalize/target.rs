@@ -5,6 +5,9 @@
 //! Invariant: a path leaves [`Target::of_address`] percent-decoded and beginning with `./`, `../` or `/`,
 //! so that it cannot be mistaken for a note's name; [`resolve`] makes it relative to the project's root.
 
+pub(crate) use notes::target::{joined, resolve};
+use notes::target::{percent_decoded, scheme_of};
+
 use crate::pipeline::parcel::{Link, LinkKind};
 use crate::terms::{Norm, Span};
 
@@ -84,69 +87,9 @@ impl Target {
     }
 }
 
-/// Makes a path that begins with `./`, `../` or `/` relative to the project's root; `..` stops at the root.
-/// Any other target (a note's name) is left alone.
-pub(crate) fn resolve(folder: &str, path: &str) -> String {
-    let base = match path {
-        _ if path.starts_with('/') => "",
-        _ if path.starts_with("./") || path.starts_with("../") => folder,
-        _ => return path.to_string(),
-    };
-    joined(base, path)
-}
-
-/// A path seen from a folder; `..` stops at the root.
-pub(crate) fn joined(base: &str, path: &str) -> String {
-    let mut parts: Vec<&str> = base.split('/').filter(|part| !part.is_empty()).collect();
-    for part in path.split('/') {
-        match part {
-            "" | "." => {}
-            ".." => {
-                parts.pop();
-            }
-            _ => parts.push(part),
-        }
-    }
-    parts.join("/")
-}
-
-/// The scheme of a URL, if it has one (RFC 3986, two letters or more so that `C:` is none).
-fn scheme_of(address: &str) -> Option<&str> {
-    let (scheme, _) = address.split_once(':')?;
-    let mut bytes = scheme.bytes();
-    let is_scheme = scheme.len() > 1
-        && bytes.next().is_some_and(|first| first.is_ascii_alphabetic())
-        && bytes.all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'.' | b'-'));
-    is_scheme.then_some(scheme)
-}
-
-/// Decodes `%41`; text that would not be UTF-8 afterwards stays as written.
-fn percent_decoded(text: &str) -> String {
-    if !text.contains('%') {
-        return text.to_string();
-    }
-    let bytes = text.as_bytes();
-    let digit = |at: usize| bytes.get(at).and_then(|byte| (*byte as char).to_digit(16));
-    let mut out = Vec::with_capacity(bytes.len());
-    let mut at = 0;
-    while let Some(&byte) = bytes.get(at) {
-        match (byte, digit(at + 1), digit(at + 2)) {
-            (b'%', Some(high), Some(low)) => {
-                out.push((high * 16 + low) as u8);
-                at += 3;
-            }
-            _ => {
-                out.push(byte);
-                at += 1;
-            }
-        }
-    }
-    String::from_utf8(out).unwrap_or_else(|_| text.to_string())
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{Target, resolve};
+    use super::Target;
     use expect_test::{Expect, expect};
 
     fn check(addresses: &[&str], expected: Expect) {
@@ -194,20 +137,5 @@ mod tests {
                 %ff.md => Path ./%ff.md None
             "##]],
         );
-    }
-
-    #[test]
-    fn paths_become_relative_to_the_root() {
-        let rows = [
-            ("docs/api", "./a.md", "docs/api/a.md"),
-            ("docs/api", "../a.md", "docs/a.md"),
-            ("docs", "/x/a.md", "x/a.md"),
-            ("docs", "../../../a.md", "a.md"),
-            ("", "./a//b/./c.md", "a/b/c.md"),
-            ("docs", "Some Note", "Some Note"),
-        ];
-        for (folder, path, expected) in rows {
-            assert_eq!(resolve(folder, path), expected, "{path} in {folder}");
-        }
     }
 }

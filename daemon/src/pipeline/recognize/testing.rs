@@ -78,6 +78,7 @@ impl Builder {
             inlines: Vec::new(),
             links: Vec::new(),
             given: None,
+            note: None,
             findings: Default::default(),
             warnings: Vec::new(),
         };

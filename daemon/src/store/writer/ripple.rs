@@ -69,7 +69,9 @@ impl IndexWriter {
             .collect::<Result<_, _>>()?;
         drop(statement);
         if dirty.is_empty() {
-            return Ok(RippleStep::Settled);
+            let step =
+                if self.settle_links()? { RippleStep::Progress } else { RippleStep::Settled };
+            return Ok(step);
         }
         let started = Instant::now();
         let resolved = self.resolve(&dirty);

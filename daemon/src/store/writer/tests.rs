@@ -180,4 +180,5 @@ fn a_damaged_ledger_is_not_taken_for_a_damaged_index() {
 mod better;
 mod duplicates;
 mod linking;
+mod notes;
 mod vectors;

@@ -1,6 +1,7 @@
 //! Hostile and arbitrary input: nothing panics, spans are sound, time is linear.
 
 use std::ops::Range;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use proptest::prelude::*;
@@ -73,7 +74,7 @@ proptest! {
     ) {
         let text = pieces.concat();
         let sound = is_sound(&text);
-        prop_assert!(sound.is_ok(), "{}", sound.unwrap_err());
+        prop_assert_eq!(sound, Ok(()));
     }
 }
 
@@ -112,5 +113,49 @@ fn hostile_notes_cost_linear_time() {
         let sound = if text.len() > 1_000 { parse(&text).verbatim.len() } else { 0 };
         let took = started.elapsed();
         assert!(took < Duration::from_secs(5), "{took:?} {sound} {:.20}", text);
+    }
+}
+
+/// Every Markdown file below a folder.
+fn texts_below(folder: &Path, out: &mut Vec<(PathBuf, String)>) {
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        let path = entry.path();
+        if path.is_dir() {
+            texts_below(&path, out);
+        } else if path.extension().is_some_and(|it| it == "md")
+            && let Ok(text) = std::fs::read_to_string(&path)
+        {
+            out.push((path, text));
+        }
+    }
+}
+
+#[test]
+fn every_note_of_the_corpus_and_the_vaults_is_read_with_sound_spans() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let mut texts = Vec::new();
+    texts_below(&root.join("corpus"), &mut texts);
+    assert!(texts.len() > 20, "{}", texts.len());
+    let vaults = root.join("../shared/data");
+    for vault in ["vault_foam/vault", "vault_obsidian_tasks/vault"] {
+        let n = texts.len();
+        texts_below(&vaults.join(vault), &mut texts);
+        if texts.len() == n {
+            eprintln!("skipped: no `{vault}` in `{}`", vaults.display());
+        }
+    }
+    for (path, text) in texts {
+        let crlf = text.replace("\r\n", "\n").replace('\n', "\r\n");
+        for text in [&text, &crlf] {
+            let sound = is_sound(text);
+            assert_eq!(sound, Ok(()), "{}", path.display());
+        }
+        let (one, other) = (parse(&text), parse(&crlf));
+        let said = |note: &Note| {
+            let targets: Vec<_> = note.links.iter().map(|it| it.target.clone()).collect();
+            let facts: Vec<_> = note.observations.iter().map(|it| it.content.clone()).collect();
+            (targets, facts, note.relations.len(), note.headings.len(), note.tags.clone())
+        };
+        assert_eq!(said(&one), said(&other), "{}: line ends", path.display());
     }
 }

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::xml::{Token, Xml};
 use crate::pipeline::normalize::format::Parsed;
-use crate::pipeline::normalize::frontmatter::add_tag;
+use notes::parse::add_tag;
 
 /// Longest value taken, bytes.
 const MAX_VALUE_BYTES: usize = 1_000;

@@ -72,7 +72,7 @@ fn clean_meta(parsed: &mut Parsed, clean: &mut dyn FnMut(&mut String)) {
 }
 
 /// Every string of a value; nesting is bounded by whoever read it.
-fn clean_value(value: &mut Value, clean: &mut dyn FnMut(&mut String)) {
+pub(super) fn clean_value(value: &mut Value, clean: &mut dyn FnMut(&mut String)) {
     match value {
         Value::String(text) => clean(text),
         Value::Array(items) => items.iter_mut().for_each(|item| clean_value(item, clean)),

@@ -1,0 +1,281 @@
+//! Resolve: which document a link leads to, as Obsidian decides it, and by title, permalink and alias beyond that.
+//!
+//! In: a link's target, the path of the note it stands in, and the documents that bear one of the target's [`Keys`].
+//! Out: one of them, or none.
+//! Rule: the file at that path (of a Markdown link seen from the note's folder, then from the root), else one whose
+//! path ends so, else (of a Markdown link) the one that stands for that folder, else one of that title, permalink,
+//! alias. Of several the one written in the same case, then the one that shares the most folders with the note, then the
+//! one in the fewest folders, then the first by path.
+//! Invariant: the same documents give the same answer, in whatever order they come; case never keeps a link from
+//! leading somewhere.
+//! Not here: finding the documents (the daemon, by [`Keys`]).
+
+use unicode_normalization::UnicodeNormalization;
+
+use crate::parse::LinkKind;
+use crate::slug::{path_slug, without_extension};
+use crate::target::joined;
+
+/// What a document is called by a link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum By {
+    /// The name of its file.
+    FileName,
+    /// Its title.
+    Title,
+    /// Its permalink.
+    Permalink,
+    /// One of its aliases.
+    Alias,
+    /// The name of the folder for which it stands, as `README` or `index`: for paths of Markdown links only.
+    Folder,
+}
+
+/// A document that may be meant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Candidate<'a> {
+    /// Where it lies.
+    pub path: &'a str,
+    /// What it has in common with the target.
+    pub by: By,
+}
+
+/// What a target is looked up by.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Keys {
+    /// The last part of its path: [`file_key`] of the documents that may be meant.
+    pub file: String,
+    /// All of it: [`name_key`] of their title or alias. None for a Markdown link, which is a path.
+    pub name: Option<String>,
+    /// What its permalink would be.
+    pub permalink: Option<String>,
+}
+
+impl Keys {
+    /// The keys of a link by its kind and target; `None` for a place of its own note.
+    pub fn of(kind: LinkKind, target: &str) -> Option<Keys> {
+        let target = target.trim_end_matches('/');
+        let file = file_key(target);
+        let is_path = matches!(kind, LinkKind::Markdown | LinkKind::Image);
+        (!file.is_empty()).then(|| Keys {
+            file,
+            name: (!is_path).then(|| name_key(target)),
+            permalink: (!is_path).then(|| path_slug(target)),
+        })
+    }
+}
+
+/// Words with their case folded, in one Unicode form.
+pub fn fold(words: &str) -> String {
+    if words.is_ascii() {
+        return words.to_ascii_lowercase();
+    }
+    words.nfc().flat_map(char::to_lowercase).nfc().collect()
+}
+
+/// The key of a title or alias: folded, with single blanks.
+pub fn name_key(name: &str) -> String {
+    fold(&without_extension(name).split_whitespace().collect::<Vec<_>>().join(" "))
+}
+
+/// The key of a path: the folded name of its file, without the extension of Markdown.
+pub fn file_key(path: &str) -> String {
+    let name = path.trim_end_matches('/').rsplit('/').next().unwrap_or(path).trim();
+    if matches!(name, "." | "..") { String::new() } else { fold(without_extension(name)) }
+}
+
+/// The key of the folder that a file stands for: that of `blog/README.md` is `blog`.
+pub fn folder_key(path: &str) -> Option<String> {
+    let (folder, _) = path.rsplit_once('/')?;
+    matches!(file_key(path).as_str(), "readme" | "index" | "_index").then(|| file_key(folder))
+}
+
+/// The candidate that a link of this kind and target leads to, from the note at `from`.
+pub fn choose(
+    from: &str,
+    (kind, target): (LinkKind, &str),
+    candidates: &[Candidate<'_>],
+) -> Option<usize> {
+    let folder = from.rsplit_once('/').map_or("", |(folder, _)| folder);
+    let wanted = Wanted::of(folder, kind, target);
+    let ranked = candidates.iter().enumerate().filter_map(|(idx, candidate)| {
+        let level = wanted.level(candidate)?;
+        let other_case = !wanted.is_written_so(candidate);
+        let n_shared = n_shared_folders(folder, candidate.path);
+        let n_folders = candidate.path.matches('/').count();
+        Some(((level, other_case, usize::MAX - n_shared, n_folders, candidate.path), idx))
+    });
+    ranked.min().map(|(_, idx)| idx)
+}
+
+/// The paths that a link may mean, folded, without the extension of Markdown.
+struct Wanted<'a> {
+    /// First those that must be the whole path, in this order.
+    exact: Vec<String>,
+    /// Then what it must end with; none for a path that begins with `./`, `../` or `/`.
+    suffix: Option<String>,
+    written: &'a str,
+}
+
+impl<'a> Wanted<'a> {
+    fn of(folder: &str, kind: LinkKind, target: &'a str) -> Self {
+        let is_path = matches!(kind, LinkKind::Markdown | LinkKind::Image);
+        let here = || path_key(&joined(folder, target));
+        let from_root = path_key(&joined("", target));
+        let is_relative = target.starts_with("./") || target.starts_with("../");
+        let (exact, suffix) = match (is_relative, target.starts_with('/'), is_path) {
+            (true, _, _) => (vec![here()], None),
+            (_, true, _) => (vec![from_root], None),
+            (_, _, true) => (vec![here(), from_root.clone()], Some(from_root)),
+            _ => (vec![from_root.clone()], Some(from_root)),
+        };
+        let name = target.trim_end_matches('/').rsplit('/').next().unwrap_or(target);
+        Wanted { exact, suffix, written: without_extension(name) }
+    }
+
+    /// How well a candidate fits: the lower the better.
+    fn level(&self, candidate: &Candidate<'_>) -> Option<usize> {
+        let n_exact = self.exact.len();
+        let (path, n_before) = match candidate.by {
+            By::FileName => (path_key(candidate.path), 0),
+            By::Folder => (fold(candidate.path.rsplit_once('/')?.0), n_exact + 1),
+            _ => return Some(n_exact + 1 + candidate.by as usize),
+        };
+        let ends = |suffix: &String| {
+            path.strip_suffix(suffix.as_str()).is_some_and(|it| it.is_empty() || it.ends_with('/'))
+        };
+        let by_path = self.exact.iter().position(|exact| *exact == path);
+        let by_end = || self.suffix.as_ref().filter(|it| ends(it)).map(|_| n_exact);
+        by_path.or_else(by_end).map(|level| n_before + level)
+    }
+
+    fn is_written_so(&self, candidate: &Candidate<'_>) -> bool {
+        let name = candidate.path.rsplit('/').next().unwrap_or(candidate.path);
+        candidate.by == By::FileName && without_extension(name) == self.written
+    }
+}
+
+fn path_key(path: &str) -> String {
+    fold(without_extension(path))
+}
+
+/// The paths at which a link's target may lie when nothing but its path counts: seen from the note's folder and from
+/// each folder above it, with and without the extension of Markdown; nearest first.
+pub fn paths_above(from: &str, target: &str) -> Vec<String> {
+    let mut folder = from.rsplit_once('/').map_or("", |(folder, _)| folder);
+    let mut paths = Vec::new();
+    loop {
+        let path = joined(folder, target);
+        paths.extend([format!("{path}.md"), path]);
+        if folder.is_empty() || target.starts_with("./") || target.starts_with("../") {
+            return paths;
+        }
+        folder = folder.rsplit_once('/').map_or("", |(above, _)| above);
+    }
+}
+
+/// How many folders a path has in common with a folder, from the root on.
+pub fn n_shared_folders(folder: &str, path: &str) -> usize {
+    let other = path.rsplit_once('/').map_or("", |(folder, _)| folder);
+    let parts = |path: &'_ str| path.split('/').filter(|part| !part.is_empty()).count();
+    if parts(folder) == 0 || parts(other) == 0 {
+        return 0;
+    }
+    folder.split('/').zip(other.split('/')).take_while(|(a, b)| a == b).count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{By, Candidate, Keys, choose};
+    use crate::parse::parse;
+
+    /// Where the first link of a note at `from` leads, among files and other names (`title=…`).
+    fn led(from: &str, written: &str, files: &[&str]) -> String {
+        let link = parse(written).links.remove(0);
+        let candidates: Vec<Candidate<'_>> = files
+            .iter()
+            .map(|file| match file.split_once('=') {
+                Some(("title", path)) => Candidate { path, by: By::Title },
+                Some(("folder", path)) => Candidate { path, by: By::Folder },
+                Some(("permalink", path)) => Candidate { path, by: By::Permalink },
+                Some((_, path)) => Candidate { path, by: By::Alias },
+                None => Candidate { path: file, by: By::FileName },
+            })
+            .collect();
+        let wanted = (link.kind, link.target.as_str());
+        let first = choose(from, wanted, &candidates).map(|idx| candidates[idx].path);
+        let mut turned = candidates.clone();
+        turned.reverse();
+        assert_eq!(first, choose(from, wanted, &turned).map(|idx| turned[idx].path), "order");
+        first.unwrap_or("-").to_string()
+    }
+
+    #[test]
+    fn links_lead_where_obsidian_leads_them() {
+        let rows: &[(&str, &str, &[&str], &str)] = &[
+            ("a/x.md", "[[note]]", &["b/Note.md"], "b/Note.md"),
+            ("a/x.md", "[[Note.md]]", &["b/note.md"], "b/note.md"),
+            // The file at that very path comes before any other.
+            ("a/x.md", "[[note]]", &["a/note.md", "note.md"], "note.md"),
+            ("a/x.md", "[[b/note]]", &["a/b/note.md", "b/note.md"], "b/note.md"),
+            // Of several the nearest.
+            ("a/b/x.md", "[[note]]", &["a/note.md", "c/note.md", "a/b/note.md"], "a/b/note.md"),
+            ("a/b/x.md", "[[note]]", &["a/d/note.md", "c/note.md"], "a/d/note.md"),
+            ("a/x.md", "[[note]]", &["a/b/note.md", "a/note.md"], "a/note.md"),
+            ("x.md", "[[note]]", &["b/note.md", "a/note.md"], "a/note.md"),
+            ("x.md", "[[note]]", &["a/b/note.md", "z/note.md"], "z/note.md"),
+            // The end of a path, by whole folders.
+            ("x.md", "[[b/note]]", &["a/b/note.md", "ab/note.md"], "a/b/note.md"),
+            ("x.md", "[[b/note]]", &["ab/note.md"], "-"),
+            ("x.md", "[[c/note]]", &["a/b/note.md"], "-"),
+            // Seen from the note's folder, or from the root only.
+            ("a/x.md", "[[./note]]", &["a/note.md", "note.md"], "a/note.md"),
+            ("a/x.md", "[[../note]]", &["a/note.md", "note.md"], "note.md"),
+            ("a/x.md", "[[../note]]", &["a/note.md"], "-"),
+            ("a/x.md", "[[/note]]", &["a/note.md", "note.md"], "note.md"),
+            // Case helps, and never hinders.
+            ("a/x.md", "[[Note]]", &["a/note.md", "b/Note.md"], "b/Note.md"),
+            ("x.md", "[[ÜBER]]", &["U\u{308}ber.md"], "U\u{308}ber.md"),
+            // Other names come after the names of files, in this order.
+            ("x.md", "[[note]]", &["title=a/t.md", "b/note.md"], "b/note.md"),
+            ("x.md", "[[note]]", &["alias=a.md", "permalink=b.md", "title=c.md"], "c.md"),
+            ("x.md", "[[note]]", &["alias=a.md", "permalink=b.md"], "b.md"),
+            // Markdown links are paths.
+            ("a/x.md", "[t](note.md)", &["a/note.md", "note.md"], "a/note.md"),
+            ("a/x.md", "[t](note.md)", &["note.md"], "note.md"),
+            ("a/x.md", "[t](../b/note)", &["b/note.md"], "b/note.md"),
+            ("a/x.md", "[t](/b/note.md)", &["b/note.md", "a/b/note.md"], "b/note.md"),
+            ("a/x.md", "[t](b/note.md)", &["c/b/note.md"], "c/b/note.md"),
+            (
+                "a/x.md",
+                "[t](/blog/)",
+                &["folder=a/blog/README.md", "folder=blog/README.md"],
+                "blog/README.md",
+            ),
+            ("a/x.md", "[t](../blog)", &["folder=blog/index.md", "blog.md"], "blog.md"),
+            ("a/x.md", "![[image.png]]", &["files/image.png"], "files/image.png"),
+            ("a/x.md", "[[v1.2]]", &["b/v1.2.md"], "b/v1.2.md"),
+        ];
+        for (from, written, files, expected) in rows {
+            assert_eq!(led(from, written, files), *expected, "{written} in {from} among {files:?}");
+        }
+    }
+
+    #[test]
+    fn targets_are_looked_up_by_file_name_and_permalink() {
+        let keys = |written: &str| {
+            let link = parse(written).links.remove(0);
+            Keys::of(link.kind, &link.target)
+                .map(|it| (it.file, it.name.unwrap_or_default(), it.permalink.unwrap_or_default()))
+        };
+        let row = |a: &str, b: &str, c: &str| Some((a.to_string(), b.to_string(), c.to_string()));
+        assert_eq!(
+            keys("[[Machine  Learning]]"),
+            row("machine  learning", "machine learning", "machine-learning")
+        );
+        assert_eq!(keys("[[TCP/IP]]"), row("ip", "tcp/ip", "tcp/ip"));
+        assert_eq!(keys("[a](../B%20c.md#x)"), row("b c", "", ""));
+        assert_eq!(keys("[[#here]]"), None);
+        assert_eq!(keys("[a](..)"), None);
+    }
+}
