@@ -18,7 +18,7 @@ fn workspace() -> PathBuf {
 /// Every source file of ours: path relative to the workspace, and text.
 pub(crate) fn sources() -> Vec<(String, String)> {
     let mut found = Vec::new();
-    let mut open: Vec<PathBuf> = ["proto", "config", "notes", "daemon", "client", "tests"]
+    let mut open: Vec<PathBuf> = ["proto", "config", "daemon", "client", "tests"]
         .map(|name| workspace().join(name))
         .into();
     while let Some(folder) = open.pop() {
