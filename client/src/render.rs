@@ -15,6 +15,7 @@ pub mod health;
 mod hint;
 pub mod maintain;
 pub mod models;
+pub mod notes;
 pub mod quality;
 pub mod questions;
 

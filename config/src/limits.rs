@@ -63,6 +63,12 @@ pub const MAX_SURFACE_BYTES: usize = 120;
 /// Most mentions kept for one document; a dump of identifiers must not fill the graph.
 pub const MAX_MENTIONS: usize = 20_000;
 
+/// Days for which the bytes of a note are kept that was replaced or removed.
+pub const KEPT_DAYS: u16 = 30;
+
+/// Most bytes kept of them for one project; the oldest go first. A note is at most 2 MB, and an agent writes often.
+pub const MAX_KEPT_BYTES: u64 = 1_000_000_000;
+
 /// Longest path of a Unix socket on Linux, in bytes, without its terminating zero.
 pub const MAX_SOCKET_PATH_BYTES: usize = 107;
 

@@ -183,9 +183,10 @@ pub fn load_with(
         let assignments = tree::read(&root.join(PROJECT_FILE))?;
         assignments.iter().try_for_each(|it| refuse_user_only(it, places))?;
         assignments.iter().try_for_each(refuse_outside)?;
-        let own = layers.settings.privacy.clone();
+        let own = layers.settings.clone();
         layers.apply(assignments)?;
-        refuse_milder(&own, &layers)?;
+        refuse_milder(&own.privacy, &layers)?;
+        refuse_writing(own.write, &layers)?;
     }
     let mut variables: Vec<_> =
         env.into_iter().filter_map(|(name, text)| variable(&name, text)).collect();
@@ -256,6 +257,19 @@ fn refuse_milder(own: &Privacy, layers: &Layers) -> Result<(), LoadError> {
         why: format!("makes `{kind}` milder than you have it (`{}`)", own.mode_of(kind).as_str()),
         key,
         hint: Some("a folder may only make this stricter".to_string()),
+    })
+}
+
+/// A folder may forbid to write in it, never allow what its user has forbidden.
+fn refuse_writing(own: bool, layers: &Layers) -> Result<(), LoadError> {
+    if own || !layers.settings.write {
+        return Ok(());
+    }
+    Err(LoadError::Wrong {
+        origin: layers.origins.get("write").cloned().unwrap_or(Origin::Default),
+        key: "write".to_string(),
+        why: "allows what you have forbidden".to_string(),
+        hint: Some("a folder may only set it to `false`".to_string()),
     })
 }
 

@@ -19,9 +19,11 @@ pub use retrieval::{Floor, Formula, Rerank, Retrieval, Weights};
 pub use vectors::{Precision, Vectors};
 
 /// All settings of one project.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Default)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Settings {
+    /// Whether tools may write notes of this folder. Once you have it `false`, a folder cannot make it `true`.
+    pub write: bool,
     /// Which files are read, and when.
     pub watch: Watch,
     /// How much is on its way at once. User only.
@@ -48,6 +50,27 @@ pub struct Settings {
     pub retrieval: Retrieval,
     /// The daemon's socket. User only.
     pub serve: Serve,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Settings {
+            write: true,
+            watch: Watch::default(),
+            belt: Belt::default(),
+            worker: Worker::default(),
+            privacy: Privacy::default(),
+            chunk: Chunk::default(),
+            recognize: Recognize::default(),
+            link: Link::default(),
+            relate: Relate::default(),
+            embed: Embed::default(),
+            vectors: Vectors::default(),
+            dedup: Dedup::default(),
+            retrieval: Retrieval::default(),
+            serve: Serve::default(),
+        }
+    }
 }
 
 /// Which files are read, and when.

@@ -81,6 +81,12 @@ pub const POINTS: &[&str] = &[
     "decide.after",
     "record.before",
     "record.after",
+    // A note that a tool or person writes, removes, moves.
+    "note.written",
+    "note.kept",
+    "note.renamed",
+    "note.removed",
+    "note.moved",
     // The end.
     "drain.begun",
     "drain.watched",

@@ -11,6 +11,7 @@ pub mod embedder;
 pub mod fail;
 pub mod health;
 pub mod language;
+pub mod notes;
 pub mod pipeline;
 pub mod postings;
 pub mod process;
@@ -24,4 +25,4 @@ pub mod vectors;
 pub mod words;
 pub mod worker;
 
-pub use process::{Options, run};
+pub use process::{KeptJob, Options, run};

@@ -31,6 +31,15 @@ struct Flags {
     /// first and starts it afterwards.
     #[arg(long, value_name = "FILE")]
     restore: Option<PathBuf>,
+    /// Serve nothing: list what is kept of this note, or of all when it is empty, and end. See `kgctl restore`.
+    #[arg(long, hide = true, value_name = "NOTE")]
+    kept: Option<String>,
+    /// Serve nothing: write a kept version of this note back, and end.
+    #[arg(long, hide = true, value_name = "NOTE", requires = "at")]
+    bring_back: Option<String>,
+    /// With `--bring-back`: which version.
+    #[arg(long, hide = true, value_name = "TIME")]
+    at: Option<String>,
     /// Parse documents for the daemon that started this process; nothing else can.
     #[arg(long, hide = true)]
     worker: bool,
@@ -69,6 +78,13 @@ fn main() -> ExitCode {
     if let Some(folder) = flags.try_reranking {
         return daemon::embedder::prepare::run_pair(&folder);
     }
+    let kept = match (flags.bring_back, flags.at, flags.kept) {
+        (Some(path), Some(at), _) => Some(daemon::KeptJob::Restore { path, at }),
+        (_, _, Some(path)) => {
+            Some(daemon::KeptJob::List(Some(path).filter(|path| !path.is_empty())))
+        }
+        _ => None,
+    };
     let options = daemon::Options {
         project: flags.project,
         idle_exit: Some(Duration::from_secs(flags.idle_exit.saturating_mul(60))),
@@ -76,6 +92,7 @@ fn main() -> ExitCode {
         settings: flags.settings,
         log_level: Some(flags.log_level),
         restore: flags.restore,
+        kept,
     };
     daemon::run(options).unwrap_or_else(|error| {
         let _ = writeln!(std::io::stderr(), "kgd: {error:#}");

@@ -30,6 +30,7 @@ use crate::serve::listen::{Door, from_systemd, link_to};
 use crate::serve::routes::routes;
 use crate::worker::Workers;
 
+mod kept;
 mod lock;
 mod manager;
 mod restore;
@@ -62,6 +63,22 @@ pub struct Options {
     pub log_level: Option<String>,
     /// Serve nothing: put this backup in the place of the ledger, and end.
     pub restore: Option<PathBuf>,
+    /// Serve nothing: list or write back what notes were, and end.
+    pub kept: Option<KeptJob>,
+}
+
+/// What to do with kept versions of notes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum KeptJob {
+    /// List those of one note, or all.
+    List(Option<String>),
+    /// Write one back.
+    Restore {
+        /// The note.
+        path: String,
+        /// The version, by its time.
+        at: String,
+    },
 }
 
 /// Why a daemon does not start, where the exit code tells more than 1.
@@ -108,6 +125,9 @@ enum End {
 pub fn run(options: Options) -> anyhow::Result<ExitCode> {
     start_log(options.log_level.as_deref())?;
     crate::sys::spare_memory();
+    if let Some(job) = &options.kept {
+        return kept::run(&options, job);
+    }
     let prepared = match prepare(&options) {
         Ok(prepared) => prepared,
         Err(error) => return exit_code_of(error),

@@ -3,6 +3,7 @@
 //! Not here: how an index is kept current (`build.rs`), replacing it (`project/upkeep.rs`), proving it
 //! (`project/verify.rs`), the socket (`serve/`), the process (`process.rs`).
 
+pub mod indexing;
 #[cfg(test)]
 mod tests;
 mod upkeep;
@@ -24,6 +25,7 @@ use crate::belt::Gauge;
 use crate::build::{Build, Recipe};
 use crate::embedder::{Embedder, StaticModel, Unrounded, WordPiece};
 use crate::health::Health;
+use crate::notes::Notes;
 use crate::pipeline::normalize::Parsing;
 use crate::pipeline::recognize::given::GivenNames;
 use crate::pipeline::recognize::tagger::TaggerRecognizer;
@@ -74,6 +76,7 @@ pub struct Project {
     /// Somebody met an error in reading; the index is looked over.
     suspicion: Notify,
     activity: Activity,
+    notes: Notes,
     /// What counting the rows gave.
     pub(crate) tallies: Tallies,
     /// When the settings were read.
@@ -120,6 +123,7 @@ impl Project {
         };
         let before = build.answers.as_ref().and_then(|_| answers.snapshot().ok());
         let tick_before = before.map(|snapshot| snapshot.tick());
+        let notes = Notes::open(&root, &state_dir, &settings);
         let project = Arc::new(Project {
             root,
             name,
@@ -134,6 +138,7 @@ impl Project {
             upkeep: Arc::default(),
             suspicion: Notify::new(),
             activity: Activity::default(),
+            notes,
             tallies: Tallies::default(),
             opened,
         });
@@ -248,6 +253,11 @@ impl Project {
     /// Commands to the watcher.
     pub fn watcher(&self) -> &WatcherHandle {
         &self.build.watcher
+    }
+
+    /// What writes the project's notes. Blocks for some file operations.
+    pub fn notes(&self) -> &Notes {
+        &self.notes
     }
 
     /// Who is connected.

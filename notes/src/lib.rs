@@ -6,6 +6,7 @@
 //! Not here: reading and writing files (the daemon).
 
 pub mod edit;
+pub mod filename;
 pub mod parse;
 pub mod resolve;
 pub mod slug;

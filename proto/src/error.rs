@@ -15,6 +15,14 @@ pub enum Code {
     Ambiguous,
     /// A path leads out of the project.
     OutsideProject,
+    /// The project is read-only.
+    ReadOnly,
+    /// What is to be made is there already.
+    Exists,
+    /// What is to be changed is not what the caller has read.
+    Conflict,
+    /// A rule forbids it: a path that is not indexed, a secret that would be lost, an edit that does not fit.
+    Refused,
     /// The request took longer than its deadline.
     DeadlineExceeded,
     /// The caller cancelled.

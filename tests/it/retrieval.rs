@@ -218,7 +218,9 @@ fn a_reranking_model_that_cannot_be_used_is_told_and_costs_no_answer() {
         "{}",
         ended.log
     );
+}
 
+#[test]
 fn a_hit_by_a_part_of_a_word_is_not_weak() {
     let mut project = project(
         &[

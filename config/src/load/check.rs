@@ -16,8 +16,8 @@ const ANY: f64 = f64::INFINITY;
 
 #[rustfmt::skip]
 fn table(settings: &Settings) -> Vec<Range> {
-    let Settings { watch, belt, worker, privacy: _, chunk, recognize, link, relate: _, embed, vectors: _, dedup,
-        retrieval, serve } =
+    let Settings { write: _, watch, belt, worker, privacy: _, chunk, recognize, link, relate: _, embed, vectors: _,
+        dedup, retrieval, serve } =
         settings;
     let weights = &retrieval.weights;
     let ChunkProfiles { definition, procedure, reference, code } = &chunk.profiles;

@@ -298,6 +298,21 @@ fn variables_and_flags_are_named_in_errors() {
 }
 
 #[test]
+fn a_folder_may_forbid_to_write_but_not_allow_it() {
+    let of = |user: &str, folder: &str| load_case(&Case { user, folder, ..NOTHING });
+    let by_folder = "write = false  (/folder/kg.yaml:1)\n";
+    assert_eq!(of("", "write: false\n").as_deref(), Ok(by_folder));
+    assert_eq!(of("write: false\n", "").as_deref(), Ok("write = false  (/config/config.yaml:1)\n"));
+    assert_eq!(of("write: false\n", "write: false\n").as_deref(), Ok(by_folder));
+    let error = of("write: false\n", "write: true\n").expect_err("refused");
+    assert!(
+        error.starts_with("/folder/kg.yaml:1: `write` allows what you have forbidden"),
+        "{error}"
+    );
+    assert!(load_case(&Case { folder: "write: perhaps\n", ..NOTHING }).is_err());
+}
+
+#[test]
 fn a_strange_file_is_refused_without_showing_its_text() {
     let scratch = tempfile::tempdir().expect("a scratch folder");
     let places = Places { state: "/s".into(), runtime: "/r".into(), config: "/nowhere".into() };

@@ -309,3 +309,45 @@ fn numbers_are_grouped_by_thousands() {
         assert_eq!(grouped(n), text);
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_written_is_found_once_it_is_indexed_now() {
+    use crate::notes::Overwrite;
+    use crate::terms::RelPath;
+    use notes::edit::Op;
+    let place = Place::new();
+    let project = place.settled(Settings::default()).await;
+    let paths = |project: &Project| -> Vec<String> {
+        let snapshot = project.snapshot().expect("a snapshot");
+        let mut statement = snapshot
+            .prepare("SELECT path FROM docs WHERE text LIKE '%wharf%' ORDER BY path")
+            .expect("SQL");
+        let rows = statement.query_map([], |row| row.get(0)).expect("rows");
+        rows.collect::<Result<_, _>>().expect("paths")
+    };
+    let index = async |changed: Vec<RelPath>| {
+        let indexed = project.index_now(&changed, false, &|_| {}).await.expect("not stalled");
+        assert!(indexed.failed.is_empty(), "{:?}", indexed.failed);
+    };
+    for i in 0..5 {
+        let path = format!("new/wharf{i}.md");
+        let written =
+            project.notes().write(&path, "# wharf\n", Overwrite::No, None).expect("written");
+        index(vec![written.path]).await;
+        assert_eq!(paths(&project), std::slice::from_ref(&path));
+        let moved =
+            project.notes().rename((&path, "moved.md"), None, &[], &[], false).expect("moved");
+        index(moved.changed()).await;
+        assert_eq!(paths(&project), ["moved.md"]);
+        let op = Op::Append("A pier.".into());
+        let written = project.notes().edit("moved.md", &[op], None).expect("written");
+        index(vec![written.path]).await;
+        let snapshot = project.snapshot().expect("a snapshot");
+        let sql = "SELECT count(*) FROM docs WHERE text LIKE '%pier%'";
+        assert_eq!(snapshot.query_row(sql, [], |row| row.get::<_, i64>(0)), Ok(1));
+        let removed = project.notes().remove("moved.md", None).expect("removed");
+        index(vec![removed.path]).await;
+        assert_eq!(paths(&project), [""; 0]);
+    }
+    project.drain(PATIENCE).await;
+}

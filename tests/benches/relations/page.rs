@@ -48,6 +48,7 @@ pub(crate) fn of_text(text: &str) -> NormalDoc {
         pages: Vec::new(),
         blocks: vec![block],
         inlines: Vec::new(),
+        note: None,
         links: Vec::new(),
         given: None,
         findings: Default::default(),

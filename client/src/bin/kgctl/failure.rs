@@ -137,6 +137,7 @@ fn exit_of(code: Code) -> Exit {
         Code::InvalidParams | Code::Ambiguous | Code::OutsideProject | Code::VersionMismatch => {
             Exit::Refused
         }
+        Code::ReadOnly | Code::Exists | Code::Conflict | Code::Refused => Exit::Refused,
         Code::DeadlineExceeded => Exit::TimedOut,
         Code::Unavailable => Exit::NoDaemon,
         Code::Cancelled | Code::Internal => Exit::Failed,

@@ -37,6 +37,7 @@ mod read;
 mod remove;
 mod rescan;
 mod restart;
+mod restore;
 mod retry;
 mod review;
 mod start;
@@ -99,6 +100,7 @@ enum Command {
     Deep(deep::Arguments),
     Verify(verify::Arguments),
     Backup(backup::Arguments),
+    Restore(restore::Arguments),
     Config(config::Arguments),
     Model(model::Arguments),
     /// Print what to paste into an agent's MCP configuration.
@@ -151,6 +153,7 @@ async fn run(command: Command, ctx: &Context) -> Result<Exit, Failure> {
         Command::Rescan(arguments) => rescan::run(&arguments, ctx).await,
         Command::Verify(arguments) => verify::run(&arguments, ctx).await,
         Command::Backup(arguments) => backup::run(&arguments, ctx).await,
+        Command::Restore(arguments) => restore::run(&arguments, ctx),
         Command::Config(arguments) => config::run(&arguments, ctx),
         Command::Model(arguments) => model::run(&arguments, ctx),
         Command::McpConfig => mcp_config::run(ctx),

@@ -13,7 +13,7 @@ use super::systemd;
 pub(crate) struct Arguments {
     /// Name or folder; the project that `--project` would mean when left out.
     name: Option<String>,
-    /// Delete its index and its ledger, too: review decisions and entry versions are lost.
+    /// Delete its index and its ledger, too: review decisions, entry versions and kept versions of notes are lost.
     #[arg(long)]
     purge: bool,
     /// Do not ask.

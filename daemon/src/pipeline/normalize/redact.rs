@@ -73,6 +73,23 @@ impl Redactor {
         }
     }
 
+    /// Whether documents at `path` are shown with marks in the place of secrets.
+    pub(crate) fn shows_marks_in(&self, path: &str) -> bool {
+        !self.allowed.hold(path)
+    }
+
+    /// The parts of a file's text that nobody is shown: secrets, and personal data that is to be removed.
+    pub(crate) fn hidden_in<'t>(&self, text: &'t str) -> Vec<&'t str> {
+        let mut found = secrets_in(text);
+        take_allowed(text, &mut found);
+        let wanted = |kind: Kind| self.personal.get(&kind) == Some(&PiiMode::Redact);
+        let personal =
+            if self.personal.is_empty() { vec![] } else { personal_data_in(text, wanted) };
+        let ranges =
+            found.into_iter().map(|it| it.range).chain(personal.into_iter().map(|it| it.0));
+        ranges.filter_map(|range| text.get(range)).collect()
+    }
+
     /// What applies to the document at `path`; `None` when the user has allowed everything there.
     pub(super) fn for_path(&self, path: &str) -> Option<&Self> {
         (!self.allowed.hold(path)).then_some(self)

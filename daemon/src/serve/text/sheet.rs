@@ -56,7 +56,11 @@ impl Sheet {
     pub(super) fn items(&mut self, items: impl IntoIterator<Item = String>) -> usize {
         let (mut is_full, mut n_shown) = (false, 0);
         for (idx, item) in items.into_iter().enumerate() {
-            if !is_full && idx == 0 && self.text.lines().count() <= MAX_LINES_BEFORE && self.n_chars_left > 2 {
+            if !is_full
+                && idx == 0
+                && self.text.lines().count() <= MAX_LINES_BEFORE
+                && self.n_chars_left > 2
+            {
                 self.cut(&item);
                 n_shown = 1;
                 continue;

@@ -1,9 +1,8 @@
 //! `ingest_docs` and `extract_and_link`: index now, wait, tell what happened.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
 
 use globset::{GlobBuilder, GlobMatcher};
 use proto::error::{Code, ErrorView};
@@ -12,15 +11,13 @@ use rustc_hash::FxHashSet;
 
 use super::{blocking, invalid, stalled, unavailable, unreadable};
 use crate::pipeline::normalize::redact::clean;
-use crate::pipeline::watch::{Submitted, Verdict};
+use crate::pipeline::watch::Verdict;
 use crate::pipeline::write::Command;
 use crate::project::Project;
+use crate::project::indexing::{Indexed, LONGEST};
 use crate::serve::Progress;
 use crate::store::{IngestRecord, Snapshot};
-use crate::terms::{ContentHash, Generation, RelPath};
-
-/// Longest wait for what was submitted.
-const LONGEST: Duration = Duration::from_secs(600);
+use crate::terms::RelPath;
 
 /// Most files one call may name.
 const MAX_FILES: usize = 100_000;
@@ -71,22 +68,13 @@ pub async fn ingest_docs(
     })
 }
 
-/// What became of files.
-#[derive(Default)]
-pub(super) struct Outcome {
-    ingested: BTreeSet<RelPath>,
-    pub(super) failed: BTreeMap<RelPath, (String, String)>,
-}
-
-/// Submits files in small groups, so that progress can be told, and waits for each group's commits.
+/// Indexes files now, with progress.
 async fn run(
     project: &Project,
     files: &[RelPath],
     is_forced: bool,
     progress: &Progress,
-) -> Result<Outcome, ErrorView> {
-    const GROUP: usize = 32;
-    let mut outcome = Outcome::default();
+) -> Result<Indexed, ErrorView> {
     let report = |done: usize| {
         progress.report(
             done as u64,
@@ -94,107 +82,7 @@ async fn run(
             format!("{done} of {} files", files.len()),
         );
     };
-    report(0);
-    for (i, group) in files.chunks(GROUP).enumerate() {
-        let submitted = submit(project, group, is_forced).await;
-        for (n, (path, what)) in group.iter().zip(submitted).enumerate() {
-            match what {
-                Submitted::Sent(generation) => {
-                    settle(project, path, generation, &mut outcome).await?
-                }
-                Submitted::Faulted(_, fault) => {
-                    outcome.failed.insert(path.clone(), (fault.stage.into(), fault.reason));
-                }
-                Submitted::Stopped => {
-                    let reason = "the daemon is stopping".to_string();
-                    outcome.failed.insert(path.clone(), ("watch".into(), reason));
-                }
-                Submitted::Skipped(reason) => {
-                    if let Some(refusal) = reason.refusal() {
-                        outcome.failed.insert(path.clone(), ("watch".into(), refusal.into()));
-                    }
-                }
-                Submitted::Unchanged => {}
-            }
-            report(i * GROUP + n + 1);
-        }
-    }
-    Ok(outcome)
-}
-
-/// Submits files. One that was sent already, by an event or a crawl, but is not in the index yet is sent again,
-/// ahead of whatever backlog it rides in: who asked must find it once he is answered.
-async fn submit(project: &Project, files: &[RelPath], is_forced: bool) -> Vec<Submitted> {
-    let mut submitted = project.watcher().submit(files.to_vec(), is_forced).await;
-    for (path, what) in files.iter().zip(&mut submitted) {
-        if matches!(what, Submitted::Unchanged) && !is_indexed(project, path).await {
-            let again = project.watcher().submit(vec![path.clone()], true).await;
-            *what = again.into_iter().next().unwrap_or(Submitted::Stopped);
-        }
-    }
-    submitted
-}
-
-/// Whether the index holds the file as it is now, as far as can be told.
-async fn is_indexed(project: &Project, path: &RelPath) -> bool {
-    if project.settled().searchable {
-        // What was sent has been committed.
-        return true;
-    }
-    let (file, path) = (project.root.join(path.as_str()), path.to_string());
-    let Ok(snapshot) = project.snapshot() else { return true };
-    let compared = blocking(move || {
-        let Ok(bytes) = std::fs::read(file) else { return Ok(true) };
-        let known = snapshot.query_row("SELECT hash FROM docs WHERE path = ?1", [path], |row| {
-            row.get::<_, [u8; 16]>(0)
-        });
-        Ok(known.is_ok_and(|known| known == ContentHash::of(&bytes).0.to_le_bytes()))
-    });
-    compared.await.unwrap_or(true)
-}
-
-/// Waits for the commit of one parcel and notes what became of it.
-///
-/// # Errors
-/// When nothing could be written for as long as a request may take; the parcel is committed when that has passed.
-pub(super) async fn settle(
-    project: &Project,
-    path: &RelPath,
-    generation: Generation,
-    outcome: &mut Outcome,
-) -> Result<(), ErrorView> {
-    let patience = Duration::from_millis(project.settings.serve.request_deadline_ms);
-    let (mut fault, mut stall) = (None, None);
-    let reached = project
-        .wait_until(LONGEST, |project| match project.health().outcome(path) {
-            Some((committed, what)) if committed >= generation => {
-                fault = what;
-                true
-            }
-            _ => {
-                let now = project.health().stalled();
-                stall = now.filter(|(_, since)| since.elapsed() >= patience);
-                stall.is_some()
-            }
-        })
-        .await;
-    if let Some((stall, _)) = stall {
-        return Err(stalled(stall));
-    }
-    match (reached, fault) {
-        (true, None) => {
-            outcome.ingested.insert(path.clone());
-        }
-        (true, Some(text)) => {
-            let (stage, reason) = text.split_once(": ").unwrap_or(("write", &text));
-            outcome.failed.insert(path.clone(), (stage.into(), reason.into()));
-        }
-        (false, _) => {
-            let reason = "not committed in time".to_string();
-            outcome.failed.insert(path.clone(), ("write".into(), reason));
-        }
-    }
-    Ok(())
+    project.index_now(files, is_forced, &report).await.map_err(stalled)
 }
 
 async fn remember(

@@ -16,11 +16,12 @@ use proto::tool::admin::{
 
 use proto::tool::core::DeepView;
 
-use super::ingest::{Outcome, inside, settle};
-use super::{blocking, invalid, report_building, unavailable, unreadable};
+use super::ingest::inside;
+use super::{blocking, invalid, report_building, stalled, unavailable, unreadable};
 use crate::pipeline::watch::Submitted;
 use crate::pipeline::write::Command;
 use crate::project::Project;
+use crate::project::indexing::Indexed;
 use crate::project::verify::VerifyError;
 use crate::serve::Progress;
 use crate::store::canon::PartDiff;
@@ -172,14 +173,14 @@ pub async fn retry(
     let paths = failed_among(&project, request.paths.as_deref())?;
     let cleared = paths.clone();
     project.command(|reply| Command::CloseBreakers(cleared, reply)).await.map_err(unavailable)?;
-    let mut outcome = Outcome::default();
+    let mut outcome = Indexed::default();
     let total = paths.len() as u64;
     for (n, path) in paths.iter().enumerate() {
         progress.report(n as u64, total, format!("{n} of {total} files"));
         for submitted in project.watcher().submit(vec![path.clone()], true).await {
             match submitted {
                 Submitted::Sent(generation) | Submitted::Faulted(generation, _) => {
-                    settle(&project, path, generation, &mut outcome).await?;
+                    project.settle(path, generation, &mut outcome).await.map_err(stalled)?;
                 }
                 Submitted::Stopped => return Err(unavailable("the daemon is stopping".into())),
                 Submitted::Unchanged | Submitted::Skipped(_) => {}

@@ -1,0 +1,73 @@
+//! `kgctl restore`: what a note was before a tool replaced or removed it, and how to get it back.
+//!
+//! In: a note, or none; a time. Out: the kept versions, or the note as it was.
+//! Invariant: what is there when a version is written back is kept in its turn.
+//! Not here: keeping and writing (`kgd --kept`, which needs no daemon and disturbs none).
+
+use std::process::Command;
+
+use client::launch::find_kgd;
+use client::render::notes;
+use serde_json::Value;
+
+use super::context::Context;
+use super::failure::{Exit, Failure};
+
+/// Exit code of a `kgd` that keeps nothing of the kind.
+const NOTHING_FOUND: i32 = 3;
+
+/// List what notes were before tools replaced or removed them, in the last 30 days, or write one of those versions
+/// back. What is there now is kept in its turn. Works with and without a daemon.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {
+    /// The note, by its path from the project's folder; all notes when left out.
+    note: Option<String>,
+    /// Write back the version of this time, as it is listed (its beginning is enough), or `last`.
+    #[arg(long, value_name = "TIME", requires = "note")]
+    at: Option<String>,
+}
+
+pub(crate) fn run(arguments: &Arguments, ctx: &Context) -> Result<Exit, Failure> {
+    let note = arguments.note.as_deref();
+    match (&arguments.at, note) {
+        (Some(at), Some(note)) => {
+            let told = ask_kgd(ctx, &["--bring-back", note, "--at", at])?;
+            ctx.print_reply(&told, notes::restored)?;
+        }
+        _ => {
+            let told = ask_kgd(ctx, &["--kept", note.unwrap_or("")])?;
+            if told["versions"].as_array().is_none_or(Vec::is_empty) {
+                let what =
+                    note.map_or("of this project".to_string(), |note| format!("of `{note}`"));
+                return Err(Failure::new(Exit::NothingFound, format!("nothing is kept {what}")));
+            }
+            ctx.print_reply(&told, |told| notes::kept(told, ctx.style))?;
+        }
+    }
+    Ok(Exit::Done)
+}
+
+/// Has `kgd` do it; gives its line of JSON.
+fn ask_kgd(ctx: &Context, job: &[&str]) -> Result<Value, Failure> {
+    let target = ctx.target()?;
+    target.check()?;
+    let output = Command::new(find_kgd(|name| std::env::var_os(name))?)
+        .arg("--project")
+        .arg(&target.project.root)
+        .args(["--log-level", "error"])
+        .args(job)
+        .env("KG_STATE_DIR", &target.places.state)
+        .env("KG_RUNTIME_DIR", &target.places.runtime)
+        .env("KG_CONFIG_DIR", &target.places.config)
+        .output()?;
+    if output.status.success() {
+        return Ok(serde_json::from_slice(&output.stdout)?);
+    }
+    let said = String::from_utf8_lossy(&output.stderr);
+    let said = said.trim().strip_prefix("kgd: ").unwrap_or(said.trim());
+    let exit = match output.status.code() {
+        Some(NOTHING_FOUND) => Exit::NothingFound,
+        _ => Exit::Failed,
+    };
+    Err(Failure::new(exit, if said.is_empty() { "`kgd` failed" } else { said }))
+}

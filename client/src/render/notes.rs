@@ -1,0 +1,51 @@
+//! Notes as text: what is kept of them.
+//!
+//! In: what `kgd --kept` and `kgd --bring-back` say. Out: text.
+//! Invariant: control characters of names do not reach the terminal.
+
+use serde_json::Value;
+
+use super::{Style, clean, table, thousands};
+
+/// Kept versions, each with how to get it back.
+pub fn kept(told: &Value, style: Style) -> String {
+    let text =
+        |row: &Value, field: &str| clean(row[field].as_str().unwrap_or_default()).into_owned();
+    let row = |row: &Value| {
+        let bytes = thousands(row["bytes"].as_u64().unwrap_or(0));
+        vec![text(row, "path"), text(row, "at"), text(row, "why"), bytes]
+    };
+    let rows: Vec<_> = told["versions"].as_array().into_iter().flatten().map(row).collect();
+    let listed = table(style, &["note", "time", "why kept", "bytes"], rows);
+    format!("{listed}`kgctl restore NOTE --at TIME` writes one back\n")
+}
+
+/// A note that is as it was.
+pub fn restored(told: &Value) -> String {
+    let path = clean(told["path"].as_str().unwrap_or_default()).into_owned();
+    match (told["changed"].as_bool(), told["checksum_before"].is_string()) {
+        (Some(false), _) => format!("{path} is as it was then already\n"),
+        (_, true) => format!("{path} is as it was; what it replaces is kept\n"),
+        (_, false) => format!("{path} is there again\n"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use expect_test::expect;
+    use serde_json::json;
+
+    #[test]
+    fn versions_are_a_table() {
+        let row = json!({"path": "a/b\u{1b}.md", "at": "20260131T093000.123456Z", "why": "removed", "bytes": 1234});
+        let text = kept(&json!({ "versions": [row] }), Style::plain());
+        expect![[r#"
+            note     time                     why kept  bytes
+            a/b�.md  20260131T093000.123456Z  removed   1,234
+            `kgctl restore NOTE --at TIME` writes one back
+        "#]]
+        .assert_eq(&text);
+        assert_eq!(restored(&json!({"path": "a.md", "changed": true})), "a.md is there again\n");
+    }
+}

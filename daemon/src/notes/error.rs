@@ -1,0 +1,202 @@
+//! Why a note is not written: for every refusal a stable code, what happened, and what to do.
+//!
+//! Invariant: whatever the reason, the file is as it was; a version that could not be written lies where the error
+//! says.
+
+use std::path::PathBuf;
+
+use notes::edit::EditError;
+use proto::error::{Code, ErrorView};
+
+use crate::pipeline::watch::SkipReason;
+
+/// Why a note was not written.
+#[derive(Debug, thiserror::Error)]
+pub enum NoteError {
+    /// `write: false`.
+    #[error("this project is read-only")]
+    ReadOnly,
+    /// A path that cannot name a note, or leads elsewhere than it seems.
+    #[error("`{path}` cannot be written: {why}")]
+    BadPath {
+        /// The path as given.
+        path: String,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// The path, or a link on its way, leads out of the project.
+    #[error("`{0}` leads out of the project")]
+    Outside(String),
+    /// The watcher does not read it: it would never be found.
+    #[error("`{path}` is not indexed ({reason}), so it is not written either")]
+    Unwatched {
+        /// The path.
+        path: String,
+        /// Why it is not read.
+        reason: SkipReason,
+    },
+    /// A folder, pipe, socket or device.
+    #[error("`{0}` is not a regular file")]
+    NotAFile(String),
+    /// There is none.
+    #[error("no note `{0}`")]
+    NotFound(String),
+    /// There is one already.
+    #[error("`{path}` is there already")]
+    Exists {
+        /// The path.
+        path: String,
+        /// SHA-256 of what is there.
+        checksum: String,
+    },
+    /// More than is read.
+    #[error("`{path}` would have {n_bytes} bytes; at most {max} are indexed")]
+    TooLarge {
+        /// The path.
+        path: String,
+        /// Its size.
+        n_bytes: u64,
+        /// The limit, `watch.max_file_bytes`.
+        max: u64,
+    },
+    /// Bytes that are not UTF-8.
+    #[error("`{0}` is not UTF-8 text")]
+    NotText(String),
+    /// It is not what the caller, or this very edit, has read.
+    #[error("`{path}` was changed by somebody else: {}", now(found.as_deref()))]
+    Conflict {
+        /// The path.
+        path: String,
+        /// SHA-256 of what is there now, if something is.
+        found: Option<String>,
+        /// Where the version lies that could not be written.
+        unwritten: Option<PathBuf>,
+    },
+    /// It would remove a secret that the caller cannot have seen, or write the mark in its place.
+    #[error("`{path}` holds {why}")]
+    Secret {
+        /// The path.
+        path: String,
+        /// What it holds.
+        why: &'static str,
+    },
+    /// The edit itself.
+    #[error("`{path}`: {why}")]
+    Edit {
+        /// The path.
+        path: String,
+        /// Why not.
+        why: EditError,
+    },
+    /// No version of this note is kept, or none of this time.
+    #[error("no kept version {0}")]
+    NotKept(String),
+    /// The system said no.
+    #[error("cannot write `{path}`: {why}")]
+    Io {
+        /// The path.
+        path: String,
+        /// What it said.
+        why: std::io::Error,
+    },
+}
+
+fn now(found: Option<&str>) -> String {
+    found.map_or("it is gone".to_string(), |checksum| format!("its checksum is {checksum} now"))
+}
+
+impl NoteError {
+    /// What kind of trouble.
+    pub fn code(&self) -> Code {
+        match self {
+            NoteError::ReadOnly => Code::ReadOnly,
+            NoteError::Outside(_) => Code::OutsideProject,
+            NoteError::BadPath { .. } => Code::InvalidParams,
+            NoteError::Unwatched { .. }
+            | NoteError::NotAFile(_)
+            | NoteError::TooLarge { .. }
+            | NoteError::NotText(_)
+            | NoteError::Secret { .. } => Code::Refused,
+            NoteError::NotFound(_) | NoteError::NotKept(_) => Code::NotFound,
+            NoteError::Exists { .. } => Code::Exists,
+            NoteError::Conflict { .. } => Code::Conflict,
+            NoteError::Edit { why, .. } => code_of(why),
+            NoteError::Io { .. } => Code::Unavailable,
+        }
+    }
+
+    /// What to do about it.
+    pub fn hint(&self) -> Option<String> {
+        let hint = match self {
+            NoteError::ReadOnly => "it was made so by `write: false`; ask its owner",
+            NoteError::BadPath { .. } => {
+                "give a path like `folder/name.md`, from the project's folder"
+            }
+            NoteError::Outside(_) => "give a path inside the project's folder",
+            NoteError::Unwatched { reason, .. } => {
+                return Some(
+                    reason.refusal().unwrap_or("choose another name or folder").to_string(),
+                );
+            }
+            NoteError::NotFound(_) => "give a path as answers name it, or write a new note",
+            NoteError::Exists { checksum, .. } => {
+                return Some(format!(
+                    "edit it, choose another title, or overwrite it; its checksum is {checksum}"
+                ));
+            }
+            NoteError::TooLarge { .. } => "part it into several notes",
+            NoteError::Conflict { unwritten: Some(kept), .. } => {
+                return Some(format!(
+                    "read it again and repeat the edit; your version lies in `{}`",
+                    kept.display()
+                ));
+            }
+            NoteError::Conflict { .. } => "read it again and repeat the edit",
+            NoteError::Secret { .. } => {
+                "edit what stands around it by `find` and `replace`; secrets are changed by hand only"
+            }
+            NoteError::NotKept(_) => "`kgctl restore` lists what is kept",
+            NoteError::Edit { why, .. } => return hint_of(why).map(str::to_string),
+            NoteError::NotAFile(_) | NoteError::NotText(_) => return None,
+            NoteError::Io { .. } => {
+                "nothing was changed; look at the disk and at who may write there"
+            }
+        };
+        Some(hint.to_string())
+    }
+
+    /// The error as a caller sees it.
+    pub fn view(&self) -> ErrorView {
+        ErrorView { code: self.code(), message: self.to_string(), hint: self.hint() }
+    }
+}
+
+fn code_of(why: &EditError) -> Code {
+    match why {
+        EditError::AmbiguousHeading { .. } | EditError::AmbiguousItem { .. } => Code::Ambiguous,
+        EditError::NoHeading { .. } | EditError::NotFound { .. } | EditError::NoItem(_) => {
+            Code::NotFound
+        }
+        EditError::Count { .. } | EditError::Frontmatter(_) => Code::Refused,
+        EditError::Empty(_) | EditError::BadName { .. } | EditError::NoLink(_) => {
+            Code::InvalidParams
+        }
+    }
+}
+
+fn hint_of(why: &EditError) -> Option<&'static str> {
+    match why {
+        EditError::AmbiguousHeading { .. } => {
+            Some("say `Heading#2`, `Above > Heading` or `## Heading`")
+        }
+        EditError::AmbiguousItem { .. } => Some("name it by its block id"),
+        EditError::Count { .. } => {
+            Some("give more of the text around it, or the number that is meant")
+        }
+        EditError::NotFound { .. } => {
+            Some("read the note again; give the text exactly as it stands there")
+        }
+        EditError::Frontmatter(_) => Some("mend it by `find` and `replace`, or by hand"),
+        _ => None,
+    }
+}

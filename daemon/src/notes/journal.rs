@@ -1,0 +1,92 @@
+//! Journal: which temporary files are being written, so that those which a crash left are removed.
+//!
+//! In: the path of a temporary file, before it is made. Out: an entry, a small file in the state folder that is locked
+//! as long as its writer lives. At a start, the temporary files of entries that nobody holds are removed.
+//! Invariants: only files with our own ending are removed, and only inside the project; what another process writes
+//! just now is left alone.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use config::place::create_private_dir;
+use rustix::fs::{AtFlags, unlinkat};
+
+use super::confine::{Missing, below, spot};
+
+/// How the name of a temporary file begins.
+pub(super) const BEGINNING: &str = ".kgd-";
+
+/// How it ends: the watcher reads none of these.
+pub(super) const ENDING: &str = ".tmp";
+
+/// The entries of one project.
+#[derive(Debug)]
+pub(super) struct Journal {
+    dir: PathBuf,
+}
+
+/// One temporary file that is being written.
+#[derive(Debug)]
+pub(super) struct Entry {
+    path: PathBuf,
+    /// Locked until it is dropped, or its process dies.
+    _file: File,
+}
+
+impl Journal {
+    /// The journal of a project, by its state folder.
+    pub(super) fn new(state_dir: &Path) -> Self {
+        Journal { dir: state_dir.join("writing") }
+    }
+
+    /// Notes a temporary file that is about to be made.
+    pub(super) fn begin(&self, temporary: &str) -> io::Result<Entry> {
+        static NUMBER: AtomicU64 = AtomicU64::new(0);
+        create_private_dir(&self.dir).map_err(io::Error::other)?;
+        loop {
+            let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+            let path = self.dir.join(format!("{}-{number}", std::process::id()));
+            let made = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path);
+            let mut file = match made {
+                // Of an earlier process of the same number.
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
+                made => made?,
+            };
+            file.lock()?;
+            file.write_all(temporary.as_bytes())?;
+            return Ok(Entry { path, _file: file });
+        }
+    }
+
+    /// Removes what earlier processes left. Gives how many files that were.
+    pub(super) fn sweep(&self, root: &Path) -> usize {
+        let Ok(entries) = std::fs::read_dir(&self.dir) else { return 0 };
+        entries.flatten().filter(|entry| sweep_one(root, &entry.path())).count()
+    }
+}
+
+impl Drop for Entry {
+    fn drop(&mut self) {
+        // A later sweep finds nothing to remove for it.
+        let _ = std::fs::remove_file(&self.path);
+    }
+}
+
+fn sweep_one(root: &Path, entry: &Path) -> bool {
+    let Ok(file) = OpenOptions::new().read(true).write(true).open(entry) else { return false };
+    if file.try_lock().is_err() {
+        return false;
+    }
+    let temporary = std::fs::read_to_string(entry).unwrap_or_default();
+    let name = temporary.rsplit('/').next().unwrap_or_default();
+    let is_ours = name.starts_with(BEGINNING) && name.ends_with(ENDING);
+    let path = below(root, &temporary).ok().filter(|_| is_ours);
+    let spot = path.and_then(|path| spot(root, &path, Missing::Refuse).ok());
+    let is_gone = spot
+        .is_some_and(|spot| unlinkat(&spot.folder, spot.name.as_str(), AtFlags::empty()).is_ok());
+    let _ = std::fs::remove_file(entry);
+    is_gone
+}

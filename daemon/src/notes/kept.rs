@@ -1,0 +1,219 @@
+//! Kept: the bytes of notes before they were replaced or removed, for 30 days.
+//!
+//! In: a note's path and its bytes. Out: versions, by path and time; their bytes.
+//! Invariants: what is kept lies in the user's own state folder, readable for the user alone, durably, before the note
+//! changes; it is the file as it was, secrets and all; nothing but age, and the oldest when there is too much, removes
+//! it. There is no index but the names of the files: `kept/PATH/TIME-HASH.WHY`.
+//! Not here: writing a version back (`mod.rs`).
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+use config::limits::{KEPT_DAYS, MAX_KEPT_BYTES};
+use config::place::create_private_dir;
+use jiff::Timestamp;
+
+/// Why a version is kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Why {
+    /// Another one took its place.
+    Replaced,
+    /// The note was removed.
+    Removed,
+    /// It could not be written, because the note had changed.
+    Unwritten,
+}
+
+impl Why {
+    const ALL: [Why; 3] = [Why::Replaced, Why::Removed, Why::Unwritten];
+
+    /// As it stands in the name of the file.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Why::Replaced => "replaced",
+            Why::Removed => "removed",
+            Why::Unwritten => "unwritten",
+        }
+    }
+}
+
+/// One kept version of a note.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Version {
+    /// The note's path.
+    pub path: String,
+    /// When it was kept, to the microsecond, in UTC: `20260131T093000.123456Z`. It names the version.
+    pub at: String,
+    /// The first digits of its SHA-256.
+    pub hash: String,
+    /// Why it was kept.
+    pub why: Why,
+    /// Its size.
+    pub n_bytes: u64,
+    /// Where it lies.
+    pub file: PathBuf,
+}
+
+/// The kept versions of one project.
+#[derive(Debug)]
+pub(super) struct Kept {
+    dir: PathBuf,
+}
+
+/// Digits of the hash in a name.
+const HASH_DIGITS: usize = 12;
+
+/// How the time in a name is written; in this form names are in the order of time.
+const TIME: &str = "%Y%m%dT%H%M%S%.6fZ";
+
+impl Kept {
+    /// The kept versions of a project, by its state folder.
+    pub(super) fn new(state_dir: &Path) -> Self {
+        Kept { dir: state_dir.join("kept") }
+    }
+
+    /// Keeps the bytes of a note; durable when this returns.
+    pub(super) fn keep(
+        &self,
+        path: &str,
+        bytes: &[u8],
+        why: Why,
+        now: Timestamp,
+    ) -> io::Result<PathBuf> {
+        let dir = self.dir.join(path);
+        create_private_dir(&dir).map_err(io::Error::other)?;
+        let hash = super::checksum(bytes);
+        let hash = hash.get(..HASH_DIGITS).unwrap_or(&hash);
+        let file = dir.join(format!("{}-{hash}.{}", now.strftime(TIME), why.as_str()));
+        match OpenOptions::new().write(true).create_new(true).mode(0o600).open(&file) {
+            Ok(mut new) => {
+                let written = new.write_all(bytes).and_then(|()| new.sync_all());
+                written.inspect_err(|_| {
+                    let _ = std::fs::remove_file(&file);
+                })?;
+            }
+            // The same bytes at the same instant.
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(file),
+            Err(error) => return Err(error),
+        }
+        // The folders on the way may be new, too.
+        for folder in dir.ancestors().take_while(|folder| folder.starts_with(&self.dir)) {
+            File::open(folder)?.sync_all()?;
+        }
+        Ok(file)
+    }
+
+    /// The kept versions of a note, newest first.
+    pub(super) fn versions(&self, path: &str) -> Vec<Version> {
+        let mut found = Vec::new();
+        let Ok(entries) = std::fs::read_dir(self.dir.join(path)) else { return found };
+        found.extend(entries.flatten().filter_map(|entry| version(path, &entry.path())));
+        found.sort_by(|one, other| (&other.at, &other.hash).cmp(&(&one.at, &one.hash)));
+        found
+    }
+
+    /// Every kept version, by path, newest first.
+    pub(super) fn all(&self) -> Vec<Version> {
+        let mut found = Vec::new();
+        let mut open = vec![String::new()];
+        while let Some(path) = open.pop() {
+            let Ok(entries) = std::fs::read_dir(self.dir.join(&path)) else { continue };
+            for entry in entries.flatten() {
+                let Ok(name) = entry.file_name().into_string() else { continue };
+                if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                    open.push(if path.is_empty() { name } else { format!("{path}/{name}") });
+                } else {
+                    found.extend(version(&path, &entry.path()));
+                }
+            }
+        }
+        found.sort_by(|one, other| one.path.cmp(&other.path).then_with(|| other.at.cmp(&one.at)));
+        found
+    }
+
+    /// Removes what is too old, and the oldest while all of it is too much.
+    pub(super) fn prune(&self, now: Timestamp) {
+        let oldest = now - jiff::SignedDuration::from_hours(24 * i64::from(KEPT_DAYS));
+        let oldest = oldest.strftime(TIME).to_string();
+        let mut all = self.all();
+        all.sort_by(|one, other| other.at.cmp(&one.at));
+        let mut n_bytes = 0;
+        for version in all {
+            n_bytes += version.n_bytes;
+            if version.at < oldest || n_bytes > MAX_KEPT_BYTES {
+                self.forget(&version);
+            }
+        }
+    }
+
+    fn forget(&self, version: &Version) {
+        let _ = std::fs::remove_file(&version.file);
+        let folders = version
+            .file
+            .ancestors()
+            .skip(1)
+            .take_while(|it| it.starts_with(&self.dir) && **it != self.dir);
+        for folder in folders {
+            // One that holds something stays.
+            if std::fs::remove_dir(folder).is_err() {
+                break;
+            }
+        }
+    }
+}
+
+/// What the name of a file says.
+fn version(path: &str, file: &Path) -> Option<Version> {
+    let (stem, why) = file.file_name()?.to_str()?.rsplit_once('.')?;
+    let why = Why::ALL.into_iter().find(|it| it.as_str() == why)?;
+    let (at, hash) = stem.rsplit_once('-')?;
+    Some(Version {
+        path: path.to_string(),
+        at: at.to_string(),
+        hash: hash.to_string(),
+        why,
+        n_bytes: file.symlink_metadata().ok().filter(|it| it.is_file())?.len(),
+        file: file.to_path_buf(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    #[test]
+    fn versions_are_listed_newest_first_and_go_after_30_days() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let kept = Kept::new(dir.path());
+        let at = |days: i64| Timestamp::from_second(1_750_000_000 + days * 86_400).expect("a time");
+        kept.keep("a/b.md", b"one", Why::Replaced, at(0)).expect("kept");
+        kept.keep("a/b.md", b"two", Why::Removed, at(5)).expect("kept");
+        kept.keep("a", b"three", Why::Unwritten, at(6)).expect("kept");
+        let shown = |versions: Vec<Version>| {
+            let line =
+                |it: &Version| format!("{} {} {} {}", it.path, it.at, it.why.as_str(), it.n_bytes);
+            versions.iter().map(line).collect::<Vec<_>>()
+        };
+        assert_eq!(
+            shown(kept.versions("a/b.md")),
+            [
+                "a/b.md 20250620T150640.000000Z removed 3",
+                "a/b.md 20250615T150640.000000Z replaced 3"
+            ]
+        );
+        assert_eq!(kept.all().len(), 3);
+        let mode = kept.all()[0].file.metadata().expect("it is there").permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+        kept.prune(at(31));
+        assert_eq!(
+            shown(kept.all()),
+            ["a 20250621T150640.000000Z unwritten 5", "a/b.md 20250620T150640.000000Z removed 3"]
+        );
+        kept.prune(at(60));
+        assert_eq!(kept.all(), []);
+        assert!(!dir.path().join("kept/a").exists());
+    }
+}

@@ -1,0 +1,508 @@
+//! Notes: writes, edits, removes and moves notes; the one place of the daemon that changes files of a project.
+//!
+//! In: paths and edits (`notes::edit`). Out: what was changed, or a coded refusal.
+//! Invariants: a note is replaced whole or not at all, durably, and only what was read is replaced; its bytes before
+//! are kept first; writers of one project take turns, also those of other processes; nothing outside the project, on
+//! the deny list, or that is not indexed is written; a read-only project is not written at all. Indexing never comes
+//! here.
+//! Not here: what an edit changes (the crate `notes`), waiting until it can be found (`Project::index_now`), tools.
+
+mod confine;
+mod error;
+mod files;
+mod journal;
+mod kept;
+mod moving;
+mod secrets;
+#[cfg(test)]
+mod tests;
+
+use std::fs::{File, OpenOptions};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicI64, Ordering};
+
+use config::Settings;
+use jiff::Timestamp;
+use notes::edit::{Change, Op, apply, edit_all};
+use sha2::{Digest, Sha256};
+
+use self::confine::{Missing, Spot, below, spot};
+pub use self::error::NoteError;
+use self::files::{Found, Trouble};
+use self::journal::Journal;
+use self::kept::Kept;
+pub use self::kept::{Version, Why};
+pub use self::moving::{Moved, Rewrite, Rewritten};
+use crate::pipeline::normalize::redact::Redactor;
+use crate::pipeline::watch::{Rules, SkipReason, Verdict};
+use crate::terms::RelPath;
+
+/// Extensions of notes.
+const EXTENSIONS: [&str; 2] = ["md", "markdown"];
+
+/// How often old kept versions are looked for, seconds.
+const PRUNE_SECONDS: i64 = 3_600;
+
+/// The notes of one project.
+#[derive(Debug)]
+pub struct Notes {
+    root: PathBuf,
+    state_dir: PathBuf,
+    settings: Settings,
+    redactor: Redactor,
+    kept: Kept,
+    journal: Journal,
+    pruned: AtomicI64,
+}
+
+/// A note as it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NoteText {
+    /// Its path, from the root.
+    pub path: String,
+    /// All of it, secrets included: not for the eyes of callers.
+    pub text: String,
+    /// SHA-256 of its bytes, hexadecimal.
+    pub checksum: String,
+}
+
+/// Whether a note that is there may be replaced.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Overwrite {
+    /// It is an error.
+    No,
+    /// It is kept for 30 days.
+    Yes,
+}
+
+/// What a write did.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Written {
+    /// The path that is indexed.
+    pub path: RelPath,
+    /// SHA-256 of the bytes before; none where there was no note.
+    pub checksum_before: Option<String>,
+    /// SHA-256 of the bytes now; that of before where nothing had to change. None where there is no note any more.
+    pub checksum: Option<String>,
+    /// What was changed, by bytes of the text before. Of a new or overwritten note all of it.
+    pub changes: Vec<Change>,
+    /// What a person might not expect.
+    pub warnings: Vec<String>,
+}
+
+impl Written {
+    /// Whether the file is another one now.
+    pub fn is_changed(&self) -> bool {
+        self.checksum_before != self.checksum
+    }
+}
+
+/// A note that was read to be changed.
+struct Opened {
+    /// The path as it is indexed.
+    path: String,
+    spot: Spot,
+    found: Found,
+    text: String,
+    checksum: String,
+}
+
+impl Notes {
+    /// The notes of a project; removes what a crash may have left. The root must be canonical.
+    pub fn open(root: &Path, state_dir: &Path, settings: &Settings) -> Notes {
+        let notes = Notes {
+            root: root.to_path_buf(),
+            state_dir: state_dir.to_path_buf(),
+            settings: settings.clone(),
+            redactor: Redactor::new(&settings.privacy),
+            kept: Kept::new(state_dir),
+            journal: Journal::new(state_dir),
+            pruned: AtomicI64::new(0),
+        };
+        let n_left = notes.journal.sweep(root);
+        if n_left > 0 {
+            tracing::info!(n_left, "removed temporary files of writes that a crash cut off");
+        }
+        notes.prune(Timestamp::now());
+        notes
+    }
+
+    /// Reads a note.
+    ///
+    /// # Errors
+    /// As [`Notes::edit`], but for those of writing.
+    pub fn read(&self, path: &str) -> Result<NoteText, NoteError> {
+        let Opened { path, text, checksum, .. } = self.opened(path)?;
+        Ok(NoteText { path, text, checksum })
+    }
+
+    /// Writes a whole note.
+    ///
+    /// # Errors
+    /// [`NoteError`]; then nothing has changed.
+    pub fn write(
+        &self,
+        path: &str,
+        content: &str,
+        overwrite: Overwrite,
+        expected: Option<&str>,
+    ) -> Result<Written, NoteError> {
+        let _turn = self.turn()?;
+        let path = self.allowed(path)?;
+        let spot = spot(&self.root, &path, Missing::Make)?;
+        let path = self.indexed_path(path, &spot)?;
+        let old = self.read_at(&path, &spot)?;
+        let Some(old) = old else {
+            if expected.is_some() {
+                return Err(NoteError::Conflict { path, found: None, unwritten: None });
+            }
+            self.check_content(&path, "", content)?;
+            return self.replace(
+                &path,
+                &spot,
+                None,
+                content,
+                vec![Change { span: 0..0, replacement: content.into() }],
+            );
+        };
+        let checksum = checksum(&old.bytes);
+        if overwrite == Overwrite::No {
+            return Err(NoteError::Exists { path, checksum });
+        }
+        self.check_expected(&path, expected, &checksum, Some(content))?;
+        let before = String::from_utf8_lossy(&old.bytes).into_owned();
+        self.check_content(&path, &before, content)?;
+        let changes = vec![Change { span: 0..old.bytes.len(), replacement: content.into() }];
+        self.replace(&path, &spot, Some(&old), content, changes)
+    }
+
+    /// Edits a note.
+    ///
+    /// # Errors
+    /// [`NoteError`]; then nothing has changed.
+    pub fn edit(
+        &self,
+        path: &str,
+        ops: &[Op],
+        expected: Option<&str>,
+    ) -> Result<Written, NoteError> {
+        let _turn = self.turn()?;
+        let note = self.opened(path)?;
+        let (changes, after) = self.edited(&note, ops, expected)?;
+        self.replace(&note.path, &note.spot, Some(&note.found), &after, changes)
+    }
+
+    /// What [`Notes::edit`] would change, without changing it.
+    ///
+    /// # Errors
+    /// As [`Notes::edit`].
+    pub fn preview(
+        &self,
+        path: &str,
+        ops: &[Op],
+        expected: Option<&str>,
+    ) -> Result<Written, NoteError> {
+        self.check_writable()?;
+        let note = self.opened(path)?;
+        let (changes, after) = self.edited(&note, ops, expected)?;
+        Ok(Written {
+            path: RelPath::new(note.path),
+            checksum_before: Some(note.checksum),
+            checksum: Some(checksum(after.as_bytes())),
+            changes,
+            warnings: vec![],
+        })
+    }
+
+    /// Removes a note. Its bytes are kept.
+    ///
+    /// # Errors
+    /// [`NoteError`]; then nothing has changed.
+    pub fn remove(&self, path: &str, expected: Option<&str>) -> Result<Written, NoteError> {
+        let _turn = self.turn()?;
+        let path = self.allowed(path)?;
+        let spot = spot(&self.root, &path, Missing::Refuse)?;
+        self.refuse_link(&path, &spot)?;
+        // Also one that is no text, or too large to be indexed.
+        let old =
+            files::read(&spot, u64::MAX).map_err(|trouble| self.failed(&path, trouble, None))?;
+        let old = old.ok_or_else(|| NoteError::NotFound(path.clone()))?;
+        let before = checksum(&old.bytes);
+        self.check_expected(&path, expected, &before, None)?;
+        let keep =
+            || self.kept.keep(&spot.real, &old.bytes, Why::Removed, Timestamp::now()).map(drop);
+        files::remove(&spot, &old, keep).map_err(|trouble| self.failed(&path, trouble, None))?;
+        self.prune(Timestamp::now());
+        Ok(Written {
+            path: RelPath::new(path),
+            checksum_before: Some(before),
+            checksum: None,
+            changes: vec![Change { span: 0..old.bytes.len(), replacement: String::new() }],
+            warnings: several_names(&old),
+        })
+    }
+
+    /// The kept versions of a note, newest first; of all notes when none is named.
+    ///
+    /// # Errors
+    /// [`NoteError::BadPath`] and [`NoteError::Outside`].
+    pub fn kept(&self, path: Option<&str>) -> Result<Vec<Version>, NoteError> {
+        Ok(match path {
+            Some(path) => self.kept.versions(&below(&self.root, path)?),
+            None => self.kept.all(),
+        })
+    }
+
+    /// Writes a kept version back, by its time (the beginning is enough) or as `last`; what is there now is kept in its
+    /// turn.
+    ///
+    /// # Errors
+    /// [`NoteError`]; then nothing has changed.
+    pub fn restore(&self, path: &str, at: &str) -> Result<Written, NoteError> {
+        let _turn = self.turn()?;
+        let path = below(&self.root, path)?;
+        let version = self.version(&path, at)?;
+        let io = |why| NoteError::Io { path: path.clone(), why };
+        let bytes = std::fs::read(&version.file).map_err(io)?;
+        let spot = spot(&self.root, &path, Missing::Make)?;
+        let old =
+            files::read(&spot, u64::MAX).map_err(|trouble| self.failed(&path, trouble, None))?;
+        let n_old = old.as_ref().map_or(0, |old| old.bytes.len());
+        let text = String::from_utf8_lossy(&bytes).into_owned();
+        let changes = vec![Change { span: 0..n_old, replacement: text }];
+        self.replace_bytes(&path, &spot, old.as_ref(), &bytes, changes)
+    }
+
+    /// The one kept version whose time begins so, or the newest.
+    fn version(&self, path: &str, at: &str) -> Result<Version, NoteError> {
+        let mut found = self.kept.versions(path);
+        if at != "last" {
+            found.retain(|version| !at.is_empty() && version.at.starts_with(at));
+            if found.len() > 1 {
+                let several = format!("of `{path}` is the only one from {at}, of {}", found.len());
+                return Err(NoteError::NotKept(several));
+            }
+        }
+        let missing = || NoteError::NotKept(format!("of `{path}` from {at}"));
+        found.into_iter().next().ok_or_else(missing)
+    }
+
+    /// Waits for the turn to write; others wait until it is dropped.
+    fn turn(&self) -> Result<File, NoteError> {
+        self.check_writable()?;
+        let path = self.state_dir.join("notes.lock");
+        let opened = OpenOptions::new().create(true).append(true).mode(0o600).open(&path);
+        let locked = opened.and_then(|file| file.lock().map(|()| file));
+        locked.map_err(|why| NoteError::Io { path: path.display().to_string(), why })
+    }
+
+    fn check_writable(&self) -> Result<(), NoteError> {
+        if self.settings.write { Ok(()) } else { Err(NoteError::ReadOnly) }
+    }
+
+    /// The path below the root, if it is one of a note that would be indexed.
+    fn allowed(&self, path: &str) -> Result<String, NoteError> {
+        let path = below(&self.root, path)?;
+        let extension = RelPath::new(path.clone()).extension();
+        if !EXTENSIONS.contains(&extension.as_str()) {
+            return Err(NoteError::BadPath { path, why: "a note's name ends with `.md`".into() });
+        }
+        match self.rules().verdict(&path, false) {
+            Verdict::Read => Ok(path),
+            Verdict::Descend => Err(NoteError::NotAFile(path)),
+            Verdict::Skip(reason) => Err(NoteError::Unwatched { path, reason }),
+        }
+    }
+
+    /// The rules as the ignore files say them now.
+    fn rules(&self) -> Rules {
+        Rules::new(&self.root, &self.settings.watch).allowing(&self.settings.privacy.allow_paths)
+    }
+
+    /// The path under which the file of a spot is indexed: its own, or that of a link to it.
+    fn indexed_path(&self, path: String, spot: &Spot) -> Result<String, NoteError> {
+        if spot.real == path {
+            return Ok(path);
+        }
+        match self.rules().verdict(&spot.real, false) {
+            Verdict::Read => Ok(spot.real.clone()),
+            Verdict::Skip(
+                reason @ (SkipReason::Denied | SkipReason::SecretName | SkipReason::Binary),
+            ) => Err(NoteError::Unwatched { path: spot.real.clone(), reason }),
+            _ => Ok(path),
+        }
+    }
+
+    /// A link is followed to write, but not to remove or move what it leads to.
+    fn refuse_link(&self, path: &str, spot: &Spot) -> Result<(), NoteError> {
+        if spot.real == path {
+            return Ok(());
+        }
+        let why = format!("it is a link to `{}`; name that", spot.real);
+        Err(NoteError::BadPath { path: path.to_string(), why })
+    }
+
+    fn read_at(&self, path: &str, spot: &Spot) -> Result<Option<Found>, NoteError> {
+        let max = self.rules().max_bytes_of(path);
+        let found = files::read(spot, max).map_err(|trouble| self.failed(path, trouble, None))?;
+        match found {
+            Some(found) if found.is_cut => {
+                let n_bytes = found.n_bytes();
+                Err(NoteError::TooLarge { path: path.to_string(), n_bytes, max })
+            }
+            found => Ok(found),
+        }
+    }
+
+    /// Reads a note that is to be changed.
+    fn opened(&self, path: &str) -> Result<Opened, NoteError> {
+        let path = self.allowed(path)?;
+        let spot = spot(&self.root, &path, Missing::Refuse)?;
+        let path = self.indexed_path(path, &spot)?;
+        let found = self.read_at(&path, &spot)?.ok_or_else(|| NoteError::NotFound(path.clone()))?;
+        let text =
+            String::from_utf8(found.bytes.clone()).map_err(|_| NoteError::NotText(path.clone()))?;
+        let checksum = checksum(&found.bytes);
+        Ok(Opened { path, spot, found, text, checksum })
+    }
+
+    /// The changes of an edit, and the text afterwards.
+    fn edited(
+        &self,
+        note: &Opened,
+        ops: &[Op],
+        expected: Option<&str>,
+    ) -> Result<(Vec<Change>, String), NoteError> {
+        let path = &note.path;
+        let failed = |why| NoteError::Edit { path: path.clone(), why };
+        if expected.is_some_and(|it| it != note.checksum) {
+            // What would have been written is kept, where the edit fits the note as it is now.
+            let mine = edit_all(&note.text, ops).ok().map(|changes| apply(&note.text, &changes));
+            self.check_expected(path, expected, &note.checksum, mine.as_deref())?;
+        }
+        let changes = edit_all(&note.text, ops).map_err(failed)?;
+        let after = apply(&note.text, &changes);
+        self.check_content(path, &note.text, &after)?;
+        Ok((changes, after))
+    }
+
+    fn check_expected(
+        &self,
+        path: &str,
+        expected: Option<&str>,
+        checksum: &str,
+        mine: Option<&str>,
+    ) -> Result<(), NoteError> {
+        match expected {
+            Some(expected) if !expected.trim().eq_ignore_ascii_case(checksum) => {
+                let unwritten = mine.and_then(|mine| self.keep_unwritten(path, mine.as_bytes()));
+                Err(NoteError::Conflict {
+                    path: path.to_string(),
+                    found: Some(checksum.to_string()),
+                    unwritten,
+                })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn check_content(&self, path: &str, before: &str, after: &str) -> Result<(), NoteError> {
+        let max = self.rules().max_bytes_of(path);
+        if after.len() as u64 > max {
+            return Err(NoteError::TooLarge {
+                path: path.to_string(),
+                n_bytes: after.len() as u64,
+                max,
+            });
+        }
+        match secrets::objection(&self.redactor, path, before, after) {
+            Some(why) => Err(NoteError::Secret { path: path.to_string(), why }),
+            None => Ok(()),
+        }
+    }
+
+    fn keep_unwritten(&self, path: &str, bytes: &[u8]) -> Option<PathBuf> {
+        self.kept.keep(path, bytes, Why::Unwritten, Timestamp::now()).ok()
+    }
+
+    fn replace(
+        &self,
+        path: &str,
+        spot: &Spot,
+        old: Option<&Found>,
+        text: &str,
+        changes: Vec<Change>,
+    ) -> Result<Written, NoteError> {
+        self.replace_bytes(path, spot, old, text.as_bytes(), changes)
+    }
+
+    fn replace_bytes(
+        &self,
+        path: &str,
+        spot: &Spot,
+        old: Option<&Found>,
+        bytes: &[u8],
+        changes: Vec<Change>,
+    ) -> Result<Written, NoteError> {
+        let mut written = Written {
+            path: RelPath::new(path),
+            checksum_before: old.map(|old| checksum(&old.bytes)),
+            checksum: Some(checksum(bytes)),
+            changes,
+            warnings: vec![],
+        };
+        if !written.is_changed() {
+            written.changes.clear();
+            return Ok(written);
+        }
+        let keep = || match old {
+            Some(old) => {
+                self.kept.keep(&spot.real, &old.bytes, Why::Replaced, Timestamp::now()).map(drop)
+            }
+            None => Ok(()),
+        };
+        files::replace(spot, old, bytes, &self.journal, keep)
+            .map_err(|trouble| self.failed(path, trouble, Some(bytes)))?;
+        self.prune(Timestamp::now());
+        written.warnings = old.map(several_names).unwrap_or_default();
+        Ok(written)
+    }
+
+    /// What a caller is told; of a version that could not be written where it lies.
+    fn failed(&self, path: &str, trouble: Trouble, mine: Option<&[u8]>) -> NoteError {
+        let path = path.to_string();
+        match trouble {
+            Trouble::NotAFile => NoteError::NotAFile(path),
+            Trouble::Changed(found) => {
+                let unwritten = mine.and_then(|mine| self.keep_unwritten(&path, mine));
+                NoteError::Conflict { path, found: found.as_deref().map(checksum), unwritten }
+            }
+            Trouble::Io(why) => NoteError::Io { path, why },
+        }
+    }
+
+    /// Forgets old versions, now and then.
+    fn prune(&self, now: Timestamp) {
+        let last = self.pruned.load(Ordering::Relaxed);
+        if now.as_second() - last >= PRUNE_SECONDS {
+            self.pruned.store(now.as_second(), Ordering::Relaxed);
+            self.kept.prune(now);
+        }
+    }
+}
+
+/// SHA-256 of bytes, hexadecimal.
+pub fn checksum(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn several_names(old: &Found) -> Vec<String> {
+    let n_others = old.n_names().saturating_sub(1);
+    if n_others == 0 {
+        return vec![];
+    }
+    vec![format!(
+        "the file had {n_others} more names (hard links); they still show what it was before"
+    )]
+}

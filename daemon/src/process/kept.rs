@@ -1,0 +1,77 @@
+//! Kept: lists and writes back what notes were, for `kgctl restore`, and ends.
+//!
+//! In: a project, running or not, and what to do. Out: one line of JSON.
+//! Invariants: it takes its turn with a daemon that runs, which then sees the file as any other that was saved; a
+//! person may restore in a read-only project, too.
+//! Not here: what is kept (`notes/kept.rs`), how it is written (`notes/mod.rs`).
+
+use std::io::Write as _;
+use std::process::ExitCode;
+
+use config::Places;
+use serde_json::{Value, json};
+
+use super::{KeptJob, Options, StartError};
+use crate::notes::{NoteError, Notes, Version, Written};
+
+/// Exit code where nothing is kept; `kgctl` says the same.
+const NOTHING_FOUND: u8 = 3;
+
+/// Does what is asked for.
+pub(super) fn run(options: &Options, job: &KeptJob) -> anyhow::Result<ExitCode> {
+    let notes = match open(options) {
+        Ok(notes) => notes,
+        Err(error) => return super::exit_code_of(error),
+    };
+    let told = match job {
+        KeptJob::List(path) => notes.kept(path.as_deref()).map(|versions| list(&versions)),
+        KeptJob::Restore { path, at } => notes.restore(path, at).map(|written| restored(&written)),
+    };
+    match told {
+        Ok(line) => {
+            // It is done, also when nobody is left to hear it.
+            let _ = writeln!(std::io::stdout(), "{line}");
+            Ok(ExitCode::SUCCESS)
+        }
+        Err(error) => {
+            let hint = error.hint().map(|hint| format!("\nhint: {hint}")).unwrap_or_default();
+            super::report(&format!("{error}{hint}"));
+            let is_missing = matches!(error, NoteError::NotKept(_));
+            Ok(if is_missing { ExitCode::from(NOTHING_FOUND) } else { ExitCode::FAILURE })
+        }
+    }
+}
+
+fn open(options: &Options) -> anyhow::Result<Notes> {
+    let places = Places::from_env()?;
+    let found = config::which_project(&places, options.project.as_deref());
+    let project = found.map_err(StartError::from)?;
+    if !project.root.is_dir() {
+        let (name, root) = (project.name, project.root);
+        return Err(StartError::NoFolder { name, root }.into());
+    }
+    let loaded = config::load::load(&places, Some(&project.root), &options.settings);
+    let mut settings = loaded.map_err(StartError::from)?.settings;
+    settings.write = true;
+    let paths = places.project(&project)?;
+    paths.create_dirs()?;
+    Ok(Notes::open(&project.root, &paths.dir, &settings))
+}
+
+fn list(versions: &[Version]) -> Value {
+    let row = |it: &Version| {
+        json!({
+            "path": it.path, "at": it.at, "why": it.why.as_str(), "bytes": it.n_bytes, "hash": it.hash, "file": it.file,
+        })
+    };
+    json!({ "versions": versions.iter().map(row).collect::<Vec<_>>() })
+}
+
+fn restored(written: &Written) -> Value {
+    json!({
+        "path": written.path.as_str(),
+        "checksum": written.checksum,
+        "checksum_before": written.checksum_before,
+        "changed": written.is_changed(),
+    })
+}

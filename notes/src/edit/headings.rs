@@ -1,0 +1,161 @@
+//! Headings: finds the one that is meant, and what belongs to it.
+//!
+//! In: a text and how somebody calls a heading. Out: its section.
+//! Invariants: a heading is what Markdown takes for one (underlined ones, too; none in code), and stands in no list and
+//! no quotation; two that fit alike are an error with their lines, never a guess.
+
+use std::ops::Range;
+
+use super::EditError;
+use super::find::nearest;
+use super::lines::{line_end, line_number, line_start};
+use crate::parse::parse;
+
+/// A heading and what stands below it.
+#[derive(Debug, Clone)]
+pub(super) struct Section {
+    pub(super) level: u8,
+    /// Its words, and its words as written.
+    names: [String; 2],
+    /// Its lines, without the last line end.
+    pub(super) head: Range<usize>,
+    /// Where its lines end, and what stands below begins.
+    pub(super) body: usize,
+    /// Where the next heading begins, whatever its level.
+    pub(super) own_end: usize,
+    /// Where the next heading of its level or above begins.
+    pub(super) end: usize,
+    /// The headings that it stands below, outermost first, as indices.
+    above: Vec<usize>,
+}
+
+#[cfg(test)]
+impl Section {
+    pub(super) fn name(&self) -> &str {
+        &self.names[0]
+    }
+}
+
+/// All sections of a text.
+pub(super) fn sections(text: &str) -> Vec<Section> {
+    let note = parse(text);
+    let mut out: Vec<Section> = Vec::new();
+    for heading in note.headings.iter().filter(|heading| heading.is_outer) {
+        let start = line_start(text, heading.place.span.start);
+        let written = text.get(heading.place.span.clone()).unwrap_or("");
+        let written = written.lines().next().unwrap_or("").trim();
+        let written = written.trim_start_matches('#').trim_end_matches('#').trim();
+        let mut above: Vec<usize> = out.last().map(|last| last.above.clone()).unwrap_or_default();
+        above.extend(out.len().checked_sub(1));
+        above.retain(|i| out.get(*i).is_some_and(|it| it.level < heading.level));
+        out.push(Section {
+            level: heading.level,
+            names: [heading.text.trim().to_string(), written.to_string()],
+            head: start..heading.place.span.end,
+            body: line_end(text, heading.place.span.end),
+            own_end: text.len(),
+            end: text.len(),
+            above,
+        });
+    }
+    for i in 0..out.len() {
+        let start = |it: &Section| it.head.start;
+        let own_end = out.get(i + 1).map_or(text.len(), start);
+        let level = out[i].level;
+        let end = out.iter().skip(i + 1).find(|it| it.level <= level).map_or(text.len(), start);
+        (out[i].own_end, out[i].end) = (own_end, end);
+    }
+    out
+}
+
+/// The section that is called so.
+pub(super) fn section(text: &str, name: &str) -> Result<Section, EditError> {
+    let name = name.trim();
+    if name.trim_matches('#').trim().is_empty() {
+        return Err(EditError::Empty("the heading"));
+    }
+    let all = sections(text);
+    // A heading may look like one of our own ways to call one.
+    for is_same in [same as fn(&str, &str) -> bool, same_but_case] {
+        for called in [Called::literally(name), Called::by_rules(name)] {
+            let fits: Vec<&Section> =
+                all.iter().filter(|it| called.fits(it, &all, is_same)).collect();
+            if let Some(one) = called.choose(&fits) {
+                return Ok(one.clone());
+            }
+            if fits.len() > 1 {
+                let lines = fits.iter().map(|it| line_number(text, it.head.start)).collect();
+                return Err(EditError::AmbiguousHeading { section: name.to_string(), lines });
+            }
+        }
+    }
+    let names = all.iter().map(|it| it.names[0].as_str());
+    let nearest = nearest(name.trim_start_matches('#').trim(), names).map(|(_, it)| it.to_string());
+    Err(EditError::NoHeading { section: name.to_string(), nearest })
+}
+
+/// Whether a section's first heading, which a text may repeat, is this one.
+pub(super) fn is_heading_of(line: &str, section: &Section) -> bool {
+    let bare = line.trim_start_matches('#');
+    let level = line.len() - bare.len();
+    level == usize::from(section.level)
+        && section
+            .names
+            .iter()
+            .any(|name| same_but_case(name, bare.trim().trim_end_matches('#').trim()))
+}
+
+/// One way to understand what a heading is called.
+struct Called<'a> {
+    level: Option<u8>,
+    above: Vec<&'a str>,
+    name: &'a str,
+    nth: Option<usize>,
+}
+
+impl<'a> Called<'a> {
+    fn literally(name: &'a str) -> Self {
+        Called { level: None, above: vec![], name, nth: None }
+    }
+
+    /// `## A > B#2`.
+    fn by_rules(name: &'a str) -> Self {
+        let bare = name.trim_start_matches('#');
+        let n = name.len() - bare.len();
+        let level =
+            u8::try_from(n).ok().filter(|level| (1..=6).contains(level) && bare.starts_with(' '));
+        let bare = if level.is_some() { bare.trim() } else { name };
+        let mut parts: Vec<&str> = bare.split(" > ").map(str::trim).collect();
+        let last = parts.pop().unwrap_or(bare);
+        let nth = last
+            .rsplit_once('#')
+            .and_then(|(name, n)| Some((name.trim(), n.parse::<usize>().ok()?)));
+        let nth = nth.filter(|(name, n)| *n > 0 && !name.is_empty());
+        let (name, nth) = nth.map_or((last, None), |(name, n)| (name, Some(n)));
+        Called { level, above: parts, name, nth }
+    }
+
+    fn fits(&self, section: &Section, all: &[Section], is_same: fn(&str, &str) -> bool) -> bool {
+        let is_called = |it: &Section, name: &str| it.names.iter().any(|own| is_same(own, name));
+        let mut above = section.above.iter().filter_map(|i| all.get(*i));
+        self.level.is_none_or(|level| level == section.level)
+            && is_called(section, self.name)
+            && self.above.iter().all(|name| above.any(|it| is_called(it, name)))
+    }
+
+    fn choose<'s>(&self, fits: &[&'s Section]) -> Option<&'s Section> {
+        match self.nth {
+            Some(n) => fits.get(n - 1).copied(),
+            None if fits.len() == 1 => fits.first().copied(),
+            None => None,
+        }
+    }
+}
+
+fn same(one: &str, other: &str) -> bool {
+    one == other
+}
+
+fn same_but_case(one: &str, other: &str) -> bool {
+    one.to_lowercase() == other.to_lowercase()
+}

@@ -1,0 +1,235 @@
+//! List items: adds, replaces and removes single ones, such as facts about a thing.
+//!
+//! In: a text and an item, by its block id or its words. Out: changes of that item's lines.
+//! Invariants: a new item looks like its neighbors (indentation, marker, numbering); ids stay with their items; two
+//! items that fit alike are an error with their lines.
+
+use std::fmt;
+use std::ops::Range;
+
+use super::headings::section;
+use super::lines::{eol_at, line_end, line_number, line_start, with_eol};
+use super::place::{append, append_to_section, is_item};
+use super::{Change, EditError};
+use crate::parse::{Item, Note, parse};
+use crate::target::is_block_id;
+
+/// How an item is called.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ItemRef {
+    /// By its block id, without `^`.
+    Id(String),
+    /// By its words, with or without block id; white space counts as one blank.
+    Text(String),
+}
+
+impl fmt::Display for ItemRef {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ItemRef::Id(id) => write!(f, "`^{}`", id.trim_start_matches('^')),
+            ItemRef::Text(text) => write!(f, "`{text}`"),
+        }
+    }
+}
+
+/// The first block id that begins with these letters and is not taken: one more than the highest that is there, and at
+/// least `least`.
+pub fn next_block_id(text: &str, letters: &str, least: u64) -> String {
+    let numbers = parse(text)
+        .block_ids
+        .into_iter()
+        .filter_map(|it| it.id.strip_prefix(letters)?.parse::<u64>().ok());
+    let next = numbers.max().map_or(least, |highest| highest.saturating_add(1).max(least));
+    format!("{letters}{next}")
+}
+
+/// Adds an item.
+pub(super) fn add(
+    text: &str,
+    heading: Option<&str>,
+    item: &str,
+    id: Option<&str>,
+) -> Result<Vec<Change>, EditError> {
+    let item = with_id(checked(item)?, id)?;
+    let note = parse(text);
+    let part = match heading.map(|name| section(text, name)) {
+        None => note.body..text.len(),
+        Some(Ok(section)) => section.body..section.own_end,
+        Some(Err(EditError::NoHeading { section, .. })) => {
+            let name = section.trim_start_matches('#').trim();
+            let level = section.len() - section.trim_start_matches('#').len();
+            let marks = "#".repeat(if level == 0 { 2 } else { level });
+            return append(
+                text,
+                &format!("{marks} {name}\n\n{}", lines_of_item("", "-", &item, "\n")),
+            );
+        }
+        Some(Err(other)) => return Err(other),
+    };
+    let last = note.items.iter().rfind(|it| it.depth == 0 && part.contains(&it.place.span.start));
+    let Some(last) = last else {
+        let item = lines_of_item("", "-", &item, "\n");
+        return heading
+            .map_or_else(|| append(text, &item), |name| append_to_section(text, name, &item));
+    };
+    let end = end_of(text, last);
+    let eol = eol_at(text, last.place.span.start);
+    let before = line_start(text, last.place.span.start)..last.place.span.start;
+    let before = text.get(before).filter(|it| is_indentation(it)).unwrap_or("");
+    let marker = next_marker(marker_of(text, last));
+    Ok(vec![Change::insert(end, format!("{eol}{}", lines_of_item(before, &marker, &item, eol)))])
+}
+
+/// Puts a text in the place of an item's own.
+pub(super) fn replace(text: &str, item: &ItemRef, with: &str) -> Result<Vec<Change>, EditError> {
+    let with = checked(with)?;
+    let note = parse(text);
+    let found = find(text, &note, item)?;
+    let content = content_of(text, found);
+    let old_id = id_of(text.get(content.clone()).unwrap_or(""));
+    let with = if id_of(with).is_some() { with.to_string() } else { with_id(with, old_id)? };
+    let eol = eol_at(text, content.start);
+    let start = line_start(text, found.place.span.start);
+    let before =
+        text.get(start..found.place.span.start).filter(|it| is_indentation(it)).unwrap_or("");
+    let inner = format!("{before}{}", " ".repeat(marker_of(text, found).len() + 1));
+    let with = with_eol(&with, "\n").replace('\n', &format!("{eol}{inner}"));
+    // An empty item has its marker alone, without the blank behind it.
+    let is_bare = content.start == found.place.span.start + marker_of(text, found).len();
+    Ok(vec![Change::new(content, if is_bare { format!(" {with}") } else { with })])
+}
+
+/// Removes an item with its lines.
+pub(super) fn remove(text: &str, item: &ItemRef) -> Result<Vec<Change>, EditError> {
+    let note = parse(text);
+    let found = find(text, &note, item)?;
+    let start = line_start(text, found.place.span.start);
+    if !text.get(start..found.place.span.start).is_some_and(is_indentation) {
+        return Err(EditError::NoItem(format!("{item} with a line of its own")));
+    }
+    let end = line_end(text, end_of(text, found));
+    let blank =
+        |at: usize| text.get(at..line_end(text, at)).is_some_and(|line| line.trim().is_empty());
+    let above = start.checked_sub(1).map(|at| line_start(text, at));
+    let is_last_line = end == text.len() && !text.ends_with('\n');
+    let span = if is_last_line {
+        // The line before becomes the last one, which has no line end.
+        let before = text.get(..start).unwrap_or("");
+        let before = before.strip_suffix('\n').unwrap_or(before);
+        before.strip_suffix('\r').unwrap_or(before).len()..end
+    } else if above.is_some_and(blank) && end < text.len() && blank(end) {
+        start..line_end(text, end)
+    } else {
+        start..end
+    };
+    Ok(vec![Change::new(span, "")])
+}
+
+fn checked(item: &str) -> Result<&str, EditError> {
+    let item = item.trim();
+    if item.is_empty() { Err(EditError::Empty("the item")) } else { Ok(item) }
+}
+
+fn with_id(item: &str, id: Option<&str>) -> Result<String, EditError> {
+    let Some(id) = id.map(|id| id.trim_start_matches('^')) else { return Ok(item.to_string()) };
+    if !is_block_id(id) {
+        let why = "it has only letters and digits of ASCII, and hyphens";
+        return Err(EditError::BadName { what: "block id", text: id.to_string(), why });
+    }
+    Ok(format!("{item} ^{id}"))
+}
+
+/// The block id at the end of an item's text.
+fn id_of(content: &str) -> Option<&str> {
+    let (_, id) = content.trim_end().rsplit_once([' ', '\t', '\n'])?;
+    id.strip_prefix('^').filter(|id| is_block_id(id))
+}
+
+fn find<'n>(text: &str, note: &'n Note, item: &ItemRef) -> Result<&'n Item, EditError> {
+    let fits: Vec<&Item> = match item {
+        ItemRef::Id(id) => {
+            let id = id.trim_start_matches('^');
+            let holds = |it: &&Item, place: &Range<usize>| {
+                it.place.span.start <= place.start && place.end <= it.place.span.end
+            };
+            let places = note.block_ids.iter().filter(|it| it.id == id).map(|it| &it.place.span);
+            // The innermost one is the last that holds it.
+            places.filter_map(|place| note.items.iter().rfind(|it| holds(it, place))).collect()
+        }
+        ItemRef::Text(words) => {
+            let marker = is_marked(words);
+            let wanted = [normal(words), normal(marker.unwrap_or(words))];
+            let is_it = |it: &&Item| {
+                let content = text.get(content_of(text, it)).unwrap_or("");
+                let own = normal(content);
+                let bare = id_of(content).map(|id| {
+                    normal(content.trim_end().trim_end_matches(id).trim_end_matches('^'))
+                });
+                wanted.iter().any(|it| *it == own || bare.as_ref() == Some(it))
+            };
+            note.items.iter().filter(is_it).collect()
+        }
+    };
+    match fits.as_slice() {
+        [one] => Ok(one),
+        [] => Err(EditError::NoItem(item.to_string())),
+        several => {
+            let lines = several.iter().map(|it| line_number(text, it.place.span.start)).collect();
+            Err(EditError::AmbiguousItem { item: item.to_string(), lines })
+        }
+    }
+}
+
+/// What follows the marker, if a text begins with one.
+fn is_marked(words: &str) -> Option<&str> {
+    is_item(words)
+        .then(|| words.trim_start().split_once([' ', '\t']).map_or(words, |(_, rest)| rest))
+}
+
+fn normal(words: &str) -> String {
+    words.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// An item's own words, without white space around them.
+fn content_of(text: &str, item: &Item) -> Range<usize> {
+    let content = text.get(item.content.clone()).unwrap_or("");
+    if content.trim().is_empty() {
+        let end = item.place.span.start + marker_of(text, item).len();
+        return end..end;
+    }
+    let start = item.content.start + (content.len() - content.trim_start().len());
+    start..item.content.start + content.trim_end().len()
+}
+
+/// Where the last line of an item and what is nested in it ends.
+fn end_of(text: &str, item: &Item) -> usize {
+    let whole = text.get(item.place.span.clone()).unwrap_or("");
+    let end = item.place.span.start + whole.trim_end().len();
+    let line = line_end(text, end);
+    text.get(end..line).map_or(end, |rest| end + rest.trim_end_matches(['\n', '\r']).len())
+}
+
+fn marker_of<'a>(text: &'a str, item: &Item) -> &'a str {
+    let from = text.get(item.place.span.start..).unwrap_or("");
+    from.split(|c: char| c.is_whitespace()).next().unwrap_or("-")
+}
+
+/// `-` after `-`, `4.` after `3.`.
+fn next_marker(marker: &str) -> String {
+    let digits = marker.trim_end_matches(['.', ')']);
+    let number = digits.parse::<u32>().ok().and_then(|number| number.checked_add(1));
+    number.map_or(marker.to_string(), |number| {
+        format!("{number}{}", marker.get(digits.len()..).unwrap_or("."))
+    })
+}
+
+/// Whether what stands before a marker is a part of every line there: blanks, and the marks of quotations.
+fn is_indentation(text: &str) -> bool {
+    text.chars().all(|c| matches!(c, ' ' | '\t' | '>'))
+}
+
+/// An item as lines, each with what stands before the marker.
+fn lines_of_item(before: &str, marker: &str, item: &str, eol: &str) -> String {
+    let inner = format!("{eol}{before}{}", " ".repeat(marker.len() + 1));
+    format!("{before}{marker} {}", with_eol(item, "\n").replace('\n', &inner))
+}

@@ -1,0 +1,123 @@
+//! Lines: where they begin and end, and how.
+//!
+//! In: a text. Out: its lines with their spans; the line end that belongs to a place.
+//! Invariant: a line ends with `\n` or `\r\n`; a lone `\r` is a character like any other, as it is to Git.
+
+use std::ops::Range;
+
+/// One line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Line<'a> {
+    /// The line without its end.
+    pub(super) text: &'a str,
+    /// Its bytes, the line end included.
+    pub(super) span: Range<usize>,
+}
+
+impl Line<'_> {
+    pub(super) fn is_blank(&self) -> bool {
+        self.text.trim().is_empty()
+    }
+
+    /// Where its text ends and its line end begins.
+    pub(super) fn text_end(&self) -> usize {
+        self.span.start + self.text.len()
+    }
+}
+
+/// The lines of a part of a text. Each but perhaps the last ends with a line end.
+pub(super) fn lines_of(
+    text: &str,
+    part: Range<usize>,
+) -> impl DoubleEndedIterator<Item = Line<'_>> {
+    let mut at = part.start;
+    let all: Vec<Line<'_>> = text
+        .get(part)
+        .unwrap_or("")
+        .split_inclusive('\n')
+        .map(|line| {
+            let span = at..at + line.len();
+            at = span.end;
+            let bare = line.strip_suffix('\n').unwrap_or(line);
+            Line {
+                text: bare.strip_suffix('\r').filter(|_| bare.len() < line.len()).unwrap_or(bare),
+                span,
+            }
+        })
+        .collect();
+    all.into_iter()
+}
+
+/// Where the line begins that holds a byte; the first one behind a byte order mark.
+pub(super) fn line_start(text: &str, at: usize) -> usize {
+    let newline = text.get(..at).and_then(|before| before.rfind('\n'));
+    newline.map_or(bom_len(text).min(at), |newline| newline + 1)
+}
+
+/// Where the line ends that holds a byte, its line end included.
+pub(super) fn line_end(text: &str, at: usize) -> usize {
+    text.get(at..).and_then(|after| after.find('\n')).map_or(text.len(), |newline| at + newline + 1)
+}
+
+/// The number of the line that holds a byte, from 1.
+pub(super) fn line_number(text: &str, at: usize) -> usize {
+    text.get(..at).unwrap_or(text).matches('\n').count() + 1
+}
+
+/// The line end of a place: that of its own line, else of the line before, else of the first, else `\n`.
+pub(super) fn eol_at(text: &str, at: usize) -> &'static str {
+    let here = text.get(at..).and_then(|after| after.find('\n')).map(|newline| at + newline);
+    let before = || text.get(..at).and_then(|before| before.rfind('\n'));
+    // Of a place where a line begins, the line before is the neighbor that was written with it.
+    let newline = if at > 0 && text.get(..at).is_some_and(|before| before.ends_with('\n')) {
+        before().or(here)
+    } else {
+        here.or_else(before)
+    };
+    match newline {
+        Some(newline) if text.get(..newline).is_some_and(|before| before.ends_with('\r')) => "\r\n",
+        _ => "\n",
+    }
+}
+
+/// The line end of the line that holds a byte, else of the line before, else `\n`.
+pub(super) fn eol_of_line(text: &str, at: usize) -> &'static str {
+    let end = line_end(text, at);
+    match text.get(at..end) {
+        Some(line) if line.ends_with("\r\n") => "\r\n",
+        Some(line) if line.ends_with('\n') => "\n",
+        _ => eol_at(text, at),
+    }
+}
+
+/// A text with every line end made `eol`.
+pub(super) fn with_eol(text: &str, eol: &str) -> String {
+    text.replace("\r\n", "\n").replace('\n', eol)
+}
+
+/// Bytes of the mark that some editors put at the beginning of a file.
+pub(super) fn bom_len(text: &str) -> usize {
+    if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_has_the_line_end_of_its_line() {
+        let mixed = "a\r\nb\nc";
+        let ends: Vec<_> = [0, 1, 3, 4, 5, 6].map(|at| eol_at(mixed, at)).into();
+        assert_eq!(ends, ["\r\n", "\r\n", "\r\n", "\n", "\n", "\n"]);
+        assert_eq!(eol_at("", 0), "\n");
+        assert_eq!(eol_at("one\r\n", 5), "\r\n");
+        let lines: Vec<_> = lines_of(mixed, 0..6).map(|it| (it.text, it.span)).collect();
+        assert_eq!(lines, [("a", 0..3), ("b", 3..5), ("c", 5..6)]);
+    }
+
+    #[test]
+    fn a_lone_return_ends_no_line() {
+        let lines: Vec<_> = lines_of("a\rb\r", 0..4).map(|it| it.text).collect();
+        assert_eq!(lines, ["a\rb\r"]);
+    }
+}

@@ -1,0 +1,369 @@
+//! YAML: values as text that reads back as the same value, and the reading.
+//!
+//! In: JSON values. Out: YAML in block or flow form, plain where that is safe.
+//! Invariants: what is written is read back as the same value, also by readers of YAML 1.1 (`yes`, `1:30`, dates);
+//! reading is bounded, so that hostile front matter costs milliseconds; a key that is stated twice is an error.
+
+use serde_json::{Map, Value};
+
+/// Longest front matter that is edited, bytes; what reads notes reads no longer one.
+const MAX_BYTES: usize = 64 * 1024;
+/// Most parser events and nodes, counting those that aliases repeat.
+const MAX_EVENTS: usize = 20_000;
+/// Deepest nesting.
+const MAX_DEPTH: usize = 32;
+/// Longest explanation taken over from the parser, characters.
+const MAX_REASON_CHARS: usize = 160;
+
+/// Reads front matter: `Ok(None)` when it is no map but plain words, which then state nothing.
+pub(super) fn read_map(yaml: &str) -> Result<Option<Map<String, Value>>, String> {
+    match read(yaml)? {
+        Value::Object(map) => Ok(Some(map)),
+        Value::Null => Ok(Some(Map::new())),
+        Value::String(_) => Ok(None),
+        _ => Err("it is not a map of keys to values".to_string()),
+    }
+}
+
+/// Reads any value.
+pub(super) fn read(yaml: &str) -> Result<Value, String> {
+    if yaml.len() > MAX_BYTES {
+        return Err(format!("it has {} bytes; at most {MAX_BYTES} are read", yaml.len()));
+    }
+    let options = serde_saphyr::options! {
+        budget: serde_saphyr::budget! {
+            max_events: MAX_EVENTS,
+            max_nodes: MAX_EVENTS,
+            max_depth: MAX_DEPTH,
+            flow_nesting_limit: MAX_DEPTH,
+            max_aliases: 200,
+            max_anchors: 200,
+            max_recorded_anchor_events: MAX_EVENTS,
+            max_merge_keys: 100,
+            max_documents: 1,
+            max_total_scalar_bytes: 4 * MAX_BYTES,
+        },
+        alias_limits: serde_saphyr::alias_limits! {
+            max_total_replayed_events: MAX_EVENTS,
+            max_replay_stack_depth: 8,
+        },
+        duplicate_keys: serde_saphyr::options::DuplicateKeyPolicy::Error,
+        strict_booleans: true,
+        leading_zero_numbers_as_strings: true,
+        underscored_numbers_as_strings: true,
+    };
+    serde_saphyr::from_str_with_options::<Value>(yaml, options).map_err(|error| {
+        let message = error.to_string();
+        let first = message.lines().next().unwrap_or("");
+        let why = first.split_once(" column ").and_then(|(_, rest)| rest.split_once(": "));
+        let why: String =
+            why.map_or(first, |(_, why)| why).chars().take(MAX_REASON_CHARS).collect();
+        match error.location() {
+            // The parser counts from the line below the opening `---`.
+            Some(place) => format!("line {}: {why}", place.line() + 1),
+            None => why,
+        }
+    })
+}
+
+/// How a text is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Quotes {
+    /// Without, where that is safe.
+    Plain,
+    Single,
+    Double,
+}
+
+/// A text, number, truth value or nothing, as it stands after a key.
+pub fn render_scalar(value: &Value) -> String {
+    scalar(value, Quotes::Plain, false)
+}
+
+/// A value that is no list or map. `is_flow` says that it stands within brackets.
+pub(super) fn scalar(value: &Value, quotes: Quotes, is_flow: bool) -> String {
+    match value {
+        Value::String(text) => quoted(text, quotes, is_flow),
+        Value::Null => "null".to_string(),
+        other => other.to_string(),
+    }
+}
+
+fn quoted(text: &str, quotes: Quotes, is_flow: bool) -> String {
+    let needs_escapes = text.chars().any(is_special);
+    match quotes {
+        _ if needs_escapes => double(text),
+        Quotes::Plain if is_plain(text, is_flow) => text.to_string(),
+        Quotes::Single => single(text),
+        Quotes::Double => double(text),
+        // What holds quotes or backslashes is easier to read between the others.
+        Quotes::Plain if text.contains(['"', '\\']) => single(text),
+        Quotes::Plain => double(text),
+    }
+}
+
+fn single(text: &str) -> String {
+    format!("'{}'", text.replace('\'', "''"))
+}
+
+fn double(text: &str) -> String {
+    let mut out = String::from("\"");
+    for c in text.chars() {
+        match c {
+            '"' => out.push_str("\\\""),
+            '\\' => out.push_str("\\\\"),
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\t' => out.push_str("\\t"),
+            c if is_special(c) && u32::from(c) <= 0xff => {
+                out.push_str(&format!("\\x{:02x}", u32::from(c)))
+            }
+            c if is_special(c) && u32::from(c) <= 0xffff => {
+                out.push_str(&format!("\\u{:04x}", u32::from(c)))
+            }
+            c if is_special(c) => out.push_str(&format!("\\U{:08x}", u32::from(c))),
+            c => out.push(c),
+        }
+    }
+    out.push('"');
+    out
+}
+
+/// Characters that must be escaped: controls, line and paragraph separators, the byte order mark, noncharacters.
+fn is_special(c: char) -> bool {
+    c.is_control() || matches!(c, '\u{2028}' | '\u{2029}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}')
+}
+
+/// Whether a text reads back as itself without quotes.
+fn is_plain(text: &str, is_flow: bool) -> bool {
+    const INDICATORS: &str = "-?:,[]{}#&*!|>'\"%@`=<~.";
+    let Some(first) = text.chars().next() else { return false };
+    let last = text.chars().next_back().unwrap_or(first);
+    !INDICATORS.contains(first)
+        && !first.is_whitespace()
+        && !last.is_whitespace()
+        && last != ':'
+        && !text.contains(": ")
+        && !text.contains(" #")
+        && !text.contains('\t')
+        && !(is_flow && text.contains([',', '[', ']', '{', '}', ':']))
+        && !is_word_of_yaml(text)
+        && !is_like_a_number(text)
+}
+
+/// Words that some version of YAML takes for a truth value or for nothing.
+fn is_word_of_yaml(text: &str) -> bool {
+    const WORDS: [&str; 9] = ["true", "false", "yes", "no", "on", "off", "null", "y", "n"];
+    WORDS.iter().any(|word| text.eq_ignore_ascii_case(word))
+}
+
+/// Numbers, times and dates of any version of YAML begin with a digit or a sign and go on with few other characters.
+pub(super) fn is_like_a_number(text: &str) -> bool {
+    let rest = text.strip_prefix(['+', '-']).unwrap_or(text);
+    let rest = rest.strip_prefix('.').unwrap_or(rest);
+    let begins = rest.starts_with(|c: char| c.is_ascii_digit());
+    let is_date = rest.get(..5).is_some_and(|year| year.ends_with('-'))
+        && rest.bytes().all(|byte| b"0123456789-:.+TtZz ".contains(&byte));
+    let goes_on =
+        rest.bytes().all(|byte| byte.is_ascii_hexdigit() || b"_.:+-xXoOeE".contains(&byte));
+    (begins && (goes_on || is_date))
+        || ["inf", "nan"]
+            .iter()
+            .any(|word| rest.eq_ignore_ascii_case(word) && rest.len() < text.len())
+}
+
+/// A value within brackets, on one line.
+pub(super) fn flow(value: &Value) -> String {
+    match value {
+        Value::Array(items) => {
+            let items: Vec<_> = items.iter().map(flow).collect();
+            format!("[{}]", items.join(", "))
+        }
+        Value::Object(map) => {
+            let pairs: Vec<_> = map
+                .iter()
+                .map(|(key, value)| format!("{}: {}", key_text(key, true), flow(value)))
+                .collect();
+            format!("{{{}}}", pairs.join(", "))
+        }
+        value => scalar(value, Quotes::Plain, true),
+    }
+}
+
+/// A key and its value as lines, the last one without its end. `indent` is that of the key.
+pub(super) fn entry(key: &str, value: &Value, indent: usize, eol: &str) -> String {
+    format!("{}{}:{}", " ".repeat(indent), key_text(key, false), after_key(value, indent, eol))
+}
+
+/// What follows the colon of a key: one space and a scalar, or lines of their own.
+pub(super) fn after_key(value: &Value, indent: usize, eol: &str) -> String {
+    match value {
+        // The usual way to state nothing.
+        Value::Null => String::new(),
+        Value::Array(items) if items.is_empty() => " []".to_string(),
+        Value::Object(map) if map.is_empty() => " {}".to_string(),
+        Value::Array(_) | Value::Object(_) => format!("{eol}{}", block(value, indent + 2, eol)),
+        value => format!(" {}", scalar(value, Quotes::Plain, false)),
+    }
+}
+
+/// A list or map as lines, each indented.
+fn block(value: &Value, indent: usize, eol: &str) -> String {
+    let lines: Vec<String> = match value {
+        Value::Array(items) => items.iter().map(|value| item(value, indent, eol)).collect(),
+        Value::Object(map) => {
+            map.iter().map(|(key, value)| entry(key, value, indent, eol)).collect()
+        }
+        value => vec![format!("{}{}", " ".repeat(indent), scalar(value, Quotes::Plain, false))],
+    };
+    lines.join(eol)
+}
+
+/// One item of a list as lines.
+pub(super) fn item(value: &Value, indent: usize, eol: &str) -> String {
+    let dash = format!("{}- ", " ".repeat(indent));
+    match value {
+        Value::Array(items) if !items.is_empty() => format!("{dash}{}", flow(value)),
+        Value::Object(map) if !map.is_empty() => {
+            let lines = block(value, indent + 2, eol);
+            format!("{dash}{}", lines.get(indent + 2..).unwrap_or(""))
+        }
+        Value::Array(_) | Value::Object(_) => format!("{dash}{}", flow(value)),
+        value => format!("{dash}{}", scalar(value, Quotes::Plain, false)),
+    }
+}
+
+/// A key as it is written.
+pub(super) fn key_text(key: &str, is_flow: bool) -> String {
+    quoted(key, Quotes::Plain, is_flow)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    #[test]
+    fn what_looks_like_something_else_is_quoted() {
+        for text in [
+            "",
+            "true",
+            "No",
+            "on",
+            "null",
+            "~",
+            "1",
+            "-1.5",
+            "1e3",
+            "0x1F",
+            "0o7",
+            "1_000",
+            "12:30",
+            "2024-05-01",
+            "2024-05-01T10:00:00Z",
+            ".5",
+            ".inf",
+            "-.INF",
+            ".nan",
+            "a: b",
+            "a #b",
+            "#tag",
+            "[[Link]]",
+            "- x",
+            " a",
+            "a ",
+            "a:",
+            "@x",
+            "`x`",
+            "*x",
+            "&x",
+            "!x",
+            "|",
+            ">",
+            "%x",
+            "'x'",
+            "\"x\"",
+            "{x",
+            "=",
+            "<<",
+            "---",
+            "...",
+            "y",
+            "two\nlines",
+            "tab\there",
+            "\u{85}",
+            "\u{2028}",
+            "\u{feff}x",
+            "\u{7f}",
+            "?",
+            "? x",
+            "-",
+        ] {
+            let written = render_scalar(&json!(text));
+            assert!(written.starts_with(['"', '\'']), "{text:?} → {written}");
+            assert_eq!(read(&format!("k: {written}")), Ok(json!({"k": text})), "{written}");
+        }
+        for text in [
+            "plain words",
+            "C++",
+            "a,b",
+            "it's",
+            "x:y",
+            "a#b",
+            "50 %",
+            "Zoë",
+            "1st of May",
+            "v1.2.3-rc",
+            "/p",
+        ] {
+            assert_eq!(render_scalar(&json!(text)), text);
+            assert_eq!(read(&format!("k: {text}")), Ok(json!({"k": text})));
+        }
+    }
+
+    #[test]
+    fn lists_and_maps_are_lines() {
+        let value =
+            json!({"a": [1, "x, y", {"b": null, "c": []}], "d": {"e": {"f": "[g]"}}, "h": {}});
+        let text = entry("k", &value, 0, "\n");
+        let wanted = "k:\n  a:\n    - 1\n    - x, y\n    - b:\n      c: []\n  d:\n    e:\n      f: \"[g]\"\n  h: {}";
+        assert_eq!(text, wanted);
+        assert_eq!(read(&text), Ok(json!({"k": value})));
+        assert_eq!(read(&format!("k: {}", flow(&value))), Ok(json!({"k": value})));
+    }
+
+    fn values() -> impl Strategy<Value = Value> {
+        let text = prop_oneof![
+            "[-a-c:\\[\\]{}&*!|>'\"#%@,?~=.<\\\\ \n\t\r0-9é\u{85}\u{2028}]{0,8}",
+            "\\PC{0,6}",
+            "(true|No|0x1|1e5|2024-01-01|12:30:00|\\.inf|1_0)"
+        ];
+        let leaf = prop_oneof![
+            Just(Value::Null),
+            any::<bool>().prop_map(Value::from),
+            any::<i64>().prop_map(Value::from),
+            (-1e6..1e6f64).prop_map(Value::from),
+            text.clone().prop_map(Value::from),
+        ];
+        leaf.prop_recursive(3, 20, 4, move |inner| {
+            let key = text.clone();
+            prop_oneof![
+                prop::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
+                prop::collection::vec((key, inner), 0..4)
+                    .prop_map(|pairs| Value::Object(pairs.into_iter().collect())),
+            ]
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn a_value_reads_back_as_itself(value in values()) {
+            let wanted = json!({"key": value});
+            let block = entry("key", &value, 0, "\n");
+            prop_assert_eq!(read(&block), Ok(wanted.clone()), "{}", block);
+            let flow = format!("key: {}", flow(&value));
+            prop_assert_eq!(read(&flow), Ok(wanted), "{}", flow);
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! File names: the name of a new note's file, made from its title.
+//!
+//! In: a title, whatever stands in it. Out: a name that every file system takes, that no program reads as something
+//! else, and that the watcher does not take for hidden or temporary.
+//! Invariants: `title.lower().replace(" ", "-") + ".md"` for ordinary titles (S0); at most 255 bytes; never empty; the
+//! same title always gives the same name.
+//! Not here: whether there is such a file already, or whether its name may be written (the daemon).
+
+use unicode_normalization::UnicodeNormalization;
+
+/// Most bytes of a name on common file systems.
+const MAX_BYTES: usize = 255;
+
+/// The extension of notes.
+const EXTENSION: &str = ".md";
+
+/// What a title without any usable character gives.
+const UNTITLED: &str = "untitled";
+
+/// Names of devices on Windows, whatever follows them behind a dot.
+const DEVICES: [&str; 6] = ["con", "prn", "aux", "nul", "conin$", "conout$"];
+
+/// The name of the file of a note with this title.
+pub fn file_name(title: &str) -> String {
+    let title = title.trim();
+    let title = title.strip_suffix(".md").or_else(|| title.strip_suffix(".MD")).unwrap_or(title);
+    let lower: String = title.nfc().collect::<String>().to_lowercase();
+    let plain: String = lower.chars().filter(|c| !is_invisible(*c)).map(plain).collect();
+    // Dots at the beginning hide a file, `~` there marks a temporary one, dots and blanks at the end are lost.
+    let stem = plain.trim_start_matches(['.', '~']).trim_end_matches('.');
+    let stem = if stem.chars().any(|c| c != '-' && c != '.') { stem } else { UNTITLED };
+    let stem = if is_device(stem) { format!("{stem}_") } else { stem.to_string() };
+    format!("{}{EXTENSION}", shortened(&stem))
+}
+
+/// Blanks and what names of files, links or shells read as something else become hyphens.
+fn plain(c: char) -> char {
+    match c {
+        '/' | '\\' | ':' | '*' | '?' | '"' | '<' | '>' | '|' | '#' | '^' | '[' | ']' => '-',
+        c if c.is_whitespace() || c.is_control() => '-',
+        c => c,
+    }
+}
+
+/// Marks that change the order or look of what stands around them: two names would look alike.
+fn is_invisible(c: char) -> bool {
+    matches!(c, '\u{ad}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{feff}')
+        || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}')
+}
+
+fn is_device(stem: &str) -> bool {
+    let first = stem.split('.').next().unwrap_or(stem).trim_end_matches('-');
+    let is_numbered = |name: &str| {
+        let rest = first.strip_prefix(name);
+        rest.is_some_and(|rest| {
+            matches!(
+                rest,
+                "0" | "1" | "2" | "3" | "4" | "5" | "6" | "7" | "8" | "9" | "¹" | "²" | "³"
+            )
+        })
+    };
+    // A hyphen is no blank to Windows, so only the bare word is one.
+    first.len() == stem.split('.').next().unwrap_or(stem).len()
+        && (DEVICES.contains(&first) || is_numbered("com") || is_numbered("lpt"))
+}
+
+/// At most as long as a name may be; what is cut off shows in a hash, so that two long titles have two names.
+fn shortened(stem: &str) -> String {
+    let room = MAX_BYTES - EXTENSION.len();
+    if stem.len() <= room {
+        return stem.to_string();
+    }
+    let hash = fnv(stem.as_bytes());
+    let end = (0..=room - 9).rev().find(|end| stem.is_char_boundary(*end)).unwrap_or(0);
+    // Half of a composed sign is another sign.
+    let kept = stem.get(..end).unwrap_or("").trim_end_matches(['\u{200d}', '\u{fe0f}', '-', '.']);
+    format!("{kept}-{hash:08x}")
+}
+
+/// FNV-1a, folded to 32 bits: names must not change with a library.
+fn fnv(bytes: &[u8]) -> u32 {
+    let hash = bytes.iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
+    });
+    (hash ^ (hash >> 32)) as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn a_title_becomes_a_name() {
+        for (title, wanted) in [
+            ("Machine Learning Basics", "machine-learning-basics.md"),
+            ("Straße nach Ñandú", "straße-nach-ñandú.md"),
+            ("AC/DC: Back in Black?", "ac-dc--back-in-black-.md"),
+            (r#"a\b*c"d<e>f|g"#, "a-b-c-d-e-f-g.md"),
+            ("C#", "c-.md"),
+            ("C++", "c++.md"),
+            ("C", "c.md"),
+            ("[[Link]] ^id", "--link----id.md"),
+            ("tab\tand\nline", "tab-and-line.md"),
+            ("bell\u{7}", "bell-.md"),
+            ("  blanks around  ", "blanks-around.md"),
+            ("ends with dots...", "ends-with-dots.md"),
+            (".hidden", "hidden.md"),
+            ("..", "untitled.md"),
+            ("../../etc/passwd", "-..-etc-passwd.md"),
+            ("", "untitled.md"),
+            ("///", "untitled.md"),
+            ("CON", "con_.md"),
+            ("nul.txt", "nul.txt_.md"),
+            ("com1", "com1_.md"),
+            ("LPT²", "lpt²_.md"),
+            ("com10", "com10.md"),
+            ("Console", "console.md"),
+            ("~$100 a day", "$100-a-day.md"),
+            ("README.md", "readme.md"),
+            ("v1.2", "v1.2.md"),
+            ("👩‍👩‍👧 family", "👩‍👩‍👧-family.md"),
+            ("e\u{301}te\u{301}", "été.md"),
+            ("gpj\u{202e}.exe", "gpj.exe.md"),
+            ("日本 語", "日本-語.md"),
+            ("İstanbul", "i̇stanbul.md"),
+        ] {
+            assert_eq!(file_name(title), wanted, "{title:?}");
+        }
+    }
+
+    #[test]
+    fn long_titles_are_cut_and_stay_apart() {
+        let long = "x".repeat(300);
+        let (one, other) = (file_name(&format!("{long}a")), file_name(&format!("{long}b")));
+        assert_eq!((one.len(), other.len()), (MAX_BYTES, MAX_BYTES));
+        assert_ne!(one, other);
+        assert_eq!(file_name(&"y".repeat(252)), format!("{}.md", "y".repeat(252)));
+        let signs = file_name(&"👩‍👧".repeat(100));
+        assert!(signs.len() <= MAX_BYTES && !signs.contains("\u{200d}-"), "{signs}");
+    }
+
+    proptest! {
+        #[test]
+        fn any_title_gives_a_sound_name(title in "\\PC{0,80}|[\\x00-\\x7f]{0,400}") {
+            let name = file_name(&title);
+            let stem = name.strip_suffix(".md").unwrap_or("");
+            prop_assert!(!stem.is_empty() && name.len() <= MAX_BYTES);
+            prop_assert!(!name.starts_with(['.', '~']) && !stem.ends_with('.'));
+            prop_assert!(!name.contains(['/', '\\', ':', '\0', '#', '|']) && !name.contains(char::is_control));
+            prop_assert!(!is_device(stem));
+            prop_assert_eq!(file_name(&title), name);
+        }
+    }
+}
