@@ -14,17 +14,14 @@ use onnx::PairModel;
 
 use crate::embedder::prepare;
 
-/// Most passages that may be asked for.
-const MAX_DEPTH: u32 = 100;
-
 /// A re-ranking model that cannot be had.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`retrieval.rerank.{key}` is `{value}`: {why}\nhint: {hint}")]
+#[error(
+    "`retrieval.rerank.model` is `{model}`: there is no such folder\nhint: give the whole path of a folder with \
+     `model.onnx`, `tokenizer.json` and `config.json`"
+)]
 pub struct RerankerError {
-    key: &'static str,
-    value: String,
-    why: &'static str,
-    hint: &'static str,
+    model: String,
 }
 
 /// The model, loaded when it is first asked.
@@ -37,30 +34,14 @@ impl Reranker {
     /// The one that the settings name; none where they name none.
     ///
     /// # Errors
-    /// When they name no folder, or make no sense.
+    /// When they name what is no folder.
     pub fn of(settings: &Rerank) -> Result<Option<Self>, RerankerError> {
         if settings.model.is_empty() {
             return Ok(None);
         }
-        let wrong = |key, value: &dyn ToString, why, hint| {
-            Err(RerankerError { key, value: value.to_string(), why, hint })
-        };
         let folder = PathBuf::from(&settings.model);
         if !folder.is_absolute() || !folder.is_dir() {
-            let hint = "give the whole path of a folder with `model.onnx`, `tokenizer.json` and `config.json`";
-            return wrong("model", &settings.model, "there is no such folder", hint);
-        }
-        if !(1..=MAX_DEPTH).contains(&settings.depth) {
-            let hint = "give a number from 1 to 100";
-            return wrong("depth", &settings.depth, "so many passages cannot be read", hint);
-        }
-        if !(settings.weight.is_finite() && settings.weight >= 0.0) {
-            return wrong(
-                "weight",
-                &settings.weight,
-                "it is no weight",
-                "give 0 or more, such as 1.0",
-            );
+            return Err(RerankerError { model: settings.model.clone() });
         }
         Ok(Some(Reranker { folder, loaded: OnceLock::new() }))
     }

@@ -2,7 +2,7 @@
 //! or by ONNX Runtime (feature `ort`).
 //!
 //! In: a folder that the user chose; texts. Out: names with their labels ([`Tagger`]), vectors ([`SentenceModel`]), or
-//! how well a passage answers a question ([`PairModel`]); of weights that are no ONNX file, such a file ([`convert()`]).
+//! how well a passage answers a question ([`PairModel`]); of weights that are no ONNX file, one ([`convert()`]).
 //! Invariants: of the text and the folder alone: the same machine gives the same answer, in whatever order and on
 //! whatever thread; one window of tokens is computed at a time, on one thread that has the priority of its caller, so
 //! memory does not grow with the text; a folder that is not such a model is an error with a hint, never a panic.

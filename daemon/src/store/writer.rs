@@ -17,6 +17,7 @@ use rustc_hash::FxHashMap;
 
 use super::ledger::{Failing, Ledger};
 use super::names::Resolver;
+use super::trouble::Trouble;
 use super::{StoreError, commit, gazetteer, quarantine};
 use crate::belt::{Item, Ticket};
 use crate::embedder::Embedder;
@@ -89,9 +90,42 @@ impl IndexWriter {
         settings: &Settings,
         embedder: Arc<dyn Embedder>,
     ) -> Result<Self, StoreError> {
-        let ledger = Ledger::open(&folder.join(super::open::LEDGER_FILE))?;
+        let opened = Self::open_once(folder, fingerprint, settings, embedder.clone());
+        match opened {
+            // Only now does it show: what a start reads of the tables lies in a damaged page.
+            Err((Some(path), error)) if error.trouble() == Trouble::Corrupt => {
+                tracing::warn!(path = %path.display(), why = %error, "the index is rebuilt from the files");
+                super::open::set_aside(&path)?;
+                Self::open_once(folder, fingerprint, settings, embedder)
+            }
+            opened => opened,
+        }
+        .map_err(|(_, error)| error)
+    }
+
+    /// As [`IndexWriter::open`]; an error comes with the index's file once that is open.
+    fn open_once(
+        folder: &Path,
+        fingerprint: &str,
+        settings: &Settings,
+        embedder: Arc<dyn Embedder>,
+    ) -> Result<Self, (Option<PathBuf>, StoreError)> {
+        let early = |error| (None, error);
+        let ledger = Ledger::open(&folder.join(super::open::LEDGER_FILE)).map_err(early)?;
         crate::fail::point("open.ledger");
-        let opened = super::open::index(folder, fingerprint)?;
+        let opened = super::open::index(folder, fingerprint).map_err(early)?;
+        let path = opened.path.clone();
+        let writer = Self::begin((ledger, opened), (folder, fingerprint), settings, embedder);
+        let writer = writer.and_then(|writer| writer.requeued().map(|_| writer));
+        writer.map_err(|error| (Some(path), error))
+    }
+
+    fn begin(
+        (ledger, opened): (Ledger, super::open::Opened),
+        (folder, fingerprint): (&Path, &str),
+        settings: &Settings,
+        embedder: Arc<dyn Embedder>,
+    ) -> Result<Self, StoreError> {
         let mut db = opened.db;
         let interruption = Arc::new(AtomicBool::new(false));
         let is_shielded = Arc::new(AtomicBool::new(false));

@@ -178,6 +178,7 @@ fn a_damaged_ledger_is_not_taken_for_a_damaged_index() {
 }
 
 mod better;
+mod damage;
 mod duplicates;
 mod linking;
 mod notes;
