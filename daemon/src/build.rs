@@ -124,13 +124,13 @@ impl Build {
             given,
             parsing,
         } = recipe;
-        let writer = IndexWriter::open(&state_dir, &fingerprint, &settings, embedder.clone())?;
+        let mut writer = IndexWriter::open(&state_dir, &fingerprint, &settings, embedder.clone())?;
         let readers = writer.readers();
         let answers = (writer.answers() != writer.path()).then(|| writer.answers().to_path_buf());
         let health = Arc::new(Health::new(writer.tick()));
         let decisions = writer.ledger().decisions().clone();
         let breakers = writer.ledger().breakers().clone();
-        let unread = writer.requeued()?;
+        let unread = writer.take_unread();
 
         let queues = Queues::new();
         let tools = Tools {

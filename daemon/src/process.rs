@@ -177,7 +177,10 @@ struct Prepared {
     lock: Lock,
 }
 
-fn prepare(options: &Options) -> anyhow::Result<Prepared> {
+/// The project that is meant, with its settings and places.
+fn project_of(
+    options: &Options,
+) -> anyhow::Result<(config::Project, config::Settings, ProjectPaths)> {
     let places = Places::from_env()?;
     let found = config::which_project(&places, options.project.as_deref());
     let project = found.map_err(StartError::from)?;
@@ -188,6 +191,11 @@ fn prepare(options: &Options) -> anyhow::Result<Prepared> {
     let loaded = config::load::load(&places, Some(&project.root), &options.settings);
     let settings = loaded.map_err(StartError::from)?.settings;
     let paths = places.project(&project)?;
+    Ok((project, settings, paths))
+}
+
+fn prepare(options: &Options) -> anyhow::Result<Prepared> {
+    let (project, settings, paths) = project_of(options)?;
     paths.create_dirs()?;
     let is_brief = options.idle_exit.is_some_and(|limit| !limit.is_zero());
     let life = if is_brief { "until-idle" } else { "stay" };

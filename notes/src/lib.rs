@@ -12,3 +12,4 @@ pub mod resolve;
 pub mod slug;
 pub mod target;
 pub mod uri;
+mod yaml;

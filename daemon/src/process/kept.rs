@@ -8,10 +8,9 @@
 use std::io::Write as _;
 use std::process::ExitCode;
 
-use config::Places;
 use serde_json::{Value, json};
 
-use super::{KeptJob, Options, StartError};
+use super::{KeptJob, Options};
 use crate::notes::{NoteError, Notes, Version, Written};
 
 /// Exit code where nothing is kept; `kgctl` says the same.
@@ -43,17 +42,8 @@ pub(super) fn run(options: &Options, job: &KeptJob) -> anyhow::Result<ExitCode> 
 }
 
 fn open(options: &Options) -> anyhow::Result<Notes> {
-    let places = Places::from_env()?;
-    let found = config::which_project(&places, options.project.as_deref());
-    let project = found.map_err(StartError::from)?;
-    if !project.root.is_dir() {
-        let (name, root) = (project.name, project.root);
-        return Err(StartError::NoFolder { name, root }.into());
-    }
-    let loaded = config::load::load(&places, Some(&project.root), &options.settings);
-    let mut settings = loaded.map_err(StartError::from)?.settings;
+    let (project, mut settings, paths) = super::project_of(options)?;
     settings.write = true;
-    let paths = places.project(&project)?;
     paths.create_dirs()?;
     Ok(Notes::open(&project.root, &paths.dir, &settings))
 }

@@ -66,6 +66,7 @@ pub struct IndexWriter {
     pub(super) is_reconciled: bool,
     names_a_step: usize,
     requeued: Round,
+    unread: Vec<RelPath>,
     pub(super) deepened: Round,
     pub(super) interruption: Arc<AtomicBool>,
     /// True while an interruption must wait.
@@ -116,7 +117,6 @@ impl IndexWriter {
         let opened = super::open::index(folder, fingerprint).map_err(early)?;
         let path = opened.path.clone();
         let writer = Self::begin((ledger, opened), (folder, fingerprint), settings, embedder);
-        let writer = writer.and_then(|writer| writer.requeued().map(|_| writer));
         writer.map_err(|error| (Some(path), error))
     }
 
@@ -135,6 +135,7 @@ impl IndexWriter {
         let gazetteer = gazetteer::load(&db, version)?;
         ledger.reconcile(&db)?;
         ledger.load_breakers(&db)?;
+        let unread = ripple::unread(&db)?;
         crate::fail::point("open.after");
         Ok(IndexWriter {
             db,
@@ -151,6 +152,7 @@ impl IndexWriter {
             is_reconciled: false,
             names_a_step: ripple::NAMES_AT_FIRST,
             requeued: Round::default(),
+            unread,
             deepened: Round::default(),
             interruption,
             is_shielded,

@@ -6,14 +6,7 @@
 
 use serde_json::{Map, Value};
 
-/// Longest front matter that is edited, bytes; what reads notes reads no longer one.
-const MAX_BYTES: usize = 64 * 1024;
-/// Most parser events and nodes, counting those that aliases repeat.
-const MAX_EVENTS: usize = 20_000;
-/// Deepest nesting.
-const MAX_DEPTH: usize = 32;
-/// Longest explanation taken over from the parser, characters.
-const MAX_REASON_CHARS: usize = 160;
+use crate::yaml::{self, DuplicateKeyPolicy, MAX_BYTES};
 
 /// Reads front matter: `Ok(None)` when it is no map but plain words, which then state nothing.
 pub(super) fn read_map(yaml: &str) -> Result<Option<Map<String, Value>>, String> {
@@ -30,39 +23,10 @@ pub(super) fn read(yaml: &str) -> Result<Value, String> {
     if yaml.len() > MAX_BYTES {
         return Err(format!("it has {} bytes; at most {MAX_BYTES} are read", yaml.len()));
     }
-    let options = serde_saphyr::options! {
-        budget: serde_saphyr::budget! {
-            max_events: MAX_EVENTS,
-            max_nodes: MAX_EVENTS,
-            max_depth: MAX_DEPTH,
-            flow_nesting_limit: MAX_DEPTH,
-            max_aliases: 200,
-            max_anchors: 200,
-            max_recorded_anchor_events: MAX_EVENTS,
-            max_merge_keys: 100,
-            max_documents: 1,
-            max_total_scalar_bytes: 4 * MAX_BYTES,
-        },
-        alias_limits: serde_saphyr::alias_limits! {
-            max_total_replayed_events: MAX_EVENTS,
-            max_replay_stack_depth: 8,
-        },
-        duplicate_keys: serde_saphyr::options::DuplicateKeyPolicy::Error,
-        strict_booleans: true,
-        leading_zero_numbers_as_strings: true,
-        underscored_numbers_as_strings: true,
-    };
-    serde_saphyr::from_str_with_options::<Value>(yaml, options).map_err(|error| {
-        let message = error.to_string();
-        let first = message.lines().next().unwrap_or("");
-        let why = first.split_once(" column ").and_then(|(_, rest)| rest.split_once(": "));
-        let why: String =
-            why.map_or(first, |(_, why)| why).chars().take(MAX_REASON_CHARS).collect();
-        match error.location() {
-            // The parser counts from the line below the opening `---`.
-            Some(place) => format!("line {}: {why}", place.line() + 1),
-            None => why,
-        }
+    // The parser counts from the line below the opening `---`.
+    yaml::read(yaml, DuplicateKeyPolicy::Error).map_err(|(line, why)| match line {
+        Some(line) => format!("line {}: {why}", line + 1),
+        None => why,
     })
 }
 

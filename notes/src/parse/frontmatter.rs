@@ -13,17 +13,10 @@ use std::ops::Range;
 use serde_json::{Map, Value};
 
 use super::Place;
+use crate::yaml::{self, DuplicateKeyPolicy, MAX_BYTES};
 
-/// Longest front matter read as YAML, bytes. Longer ones are data; the body below is still found.
-pub(super) const MAX_YAML_BYTES: usize = 64 * 1024;
-/// Most parser events and nodes, counting those that aliases repeat.
-const MAX_YAML_EVENTS: usize = 20_000;
-/// Deepest nesting of mappings and sequences.
-const MAX_YAML_DEPTH: usize = 32;
 /// Most tags and most aliases kept for one note: each is compared with those before it.
 pub(super) const MAX_NAMES: usize = 500;
-/// Longest explanation taken over from the YAML parser, characters.
-const MAX_REASON_CHARS: usize = 160;
 
 /// What stands at the head of a note.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -64,9 +57,9 @@ pub(crate) fn read(text: &str, start: usize) -> Option<Frontmatter> {
         Frontmatter { span: start..body, yaml: yaml.clone(), body, ..Frontmatter::default() };
     let source = text.get(yaml.clone())?;
     let warned = |why: String| Some(Frontmatter { warning: Some(why), ..found.clone() });
-    if source.len() > MAX_YAML_BYTES {
+    if source.len() > MAX_BYTES {
         return warned(format!(
-            "front matter of {} bytes is not read; hint: keep it under {MAX_YAML_BYTES}",
+            "front matter of {} bytes is not read; hint: keep it under {MAX_BYTES}",
             source.len()
         ));
     }
@@ -103,40 +96,10 @@ fn split(text: &str) -> Option<(Range<usize>, usize)> {
 }
 
 fn parse(yaml: &str) -> Result<Value, String> {
-    let options = serde_saphyr::options! {
-        budget: serde_saphyr::budget! {
-            max_events: MAX_YAML_EVENTS,
-            max_nodes: MAX_YAML_EVENTS,
-            max_depth: MAX_YAML_DEPTH,
-            flow_nesting_limit: MAX_YAML_DEPTH,
-            max_aliases: 200,
-            max_anchors: 200,
-            max_recorded_anchor_events: MAX_YAML_EVENTS,
-            max_merge_keys: 100,
-            max_documents: 1,
-            max_total_scalar_bytes: 4 * MAX_YAML_BYTES,
-        },
-        alias_limits: serde_saphyr::alias_limits! {
-            max_total_replayed_events: MAX_YAML_EVENTS,
-            max_replay_stack_depth: 8,
-        },
-        duplicate_keys: serde_saphyr::options::DuplicateKeyPolicy::FirstWins,
-        strict_booleans: true,
-        leading_zero_numbers_as_strings: true,
-        underscored_numbers_as_strings: true,
-    };
-    serde_saphyr::from_str_with_options::<Value>(yaml, options).map_err(|error| {
-        let message = error.to_string();
-        let first = message.lines().next().unwrap_or("");
-        // `error: line 1 column 5: why`: its own line count would only confuse.
-        let why = first.split_once(" column ").and_then(|(_, rest)| rest.split_once(": "));
-        let why: String =
-            why.map_or(first, |(_, why)| why).chars().take(MAX_REASON_CHARS).collect();
-        match error.location() {
-            // The parser counts from the line below the opening `---`.
-            Some(place) => format!("front matter is not YAML: line {}: {why}", place.line() + 1),
-            None => format!("front matter is not YAML: {why}"),
-        }
+    // The parser counts from the line below the opening `---`.
+    yaml::read(yaml, DuplicateKeyPolicy::FirstWins).map_err(|(line, why)| match line {
+        Some(line) => format!("front matter is not YAML: line {}: {why}", line + 1),
+        None => format!("front matter is not YAML: {why}"),
     })
 }
 

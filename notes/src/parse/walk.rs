@@ -36,7 +36,8 @@ pub(super) fn read(text: &str, note: &mut Note) {
     end_sections(&mut note.headings, text.len());
 }
 
-fn options() -> Options {
+/// What is read beside CommonMark.
+pub fn options() -> Options {
     Options::ENABLE_TABLES
         | Options::ENABLE_FOOTNOTES
         | Options::ENABLE_STRIKETHROUGH

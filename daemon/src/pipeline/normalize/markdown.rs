@@ -13,7 +13,7 @@ mod raw_html;
 use std::ops::Range;
 
 use notes::parse::{add_tag, nests_deeper_than, tag};
-use pulldown_cmark::{CodeBlockKind, CowStr, Event, LinkType, Options, Parser, Tag, TagEnd};
+use pulldown_cmark::{CodeBlockKind, CowStr, Event, LinkType, Parser, Tag, TagEnd};
 
 use super::builder::TextBuilder;
 use super::format::{Format, FormatLimits, Parsed};
@@ -45,7 +45,7 @@ impl Format<str> for Markdown {
         let mut walk = Walk::new(text, head.body, limits);
         walk.tags = head.meta.tags.clone();
         let body = text.get(head.body..).unwrap_or("");
-        for (event, range) in Parser::new_ext(body, options()).into_offset_iter() {
+        for (event, range) in Parser::new_ext(body, notes::parse::options()).into_offset_iter() {
             walk.event(event, range.start + head.body..range.end + head.body);
         }
         let mut parsed = walk.out.finish();
@@ -55,15 +55,6 @@ impl Format<str> for Markdown {
         parsed.warnings.extend(head.warning);
         Ok(parsed)
     }
-}
-
-fn options() -> Options {
-    Options::ENABLE_TABLES
-        | Options::ENABLE_FOOTNOTES
-        | Options::ENABLE_STRIKETHROUGH
-        | Options::ENABLE_TASKLISTS
-        | Options::ENABLE_MATH
-        | Options::ENABLE_WIKILINKS
 }
 
 /// One walk over the events of a document.

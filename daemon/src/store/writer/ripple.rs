@@ -9,6 +9,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use rusqlite::Connection;
 use rustc_hash::FxHashMap;
 
 use super::{IndexWriter, Round, set_meta_number};
@@ -40,6 +41,14 @@ pub enum RippleStep {
     Progress,
     /// These documents contain names that have since become known, or ceased to be.
     Requeue(Vec<RelPath>),
+}
+
+/// Documents that a ripple marked and that have not been read again yet.
+pub(super) fn unread(db: &Connection) -> Result<Vec<RelPath>, StoreError> {
+    let mut statement =
+        db.prepare("SELECT d.path FROM requeue r JOIN docs d ON d.id = r.doc_id ORDER BY d.path")?;
+    let paths = statement.query_map([], |row| Ok(RelPath::new(row.get::<_, String>(0)?)))?;
+    Ok(paths.collect::<Result<_, _>>()?)
 }
 
 impl IndexWriter {
@@ -116,13 +125,10 @@ impl IndexWriter {
         }
     }
 
-    /// Documents that a ripple marked and that have not been read again yet (after a crash, all of them).
-    pub fn requeued(&self) -> Result<Vec<RelPath>, StoreError> {
-        let mut statement = self.db.prepare(
-            "SELECT d.path FROM requeue r JOIN docs d ON d.id = r.doc_id ORDER BY d.path",
-        )?;
-        let paths = statement.query_map([], |row| Ok(RelPath::new(row.get::<_, String>(0)?)))?;
-        Ok(paths.collect::<Result<_, _>>()?)
+    /// Documents that were to be read again when the index was opened (after a crash, all that wait); none the second
+    /// time.
+    pub fn take_unread(&mut self) -> Vec<RelPath> {
+        std::mem::take(&mut self.unread)
     }
 
     fn refresh_gazetteer(&mut self, version: u64) -> Result<(), StoreError> {
