@@ -59,7 +59,7 @@ impl Client {
     /// When nobody listens, or the handshake fails.
     pub fn admin(socket: &Path) -> Self {
         let mut client = Client::connect(socket).expect("a daemon listens");
-        client.send(&json!({"kgd": 1, "tools": ["core", "admin"], "client": "tests"}));
+        client.send(&json!({"kgd": 1, "tools": ["core", "notes", "admin"], "client": "tests"}));
         client.open(Revision::Initialize("2025-06-18"));
         client
     }
@@ -71,7 +71,8 @@ impl Client {
             "protocolVersion": "2025-06-18", "capabilities": {},
             "clientInfo": {"name": "tests", "version": "0"},
         }});
-        client.try_send(&json!({"kgd": 1, "tools": ["core", "admin"], "client": "tests"}))?;
+        client
+            .try_send(&json!({"kgd": 1, "tools": ["core", "notes", "admin"], "client": "tests"}))?;
         client.try_send(&hello)?;
         client.try_hear(0)?;
         client.try_send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}))?;
@@ -107,7 +108,11 @@ impl Client {
         }
     }
 
-    fn open(&mut self, revision: Revision) {
+    /// The handshake, after a preamble of the caller's own.
+    ///
+    /// # Panics
+    /// When it fails.
+    pub fn open(&mut self, revision: Revision) {
         let version = match revision {
             Revision::Initialize(version) => version,
             Revision::Stateless => {

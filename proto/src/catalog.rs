@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value};
 
-use crate::tool::{Effect, Tool, ToolSet, admin, core};
+use crate::tool::{Effect, Tool, ToolSet, admin, core, notes};
 
 /// A tool as the catalog describes it.
 #[derive(Debug, Clone)]
@@ -44,6 +44,21 @@ pub const CATALOG: &[Entry] = &[
     entry::<core::ExtractAndLink>(),
     entry::<core::ReviewLinks>(),
     entry::<core::Status>(),
+    entry::<notes::Search>(),
+    entry::<notes::SearchNotes>(),
+    entry::<notes::ReadNote>(),
+    entry::<notes::WriteNote>(),
+    entry::<notes::EditNote>(),
+    entry::<notes::MoveNote>(),
+    entry::<notes::DeleteNote>(),
+    entry::<notes::BuildContext>(),
+    entry::<notes::Backlinks>(),
+    entry::<notes::ListDirectory>(),
+    entry::<notes::ListNotes>(),
+    entry::<notes::RecentActivity>(),
+    entry::<notes::ListMemoryProjects>(),
+    entry::<notes::CreateMemoryProject>(),
+    entry::<notes::GetMcpInstructions>(),
     entry::<admin::Graph>(),
     entry::<admin::Dump>(),
     entry::<admin::Wait>(),

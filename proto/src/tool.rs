@@ -6,6 +6,7 @@ use serde::de::DeserializeOwned;
 
 pub mod admin;
 pub mod core;
+pub mod notes;
 
 /// What calling a tool may do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,6 +22,8 @@ pub enum Effect {
 pub enum ToolSet {
     /// For every agent.
     Core,
+    /// For agents that read and write notes.
+    Notes,
     /// For `kgctl`; never listed to agents.
     Admin,
 }
@@ -30,13 +33,14 @@ impl ToolSet {
     pub fn as_str(self) -> &'static str {
         match self {
             ToolSet::Core => "core",
+            ToolSet::Notes => "notes",
             ToolSet::Admin => "admin",
         }
     }
 
     /// Reads [`ToolSet::as_str`].
     pub fn parse(text: &str) -> Option<Self> {
-        [ToolSet::Core, ToolSet::Admin].into_iter().find(|set| set.as_str() == text)
+        [ToolSet::Core, ToolSet::Notes, ToolSet::Admin].into_iter().find(|set| set.as_str() == text)
     }
 }
 

@@ -20,6 +20,7 @@ mod ledger;
 mod life;
 mod linking;
 mod models;
+mod note_tools;
 mod notes;
 mod operators;
 mod relations;

@@ -120,7 +120,7 @@ fn tool_sets(text: &str) -> Result<Vec<String>, String> {
     let sets = names.map(|name| match ToolSet::parse(name) {
         Some(ToolSet::Admin) => Err("tool set `admin` is for `kgctl`, not for agents".to_string()),
         Some(set) => Ok(set.as_str().to_string()),
-        None => Err(format!("no tool set is called `{name}`\nhint: `core` is one")),
+        None => Err(format!("no tool set is called `{name}`\nhint: sets are `core` and `notes`")),
     });
     sets.collect()
 }

@@ -14,6 +14,8 @@ pub enum Formula {
     /// As `hybrid`, but text and vectors stretched to reach from 0 to 1.
     #[serde(rename = "minmax")]
     MinMax,
+    /// S0 §14.5: half the text score, stretched to reach from 0 to 1, and half the cosine.
+    S0,
     /// S4 §14: 0.7 semantic + 0.2 hop + 0.1 relation weight.
     S4,
     /// Full text alone.

@@ -22,6 +22,9 @@ const HIT_OVERHEAD: usize = 130;
 /// Shortest and longest snippet, characters.
 const SNIPPET_CHARS: (usize, usize) = (70, 2_000);
 
+/// Length of a snippet that stands for a note, characters.
+const PASSAGE_SNIPPET_CHARS: usize = 240;
+
 /// Between a name and the file whose passage led on by it.
 pub(super) const AS_IN: &str = " as in ";
 
@@ -125,6 +128,19 @@ impl Passage {
     fn words(&self) -> &str {
         self.text.get(self.start..self.end).unwrap_or("")
     }
+}
+
+/// The words of a chunk that answer best, and the line on which they begin; `None` when it is gone.
+pub(super) fn passage_of(
+    desk: &Desk<'_>,
+    plan: &Plan,
+    chunk: i64,
+) -> Result<Option<(u32, String)>, AskError> {
+    let Some(passage) = Passage::load(desk, chunk)? else { return Ok(None) };
+    let body = passage.words();
+    let range = snippet::choose(body, &plan.question.words, 0, PASSAGE_SNIPPET_CHARS);
+    let line = LineMap::decode(&passage.lines).line_at(passage.start + range.start);
+    Ok(Some((line, snippet::render(body, range))))
 }
 
 fn hit_view(

@@ -9,7 +9,9 @@ macro_rules! stage {
     };
 }
 
+pub mod address;
 mod bridge;
+pub mod browse;
 mod cited;
 mod condition;
 mod contradict;
@@ -28,6 +30,7 @@ mod graph;
 mod hint;
 mod listing;
 mod lookup;
+mod metadata;
 mod naming;
 mod nearness;
 mod neighborhood;
@@ -42,6 +45,7 @@ mod recall;
 mod recency;
 mod rerank;
 mod review;
+mod search_notes;
 mod snippet;
 mod source;
 mod text;
@@ -60,6 +64,7 @@ pub use neighborhood::neighborhood;
 pub use passage::read_passage;
 pub use question::{is_stop_word, text_query};
 pub use review::{list_doubtful, norm_keys_exist};
+pub use search_notes::search_notes;
 
 use crate::embedder::Embedder;
 use crate::reranker::Reranker;

@@ -71,6 +71,11 @@ impl Asked {
         other.map(|better| better.layer.embedder().space())
     }
 
+    /// The question's static vector.
+    pub(super) fn plain(&self) -> Option<&UnitVector> {
+        self.plain.as_ref()
+    }
+
     fn new(desk: &Desk<'_>, plan: &Plan) -> Option<Self> {
         let knows = |model: &dyn Embedder| !(plan.question.is_foreign && model.is_english_only());
         let text = plan.question.text.as_str();

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use config::settings::{Floor, Formula, Retrieval, Weights};
+use notes::resolve::By;
 use proto::error::ErrorView;
 use proto::tool::core::{self, HybridQuery};
 
@@ -11,6 +12,7 @@ use super::condition::{Under, has_tag};
 use super::cursor::Cursor;
 use super::error::invalid;
 use super::question::Question;
+use crate::store::links::BY_PATH_SLUG;
 
 /// Longest question, characters.
 const MAX_QUESTION_CHARS: usize = 1_000;
@@ -36,6 +38,8 @@ pub(super) struct Plan {
     pub floor: Floor,
     pub other_names: bool,
     pub relation_weights: BTreeMap<String, f32>,
+    /// Formulas `s0` and `vector`: least cosine of what is found by meaning; none where nothing is said.
+    pub min_similarity: Option<f32>,
 }
 
 impl Plan {
@@ -79,6 +83,70 @@ pub(super) struct Filter {
     pub entity: Option<i64>,
     pub after: Option<String>,
     pub before: Option<String>,
+    /// What only searches of notes ask for.
+    pub of_notes: OfNotes,
+}
+
+/// Which documents a search of notes means (S0 §5.5), beside what every question may say.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct OfNotes {
+    /// Any of these types or formats, in lower case.
+    pub types: Vec<String>,
+    /// Modified later than this, milliseconds since 1970.
+    pub modified_after: Option<i64>,
+    /// Words within the title, folded.
+    pub title: Option<String>,
+    pub permalink: Option<String>,
+    /// How a permalink begins, or a pattern with `*`.
+    pub permalink_match: Option<String>,
+    /// Rows of documents, where only these may answer.
+    pub docs: Option<Vec<i64>>,
+}
+
+impl OfNotes {
+    fn add(&self, clauses: &mut Vec<Cow<'_, str>>, values: &mut Vec<String>) {
+        if !self.types.is_empty() {
+            let types = serde_json::to_string(&self.types).unwrap_or_default();
+            let any = "(SELECT value FROM json_each(?))";
+            clauses
+                .push(format!("(lower(d.doc_type) IN {any} OR lower(d.format) IN {any})").into());
+            values.extend([types.clone(), types]);
+        }
+        if let Some(ms) = self.modified_after {
+            clauses.push("d.mtime_ms > CAST(? AS INTEGER)".into());
+            values.push(ms.to_string());
+        }
+        if let Some(title) = &self.title {
+            let titled = "EXISTS (SELECT 1 FROM doc_names n WHERE n.doc_id = d.id AND n.kind = CAST(? AS INTEGER) \
+                          AND instr(n.key, ?) > 0)";
+            clauses.push(titled.into());
+            values.extend([(By::Title as i64).to_string(), title.clone()]);
+        }
+        if let Some(permalink) = &self.permalink {
+            clauses.push(
+                "EXISTS (SELECT 1 FROM notes n WHERE n.doc_id = d.id AND n.permalink = ?)".into(),
+            );
+            values.push(permalink.clone());
+        }
+        if let Some(pattern) = &self.permalink_match {
+            let (fits, given) = match pattern.contains('*') {
+                true => ("GLOB ?", pattern.replace('[', "[[]").replace('?', "[?]")),
+                false => ("GLOB ? || '*'", pattern.replace('[', "[[]").replace('?', "[?]")),
+            };
+            clauses.push(
+                format!(
+                    "EXISTS (SELECT 1 FROM notes n LEFT JOIN doc_names m ON m.doc_id = n.doc_id \
+                     AND m.kind = CAST(? AS INTEGER) WHERE n.doc_id = d.id AND (n.permalink {fits} OR m.key {fits}))"
+                )
+                .into(),
+            );
+            values.extend([BY_PATH_SLUG.to_string(), given.clone(), given]);
+        }
+        if let Some(docs) = &self.docs {
+            clauses.push("d.id IN (SELECT value FROM json_each(?))".into());
+            values.push(serde_json::to_string(docs).unwrap_or_default());
+        }
+    }
 }
 
 impl Filter {
@@ -115,6 +183,7 @@ impl Filter {
             clauses.push("d.day < ?".into());
             values.push(day.clone());
         }
+        self.of_notes.add(&mut clauses, &mut values);
         (!clauses.is_empty()).then(|| (clauses.join(" AND "), values))
     }
 }
@@ -139,7 +208,7 @@ pub(super) fn plan(request: &HybridQuery, defaults: &Retrieval) -> Result<Plan, 
             .map_err(|_| {
                 invalid(
                     format!("no formula `{name}`"),
-                    "use hybrid, rrf, minmax, s4, text or vector",
+                    "use hybrid, rrf, minmax, s0, s4, text or vector",
                 )
             })?,
     };
@@ -158,6 +227,7 @@ pub(super) fn plan(request: &HybridQuery, defaults: &Retrieval) -> Result<Plan, 
         floor: defaults.floor,
         other_names: defaults.other_names,
         relation_weights: defaults.relation_weights.clone(),
+        min_similarity: None,
     })
 }
 
@@ -186,6 +256,7 @@ fn filter(request: &HybridQuery, question: &Question) -> Result<Filter, ErrorVie
         entity: None,
         after: day("after", request.after.as_deref())?,
         before: day("before", request.before.as_deref())?,
+        of_notes: OfNotes::default(),
     })
 }
 

@@ -9,7 +9,7 @@
 //! Not here: phrases that a question demands (`demand.rs`).
 
 use rusqlite::OptionalExtension;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::plan::Plan;
 use super::rank::Ranked;
@@ -24,7 +24,7 @@ const DEPTH: usize = 50;
 const SATURATION: f32 = 1.0;
 
 /// The question's words as the text index has them: which one each is, and what each is worth, 1 in sum.
-struct Asked {
+pub(super) struct Asked {
     words: FxHashMap<String, usize>,
     worth: Vec<f32>,
 }
@@ -58,7 +58,7 @@ pub(super) fn add(
 }
 
 impl Asked {
-    fn of(plan: &Plan, recalled: &Recalled) -> Asked {
+    pub(super) fn of(plan: &Plan, recalled: &Recalled) -> Asked {
         let mut words = FxHashMap::default();
         let mut worth = Vec::new();
         for (at, term) in plan.question.terms.iter().enumerate() {
@@ -79,6 +79,13 @@ impl Asked {
         let sum: f32 = worth.iter().sum();
         worth.iter_mut().for_each(|it| *it /= sum.max(f32::MIN_POSITIVE));
         Asked { words, worth }
+    }
+
+    /// What the question's words that stand among these are worth, 0 to 1.
+    pub(super) fn share(&self, words: &str) -> f32 {
+        let found: FxHashSet<usize> =
+            words.split(' ').filter_map(|word| self.words.get(word).copied()).collect();
+        found.into_iter().map(|term| self.worth_of(term)).sum()
     }
 
     /// 0 to 1.

@@ -2,6 +2,7 @@
 //!
 //! `hybrid`, `rrf`, `minmax`: text and vectors, each brought to [0, 1] in its way, and what the graph adds; less for a
 //! further hit of the same document.
+//! `s0`: S0 §14.5's 0.5 · text, stretched, + 0.5 · cosine; what is below the least similarity counts by its text alone.
 //! `s4`: S4 §14's 0.7 · semantic + 0.2 · hop + 0.1 · relation. `text`, `vector`: one signal alone.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,6 +17,9 @@ use super::recall::Recalled;
 
 /// Reciprocal rank's constant, from the paper that proposes it (Cormack, Clarke, Büttcher 2009).
 const RANKS: f32 = 60.0;
+
+/// What text and vectors count each in S0's formula.
+pub(super) const S0_HALF: f32 = 0.5;
 
 /// A candidate with its score.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -38,7 +42,7 @@ type Signal = FxHashMap<i64, f32>;
 
 /// Every candidate, best first; ties by chunk, so that the same index gives the same order.
 pub(super) fn rank(plan: &Plan, recalled: &Recalled, expanded: &Expanded) -> Vec<Ranked> {
-    let (text, vector) = signals(plan.formula, recalled);
+    let (text, vector) = signals(plan, recalled);
     let near: Signal = recalled.vector.iter().copied().collect();
     let near = |chunk| Some((*near.get(&chunk)?, recalled.better.contains(&chunk)));
     let mut chunks: BTreeSet<i64> = text.keys().chain(vector.keys()).copied().collect();
@@ -60,7 +64,8 @@ pub(super) fn rank(plan: &Plan, recalled: &Recalled, expanded: &Expanded) -> Vec
             ranked.score = ranked.components.values().sum();
             ranked
         })
-        .filter(|ranked| ranked.score > 0.0)
+        // S0 tells the last match by words, too, whose stretched score is 0.
+        .filter(|ranked| ranked.score > 0.0 || plan.formula == Formula::S0)
         .collect();
     out.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.chunk.cmp(&b.chunk)));
     if expanded.docs.is_empty() { out } else { spread(out, expanded, plan.weights.same_document) }
@@ -76,6 +81,7 @@ fn components(
     let parts: Vec<(&'static str, f32)> = match plan.formula {
         Formula::Text => vec![("text", text)],
         Formula::Vector => vec![("vector", vector)],
+        Formula::S0 => vec![("text", S0_HALF * text), ("vector", S0_HALF * vector)],
         Formula::S4 => vec![
             ("semantic", weights.semantic * vector),
             ("hop", weights.hop * ranked.graph.hop),
@@ -97,7 +103,7 @@ fn components(
 
 /// Candidates by text and vectors alone, best first.
 pub(super) fn fused(plan: &Plan, recalled: &Recalled) -> Vec<(i64, f32)> {
-    let (text, vector) = signals(plan.formula, recalled);
+    let (text, vector) = signals(plan, recalled);
     let chunks: BTreeSet<i64> = text.keys().chain(vector.keys()).copied().collect();
     let of = |signal: &Signal, chunk| signal.get(&chunk).copied().unwrap_or(0.0);
     let score =
@@ -108,9 +114,19 @@ pub(super) fn fused(plan: &Plan, recalled: &Recalled) -> Vec<(i64, f32)> {
 }
 
 /// Text and vectors as the formula takes them.
-fn signals(formula: Formula, recalled: &Recalled) -> (Signal, Signal) {
+fn signals(plan: &Plan, recalled: &Recalled) -> (Signal, Signal) {
     let (text, vector) = (&recalled.text, &recalled.vector);
-    match formula {
+    let similar = || {
+        let least = |chunk: i64| {
+            let is_better = recalled.better.contains(&chunk);
+            let floor = if is_better { plan.floor.better } else { plan.floor.vector };
+            plan.min_similarity.unwrap_or(floor)
+        };
+        vector.iter().copied().filter(|(chunk, cosine)| *cosine >= least(*chunk)).collect()
+    };
+    match plan.formula {
+        Formula::S0 => (stretched(text), similar()),
+        Formula::Vector if plan.min_similarity.is_some() => (Signal::default(), similar()),
         Formula::Hybrid => (over_best(text), over_best(vector)),
         Formula::Rrf => (by_rank(text), by_rank(vector)),
         Formula::MinMax => (stretched(text), stretched(vector)),

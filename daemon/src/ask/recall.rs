@@ -82,7 +82,7 @@ pub(super) fn complete(
     let from_graph: Vec<i64> = from_graph.collect();
     recalled.complete_text(desk, plan, &from_graph)?;
     let Some(question) = recalled.question.as_ref() else { return Ok(()) };
-    if !plan.is_fused() && plan.formula != Formula::S4 {
+    if !plan.is_fused() && !matches!(plan.formula, Formula::S4 | Formula::S0) {
         return Ok(());
     }
     let known: FxHashSet<i64> = recalled.vector.iter().map(|(chunk, _)| *chunk).collect();

@@ -196,6 +196,9 @@ fn hint_of(why: &EditError) -> Option<&'static str> {
         EditError::NotFound { .. } => {
             Some("read the note again; give the text exactly as it stands there")
         }
+        EditError::NoHeading { .. } | EditError::NoItem(_) => {
+            Some("read the note again; `append` and `prepend` need no heading")
+        }
         EditError::Frontmatter(_) => Some("mend it by `find` and `replace`, or by hand"),
         _ => None,
     }

@@ -137,6 +137,11 @@ impl Notes {
         Ok(NoteText { path, text, checksum })
     }
 
+    /// A part of a note as callers may see it.
+    pub fn shown(&self, path: &str, text: &str) -> String {
+        self.redactor.shown(path, text)
+    }
+
     /// Writes a whole note.
     ///
     /// # Errors

@@ -54,7 +54,8 @@ impl Moved {
 }
 
 impl Notes {
-    /// Moves a note. With `is_dry` nothing is changed, and what would be is told.
+    /// Moves a note. With `is_dry` nothing is changed, and what would be is told. `moved` is called when the file has its
+    /// new path and still its old bytes, by which alone it is known to be the same document.
     ///
     /// # Errors
     /// [`NoteError`], for the note itself, or for the first other one that could not be edited; then nothing has
@@ -65,7 +66,7 @@ impl Notes {
         expected: Option<&str>,
         own: &[Op],
         others: &[Rewrite],
-        is_dry: bool,
+        (is_dry, moved): (bool, &dyn Fn(&[RelPath])),
     ) -> Result<Moved, NoteError> {
         let turn = self.turn()?;
         let note = self.opened(from)?;
@@ -99,6 +100,7 @@ impl Notes {
         files::rename(&note.spot, &target).map_err(|trouble| self.failed(&to, trouble, None))?;
         // Each edit takes its own turn.
         drop(turn);
+        moved(&[paths.0.clone(), paths.1.clone()]);
         let done = (!own_changes.is_empty())
             .then(|| self.edit(&to, own, Some(&note.checksum)))
             .transpose();

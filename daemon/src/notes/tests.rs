@@ -278,7 +278,11 @@ fn a_read_only_project_is_not_written() {
     refused(notes.preview("a.md", &append("x"), None), Code::ReadOnly, "read-only");
     refused(notes.write("b.md", "x", Overwrite::No, None), Code::ReadOnly, "read-only");
     refused(notes.remove("a.md", None), Code::ReadOnly, "read-only");
-    refused(notes.rename(("a.md", "b.md"), None, &[], &[], false), Code::ReadOnly, "read-only");
+    refused(
+        notes.rename(("a.md", "b.md"), None, &[], &[], (false, &|_| {})),
+        Code::ReadOnly,
+        "read-only",
+    );
     refused(notes.restore("a.md", "x"), Code::ReadOnly, "read-only");
     assert_eq!(notes.read("a.md").expect("read").text, "one\n");
     assert_eq!(place.files(), ["a.md"]);
@@ -341,24 +345,34 @@ fn a_note_moves_with_the_links_that_lead_to_it() {
     };
     let own = vec![Op::SetKey { key: "title".into(), value: json!("New") }];
     refused(
-        notes.rename(("a.md", "c.md"), None, &[], &[], false),
+        notes.rename(("a.md", "c.md"), None, &[], &[], (false, &|_| {})),
         Code::Exists,
         "is there already",
     );
-    refused(notes.rename(("no.md", "n.md"), None, &[], &[], false), Code::NotFound, "no note");
-    refused(notes.rename(("a.md", ".x.md"), None, &[], &[], false), Code::Refused, "hidden");
     refused(
-        notes.rename(("a.md", "n.md"), None, &[], &[rewrite("[[z]]")], false),
+        notes.rename(("no.md", "n.md"), None, &[], &[], (false, &|_| {})),
+        Code::NotFound,
+        "no note",
+    );
+    refused(
+        notes.rename(("a.md", ".x.md"), None, &[], &[], (false, &|_| {})),
+        Code::Refused,
+        "hidden",
+    );
+    refused(
+        notes.rename(("a.md", "n.md"), None, &[], &[rewrite("[[z]]")], (false, &|_| {})),
         Code::NotFound,
         "not there",
     );
-    let dry =
-        notes.rename(("a.md", "x/n.md"), None, &own, &[rewrite("[[a]]")], true).expect("a plan");
+    let dry = notes
+        .rename(("a.md", "x/n.md"), None, &own, &[rewrite("[[a]]")], (true, &|_| {}))
+        .expect("a plan");
     assert!(dry.own.is_some() && dry.others[0].done.as_ref().is_ok_and(Written::is_changed));
     assert_eq!(place.files(), ["a.md", "b.md", "c.md"]);
     assert_eq!(place.text("b.md"), "[[a]]\n");
-    let moved =
-        notes.rename(("a.md", "x/n.md"), None, &own, &[rewrite("[[a]]")], false).expect("moved");
+    let moved = notes
+        .rename(("a.md", "x/n.md"), None, &own, &[rewrite("[[a]]")], (false, &|_| {}))
+        .expect("moved");
     assert_eq!(place.text("x/n.md"), "---\ntitle: New\n---\n\nA\n");
     assert_eq!(place.text("b.md"), "[[n]]\n");
     let changed: Vec<_> = moved.changed().iter().map(|path| path.as_str().to_string()).collect();

@@ -11,10 +11,25 @@ use serde_json::{Map, Value};
 use crate::pipeline::normalize::redact::clean;
 
 /// Keys of replies under which stored text stands, and nothing that a caller said.
-const STORED: [&str; 6] = ["snippet", "text", "section", "name", "aliases", "rows"];
+const STORED: [&str; 8] =
+    ["snippet", "text", "section", "name", "aliases", "rows", "content", "checksum"];
 
-/// Keys of requests that must be taken as they are, to find what they name.
-const TAKEN: [&str; 2] = ["paths", "cursor"];
+/// Keys of requests that must be taken as they are: to find what they name, or because they are to be written. What a
+/// write may do to secrets is decided where the note is known (`notes/secrets.rs`).
+const TAKEN: [&str; 12] = [
+    "paths",
+    "cursor",
+    "path",
+    "identifier",
+    "destination",
+    "content",
+    "content_updates",
+    "find",
+    "find_text",
+    "value",
+    "metadata",
+    "expected_checksum",
+];
 
 /// Cleans what a caller says before anything is done with it: an answer may repeat it in another form, such as a norm,
 /// in which nobody could tell a secret any more.

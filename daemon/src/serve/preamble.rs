@@ -43,7 +43,7 @@ pub(crate) enum PreambleError {
     Malformed(serde_json::Error),
     #[error("{}", of_version(*.0))]
     Version(u64),
-    #[error("no set of tools is called `{0}`\nhint: sets are `core` and `admin`")]
+    #[error("no set of tools is called `{0}`\nhint: sets are `core`, `notes` and `admin`")]
     UnknownSet(String),
     #[error("the connection failed: {0}")]
     Io(#[from] io::Error),

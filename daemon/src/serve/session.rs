@@ -7,12 +7,15 @@
 //! Not here: the tools (`routes.rs`), or the bytes (`wire.rs`). `rmcp` is named only here, in
 //! `wire.rs` and in `accept.rs`.
 
+use std::path::Path;
 use std::pin::pin;
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
+use notes::slug::slug;
 use proto::catalog::{CATALOG, Entry};
-use proto::error::ErrorView;
+use proto::error::{Code, ErrorView};
+use proto::tool::notes::{Backlinks, ListNotes, Search};
 use proto::tool::{Effect, Tool as _, ToolSet, core};
 use rmcp::ErrorData;
 use rmcp::RoleServer;
@@ -32,6 +35,7 @@ use super::progress::{Progress, Step};
 use super::routes::{Call, Caller, Route, Routes};
 use super::text;
 use super::turns::InFlight;
+use crate::notes::NoteError;
 use crate::pipeline::normalize::redact::clean;
 use crate::project::Project;
 
@@ -107,6 +111,15 @@ impl Session {
     }
 }
 
+fn set_of(tool: &str) -> Option<ToolSet> {
+    CATALOG.iter().find(|entry| entry.name == tool).map(|entry| entry.set)
+}
+
+/// S3 calls projects vaults.
+fn takes_vault(tool: &str) -> bool {
+    [Search::NAME, Backlinks::NAME, ListNotes::NAME].contains(&tool)
+}
+
 /// Tells the client how far a call is; a client that cannot be told has gone.
 async fn notify(peer: &Peer<RoleServer>, token: &ProgressToken, step: Step) {
     let mut progress = ProgressNotificationParam::new(token.clone(), step.done as f64);
@@ -117,19 +130,28 @@ async fn notify(peer: &Peer<RoleServer>, token: &ProgressToken, step: Step) {
 
 fn describe(entry: &Entry) -> Tool {
     let reads = matches!(entry.effect, Effect::Reads);
-    // Nothing we write destroys what a user has: decisions can be undone, documents are never
-    // touched.
-    let hints = ToolAnnotations::new().read_only(reads).destructive(false).open_world(false);
+    // Decisions can be undone and documents are never touched, but for the tools of notes.
+    let changes_files = !reads && entry.set == ToolSet::Notes;
+    let hints =
+        ToolAnnotations::new().read_only(reads).destructive(changes_files).open_world(false);
     Tool::new(entry.name, entry.summary, (entry.input)())
         .with_raw_output_schema(Arc::new((entry.output)()))
         .with_annotations(hints)
 }
 
-fn to_result(answer: Result<Value, ErrorView>, tool: &str, max_chars: usize) -> CallToolResult {
+/// A reply in both forms; `max_chars` is that of the text, which is the structured one again where there is none.
+fn to_result(
+    answer: Result<Value, ErrorView>,
+    tool: &str,
+    max_chars: Option<usize>,
+) -> CallToolResult {
     match answer {
         Ok(mut reply) => {
             leaving::clean_reply(&mut reply);
-            let text = text::render(tool, &reply, max_chars);
+            let text = match max_chars {
+                Some(max_chars) => text::render(tool, &reply, max_chars),
+                None => reply.to_string(),
+            };
             let mut result = CallToolResult::success(vec![ContentBlock::text(text)]);
             result.structured_content = Some(reply);
             result
@@ -162,7 +184,8 @@ impl ServerHandler for Session {
             ));
         }
         let ours = TOOLS.iter().filter(|(set, _)| self.sets.contains(set));
-        Ok(ListToolsResult::with_all_items(ours.map(|(_, tool)| tool.clone()).collect()))
+        let usable = ours.filter(|(_, tool)| !self.is_forbidden(&tool.name));
+        Ok(ListToolsResult::with_all_items(usable.map(|(_, tool)| tool.clone()).collect()))
     }
 
     async fn call_tool(
@@ -173,21 +196,71 @@ impl ServerHandler for Session {
         let Some(route) = self.find(&request.name) else {
             return Err(ErrorData::invalid_params(self.unknown_tool(&request.name), None));
         };
-        let arguments = leaving::clean_request(request.arguments.unwrap_or_default());
+        let mut arguments = leaving::clean_request(request.arguments.unwrap_or_default());
         let given = |name| {
             arguments.get(name).and_then(Value::as_u64).map(|n| n.min(u32::MAX.into()) as u32)
         };
-        let usual = match route.name {
-            core::ReadPassage::NAME => core::PASSAGE_CHARS,
+        let usual = match (route.name, set_of(route.name)) {
+            (core::ReadPassage::NAME, _) | (_, Some(ToolSet::Notes)) => core::PASSAGE_CHARS,
             _ => self.project.settings.retrieval.max_chars,
         };
         let max_chars = core::budget(given("max_chars"), given("max_tokens"), usual) as usize;
-        let answer = self.run(route, arguments, context).await;
+        let is_json = arguments.get("output_format").and_then(Value::as_str) == Some("json");
+        let answer = match self.refusal(route.name, &mut arguments) {
+            Some(refusal) => Err(refusal),
+            None => self.run(route, arguments, context).await,
+        };
+        let max_chars = (!is_json).then_some(max_chars);
         Ok(to_result(answer, route.name, max_chars).into())
     }
 }
 
 impl Session {
+    /// Whether a tool would write notes where none may be written: it is not offered then, and refused.
+    fn is_forbidden(&self, tool: &str) -> bool {
+        let writes_notes = |entry: &&Entry| {
+            entry.name == tool && entry.set == ToolSet::Notes && entry.effect == Effect::Writes
+        };
+        !self.project.settings.write && CATALOG.iter().any(|entry| writes_notes(&entry))
+    }
+
+    /// Why a call is not even begun. Takes out `project`: a session is about one.
+    fn refusal(&self, tool: &str, arguments: &mut Map<String, Value>) -> Option<ErrorView> {
+        if self.is_forbidden(tool) {
+            return Some(NoteError::ReadOnly.view());
+        }
+        let keys =
+            ["project", "vault"].into_iter().filter(|key| *key == "project" || takes_vault(tool));
+        let named = keys.filter_map(|key| arguments.shift_remove(key)).last()?;
+        let ours = &self.project.name;
+        let is_ours = |name: &str| {
+            name == ours
+                || name.trim().is_empty()
+                || slug(name) == slug(ours)
+                || Path::new(name) == self.project.root
+        };
+        match named.as_str() {
+            Some(name) if is_ours(name) => None,
+            _ if named.is_null() => None,
+            Some(name) => {
+                let name: String = name.chars().filter(|c| !c.is_control()).take(60).collect();
+                Some(ErrorView {
+                    code: Code::NotFound,
+                    message: format!("this session is about the project `{ours}`, not `{name}`"),
+                    hint: Some(
+                        "leave `project` out; `kg-mcp --project A --project B` serves several"
+                            .into(),
+                    ),
+                })
+            }
+            None => Some(ErrorView {
+                code: Code::InvalidParams,
+                message: "`project` is not a name".into(),
+                hint: Some("give the name of a project".into()),
+            }),
+        }
+    }
+
     fn unknown_tool(&self, name: &str) -> String {
         // Cut short, a token would not be known as one.
         let name: String = clean(name).chars().filter(|c| !c.is_control()).take(60).collect();

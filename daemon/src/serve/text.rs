@@ -8,6 +8,7 @@
 
 use proto::shape::{EntityView, Freshness};
 use proto::tool::Tool;
+use proto::tool::notes as tools;
 use proto::tool::{admin, core};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -16,6 +17,7 @@ use serde_json::Value;
 mod answer;
 mod clean;
 mod maintain;
+mod notes;
 mod sheet;
 mod upkeep;
 
@@ -41,6 +43,29 @@ pub fn render(tool: &str, reply: &Value, max_chars: usize) -> String {
         core::ExtractAndLink::NAME => fill::<core::ExtractReply>(reply, max_chars, upkeep::extract),
         core::ReviewLinks::NAME => fill::<core::ReviewReply>(reply, max_chars, upkeep::review),
         core::Status::NAME => fill::<core::StatusReply>(reply, max_chars, upkeep::status),
+        tools::Search::NAME => fill::<tools::FoundReply>(reply, max_chars, notes::found),
+        tools::SearchNotes::NAME => fill::<tools::SearchReply>(reply, max_chars, notes::results),
+        tools::ReadNote::NAME => fill::<tools::ReadNoteReply>(reply, max_chars, notes::note),
+        tools::WriteNote::NAME => fill::<tools::WrittenReply>(reply, max_chars, notes::written),
+        tools::EditNote::NAME => fill::<tools::WrittenReply>(reply, max_chars, notes::written),
+        tools::MoveNote::NAME => fill::<tools::MovedReply>(reply, max_chars, notes::moved),
+        tools::DeleteNote::NAME => fill::<tools::WrittenReply>(reply, max_chars, notes::written),
+        tools::BuildContext::NAME => fill::<tools::ContextReply>(reply, max_chars, notes::context),
+        tools::Backlinks::NAME => fill::<tools::BacklinksReply>(reply, max_chars, notes::backlinks),
+        tools::ListDirectory::NAME => {
+            fill::<tools::DirectoryReply>(reply, max_chars, notes::directory)
+        }
+        tools::ListNotes::NAME => fill::<tools::NotesReply>(reply, max_chars, notes::list),
+        tools::RecentActivity::NAME => fill::<tools::NotesReply>(reply, max_chars, notes::list),
+        tools::ListMemoryProjects::NAME => {
+            fill::<tools::ProjectsReply>(reply, max_chars, notes::projects)
+        }
+        tools::CreateMemoryProject::NAME => {
+            fill::<tools::CreatedProjectReply>(reply, max_chars, notes::created_project)
+        }
+        tools::GetMcpInstructions::NAME => {
+            fill::<tools::InstructionsReply>(reply, max_chars, notes::instructions)
+        }
         admin::Graph::NAME => fill::<admin::GraphReply>(reply, max_chars, answer::graph),
         admin::Dump::NAME => fill::<admin::DumpReply>(reply, max_chars, upkeep::dump),
         admin::Wait::NAME => fill::<admin::WaitReply>(reply, max_chars, upkeep::wait),

@@ -61,7 +61,7 @@ pub struct HybridQuery {
     /// The `next_cursor` of an answer to the same question: goes on after its hits, whatever changed in between.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cursor: Option<String>,
-    /// Ranking: `hybrid` (default), `rrf`, `minmax`, `s4`, `text` or `vector`.
+    /// Ranking: `hybrid` (default), `rrf`, `minmax`, `s0`, `s4`, `text` or `vector`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub formula: Option<String>,
 }

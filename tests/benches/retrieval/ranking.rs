@@ -22,7 +22,7 @@ pub(crate) struct Ranking {
 type Change = fn(&mut Retrieval);
 
 /// Signals one after the other, then formulas over all of them.
-const RANKINGS: [(&str, Change); 15] = [
+const RANKINGS: [(&str, Change); 16] = [
     (ALONE, |it| it.formula = Formula::Text),
     ("vector", |it| it.formula = Formula::Vector),
     ("text+vector", |it| no_graph(&mut it.weights)),
@@ -32,6 +32,7 @@ const RANKINGS: [(&str, Change); 15] = [
     ("+bridge", |it| it.weights = Weights { bridge: it.weights.bridge, ..without(it) }),
     ("all four", |it| it.weights.pagerank = PAGERANK / 5.0),
     ("no synonyms", |it| it.other_names = false),
+    ("s0", |it| it.formula = Formula::S0),
     ("s4", |it| it.formula = Formula::S4),
     ("rrf", |it| it.formula = Formula::Rrf),
     ("minmax", |it| it.formula = Formula::MinMax),

@@ -32,7 +32,7 @@ use graph::Found;
 use stage::{Given, Scratch, Stage};
 
 /// Formulas that are compared.
-const FORMULAS: [&str; 6] = ["hybrid", "rrf", "minmax", "text", "vector", "s4"];
+const FORMULAS: [&str; 7] = ["hybrid", "rrf", "minmax", "text", "vector", "s0", "s4"];
 
 /// Hits asked for: several may be of one document, and ten documents are ranked.
 const HITS: u32 = 50;

@@ -90,6 +90,25 @@ impl Redactor {
         ranges.filter_map(|range| text.get(range)).collect()
     }
 
+    /// The text of the file at `path` as it may be shown: marks in the place of what nobody is shown.
+    pub(crate) fn shown(&self, path: &str, text: &str) -> String {
+        let Some(redactor) = self.for_path(path) else { return text.to_string() };
+        let mut found = secrets_in(text);
+        take_allowed(text, &mut found);
+        let wanted = |kind: Kind| redactor.personal.get(&kind) == Some(&PiiMode::Redact);
+        if !redactor.personal.is_empty() {
+            let hidden: Vec<Range<usize>> = found.iter().map(|it| it.range.clone()).collect();
+            let overlaps = |range: &Range<usize>| {
+                hidden.iter().any(|it| it.start < range.end && range.start < it.end)
+            };
+            let personal = personal_data_in(text, wanted).into_iter();
+            let personal = personal.filter(|(range, _)| !overlaps(range));
+            found.extend(personal.map(|(range, kind)| Found::personal(range, kind.as_str())));
+            found.sort_by_key(|it| it.range.start);
+        }
+        replace(text.to_string(), &found).0
+    }
+
     /// What applies to the document at `path`; `None` when the user has allowed everything there.
     pub(super) fn for_path(&self, path: &str) -> Option<&Self> {
         (!self.allowed.hold(path)).then_some(self)

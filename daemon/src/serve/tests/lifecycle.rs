@@ -146,7 +146,7 @@ async fn a_preamble_chooses_the_tools() {
         &wrong.hear().await.expect("an error"),
         expect![[r#"
             -32602 no set of tools is called `all`
-            hint: sets are `core` and `admin`
+            hint: sets are `core`, `notes` and `admin`
         "#]],
     );
     assert_eq!(wrong.hear().await, None);

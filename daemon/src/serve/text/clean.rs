@@ -27,6 +27,12 @@ pub(super) fn indented(text: &str, indent: &str) -> String {
     out
 }
 
+/// `text` line by line as it is written, blank lines and blanks included, so that a part of it can be found again.
+pub(super) fn as_written(text: &str) -> String {
+    let shown = text.chars().filter(|c| !turns_direction(*c) && *c != '\r');
+    shown.map(|c| if is_unsafe(c) && c != '\n' && c != '\t' { ' ' } else { c }).collect()
+}
+
 fn is_unsafe(c: char) -> bool {
     // U+2028 and U+2029 end lines, too.
     c.is_control() || turns_direction(c) || matches!(c, '\u{2028}' | '\u{2029}')
@@ -44,6 +50,7 @@ mod tests {
     fn nothing_commands_a_terminal() {
         assert_eq!(one_line("plain — ünï"), "plain — ünï");
         assert_eq!(one_line("a\u{1b}[2Jb\nc\u{202e}d\u{85}e"), "a [2Jb cd e");
+        assert_eq!(as_written("a\r\n\n\tb \u{1b}[2J"), "a\n\n\tb  [2J");
         assert_eq!(indented("one\r\n\n  two \u{7}\n", "   "), "   one\n     two  ");
     }
 }

@@ -4,6 +4,7 @@
 
 mod ingest;
 mod maintain;
+mod notes;
 mod status;
 
 use std::sync::{Arc, LazyLock};
@@ -23,6 +24,11 @@ use tokio::sync::Semaphore;
 
 pub use ingest::{extract_and_link, ingest_docs};
 pub use maintain::{backup, checkup, deep_pass, rescan, retry, verify};
+pub use notes::{
+    backlinks, build_context, create_memory_project, delete_note, edit_note, get_mcp_instructions,
+    list_directory, list_memory_projects, list_notes, move_note, read_note, recent_activity,
+    search, search_notes, write_note,
+};
 pub use status::{Tallies, status};
 
 use super::Progress;

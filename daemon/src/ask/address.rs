@@ -1,0 +1,137 @@
+//! Address: which document somebody means who names one.
+//!
+//! In: a path, a permalink, a title, an alias, the name of a file, or `memory://…` of these. Out: one document, or why
+//! it is none or not one: those of that name, or those with the nearest ones.
+//! Steps: S0 §7.3 (id, permalink, path), then names as links have them. A name of several documents is refused, never
+//! guessed: what follows may be a write.
+//! Not here: patterns (`build_context`), headings and blocks of a note.
+
+use notes::resolve::{file_key, fold, name_key};
+use proto::error::{Code, ErrorView};
+use rusqlite::params;
+
+use super::error::invalid;
+use super::{AskError, notes as rows};
+use crate::store::Snapshot;
+
+/// Names told where nothing goes by the one that was given, and where several do.
+const MAX_TOLD: usize = 5;
+
+/// Names that are compared with one that nothing goes by.
+const MAX_COMPARED: i64 = 200_000;
+
+/// Least likeness of names, 0 to 1.
+const MIN_LIKENESS: f64 = 0.55;
+
+/// The one document that is meant.
+///
+/// # Errors
+/// `invalid_params` for what cannot be an address, `not_found` with the nearest names, `ambiguous` with the paths.
+pub fn document(snapshot: &Snapshot, address: &str) -> Result<i64, ErrorView> {
+    let found = rows::find(snapshot, address)?;
+    let found = found.map_err(|why| {
+        let text = why.to_string();
+        let (message, hint) = text.split_once("; hint: ").unwrap_or((&text, "give a path"));
+        invalid(message.to_string(), hint)
+    })?;
+    let found = if found.is_empty() { named(snapshot, address)? } else { found };
+    match found.as_slice() {
+        [one] => Ok(*one),
+        [] => Err(missing(snapshot, address)?),
+        several => Err(ambiguous(snapshot, address, several)?),
+    }
+}
+
+/// Documents of that title, else of that file name, else of that alias.
+fn named(snapshot: &Snapshot, address: &str) -> Result<Vec<i64>, AskError> {
+    let name = address.trim().trim_start_matches(notes::uri::SCHEME);
+    let mut statement = snapshot.prepare_cached(
+        "SELECT DISTINCT doc_id FROM doc_names WHERE key = ?1 AND kind = ?2 LIMIT 50",
+    )?;
+    let by = notes::resolve::By::Title as i64;
+    let by_file = notes::resolve::By::FileName as i64;
+    let by_alias = notes::resolve::By::Alias as i64;
+    for (key, kind) in [(name_key(name), by), (file_key(name), by_file), (name_key(name), by_alias)]
+    {
+        let found = statement.query_map(params![key, kind], |row| row.get(0))?;
+        let found: Vec<i64> = found.collect::<Result<_, _>>()?;
+        if !found.is_empty() {
+            return Ok(found);
+        }
+    }
+    Ok(Vec::new())
+}
+
+fn ambiguous(snapshot: &Snapshot, address: &str, documents: &[i64]) -> Result<ErrorView, AskError> {
+    let mut paths = Vec::new();
+    let mut statement = snapshot.prepare_cached("SELECT path FROM docs WHERE id = ?1")?;
+    for doc in documents.iter().take(MAX_TOLD) {
+        paths.push(format!("`{}`", statement.query_row([doc], |row| row.get::<_, String>(0))?));
+    }
+    let more = documents.len().saturating_sub(MAX_TOLD);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    Ok(ErrorView {
+        code: Code::Ambiguous,
+        message: format!("several documents are called `{}`", short(address)),
+        hint: Some(format!("give the path: {}{more}", paths.join(", "))),
+    })
+}
+
+fn missing(snapshot: &Snapshot, address: &str) -> Result<ErrorView, AskError> {
+    let near: Vec<String> =
+        nearest(snapshot, address)?.into_iter().map(|path| format!("`{path}`")).collect();
+    let hint = match near.is_empty() {
+        true => "`search_notes` and `list_notes` find notes".to_string(),
+        false => format!("nearest are {}", near.join(", ")),
+    };
+    Ok(ErrorView {
+        code: Code::NotFound,
+        message: format!("no note or document is called `{}`", short(address)),
+        hint: Some(hint),
+    })
+}
+
+/// Paths of the documents whose path, title or alias is most like a name.
+fn nearest(snapshot: &Snapshot, address: &str) -> Result<Vec<String>, AskError> {
+    let name = address.trim().trim_start_matches(notes::uri::SCHEME);
+    let (whole, last) = (fold(name), name_key(name.rsplit('/').next().unwrap_or(name)));
+    let mut statement = snapshot.prepare_cached(
+        "SELECT n.key, d.path FROM doc_names n JOIN docs d ON d.id = n.doc_id ORDER BY d.path LIMIT ?1",
+    )?;
+    let mut rows = statement.query([MAX_COMPARED])?;
+    let mut near: Vec<(f64, String)> = Vec::new();
+    while let Some(row) = rows.next()? {
+        let key = row.get_ref(0)?.as_str().unwrap_or_default();
+        let mut likeness = likeness(&last, key).max(likeness(&whole, key));
+        if last.chars().count() >= 4 && key.contains(&last) {
+            likeness = likeness.max(0.8);
+        }
+        if likeness < MIN_LIKENESS {
+            continue;
+        }
+        let path: String = row.get(1)?;
+        match near.iter_mut().find(|(_, known)| *known == path) {
+            Some(known) => known.0 = known.0.max(likeness),
+            None => near.push((likeness, path)),
+        }
+        if near.len() > 200 {
+            near.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+            near.truncate(MAX_TOLD);
+        }
+    }
+    near.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+    Ok(near.into_iter().take(MAX_TOLD).map(|(_, path)| path).collect())
+}
+
+/// 0 to 1; names of very different length are not compared.
+fn likeness(one: &str, other: &str) -> f64 {
+    let (short, long) = (one.len().min(other.len()), one.len().max(other.len()));
+    if short == 0 || short * 2 < long {
+        return 0.0;
+    }
+    strsim::normalized_damerau_levenshtein(one, other)
+}
+
+fn short(text: &str) -> String {
+    text.chars().filter(|c| !c.is_control()).take(120).collect()
+}

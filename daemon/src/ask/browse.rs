@@ -1,0 +1,230 @@
+//! Browse: notes and documents without a question: listed, by folder, by when they were modified.
+//!
+//! In: filters and a page. Out: notes in brief, in a fixed order; how many there are in all.
+//! Not here: what notes state (`notes.rs`), searching (`search_notes.rs`).
+
+use std::collections::BTreeMap;
+
+use globset::{GlobBuilder, GlobMatcher};
+use jiff::Timestamp;
+use proto::error::ErrorView;
+use proto::tool::notes::{DirectoryReply, EntryView, NoteView, NotesReply};
+use rusqlite::params_from_iter;
+
+use super::condition::Under;
+use super::error::invalid;
+use super::plan::{Filter, OfNotes};
+use super::{AskError, Desk};
+use crate::store::Snapshot;
+
+/// What is listed.
+#[derive(Debug, Clone, Default)]
+pub struct Wanted {
+    /// How paths begin, or a pattern.
+    pub path: Option<String>,
+    /// All of these tags, or tags under them.
+    pub tags: Vec<String>,
+    /// Any of these types or formats.
+    pub types: Vec<String>,
+    /// Modified later, milliseconds since 1970; then the last modified first.
+    pub modified_after: Option<i64>,
+    /// Notes only, no other documents.
+    pub only_notes: bool,
+}
+
+/// A stretch of what is listed.
+#[derive(Debug, Clone, Copy)]
+pub struct Page {
+    /// From 1.
+    pub number: u32,
+    /// Things a page.
+    pub size: u32,
+}
+
+impl Page {
+    /// A page as a caller gave it.
+    ///
+    /// # Errors
+    /// `invalid_params` for page 0 and sizes out of range.
+    pub fn of(
+        number: Option<u32>,
+        size: Option<u32>,
+        (usual, most): (u32, u32),
+    ) -> Result<Page, ErrorView> {
+        let (number, size) = (number.unwrap_or(1), size.unwrap_or(usual));
+        if number == 0 {
+            return Err(invalid("`page` is 0".into(), "pages are counted from 1"));
+        }
+        if !(1..=most).contains(&size) {
+            let hint = format!("give a number from 1 to {most}");
+            return Err(invalid(format!("`page_size` is {size}"), &hint));
+        }
+        Ok(Page { number, size })
+    }
+
+    /// What is passed over.
+    pub fn skip(self) -> usize {
+        (self.number as usize - 1).saturating_mul(self.size as usize)
+    }
+
+    /// The number of the next page, where there is one.
+    pub fn next(self, n_all: usize) -> Option<u32> {
+        (self.skip().saturating_add(self.size as usize) < n_all)
+            .then(|| self.number.saturating_add(1))
+    }
+}
+
+/// A document in brief.
+///
+/// # Errors
+/// When the index cannot be read.
+pub fn brief(snapshot: &Snapshot, doc: i64) -> Result<NoteView, AskError> {
+    let mut statement = snapshot.prepare_cached(&format!("{BRIEF} WHERE d.id = ?1"))?;
+    Ok(statement.query_row([doc], note_view)?)
+}
+
+const BRIEF: &str = "SELECT d.title, d.path, n.permalink, coalesce(d.doc_type, d.format), d.entity_id, d.mtime_ms, \
+     d.n_bytes FROM docs d LEFT JOIN notes n ON n.doc_id = d.id";
+
+fn note_view(row: &rusqlite::Row<'_>) -> rusqlite::Result<NoteView> {
+    Ok(NoteView {
+        title: row.get(0)?,
+        path: row.get(1)?,
+        permalink: row.get(2)?,
+        note_type: row.get(3)?,
+        entity_id: row.get(4)?,
+        modified: Some(rfc3339(row.get(5)?)),
+    })
+}
+
+/// A moment as people and programs read it, to the second.
+pub fn rfc3339(ms: i64) -> String {
+    Timestamp::from_second(ms.div_euclid(1_000)).map(|it| it.to_string()).unwrap_or_default()
+}
+
+/// Notes, a page of them.
+///
+/// # Errors
+/// When the index cannot be read.
+pub fn list(desk: &Desk<'_>, wanted: &Wanted, page: Page) -> Result<NotesReply, AskError> {
+    let path = wanted.path.as_deref().map(Under::from).filter(|it| !it.is_everywhere());
+    let filter = Filter {
+        paths: path.into_iter().collect(),
+        tags: wanted.tags.clone(),
+        of_notes: OfNotes {
+            types: wanted.types.iter().map(|it| it.trim().to_lowercase()).collect(),
+            modified_after: wanted.modified_after,
+            ..OfNotes::default()
+        },
+        ..Filter::default()
+    };
+    let (condition, values) = filter.sql().unwrap_or_else(|| ("1".into(), Vec::new()));
+    let only_notes = if wanted.only_notes { " AND n.doc_id IS NOT NULL" } else { "" };
+    let count = format!(
+        "SELECT count(*) FROM docs d LEFT JOIN notes n ON n.doc_id = d.id WHERE {condition}{only_notes}"
+    );
+    let mut count = desk.snapshot.prepare_cached(&count)?;
+    let n_notes: i64 = count.query_row(params_from_iter(&values), |row| row.get(0))?;
+    let order = if wanted.modified_after.is_some() { "d.mtime_ms DESC, d.path" } else { "d.path" };
+    let (skip, size) = (page.skip(), page.size);
+    let sql = format!(
+        "{BRIEF} WHERE {condition}{only_notes} ORDER BY {order} LIMIT {size} OFFSET {skip}"
+    );
+    let mut statement = desk.snapshot.prepare(&sql)?;
+    let notes = statement.query_map(params_from_iter(&values), note_view)?;
+    let notes = notes.collect::<Result<Vec<_>, _>>()?;
+    let n_notes = n_notes.max(0) as usize;
+    Ok(NotesReply {
+        notes,
+        n_notes: n_notes as u64,
+        next_page: page.next(n_notes),
+        ..NotesReply::default()
+    })
+}
+
+/// The folders and indexed files of a folder, `depth` levels of them, a page.
+///
+/// # Errors
+/// `not_found` for a folder in which nothing is indexed; `invalid_params` for a pattern that is none.
+pub fn directory(
+    desk: &Desk<'_>,
+    folder: &str,
+    (depth, glob): (usize, Option<&str>),
+    page: Page,
+) -> Result<DirectoryReply, ErrorView> {
+    let folder = folder.trim().trim_start_matches("./").trim_matches('/');
+    let folder = if folder == "." { "" } else { folder };
+    let glob = glob.map(matcher).transpose()?;
+    let prefix = if folder.is_empty() { String::new() } else { format!("{folder}/") };
+    let mut statement = desk
+        .snapshot
+        .prepare_cached(&format!(
+            "{BRIEF} WHERE substr(d.path, 1, length(?1)) = ?1 ORDER BY d.path"
+        ))
+        .map_err(AskError::from)?;
+    let mut rows = statement.query([&prefix]).map_err(AskError::from)?;
+    let mut folders: BTreeMap<String, u64> = BTreeMap::new();
+    let (mut files, mut n_inside) = (Vec::new(), 0_u64);
+    while let Some(row) = rows.next().map_err(AskError::from)? {
+        n_inside += 1;
+        let path: String = row.get(1).map_err(AskError::from)?;
+        let parts: Vec<&str> = path.get(prefix.len()..).unwrap_or("").split('/').collect();
+        let Some((name, above)) = parts.split_last() else { continue };
+        let fits = glob.as_ref().is_none_or(|glob| glob.is_match(name));
+        if !fits {
+            continue;
+        }
+        for level in 1..=above.len().min(depth) {
+            let inner = above.get(..level).unwrap_or_default().join("/");
+            *folders.entry(format!("{prefix}{inner}")).or_default() += 1;
+        }
+        if above.len() < depth {
+            let note = note_view(row).map_err(AskError::from)?;
+            let n_bytes: i64 = row.get(6).map_err(AskError::from)?;
+            files.push(EntryView {
+                kind: "file".into(),
+                path: note.path,
+                title: Some(note.title),
+                permalink: note.permalink,
+                note_type: note.note_type,
+                n_bytes: Some(n_bytes.max(0) as u64),
+                modified: note.modified,
+                n_files: None,
+            });
+        }
+    }
+    if n_inside == 0 && !folder.is_empty() {
+        return Err(no_folder(folder));
+    }
+    let folders = folders.into_iter().map(|(path, n)| EntryView {
+        kind: "directory".into(),
+        path,
+        n_files: Some(n),
+        ..EntryView::default()
+    });
+    let all: Vec<EntryView> = folders.chain(files).collect();
+    let n_entries = all.len();
+    Ok(DirectoryReply {
+        path: folder.to_string(),
+        entries: all.into_iter().skip(page.skip()).take(page.size as usize).collect(),
+        n_entries: n_entries as u64,
+        next_page: page.next(n_entries),
+        ..DirectoryReply::default()
+    })
+}
+
+fn no_folder(folder: &str) -> ErrorView {
+    let name: String = folder.chars().filter(|c| !c.is_control()).take(120).collect();
+    ErrorView {
+        code: proto::error::Code::NotFound,
+        message: format!("nothing is indexed in `{name}`"),
+        hint: Some("`list_directory` without `path` shows the folders there are".into()),
+    }
+}
+
+fn matcher(glob: &str) -> Result<GlobMatcher, ErrorView> {
+    let built = GlobBuilder::new(glob).literal_separator(true).case_insensitive(true).build();
+    built.map(|glob| glob.compile_matcher()).map_err(|error| {
+        invalid(format!("`glob` is no pattern: {}", error.kind()), "give a pattern such as `*.md`")
+    })
+}

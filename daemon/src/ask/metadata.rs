@@ -1,0 +1,294 @@
+//! Metadata filters: what a note's front matter must say.
+//!
+//! In: keys with values or operators (`{"status": "open", "priority": {"$gte": 3}}`), a note's front matter as S0 §3.2
+//! has it (texts, lists and maps of texts). Out: whether it fits.
+//! Numbers are compared as numbers where both sides are some, else texts by their signs, which orders ISO dates; words
+//! without regard to case. A list fits where one of its items does; a list that is asked for must be held whole.
+//! Invariants: pure; an operator or value that cannot be meant is an error, never a filter that fits nothing.
+//! Not here: tags and types of notes, which have filters of their own.
+
+use notes::resolve::fold;
+use proto::error::ErrorView;
+use serde_json::{Map, Value};
+
+use super::error::invalid;
+
+/// Most keys, and most values in a list.
+const MAX_KEYS: usize = 20;
+const MAX_VALUES: usize = 100;
+
+/// Deepest `a.b.c`.
+const MAX_DEPTH: usize = 8;
+
+/// What every key must be.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Conditions(Vec<(Vec<String>, Condition)>);
+
+#[derive(Debug, Clone, PartialEq)]
+enum Condition {
+    Equals(String),
+    Differs(String),
+    Compares(Comparison, String),
+    Between(String, String),
+    OneOf(Vec<String>),
+    NoneOf(Vec<String>),
+    HoldsAll(Vec<String>),
+    Exists(bool),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Comparison {
+    More,
+    MoreOrEqual,
+    Less,
+    LessOrEqual,
+}
+
+impl Conditions {
+    /// Reads what a caller wrote.
+    pub(super) fn parse(filters: &Map<String, Value>) -> Result<Conditions, ErrorView> {
+        if filters.len() > MAX_KEYS {
+            let hint = format!("give at most {MAX_KEYS}");
+            return Err(invalid(format!("`metadata_filters` has {} keys", filters.len()), &hint));
+        }
+        let mut all = Vec::new();
+        for (key, value) in filters {
+            let path: Vec<String> = key.split('.').map(fold).collect();
+            if path.len() > MAX_DEPTH || path.iter().any(String::is_empty) {
+                return Err(bad(
+                    key,
+                    "is no key",
+                    "give a key of the front matter, such as `status` or `a.b`",
+                ));
+            }
+            match value {
+                Value::Object(operators) if operators.keys().any(|it| it.starts_with('$')) => {
+                    for (operator, value) in operators {
+                        all.push((path.clone(), condition(key, operator, value)?));
+                    }
+                }
+                Value::Array(values) => {
+                    all.push((path, Condition::HoldsAll(texts(key, values)?)));
+                }
+                value => all.push((path, Condition::Equals(text(key, value)?))),
+            }
+        }
+        Ok(Conditions(all))
+    }
+
+    /// Whether a note's front matter fits.
+    pub(super) fn hold(&self, metadata: &Map<String, Value>) -> bool {
+        self.0.iter().all(|(path, condition)| {
+            let mut found = Vec::new();
+            for (key, value) in metadata {
+                gather(key, value, path, &mut found);
+            }
+            condition.holds(&found)
+        })
+    }
+}
+
+/// The texts that stand at a path: those of a list, too.
+fn gather(key: &str, value: &Value, path: &[String], found: &mut Vec<String>) {
+    // A key may hold full stops itself.
+    if fold(key) == path.join(".") {
+        leaves(value, found);
+        return;
+    }
+    let Some((first, rest)) = path.split_first() else { return };
+    if fold(key) != *first {
+        return;
+    }
+    match value {
+        Value::Object(map) => map.iter().for_each(|(key, value)| gather(key, value, rest, found)),
+        Value::Array(items) => {
+            for map in items.iter().filter_map(Value::as_object) {
+                map.iter().for_each(|(key, value)| gather(key, value, rest, found));
+            }
+        }
+        _ => {}
+    }
+}
+
+fn leaves(value: &Value, found: &mut Vec<String>) {
+    match value {
+        Value::String(text) => found.push(text.clone()),
+        Value::Array(items) => items.iter().for_each(|item| leaves(item, found)),
+        Value::Object(map) => map.values().for_each(|item| leaves(item, found)),
+        Value::Null => {}
+        other => found.push(other.to_string()),
+    }
+}
+
+impl Condition {
+    fn holds(&self, found: &[String]) -> bool {
+        let has = |wanted: &String| found.iter().any(|it| is_equal(it, wanted));
+        match self {
+            Condition::Equals(wanted) => has(wanted),
+            Condition::Differs(wanted) => !has(wanted),
+            Condition::Compares(how, wanted) => found.iter().any(|it| how.holds(it, wanted)),
+            Condition::Between(low, high) => found.iter().any(|it| {
+                Comparison::MoreOrEqual.holds(it, low) && Comparison::LessOrEqual.holds(it, high)
+            }),
+            Condition::OneOf(wanted) => wanted.iter().any(has),
+            Condition::NoneOf(wanted) => !wanted.iter().any(has),
+            Condition::HoldsAll(wanted) => wanted.iter().all(has),
+            Condition::Exists(wanted) => found.is_empty() != *wanted,
+        }
+    }
+}
+
+impl Comparison {
+    fn holds(self, found: &str, wanted: &str) -> bool {
+        let order = match (number(found), number(wanted)) {
+            (Some(found), Some(wanted)) => found.total_cmp(&wanted),
+            _ => fold(found).cmp(&fold(wanted)),
+        };
+        match self {
+            Comparison::More => order.is_gt(),
+            Comparison::MoreOrEqual => order.is_ge(),
+            Comparison::Less => order.is_lt(),
+            Comparison::LessOrEqual => order.is_le(),
+        }
+    }
+}
+
+fn is_equal(found: &str, wanted: &str) -> bool {
+    match (number(found), number(wanted)) {
+        (Some(found), Some(wanted)) => found == wanted,
+        _ => fold(found) == fold(wanted),
+    }
+}
+
+fn number(text: &str) -> Option<f64> {
+    let is_plain = text.starts_with(|c: char| c.is_ascii_digit() || matches!(c, '-' | '+' | '.'));
+    is_plain.then(|| text.parse().ok()).flatten()
+}
+
+fn condition(key: &str, operator: &str, value: &Value) -> Result<Condition, ErrorView> {
+    let compares = |how| Ok(Condition::Compares(how, text(key, value)?));
+    let list = || match value {
+        Value::Array(values) => texts(key, values),
+        one => Ok(vec![text(key, one)?]),
+    };
+    match operator {
+        "$eq" => Ok(Condition::Equals(text(key, value)?)),
+        "$ne" => Ok(Condition::Differs(text(key, value)?)),
+        "$gt" => compares(Comparison::More),
+        "$gte" => compares(Comparison::MoreOrEqual),
+        "$lt" => compares(Comparison::Less),
+        "$lte" => compares(Comparison::LessOrEqual),
+        "$in" => Ok(Condition::OneOf(list()?)),
+        "$nin" => Ok(Condition::NoneOf(list()?)),
+        "$contains" => Ok(Condition::HoldsAll(list()?)),
+        "$between" => match list()?.as_slice() {
+            [low, high] => Ok(Condition::Between(low.clone(), high.clone())),
+            _ => Err(bad(key, "`$between` needs two values", "give `{\"$between\": [1, 5]}`")),
+        },
+        "$exists" => match value {
+            Value::Bool(wanted) => Ok(Condition::Exists(*wanted)),
+            _ => Err(bad(key, "`$exists` is neither true nor false", "give one of them")),
+        },
+        other => {
+            let known =
+                "use $eq, $ne, $gt, $gte, $lt, $lte, $in, $nin, $between, $contains or $exists";
+            Err(bad(
+                key,
+                &format!("no operator `{}`", other.chars().take(30).collect::<String>()),
+                known,
+            ))
+        }
+    }
+}
+
+/// A value as front matter is stored: text (S0 §3.2).
+fn text(key: &str, value: &Value) -> Result<String, ErrorView> {
+    match value {
+        Value::String(text) => Ok(text.clone()),
+        Value::Number(number) => Ok(number.to_string()),
+        Value::Bool(true) => Ok("True".into()),
+        Value::Bool(false) => Ok("False".into()),
+        Value::Null | Value::Array(_) | Value::Object(_) => Err(bad(
+            key,
+            "the value is no text, number or truth value",
+            "use `$exists` for keys that are there or not",
+        )),
+    }
+}
+
+fn texts(key: &str, values: &[Value]) -> Result<Vec<String>, ErrorView> {
+    if values.is_empty() || values.len() > MAX_VALUES {
+        return Err(bad(
+            key,
+            &format!("{} values", values.len()),
+            &format!("give 1 to {MAX_VALUES}"),
+        ));
+    }
+    values.iter().map(|value| text(key, value)).collect()
+}
+
+fn bad(key: &str, what: &str, hint: &str) -> ErrorView {
+    let key: String = key.chars().filter(|c| !c.is_control()).take(60).collect();
+    invalid(format!("`metadata_filters` of `{key}`: {what}"), hint)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn filters_compare_numbers_words_dates_and_lists() {
+        let metadata = json!({
+            "status": "Open", "priority": "10", "due": "2026-03-01", "draft": "False", "tags": ["a", "B"],
+            "schema": {"version": "2", "owners": [{"name": "Ada"}]}, "a.b": "dotted",
+        });
+        let rows = [
+            (json!({"status": "open"}), true),
+            (json!({"status": "closed"}), false),
+            (json!({"status": {"$ne": "closed"}}), true),
+            (json!({"priority": 10}), true),
+            (json!({"priority": {"$gt": 9}}), true),
+            (json!({"priority": {"$gt": "9"}}), true),
+            (json!({"priority": {"$gte": 10, "$lt": 11}}), true),
+            (json!({"priority": {"$lte": 9.5}}), false),
+            (json!({"priority": {"$between": [1, 10]}}), true),
+            (json!({"due": {"$lt": "2026-04-01"}}), true),
+            (json!({"due": {"$gt": "2026-04-01"}}), false),
+            (json!({"draft": false}), true),
+            (json!({"tags": "b"}), true),
+            (json!({"tags": ["a", "b"]}), true),
+            (json!({"tags": ["a", "c"]}), false),
+            (json!({"tags": {"$in": ["c", "a"]}}), true),
+            (json!({"tags": {"$nin": ["c"]}}), true),
+            (json!({"tags": {"$contains": "a"}}), true),
+            (json!({"schema.version": {"$gte": 2}}), true),
+            (json!({"schema.owners.name": "ada"}), true),
+            (json!({"a.b": "dotted"}), true),
+            (json!({"missing": {"$exists": false}, "status": {"$exists": true}}), true),
+            (json!({"missing": {"$ne": "x"}}), true),
+            (json!({"missing": "x"}), false),
+        ];
+        let metadata = metadata.as_object().expect("a map");
+        for (filter, expected) in rows {
+            let conditions = Conditions::parse(filter.as_object().expect("a map")).expect("read");
+            assert_eq!(conditions.hold(metadata), expected, "{filter}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_meant_is_refused() {
+        let rows = [
+            (json!({"a": {"$like": 1}}), "no operator `$like`"),
+            (json!({"a": null}), "no text"),
+            (json!({"a": {"$in": []}}), "0 values"),
+            (json!({"a": {"$between": [1]}}), "two values"),
+            (json!({"a": {"$exists": "yes"}}), "neither"),
+            (json!({"a..b": 1}), "no key"),
+        ];
+        for (filter, message) in rows {
+            let error = Conditions::parse(filter.as_object().expect("a map")).expect_err("refused");
+            assert!(error.message.contains(message), "{}", error.message);
+        }
+    }
+}

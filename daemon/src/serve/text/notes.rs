@@ -1,0 +1,364 @@
+//! Notes as text.
+
+use proto::tool::notes::{
+    BacklinkView, BacklinksReply, ChangedLines, ContextReply, CreatedProjectReply, DirectoryReply,
+    FoundReply, InstructionsReply, ItemType, LinkView, MovedReply, NoteView, NotesReply,
+    ObservationView, ProjectsReply, ReadNoteReply, ResultView, SearchReply, WrittenReply,
+};
+
+use super::clean::{as_written, indented, one_line};
+use super::sheet::Sheet;
+use super::{count, score};
+
+/// `Title (path, type)`; the type only where the author gave one.
+fn name(note: &NoteView) -> String {
+    let mut text = format!("{} ({}", one_line(&note.title), one_line(&note.path));
+    if let Some(note_type) = note.note_type.as_deref().filter(|it| *it != "note" && *it != "md") {
+        text += &format!(", {}", one_line(note_type));
+    }
+    text + ")"
+}
+
+fn place(path: &str, line: u32) -> String {
+    let path = one_line(path);
+    if line > 0 { format!("{path}:{line}") } else { path.into_owned() }
+}
+
+fn tags(tags: &[String]) -> String {
+    tags.iter().map(|tag| format!(" #{}", one_line(tag))).collect()
+}
+
+/// `  - [category] content #tag (context)`, as it is written.
+fn observation(it: &ObservationView) -> String {
+    let context = it.context.as_ref().map(|it| format!(" ({})", one_line(it))).unwrap_or_default();
+    let block = it.block.as_ref().map(|it| format!(" ^{}", one_line(it))).unwrap_or_default();
+    let (category, content) = (one_line(&it.category), one_line(&it.content));
+    format!("  - [{category}] {content}{}{context}{block}", tags(&it.tags))
+}
+
+/// `  - relation → target (path)`.
+fn link(it: &LinkView) -> String {
+    let leads = match &it.to_path {
+        Some(path) => format!(" ({})", one_line(path)),
+        None => " (not there yet)".to_string(),
+    };
+    let context = it.context.as_ref().map(|it| format!(" ({})", one_line(it))).unwrap_or_default();
+    format!("  - {} → {}{leads}{context}", one_line(&it.relation), one_line(&it.target))
+}
+
+fn backlink(it: &BacklinkView) -> String {
+    let relation = if it.relation == "links_to" {
+        String::new()
+    } else {
+        format!(" {}", one_line(&it.relation))
+    };
+    format!("  {}{relation}  {}", place(&it.path, it.line), one_line(&it.said))
+}
+
+fn statements(observations: &[ObservationView], relations: &[LinkView], sheet: &mut Sheet) {
+    if !observations.is_empty() {
+        sheet.line("facts:");
+        sheet.items(observations.iter().map(observation));
+    }
+    if !relations.is_empty() {
+        sheet.line("relations:");
+        sheet.items(relations.iter().map(link));
+    }
+}
+
+fn warnings(warnings: &[String], sheet: &mut Sheet) {
+    for warning in warnings {
+        sheet.line(&format!("warning: {}", one_line(warning)));
+    }
+}
+
+pub(super) fn found(reply: &FoundReply, sheet: &mut Sheet) {
+    if reply.notes.is_empty() {
+        sheet.line("nothing found");
+    }
+    if let Some(hint) = &reply.hint {
+        sheet.line(&format!("({})", one_line(hint)));
+    }
+    if reply.nothing_relevant && !reply.notes.is_empty() {
+        sheet.line("nothing here has much to do with the question; the nearest notes:");
+    }
+    // Said first: nothing may follow a list that was cut.
+    if let Some(more) = &reply.more {
+        sheet.line(&format!("({})", one_line(more)));
+    }
+    sheet.items(reply.notes.iter().enumerate().map(|(idx, it)| {
+        let place = place(&it.note.path, it.line);
+        let what = if it.is_whole { "" } else { ", excerpt" };
+        let title = one_line(&it.note.title);
+        let mut text = format!(
+            "{}. {title} [{}] {place} (score {}{what})",
+            idx + 1,
+            one_line(&it.vault),
+            score(it.score)
+        );
+        text += &tags(&it.tags);
+        text += "\n";
+        text + indented(it.content.trim_end(), "   ").trim_end()
+    }));
+}
+
+pub(super) fn results(reply: &SearchReply, sheet: &mut Sheet) {
+    if reply.results.is_empty() {
+        sheet.line("nothing found");
+    }
+    if let Some(hint) = &reply.hint {
+        sheet.line(&format!("({})", one_line(hint)));
+    }
+    if reply.has_more {
+        sheet.line(&format!("(page {}; more on page {})", reply.page, reply.page + 1));
+    }
+    let first = (reply.page.max(1) as usize - 1) * reply.page_size as usize;
+    sheet.items(reply.results.iter().enumerate().map(|(idx, it)| {
+        let rank = first + idx + 1;
+        format!("{rank}. {}", result(it))
+    }));
+}
+
+fn result(it: &ResultView) -> String {
+    let place = place(&it.note.path, it.line);
+    let mut why = format!("score {}", score(it.score));
+    let parts = [("text", it.text), ("similarity", it.similarity)];
+    let parts =
+        parts.into_iter().filter_map(|(name, value)| Some(format!("{name} {}", score(value?))));
+    let parts: Vec<String> = parts.collect();
+    if !parts.is_empty() {
+        why += &format!(": {}", parts.join(" "));
+    }
+    let said = one_line(&it.snippet);
+    let title = one_line(&it.note.title);
+    match it.item {
+        ItemType::Entity => {
+            let shown = NoteView { path: place, ..it.note.clone() };
+            format!("{} ({why})\n   {said}", name(&shown))
+        }
+        ItemType::Observation => {
+            let category = it.category.as_deref().unwrap_or_default();
+            format!("[{}] {said} ({title}, {place}; {why})", one_line(category))
+        }
+        ItemType::Relation => {
+            let relation = one_line(it.relation.as_deref().unwrap_or_default()).into_owned();
+            let target = one_line(it.target.as_deref().unwrap_or_default()).into_owned();
+            format!("{title} → {relation} → {target} ({place}; {why})")
+        }
+    }
+}
+
+pub(super) fn note(reply: &ReadNoteReply, sheet: &mut Sheet) {
+    let mut head = name(&reply.note);
+    head += &tags(&reply.tags);
+    sheet.line(&head);
+    if let Some(permalink) = &reply.note.permalink {
+        let checksum = if reply.checksum.is_empty() {
+            String::new()
+        } else {
+            format!("  checksum {}", reply.checksum)
+        };
+        sheet.line(&format!("memory://{}{checksum}", one_line(permalink)));
+    }
+    warnings(&reply.warnings, sheet);
+    if let Some(next) = reply.next_line {
+        let [first, last] = reply.lines;
+        sheet.line(&format!("(lines {first}-{last}; go on with from_line {next})"));
+    }
+    sheet.cut(&as_written(reply.content.trim_matches('\n')));
+    if !reply.backlinks.is_empty() {
+        sheet.line("led to by:");
+        sheet.items(reply.backlinks.iter().map(backlink));
+    }
+    if let Some(truncated) = &reply.truncated {
+        sheet.line(&format!("({})", one_line(truncated)));
+    }
+}
+
+pub(super) fn written(reply: &WrittenReply, sheet: &mut Sheet) {
+    sheet.line(&format!(
+        "{} {} ({})",
+        one_line(&reply.action),
+        one_line(&reply.path),
+        one_line(&reply.title)
+    ));
+    if let Some(permalink) = &reply.permalink {
+        let facts = count(reply.n_observations, "fact");
+        let relations = count(reply.n_relations, "relation");
+        sheet.line(&format!("memory://{}  {facts}, {relations}", one_line(permalink)));
+    }
+    if let Some(checksum) = &reply.checksum {
+        sheet.line(&format!("checksum {checksum}"));
+    }
+    warnings(&reply.warnings, sheet);
+    if !reply.unresolved.is_empty() {
+        let targets: Vec<_> = reply.unresolved.iter().map(|it| one_line(it).into_owned()).collect();
+        sheet.line(&format!("not there yet: {}", targets.join(", ")));
+    }
+    sheet.items(reply.changed.iter().map(changed));
+}
+
+/// The lines as `diff` shows them.
+fn changed(it: &ChangedLines) -> String {
+    let marked = |mark: &str, text: &str| -> String {
+        text.trim_end_matches('\n')
+            .split('\n')
+            .filter(|_| !text.is_empty())
+            .map(|line| format!("\n  {mark} {}", one_line(line)))
+            .collect()
+    };
+    format!("line {}:{}{}", it.line, marked("-", &it.before), marked("+", &it.after))
+}
+
+pub(super) fn moved(reply: &MovedReply, sheet: &mut Sheet) {
+    let verb = if reply.dry_run { "would move" } else { "moved" };
+    sheet.line(&format!("{verb} {} to {}", one_line(&reply.from), one_line(&reply.to)));
+    if let Some(permalink) = &reply.permalink {
+        sheet.line(&format!("memory://{}", one_line(permalink)));
+    }
+    if reply.rewritten.is_empty() {
+        sheet.line("no link had to be rewritten");
+    }
+    sheet.items(reply.rewritten.iter().map(|it| {
+        let path = one_line(&it.path);
+        match &it.error {
+            Some(error) => format!("{path}: {}", one_line(error)),
+            None => format!(
+                "{path}: {}",
+                it.changed.iter().map(changed).collect::<Vec<_>>().join("\n  ")
+            ),
+        }
+    }));
+}
+
+pub(super) fn context(reply: &ContextReply, sheet: &mut Sheet) {
+    if reply.n_notes > 1 {
+        let next = reply.next_page.map(|it| format!("; more on page {it}")).unwrap_or_default();
+        sheet.line(&format!("{}{next}", count(reply.n_notes, "note")));
+    }
+    if let Some(truncated) = &reply.truncated {
+        sheet.line(&format!("({})", one_line(truncated)));
+    }
+    for it in &reply.notes {
+        let mut head = name(&it.note);
+        head += &tags(&it.tags);
+        sheet.line(&head);
+        sheet.cut(&indented(it.content.trim_end(), "  "));
+        statements(&it.observations, &it.relations, sheet);
+        if !it.stated_elsewhere.is_empty() {
+            sheet.line("said elsewhere:");
+            sheet.items(it.stated_elsewhere.iter().map(|it| {
+                let at =
+                    it.evidence.first().map(|it| format!(" ({})", one_line(&it.source.place())));
+                let (subject, object) = (one_line(&it.subject), one_line(&it.object));
+                format!(
+                    "  {subject} → {} → {object}{}",
+                    one_line(&it.predicate),
+                    at.unwrap_or_default()
+                )
+            }));
+        }
+    }
+    if !reply.related.is_empty() {
+        sheet.line("near:");
+        sheet.items(reply.related.iter().map(|it| {
+            let summary = if it.summary.is_empty() {
+                String::new()
+            } else {
+                format!("\n     {}", one_line(&it.summary))
+            };
+            let from =
+                if it.depth > 1 { format!(" from {}", one_line(&it.from)) } else { String::new() };
+            format!("  {} {}{from}{summary}", one_line(&it.by), name(&it.note))
+        }));
+    }
+}
+
+pub(super) fn backlinks(reply: &BacklinksReply, sheet: &mut Sheet) {
+    let path = one_line(&reply.path);
+    match reply.backlinks.is_empty() {
+        true => sheet.line(&format!("no other note leads to {path}")),
+        false => sheet.line(&format!("notes that lead to {path}:")),
+    };
+    if let Some(next) = reply.next_page {
+        sheet.line(&format!("(more on page {next})"));
+    }
+    sheet.items(reply.backlinks.iter().map(backlink));
+}
+
+pub(super) fn directory(reply: &DirectoryReply, sheet: &mut Sheet) {
+    let path =
+        if reply.path.is_empty() { "/".to_string() } else { one_line(&reply.path).into_owned() };
+    let next = reply.next_page.map(|it| format!("; more on page {it}")).unwrap_or_default();
+    let entries = if reply.n_entries == 1 {
+        "1 entry".to_string()
+    } else {
+        format!("{} entries", reply.n_entries)
+    };
+    sheet.line(&format!("{path}: {entries}{next}"));
+    sheet.items(reply.entries.iter().map(|it| match (it.kind.as_str(), it.n_files) {
+        ("directory", n) => {
+            format!("  {}/  ({})", one_line(&it.path), count(n.unwrap_or(0), "file"))
+        }
+        _ => {
+            let title = it.title.as_deref().unwrap_or_default();
+            let day = it.modified.as_deref().and_then(|it| it.get(..10)).unwrap_or_default();
+            format!("  {}  {}  {day}", one_line(&it.path), one_line(title))
+        }
+    }));
+}
+
+pub(super) fn list(reply: &NotesReply, sheet: &mut Sheet) {
+    let since = reply
+        .since
+        .as_ref()
+        .map(|it| format!(" modified since {}", one_line(it)))
+        .unwrap_or_default();
+    let next = reply.next_page.map(|it| format!("; more on page {it}")).unwrap_or_default();
+    let what = if reply.since.is_some() { "document" } else { "note" };
+    sheet.line(&format!("{}{since}{next}", count(reply.n_notes, what)));
+    sheet.items(reply.notes.iter().map(|it| {
+        let modified = reply.since.as_ref().and(it.modified.as_ref());
+        let modified = modified.map(|it| format!("  {}", one_line(it))).unwrap_or_default();
+        format!("  {}{modified}", name(it))
+    }));
+}
+
+pub(super) fn projects(reply: &ProjectsReply, sheet: &mut Sheet) {
+    sheet.items(reply.projects.iter().map(|it| {
+        let mut marks = Vec::new();
+        if it.is_current {
+            marks.push("this session".to_string());
+        }
+        if it.is_default {
+            marks.push("default".to_string());
+        }
+        if !it.is_active {
+            marks.push("folder missing".to_string());
+        }
+        if let (Some(documents), Some(entities)) = (it.n_documents, it.n_entities) {
+            marks.push(count(documents, "document"));
+            marks.push(if entities == 1 {
+                "1 entity".to_string()
+            } else {
+                format!("{entities} entities")
+            });
+        }
+        let marks =
+            if marks.is_empty() { String::new() } else { format!("  ({})", marks.join(", ")) };
+        format!("{}  {}{marks}", one_line(&it.name), one_line(&it.path))
+    }));
+}
+
+pub(super) fn created_project(reply: &CreatedProjectReply, sheet: &mut Sheet) {
+    let verb = if reply.is_new { "registered" } else { "registered already:" };
+    sheet.line(&format!("{verb} {}  {}", one_line(&reply.name), one_line(&reply.path)));
+    sheet.line(&one_line(&reply.hint));
+}
+
+pub(super) fn instructions(reply: &InstructionsReply, sheet: &mut Sheet) {
+    sheet.cut(&as_written(reply.text.trim_end()));
+    sheet.items(
+        reply.settings.iter().map(|(key, value)| format!("{}: {}", one_line(key), one_line(value))),
+    );
+}

@@ -1,0 +1,111 @@
+//! `backlinks`, `list_directory`, `list_notes` and `recent_activity`.
+
+use jiff::Zoned;
+use proto::error::ErrorView;
+use proto::tool::notes::{
+    BacklinkView, Backlinks, BacklinksReply, DirectoryReply, ListDirectory, ListNotes, NotesReply,
+    RecentActivity,
+};
+
+use super::{named, when};
+use crate::ask::browse::{self, Page, Wanted};
+use crate::ask::notes::{self as rows, LinkRow};
+use crate::project::Project;
+use crate::serve::tool::{invalid, within};
+use crate::store::Snapshot;
+
+/// How far back `recent_activity` looks where nothing is said (S0 §6.2.8).
+const USUAL_TIMEFRAME: &str = "1 day";
+
+/// Deepest listing of folders.
+const MAX_DEPTH: u32 = 10;
+
+/// The links of other notes that lead to one.
+pub fn backlinks(
+    project: &Project,
+    snapshot: &Snapshot,
+    request: Backlinks,
+) -> Result<BacklinksReply, ErrorView> {
+    let page = Page::of(request.page, request.page_size, (50, 500))?;
+    let note = named(project, snapshot, &request.path)?;
+    // One more tells whether there is a further page.
+    let size = page.size as usize;
+    let mut links = rows::backlinks(snapshot, note.doc, (page.skip(), size + 1))?;
+    let next_page = (links.len() > size).then(|| page.number.saturating_add(1));
+    links.truncate(size);
+    Ok(BacklinksReply {
+        path: note.path,
+        backlinks: links.into_iter().map(backlink_view).collect(),
+        next_page,
+        freshness: project.freshness(snapshot),
+    })
+}
+
+pub(super) fn backlink_view(row: LinkRow) -> BacklinkView {
+    BacklinkView {
+        title: row.from_title,
+        path: row.from_path,
+        line: row.line,
+        relation: row.relation.unwrap_or_else(|| "embeds".into()),
+        said: row.said,
+    }
+}
+
+/// The folders and files of a folder.
+pub fn list_directory(
+    project: &Project,
+    snapshot: &Snapshot,
+    request: ListDirectory,
+) -> Result<DirectoryReply, ErrorView> {
+    let page = Page::of(request.page, request.page_size, (100, 1_000))?;
+    let depth = request.depth.unwrap_or(1);
+    if !(1..=MAX_DEPTH).contains(&depth) {
+        let hint = format!("give a number from 1 to {MAX_DEPTH}");
+        return Err(invalid(format!("`depth` is {depth}"), &hint));
+    }
+    let folder = within(project, request.path.unwrap_or_default());
+    let how = (depth as usize, request.glob.as_deref());
+    let mut reply = browse::directory(&project.desk(snapshot), &folder, how, page)?;
+    reply.freshness = project.freshness(snapshot);
+    Ok(reply)
+}
+
+/// The notes.
+pub fn list_notes(
+    project: &Project,
+    snapshot: &Snapshot,
+    request: ListNotes,
+) -> Result<NotesReply, ErrorView> {
+    let page = Page::of(request.page, request.page_size, (100, 1_000))?;
+    let wanted = Wanted {
+        path: request.path.map(|path| within(project, path)),
+        tags: request.tags.unwrap_or_default(),
+        types: request.note_types.unwrap_or_default(),
+        modified_after: None,
+        only_notes: true,
+    };
+    let mut reply = browse::list(&project.desk(snapshot), &wanted, page)?;
+    reply.freshness = project.freshness(snapshot);
+    Ok(reply)
+}
+
+/// What was modified lately.
+pub fn recent_activity(
+    project: &Project,
+    snapshot: &Snapshot,
+    request: RecentActivity,
+) -> Result<NotesReply, ErrorView> {
+    let page = Page::of(request.page, request.page_size, (20, 500))?;
+    let timeframe = request.timeframe.as_deref().unwrap_or(USUAL_TIMEFRAME);
+    let since = when::since("timeframe", timeframe, &Zoned::now())?;
+    let wanted = Wanted {
+        types: request.note_types.unwrap_or_default(),
+        // What was modified at that moment counts.
+        modified_after: Some(since.as_millisecond() - 1),
+        ..Wanted::default()
+    };
+    let mut reply = browse::list(&project.desk(snapshot), &wanted, page)?;
+    reply.since = Some(browse::rfc3339(since.as_millisecond()));
+    reply.freshness = project.freshness(snapshot);
+    Ok(reply)
+}

@@ -1,0 +1,130 @@
+//! `edit_note`.
+
+use std::sync::Arc;
+
+use notes::edit::Op;
+use proto::error::ErrorView;
+use proto::tool::notes::{EditNote, EditOperation, WrittenReply};
+
+use super::path_of;
+use super::write::{changed_lines, told};
+use crate::project::Project;
+use crate::serve::Progress;
+use crate::serve::tool::{blocking, invalid};
+
+/// Changes a part of a note.
+pub async fn edit_note(
+    project: Arc<Project>,
+    request: EditNote,
+    _: Progress,
+) -> Result<WrittenReply, ErrorView> {
+    let op = operation(&request)?;
+    let path = path_of(&project, &request.path).await?;
+    let worker = project.clone();
+    let is_dry = request.dry_run == Some(true);
+    let (written, changed) = blocking(move || {
+        let notes = worker.notes();
+        let refused = |error: crate::notes::NoteError| error.view();
+        let expected = request.expected_checksum.as_deref();
+        let before = notes.read(&path).map_err(refused)?;
+        let written = match is_dry {
+            true => notes.preview(&path, &[op], expected),
+            false => notes.edit(&path, &[op], expected),
+        };
+        let written = written.map_err(refused)?;
+        // Somebody may have written in between: then lines cannot be told.
+        let is_same = written.checksum_before.as_deref() == Some(before.checksum.as_str());
+        let changed = if is_same {
+            changed_lines(notes, (&path, &before.text), &written.changes)
+        } else {
+            vec![]
+        };
+        Ok((written, changed))
+    })
+    .await?;
+    let action = match (written.is_changed(), is_dry) {
+        (false, _) => "unchanged",
+        (true, true) => "would be edited",
+        (true, false) => "edited",
+    };
+    let mut written = written;
+    if is_dry {
+        // The file is as it was: nothing is to be indexed.
+        written.checksum = written.checksum_before.clone();
+    }
+    told(&project, action, written, changed).await
+}
+
+/// The edit that is asked for.
+fn operation(request: &EditNote) -> Result<Op, ErrorView> {
+    let operation = request.operation.unwrap_or(match (&request.find, &request.section) {
+        (Some(_), _) => EditOperation::FindReplace,
+        (None, Some(_)) => EditOperation::ReplaceSection,
+        (None, None) => EditOperation::Append,
+    });
+    let needs = |what: &str, hint: &str| {
+        invalid(format!("`edit_note` needs `{what}` for this operation"), hint)
+    };
+    let content = || {
+        request.content_updates.clone().ok_or_else(|| needs("content_updates", "give the new text"))
+    };
+    let section =
+        || request.section.clone().ok_or_else(|| needs("section", "give the words of a heading"));
+    let key = || request.key.clone().ok_or_else(|| needs("key", "give a key of the front matter"));
+    check_unused(request, operation)?;
+    Ok(match (operation, &request.section) {
+        (EditOperation::Append, None) => Op::Append(content()?),
+        (EditOperation::Append, Some(section)) => {
+            Op::AppendToSection { section: section.clone(), content: content()? }
+        }
+        (EditOperation::Prepend, _) => Op::Prepend(content()?),
+        (EditOperation::ReplaceSection, _) => {
+            Op::ReplaceSection { section: section()?, content: content()? }
+        }
+        (EditOperation::InsertBefore, _) => {
+            Op::InsertBefore { section: section()?, content: content()? }
+        }
+        (EditOperation::InsertAfter, _) => {
+            Op::InsertAfter { section: section()?, content: content()? }
+        }
+        (EditOperation::FindReplace, _) => Op::Replace {
+            find: request
+                .find
+                .clone()
+                .ok_or_else(|| needs("find", "give the text that is to be replaced"))?,
+            with: content()?,
+            expected: request.expected_count.unwrap_or(1) as usize,
+        },
+        (EditOperation::SetFrontmatter, _) => Op::SetKey {
+            key: key()?,
+            value: request
+                .value
+                .clone()
+                .ok_or_else(|| needs("value", "give the value of the key"))?,
+        },
+        (EditOperation::RemoveFrontmatter, _) => Op::RemoveKey(key()?),
+    })
+}
+
+/// Refuses what an operation would pass over: the caller means something else.
+fn check_unused(request: &EditNote, operation: EditOperation) -> Result<(), ErrorView> {
+    use EditOperation as E;
+    let is_of_front = matches!(operation, E::SetFrontmatter | E::RemoveFrontmatter);
+    let is_of_section =
+        matches!(operation, E::Append | E::ReplaceSection | E::InsertBefore | E::InsertAfter);
+    let given = [
+        ("find", request.find.is_some() && operation != E::FindReplace),
+        ("expected_count", request.expected_count.is_some() && operation != E::FindReplace),
+        ("section", request.section.is_some() && !is_of_section),
+        ("key", request.key.is_some() && !is_of_front),
+        ("value", request.value.is_some() && operation != E::SetFrontmatter),
+        ("content_updates", request.content_updates.is_some() && is_of_front),
+    ];
+    match given.into_iter().find(|(_, is_unused)| *is_unused) {
+        Some((name, _)) => {
+            let hint = "leave it out, or choose the operation that it belongs to";
+            Err(invalid(format!("`{name}` says nothing to this operation"), hint))
+        }
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,120 @@
+//! Tools of notes: S0 §6.2 and S3, over the writer of files (`crate::notes`) and the read path (`crate::ask`).
+//!
+//! In: requests. Out: replies, or refusals with code and hint.
+//! Invariants: what a caller wrote, edited or read is indexed as it is now before the answer is made, so every answer of
+//! that tick and later knows it; a name of several notes is refused, never guessed.
+//! Not here: which bytes an edit changes (the crate `notes`), how notes are found (`ask/`).
+
+mod browse;
+mod edit;
+mod moving;
+mod projects;
+mod read;
+mod search;
+mod when;
+mod write;
+
+use std::sync::Arc;
+
+pub use browse::{backlinks, list_directory, list_notes, recent_activity};
+pub use edit::edit_note;
+pub use moving::move_note;
+pub use projects::{create_memory_project, get_mcp_instructions, list_memory_projects};
+pub use read::{build_context, read_note};
+pub use search::{search, search_notes};
+pub use write::{delete_note, write_note};
+
+use proto::error::{Code, ErrorView};
+use proto::tool::notes::{LinkView, ObservationView};
+
+use super::{blocking, stalled, unreadable};
+use crate::ask::notes::{LinkRow, ObservationRow};
+use crate::ask::{address, notes as rows};
+use crate::project::Project;
+use crate::project::indexing::Indexed;
+use crate::store::Snapshot;
+use crate::terms::RelPath;
+
+/// Where a note lies that a caller names.
+#[derive(Debug, Clone)]
+struct Named {
+    /// Row of its document.
+    doc: i64,
+    path: String,
+}
+
+/// The note that a caller names, as the index knows it. A path as the shell completes it is one from the root.
+fn named(project: &Project, snapshot: &Snapshot, address: &str) -> Result<Named, ErrorView> {
+    let address = super::within(project, address.trim().to_string());
+    let doc = address::document(snapshot, &address)?;
+    let path = snapshot
+        .query_row("SELECT path FROM docs WHERE id = ?1", [doc], |row| row.get(0))
+        .map_err(crate::ask::AskError::from)?;
+    Ok(Named { doc, path })
+}
+
+/// The path of the note that a caller names; a path of a file that is there and not indexed yet counts, too.
+async fn path_of(project: &Arc<Project>, address: &str) -> Result<String, ErrorView> {
+    let (worker, address) = (project.clone(), address.to_string());
+    blocking(move || {
+        let snapshot = worker.snapshot().map_err(unreadable)?;
+        let missing = match named(&worker, &snapshot, &address) {
+            Ok(found) => return Ok(found.path),
+            Err(missing) => missing,
+        };
+        let inside = super::within(&worker, address.trim().to_string());
+        match worker.notes().read(&inside) {
+            Ok(note) if missing.code == Code::NotFound => Ok(note.path),
+            _ => Err(missing),
+        }
+    })
+    .await
+}
+
+/// Has the index show files as they are now; tells what could not be read.
+async fn index(project: &Project, paths: &[RelPath]) -> Result<Vec<String>, ErrorView> {
+    let indexed: Indexed = project.index_now(paths, false, &|_| {}).await.map_err(stalled)?;
+    let told = |(path, (stage, reason)): (&RelPath, &(String, String))| {
+        format!("`{path}` was not indexed ({stage}): {reason}")
+    };
+    Ok(indexed.failed.iter().map(told).collect())
+}
+
+/// A stated fact as a caller sees it; `permalink` is that of the note.
+fn observation_view(row: ObservationRow, permalink: Option<&str>) -> ObservationView {
+    let permalink =
+        permalink.map(|note| notes::slug::observation(note, &row.category, &row.content));
+    ObservationView {
+        category: row.category,
+        content: row.content,
+        tags: row.tags,
+        context: row.context,
+        block: row.block,
+        line: row.line,
+        permalink,
+    }
+}
+
+fn link_view(row: LinkRow) -> LinkView {
+    LinkView {
+        relation: row.relation.unwrap_or_else(|| "embeds".into()),
+        target: row.target,
+        to_path: row.to_path,
+        heading: row.heading,
+        block: row.block,
+        context: row.context,
+        line: row.line,
+    }
+}
+
+/// The facts and relations of a note.
+fn stated(
+    snapshot: &Snapshot,
+    doc: i64,
+    permalink: Option<&str>,
+) -> Result<(Vec<ObservationView>, Vec<LinkView>), ErrorView> {
+    let observations = rows::observations(snapshot, doc)?;
+    let observations = observations.into_iter().map(|it| observation_view(it, permalink)).collect();
+    let relations = rows::relations(snapshot, doc)?.into_iter().map(link_view).collect();
+    Ok((observations, relations))
+}

@@ -1,0 +1,168 @@
+//! When: from which moment on, as people say it.
+//!
+//! In: `7d`, `1 hour`, `2 weeks ago`, `yesterday`, `last friday`, `last month`, `2026-01-31`, `2026-01`, RFC 3339; and
+//! now. Out: a moment that is not after now. Spans and dates are read by jiff, words by interim, both by the clock of
+//! this machine; what lies between is put into their words here.
+//! Invariant: a pure function of text and now.
+
+use interim::{Dialect, parse_date_string};
+use jiff::civil::{Date, DateTime};
+use jiff::{Span, Timestamp, Zoned};
+use proto::error::ErrorView;
+
+use crate::serve::tool::invalid;
+
+/// Longest text that is looked at, characters.
+const MAX_CHARS: usize = 60;
+
+/// The moment that a text means.
+///
+/// # Errors
+/// `invalid_params`, naming `parameter`, for what is no time or lies in the future.
+pub(super) fn since(parameter: &str, text: &str, now: &Zoned) -> Result<Timestamp, ErrorView> {
+    let hint = "say `7d`, `2 hours`, `yesterday`, `last week`, `last friday`, `3 months ago` or a day, `2026-01-31`";
+    let told: String = text.chars().filter(|c| !c.is_control()).take(MAX_CHARS).collect();
+    let refuse = |what: &str| invalid(format!("`{parameter}` is `{told}`, {what}"), hint);
+    if text.chars().count() > MAX_CHARS {
+        return Err(refuse("which is too long"));
+    }
+    let moment = parse(&plain(text), now).ok_or_else(|| refuse("which is no time"))?;
+    if moment > now.timestamp() {
+        return Err(refuse("which lies in the future"));
+    }
+    Ok(moment)
+}
+
+/// Lower case, single blanks, without the words that only say that it is past.
+fn plain(text: &str) -> String {
+    let lower = text.to_lowercase();
+    let mut words: Vec<&str> = lower.split_whitespace().collect();
+    while let [first, _, ..] = words.as_slice()
+        && matches!(*first, "since" | "the" | "in" | "within" | "from" | "after" | "over")
+    {
+        words.remove(0);
+    }
+    if words.len() > 1 && matches!(words.last(), Some(&"ago" | &"back")) {
+        words.pop();
+    }
+    words.join(" ")
+}
+
+fn parse(text: &str, now: &Zoned) -> Option<Timestamp> {
+    day_by_name(text, now)
+        .or_else(|| back_by(text, now))
+        .or_else(|| stated(text, now))
+        .or_else(|| Some(parse_date_string(text, now.clone(), Dialect::Us).ok()?.timestamp()))
+}
+
+fn day_by_name(text: &str, now: &Zoned) -> Option<Timestamp> {
+    let start = |date: Date| Some(date.to_zoned(now.time_zone().clone()).ok()?.timestamp());
+    let today = now.date();
+    match text {
+        "now" => Some(now.timestamp()),
+        "today" => start(today),
+        "yesterday" => start(today.yesterday().ok()?),
+        "this week" => {
+            let n_days = i64::from(today.weekday().to_monday_zero_offset());
+            start(today.checked_sub(Span::new().days(n_days)).ok()?)
+        }
+        "this month" => start(today.first_of_month()),
+        "this year" => start(today.first_of_year()),
+        _ => None,
+    }
+}
+
+/// `7d`, `1 hour`, `two weeks`, `last month`, `past 3 days`.
+fn back_by(text: &str, now: &Zoned) -> Option<Timestamp> {
+    let (is_last, rest) = match text.split_once(' ') {
+        Some(("last" | "past" | "previous", rest)) => (true, rest),
+        _ => (false, text),
+    };
+    let (count, unit) = match rest.split_once(' ') {
+        None if is_last => ("1", rest),
+        None => ("", rest),
+        Some((count, unit)) => (count, unit),
+    };
+    let count = match count {
+        "a" | "an" | "one" => "1",
+        "two" | "couple" => "2",
+        "three" => "3",
+        "four" => "4",
+        "five" => "5",
+        "six" => "6",
+        "seven" => "7",
+        "eight" => "8",
+        "nine" => "9",
+        "ten" => "10",
+        "twelve" => "12",
+        other => other,
+    };
+    let span: Span = format!("{count} {unit}").trim().parse().ok()?;
+    // Days are those of the calendar, however many hours they have.
+    Some(now.checked_sub(span.abs()).ok()?.timestamp())
+}
+
+/// A day, a month, a moment.
+fn stated(text: &str, now: &Zoned) -> Option<Timestamp> {
+    let here = |moment: DateTime| Some(moment.to_zoned(now.time_zone().clone()).ok()?.timestamp());
+    let upper = text.to_uppercase();
+    upper.parse::<Timestamp>().ok().or_else(|| here(upper.parse::<DateTime>().ok()?)).or_else(
+        || here(format!("{text}-01").parse::<Date>().ok()?.to_datetime(Default::default())),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_as_people_say_them() {
+        let now: Zoned = "2026-11-23T15:30:00+00:00[UTC]".parse().expect("a time");
+        let rows = [
+            ("7d", "2026-11-16T15:30:00Z"),
+            ("1 day", "2026-11-22T15:30:00Z"),
+            ("1 hour", "2026-11-23T14:30:00Z"),
+            ("90m", "2026-11-23T14:00:00Z"),
+            ("2 weeks ago", "2026-11-09T15:30:00Z"),
+            ("the last 3 months", "2026-08-23T15:30:00Z"),
+            ("two days ago", "2026-11-21T15:30:00Z"),
+            ("an hour ago", "2026-11-23T14:30:00Z"),
+            ("last week", "2026-11-16T15:30:00Z"),
+            ("past year", "2025-11-23T15:30:00Z"),
+            ("Yesterday", "2026-11-22T00:00:00Z"),
+            ("today", "2026-11-23T00:00:00Z"),
+            ("this week", "2026-11-23T00:00:00Z"),
+            ("this month", "2026-11-01T00:00:00Z"),
+            ("since 2026-01-31", "2026-01-31T00:00:00Z"),
+            ("2026-02", "2026-02-01T00:00:00Z"),
+            ("2026-01-31T10:00:00", "2026-01-31T10:00:00Z"),
+            ("2026-01-31t10:00:00+02:00", "2026-01-31T08:00:00Z"),
+            ("1 April 2026", "2026-04-01T00:00:00Z"),
+        ];
+        for (text, expected) in rows {
+            let moment = since("timeframe", text, &now).map(|it| it.to_string());
+            assert_eq!(moment.as_deref().ok(), Some(expected), "{text}: {moment:?}");
+        }
+        let friday = since("timeframe", "last friday", &now)
+            .expect("a time")
+            .to_zoned(now.time_zone().clone());
+        assert_eq!(friday.date().to_string(), "2026-11-20");
+    }
+
+    #[test]
+    fn what_is_no_time_in_the_past_is_refused_with_examples() {
+        let now: Zoned = "2026-11-23T15:30:00+00:00[UTC]".parse().expect("a time");
+        for (text, why) in [
+            ("", "no time"),
+            ("soon", "no time"),
+            ("99999999999 years", "no time"),
+            ("2026-13-01", "no time"),
+            ("2027-01-01", "in the future"),
+            (&"9".repeat(100), "too long"),
+        ] {
+            let error = since("timeframe", text, &now).expect_err("refused");
+            assert!(error.message.contains(why), "{text}: {}", error.message);
+            assert!(error.hint.is_some_and(|hint| hint.contains("yesterday")));
+        }
+    }
+}

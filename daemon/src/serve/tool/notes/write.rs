@@ -1,0 +1,179 @@
+//! `write_note` and `delete_note`.
+
+use std::sync::Arc;
+
+use notes::edit::{Change, NewNote, render_new};
+use notes::filename::file_name;
+use proto::error::ErrorView;
+use proto::tool::notes::{ChangedLines, DeleteNote, WriteNote, WrittenReply};
+
+use super::{index, path_of};
+use crate::ask::{browse, notes as rows};
+use crate::notes::{Notes, Overwrite, Written};
+use crate::project::Project;
+use crate::serve::Progress;
+use crate::serve::tool::{blocking, invalid, unreadable};
+use crate::terms::RelPath;
+
+/// Stretches of an edit that are told, and how much of each, characters.
+const MAX_CHANGES: usize = 50;
+const MAX_CHANGE_CHARS: usize = 400;
+
+/// Targets without a document that are told.
+const MAX_UNRESOLVED: usize = 20;
+
+/// Backlinks that are counted.
+const MAX_COUNTED: usize = 1_000;
+
+/// Writes a new note, or a whole one in the place of another.
+pub async fn write_note(
+    project: Arc<Project>,
+    request: WriteNote,
+    _: Progress,
+) -> Result<WrittenReply, ErrorView> {
+    let folder = request.directory.clone().unwrap_or_default();
+    let folder = super::super::within(&project, folder);
+    let folder = folder.trim().trim_start_matches("./").trim_matches('/');
+    let name = file_name(&request.title);
+    let path = if folder.is_empty() || folder == "." { name } else { format!("{folder}/{name}") };
+    let new = NewNote {
+        title: request.title.trim().to_string(),
+        note_type: request.note_type.clone().filter(|it| !it.trim().is_empty()),
+        tags: request.tags.clone().unwrap_or_default(),
+        metadata: request.metadata.clone().unwrap_or_default(),
+        content: request.content.clone(),
+    };
+    let text = render_new(&new).map_err(|why| {
+        invalid(
+            why.to_string(),
+            "title, type and tags are parameters; front matter is keys with values",
+        )
+    })?;
+    let overwrite = if request.overwrite == Some(true) { Overwrite::Yes } else { Overwrite::No };
+    let worker = project.clone();
+    let expected = request.expected_checksum.clone();
+    let written = blocking(move || {
+        let written = worker.notes().write(&path, &text, overwrite, expected.as_deref());
+        written.map_err(|error| error.view())
+    })
+    .await?;
+    let action = match (&written.checksum_before, written.is_changed()) {
+        (None, _) => "created",
+        (Some(_), true) => "overwritten",
+        (Some(_), false) => "unchanged",
+    };
+    told(&project, action, written, Vec::new()).await
+}
+
+/// Removes a note.
+pub async fn delete_note(
+    project: Arc<Project>,
+    request: DeleteNote,
+    _: Progress,
+) -> Result<WrittenReply, ErrorView> {
+    let path = path_of(&project, &request.path).await?;
+    let worker = project.clone();
+    let (written, title, n_backlinks) = blocking(move || {
+        let snapshot = worker.snapshot().map_err(unreadable)?;
+        let found = super::named(&worker, &snapshot, &path).ok().filter(|it| it.path == path);
+        let (title, n_backlinks) = match found {
+            Some(found) => (
+                browse::brief(&snapshot, found.doc)?.title,
+                rows::backlinks(&snapshot, found.doc, (0, MAX_COUNTED))?.len(),
+            ),
+            None => (path.clone(), 0),
+        };
+        let removed = worker.notes().remove(&path, request.expected_checksum.as_deref());
+        Ok((removed.map_err(|error| error.view())?, title, n_backlinks))
+    })
+    .await?;
+    let mut warnings = index(&project, std::slice::from_ref(&written.path)).await?;
+    warnings.extend(written.warnings);
+    if n_backlinks > 0 {
+        let links = if n_backlinks == 1 {
+            "1 link of another note leads".to_string()
+        } else {
+            format!("{n_backlinks} links of other notes lead")
+        };
+        warnings.push(format!("{links} nowhere now"));
+    }
+    Ok(WrittenReply {
+        action: "deleted".into(),
+        path: written.path.to_string(),
+        title,
+        warnings,
+        freshness: project.freshness_now().map_err(unreadable)?,
+        ..WrittenReply::default()
+    })
+}
+
+/// What a write did, once the index shows it. `changed` is told where only a part was.
+pub(super) async fn told(
+    project: &Arc<Project>,
+    action: &str,
+    written: Written,
+    changed: Vec<ChangedLines>,
+) -> Result<WrittenReply, ErrorView> {
+    let mut warnings = written.warnings;
+    if written.checksum_before.is_none() || written.checksum_before != written.checksum {
+        warnings.extend(index(project, std::slice::from_ref(&written.path)).await?);
+    }
+    let (worker, action, path) = (project.clone(), action.to_string(), written.path);
+    blocking(move || {
+        let snapshot = worker.snapshot().map_err(unreadable)?;
+        let reply = WrittenReply {
+            action,
+            path: path.to_string(),
+            checksum: written.checksum,
+            changed,
+            warnings,
+            freshness: worker.freshness(&snapshot),
+            ..WrittenReply::default()
+        };
+        let doc =
+            snapshot.query_row("SELECT id FROM docs WHERE path = ?1", [path.as_str()], |row| {
+                row.get(0)
+            });
+        let Ok(doc) = doc else { return Ok(WrittenReply { title: stem(&path), ..reply }) };
+        let note = browse::brief(&snapshot, doc)?;
+        let relations = rows::relations(&snapshot, doc)?;
+        let lead_nowhere =
+            relations.iter().filter(|it| it.to.is_none()).map(|it| it.target.clone());
+        Ok(WrittenReply {
+            title: note.title,
+            permalink: note.permalink,
+            n_observations: rows::observations(&snapshot, doc)?.len() as u64,
+            n_relations: relations.len() as u64,
+            unresolved: lead_nowhere.take(MAX_UNRESOLVED).collect(),
+            ..reply
+        })
+    })
+    .await
+}
+
+fn stem(path: &RelPath) -> String {
+    let name = path.as_str().rsplit('/').next().unwrap_or_default();
+    name.rsplit_once('.').map_or(name, |(stem, _)| stem).to_string()
+}
+
+/// The lines that changes touched, as they were and as they are, as callers may see them.
+pub(super) fn changed_lines(
+    notes: &Notes,
+    (path, before): (&str, &str),
+    changes: &[Change],
+) -> Vec<ChangedLines> {
+    let clean = |text: &str| {
+        let text = notes.shown(path, text);
+        let cut: String = text.chars().take(MAX_CHANGE_CHARS).collect();
+        if cut.len() < text.len() { format!("{cut}…") } else { cut }
+    };
+    let told = |change: &Change| {
+        let start = before.get(..change.span.start).unwrap_or("");
+        ChangedLines {
+            line: start.matches('\n').count() as u32 + 1,
+            before: clean(before.get(change.span.clone()).unwrap_or("")),
+            after: clean(&change.replacement),
+        }
+    };
+    changes.iter().take(MAX_CHANGES).map(told).collect()
+}

@@ -1,0 +1,112 @@
+//! Notes: Markdown files that people and agents write (S0 §6.2, S3).
+//!
+//! Names and defaults of parameters are S0's where it has them. `project` is checked before a tool is called: a session
+//! is about one project, and a gateway has chosen it.
+
+mod browse;
+mod search;
+mod write;
+
+pub use self::browse::*;
+pub use self::search::*;
+pub use self::write::*;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::shape::{Id, is_zero};
+
+/// How the text of an answer is written; the structured content is the same.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum OutputFormat {
+    /// For reading.
+    #[default]
+    Text,
+    /// The structured content as JSON.
+    Json,
+}
+
+/// A note in brief.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct NoteView {
+    /// Its title.
+    pub title: String,
+    /// Path relative to the project.
+    pub path: String,
+    /// For `memory://…`; left out for documents that are no notes (PDF, say), and for moments after a note was made.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub permalink: Option<String>,
+    /// Frontmatter `type`, or the format.
+    #[serde(default, rename = "type", skip_serializing_if = "Option::is_none")]
+    pub note_type: Option<String>,
+    /// Its entity in the graph, for `memory://id/…` and `explain_entity`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub entity_id: Option<Id>,
+    /// When the file was last modified, RFC 3339.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub modified: Option<String>,
+}
+
+/// A stated fact: `- [category] content #tag (context) ^block`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ObservationView {
+    /// What stands in the brackets.
+    pub category: String,
+    /// The fact.
+    pub content: String,
+    /// Its tags, without `#`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tags: Vec<String>,
+    /// What stands in parentheses at its end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub context: Option<String>,
+    /// Its block id, without `^`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub block: Option<String>,
+    /// Line of the file, from 1.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub line: u32,
+    /// `note/observations/category/content` (S0 §14.2).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub permalink: Option<String>,
+}
+
+/// A relation that a note states by a link.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct LinkView {
+    /// `implements`, say, where the author gave a type; else `links_to`.
+    pub relation: String,
+    /// The target as written.
+    pub target: String,
+    /// The path of the document that it leads to; left out while there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub to_path: Option<String>,
+    /// The heading of the target, and its block.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub heading: Option<String>,
+    /// See `heading`; without `^`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub block: Option<String>,
+    /// What stands in parentheses behind a typed relation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub context: Option<String>,
+    /// Line of the file, from 1.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub line: u32,
+}
+
+/// A link from another note, with the line on which it stands.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct BacklinkView {
+    /// The note in which it stands.
+    pub title: String,
+    /// Where that lies.
+    pub path: String,
+    /// Line of that file, from 1.
+    pub line: u32,
+    /// `links_to`, or the type that the author gave; `embeds` for `![[…]]`.
+    pub relation: String,
+    /// The words of the line, or a part of them.
+    pub said: String,
+}

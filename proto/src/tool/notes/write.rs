@@ -1,0 +1,313 @@
+//! The tools that change files.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::OutputFormat;
+use crate::shape::Freshness;
+use crate::tool::{Effect, Tool, ToolSet};
+
+/// Parameters of `write_note`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct WriteNote {
+    /// The title; the file's name is made from it.
+    pub title: String,
+    /// The note's Markdown, without front matter. `- [category] fact #tag (context)` states a fact,
+    /// `- relation [[Other note]]` a relation.
+    pub content: String,
+    /// Folder inside the project, made when missing; its root when left out.
+    #[serde(default, alias = "folder", skip_serializing_if = "Option::is_none")]
+    pub directory: Option<String>,
+    /// Which project; that of this session when left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub project: Option<String>,
+    /// Tags for the front matter.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tags: Option<Vec<String>>,
+    /// Frontmatter `type`; `note` when left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note_type: Option<String>,
+    /// Further keys of the front matter.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub metadata: Option<Map<String, Value>>,
+    /// Whether to replace a note that is there already; false when left out. What it was is kept for 30 days.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub overwrite: Option<bool>,
+    /// Only if the file still has this checksum, as another answer told it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expected_checksum: Option<String>,
+    /// `text` or `json`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output_format: Option<OutputFormat>,
+}
+
+/// Reply of the tools that write, edit or delete a note.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct WrittenReply {
+    /// `created`, `overwritten`, `edited`, `unchanged`, `deleted`, or `would be edited`.
+    pub action: String,
+    /// Path relative to the project.
+    #[serde(alias = "file_path")]
+    pub path: String,
+    /// The note's title.
+    pub title: String,
+    /// For `memory://…`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub permalink: Option<String>,
+    /// SHA-256 of the file now, for `expected_checksum`; left out when the note was deleted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub checksum: Option<String>,
+    /// Facts that the note states now.
+    #[serde(default)]
+    pub n_observations: u64,
+    /// Relations that it states now.
+    #[serde(default)]
+    pub n_relations: u64,
+    /// Those of them whose target is not there yet.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unresolved: Vec<String>,
+    /// Lines of the file that the edit changed, of the text before; at most 50.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub changed: Vec<ChangedLines>,
+    /// What one might not expect.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
+    /// How fresh this is: answers of this tick and later know the note as it is now.
+    #[serde(flatten)]
+    pub freshness: Freshness,
+}
+
+/// One stretch of a file that an edit changed.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ChangedLines {
+    /// First line, from 1, of the text before.
+    pub line: u32,
+    /// What stood there.
+    pub before: String,
+    /// What stands there now.
+    pub after: String,
+}
+
+impl Tool for WriteNote {
+    const NAME: &'static str = "write_note";
+    const SUMMARY: &'static str = "Write a new Markdown note into the project, or replace one with `overwrite`. It \
+        is searchable when this returns.";
+    const EFFECT: Effect = Effect::Writes;
+    const SET: ToolSet = ToolSet::Notes;
+    type Reply = WrittenReply;
+}
+
+/// What `edit_note` does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum EditOperation {
+    /// Adds `content` at the end, or at the end of `section`.
+    Append,
+    /// Adds `content` at the beginning, below the front matter.
+    Prepend,
+    /// Puts `content` in the place of what stands below the heading `section`.
+    ReplaceSection,
+    /// Adds `content` above the heading `section`.
+    #[serde(alias = "insert_before_section")]
+    InsertBefore,
+    /// Adds `content` right below the heading `section`.
+    #[serde(alias = "insert_after_section")]
+    InsertAfter,
+    /// Puts `content` in the place of `find`, which must be there `expected_count` times.
+    FindReplace,
+    /// Sets `key` of the front matter to `value`.
+    SetFrontmatter,
+    /// Removes `key` from the front matter.
+    RemoveFrontmatter,
+}
+
+/// Parameters of `edit_note`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct EditNote {
+    /// The note: path, permalink, title or `memory://…`.
+    #[serde(alias = "identifier")]
+    pub path: String,
+    /// What to do; when left out `find_replace` with `find`, `replace_section` with `section`, else `append`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub operation: Option<EditOperation>,
+    /// The new text.
+    #[serde(default, alias = "content", skip_serializing_if = "Option::is_none")]
+    pub content_updates: Option<String>,
+    /// A heading: its words; `Words#2` the second of that name, `Above > Words` one below another.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub section: Option<String>,
+    /// The text to be replaced, exactly as it stands.
+    #[serde(default, alias = "find_text", skip_serializing_if = "Option::is_none")]
+    pub find: Option<String>,
+    /// How often `find` must be there; 1 when left out.
+    #[serde(default, alias = "expected_replacements", skip_serializing_if = "Option::is_none")]
+    pub expected_count: Option<u32>,
+    /// A key of the front matter.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key: Option<String>,
+    /// Its value.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub value: Option<Value>,
+    /// Which project; that of this session when left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub project: Option<String>,
+    /// Only if the file still has this checksum, as another answer told it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expected_checksum: Option<String>,
+    /// Tell what would change, and change nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dry_run: Option<bool>,
+    /// `text` or `json`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output_format: Option<OutputFormat>,
+}
+
+impl Tool for EditNote {
+    const NAME: &'static str = "edit_note";
+    const SUMMARY: &'static str = "Change a part of a note and nothing else: append, prepend, replace or insert at a \
+        heading, find and replace, front matter.";
+    const EFFECT: Effect = Effect::Writes;
+    const SET: ToolSet = ToolSet::Notes;
+    type Reply = WrittenReply;
+}
+
+/// Parameters of `move_note`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct MoveNote {
+    /// The note: path, permalink, title or `memory://…`.
+    #[serde(alias = "identifier")]
+    pub path: String,
+    /// Its new path, such as `archive/plan.md`; a folder when it ends with `/`.
+    #[serde(alias = "destination_path")]
+    pub destination: String,
+    /// Which project; that of this session when left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub project: Option<String>,
+    /// Tell what would change, and change nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dry_run: Option<bool>,
+    /// Only if the file still has this checksum, as another answer told it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expected_checksum: Option<String>,
+    /// `text` or `json`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output_format: Option<OutputFormat>,
+}
+
+/// Reply of `move_note`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct MovedReply {
+    /// True when nothing was changed: this is what would be.
+    #[serde(default)]
+    pub dry_run: bool,
+    /// The path before.
+    pub from: String,
+    /// The path now.
+    pub to: String,
+    /// The permalink now.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub permalink: Option<String>,
+    /// SHA-256 of the file now.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub checksum: Option<String>,
+    /// Files whose links were rewritten so that they lead to the new place, the moved note among them.
+    pub rewritten: Vec<RewrittenView>,
+    /// How fresh this is: answers of this tick and later know the note at its new place.
+    #[serde(flatten)]
+    pub freshness: Freshness,
+}
+
+/// A file whose links were rewritten.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RewrittenView {
+    /// Path relative to the project.
+    pub path: String,
+    /// What was changed.
+    pub changed: Vec<ChangedLines>,
+    /// Why its links could not be changed: they lead to the old place still.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+}
+
+impl Tool for MoveNote {
+    const NAME: &'static str = "move_note";
+    const SUMMARY: &'static str = "Move or rename a note and rewrite the links of other notes that would break. Try \
+        `dry_run` first.";
+    const EFFECT: Effect = Effect::Writes;
+    const SET: ToolSet = ToolSet::Notes;
+    type Reply = MovedReply;
+}
+
+/// Parameters of `delete_note`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct DeleteNote {
+    /// The note: path, permalink, title or `memory://…`.
+    #[serde(alias = "identifier")]
+    pub path: String,
+    /// Which project; that of this session when left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub project: Option<String>,
+    /// Only if the file still has this checksum, as another answer told it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expected_checksum: Option<String>,
+    /// `text` or `json`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output_format: Option<OutputFormat>,
+}
+
+impl Tool for DeleteNote {
+    const NAME: &'static str = "delete_note";
+    const SUMMARY: &'static str = "Delete a note with all that it states. Its text is kept for 30 days \
+        (`kgctl restore`).";
+    const EFFECT: Effect = Effect::Writes;
+    const SET: ToolSet = ToolSet::Notes;
+    type Reply = WrittenReply;
+}
+
+/// Parameters of `create_memory_project`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CreateMemoryProject {
+    /// Its name.
+    #[serde(alias = "project_name")]
+    pub name: String,
+    /// Its folder, absolute or from the home folder (`~/notes`); made when missing.
+    #[serde(alias = "project_path")]
+    pub path: String,
+    /// Whether it becomes the default project; false when left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub set_default: Option<bool>,
+    /// `text` or `json`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output_format: Option<OutputFormat>,
+}
+
+/// Reply of `create_memory_project`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CreatedProjectReply {
+    /// Its name.
+    pub name: String,
+    /// Its folder, absolute.
+    pub path: String,
+    /// False when it was registered already.
+    pub is_new: bool,
+    /// How to work with it.
+    pub hint: String,
+    /// How fresh this is; of the project that was asked.
+    #[serde(flatten)]
+    pub freshness: Freshness,
+}
+
+impl Tool for CreateMemoryProject {
+    const NAME: &'static str = "create_memory_project";
+    const SUMMARY: &'static str =
+        "Register a folder as a project of its own. Its daemon starts when it is first used.";
+    const EFFECT: Effect = Effect::Writes;
+    const SET: ToolSet = ToolSet::Notes;
+    type Reply = CreatedProjectReply;
+}

@@ -1,0 +1,644 @@
+//! Tools of notes, through the whole daemon; the cases of S0 §13.2 to §13.4 by their names.
+
+use serde_json::{Value, json};
+use tests::{Client, Revision, TestProject};
+
+fn text_of(project: &TestProject, path: &str) -> String {
+    std::fs::read_to_string(project.at(path)).expect("it is there")
+}
+
+/// Values of one field of every row.
+fn all<'v>(rows: &'v Value, field: &str) -> Vec<&'v str> {
+    let rows = rows.as_array().expect("rows");
+    rows.iter().map(|row| row[field].as_str().unwrap_or_default()).collect()
+}
+
+fn started() -> TestProject {
+    let mut project = TestProject::empty();
+    project.start();
+    project.settle();
+    project
+}
+
+#[test]
+fn write_note_creates_file() {
+    let mut project = started();
+    let reply =
+        project.call("write_note", json!({"title": "Test", "content": "Hello", "tags": ["a"]}));
+    assert_eq!(
+        text_of(&project, "test.md"),
+        "---\ntitle: Test\ntype: note\ntags:\n  - a\n---\n\nHello\n"
+    );
+    assert_eq!((&reply["action"], &reply["path"]), (&json!("created"), &json!("test.md")));
+    assert_eq!(reply["permalink"], "test");
+    // Read-your-writes: the next question knows it.
+    assert_eq!(project.found("hello"), ["test.md"]);
+}
+
+#[test]
+fn write_note_respects_directory() {
+    let mut project = started();
+    let deep = json!({"title": "Deep", "content": "...", "directory": "research/ai"});
+    project.call("write_note", deep);
+    assert!(project.at("research/ai/deep.md").exists());
+}
+
+#[test]
+fn write_note_refuses_overwrite() {
+    let mut project = TestProject::of(&[("test.md", "Mine.\n")]);
+    project.settle();
+    let again = json!({"title": "Test", "content": "Other", "overwrite": false});
+    let error = project.try_call("write_note", again).expect_err("refused");
+    assert_eq!(error["code"], "exists");
+    assert_eq!(text_of(&project, "test.md"), "Mine.\n");
+    // Asked for, it is replaced, and what it was is kept.
+    let reply =
+        project.call("write_note", json!({"title": "Test", "content": "Other", "overwrite": true}));
+    assert_eq!(reply["action"], "overwritten");
+    let kept = project.kgctl().args(["--project"]).arg(project.root()).arg("restore").output();
+    assert!(String::from_utf8_lossy(&kept.expect("it runs").stdout).contains("test.md"));
+}
+
+#[test]
+fn read_note_by_permalink() {
+    let mut project = started();
+    let content =
+        "- [fact] Bees dance #bees (von Frisch)\n- studies [[Bees]]\n\nSee [[Flowers]].\n";
+    project.call("write_note", json!({"title": "My Research", "content": content}));
+    let note = project.call("read_note", json!({"path": "my-research"}));
+    assert_eq!(note["title"], "My Research");
+    assert_eq!(note["content"], format!("\n{content}"));
+    assert_eq!(note["observations"][0]["category"], "fact");
+    assert_eq!(note["observations"][0]["content"], "Bees dance");
+    assert_eq!(note["observations"][0]["tags"], json!(["bees"]));
+    assert_eq!(note["observations"][0]["context"], "von Frisch");
+    assert_eq!(note["observations"][0]["permalink"], "my-research/observations/fact/bees-dance");
+    assert_eq!(all(&note["relations"], "relation"), ["studies", "links_to"]);
+    assert_eq!(all(&note["relations"], "target"), ["Bees", "Flowers"]);
+    assert_eq!(note["metadata"]["type"], "note");
+    for address in ["my-research.md", "memory://my-research", "My Research", "MY RESEARCH"] {
+        assert_eq!(project.call("read_note", json!({"path": address}))["path"], "my-research.md");
+    }
+}
+
+#[test]
+fn a_note_is_read_in_parts_by_heading_block_and_lines() {
+    let text = "# One\n\nalpha ^b1\n\n## Two\n\nbeta\n\n# Three\n\ngamma\n";
+    let mut project = TestProject::of(&[("parts.md", text)]);
+    project.settle();
+    let read = |project: &mut TestProject, path: &str| {
+        let note = project.call("read_note", json!({"path": path}));
+        note["content"].as_str().expect("text").trim().to_string()
+    };
+    assert_eq!(read(&mut project, "parts#Two"), "## Two\n\nbeta");
+    assert_eq!(read(&mut project, "parts#^b1"), "alpha");
+    let error = project.try_call("read_note", json!({"path": "parts#Four"})).expect_err("none");
+    assert_eq!(error["code"], "not_found");
+    let lines: String = (0..400).map(|n| format!("line number {n} of a long note\n")).collect();
+    project.write("long.md", &lines);
+    let mut told = String::new();
+    let mut request = json!({"path": "long.md", "max_chars": 2_000});
+    loop {
+        let reply = project.call("read_note", request.clone());
+        told += reply["content"].as_str().expect("text");
+        match reply["next_line"].as_u64() {
+            Some(line) => request["from_line"] = json!(line),
+            None => break,
+        }
+    }
+    assert_eq!(told, lines);
+}
+
+#[test]
+fn search_notes_with_output_formats() {
+    let mut project = TestProject::of(&[("a.md", "# Harvest\n\nApples are ripe.\n")]);
+    project.settle();
+    let mut call = |format: &str| {
+        let arguments = json!({"query": "apples", "output_format": format});
+        let result = project.client().call_whole("search_notes", arguments).expect("a result");
+        result["content"][0]["text"].as_str().expect("text").to_string()
+    };
+    let parsed: Value = serde_json::from_str(&call("json")).expect("JSON");
+    assert_eq!(parsed["results"][0]["path"], "a.md");
+    assert!(call("text").starts_with("1. a (a.md:3"), "{}", call("text"));
+}
+
+#[test]
+fn build_context_resolves_memory_uri() {
+    let notes: &[(&str, &str)] = &[
+        ("my-research.md", "# My Research\n\n- [fact] Bees dance\n- studies [[Bees]]\n"),
+        ("bees.md", "# Bees\n\nThey fly. See [[Flowers]].\n"),
+        ("flowers.md", "# Flowers\n\nThey bloom.\n"),
+        ("diary.md", "Read [[My Research]] today.\n"),
+    ];
+    let mut project = TestProject::of(notes);
+    project.settle();
+    let context = project.call("build_context", json!({"path": "memory://my-research"}));
+    assert_eq!(context["notes"][0]["observations"][0]["content"], "Bees dance");
+    assert_eq!(context["notes"][0]["relations"][0]["to_path"], "bees.md");
+    assert_eq!(all(&context["related"], "path"), ["bees.md", "diary.md"]);
+    assert_eq!(all(&context["related"], "by"), ["studies →", "← links_to"]);
+    let two = json!({"path": "memory://my-research", "depth": 2});
+    let context = project.call("build_context", two);
+    assert_eq!(all(&context["related"], "path"), ["bees.md", "diary.md", "flowers.md"]);
+    let several = project.call("build_context", json!({"path": "memory://*e*"}));
+    assert_eq!(all(&several["notes"], "path"), ["bees.md", "flowers.md", "my-research.md"]);
+    for (wrong, code) in [
+        ("memory://a//b", "invalid_params"),
+        ("memory://nowhere", "not_found"),
+        ("memory://q*x", "not_found"),
+    ] {
+        let error = project.try_call("build_context", json!({"path": wrong})).expect_err(wrong);
+        assert_eq!(error["code"], code, "{wrong}");
+    }
+}
+
+#[test]
+fn recent_activity_timeframe() {
+    let mut project = started();
+    for title in ["First", "Second"] {
+        project.call("write_note", json!({"title": title, "content": "x"}));
+    }
+    let old = std::fs::File::options().append(true).open(project.at("first.md")).expect("a file");
+    let earlier = std::time::SystemTime::now() - std::time::Duration::from_secs(1_800);
+    old.set_modified(earlier).expect("set");
+    project.call("ingest_docs", json!({"paths": ["first.md"], "skip_if_seen": false}));
+    let recent = project.call("recent_activity", json!({"timeframe": "1 hour"}));
+    assert_eq!(all(&recent["notes"], "path"), ["second.md", "first.md"]);
+    let recent = project.call("recent_activity", json!({"timeframe": "10 minutes"}));
+    assert_eq!(all(&recent["notes"], "path"), ["second.md"]);
+    let error = project.try_call("recent_activity", json!({"timeframe": "soon"}));
+    assert_eq!(error.expect_err("no time")["code"], "invalid_params");
+}
+
+#[test]
+fn list_memory_projects() {
+    let mut project = started();
+    let second = project.scratch().join("second");
+    let made = json!({"name": "Second Brain", "path": second.to_str().expect("a path")});
+    let reply = project.call("create_memory_project", made.clone());
+    assert_eq!((&reply["name"], &reply["is_new"]), (&json!("Second Brain"), &json!(true)));
+    assert!(second.is_dir());
+    assert_eq!(project.call("create_memory_project", made)["is_new"], false);
+    let listed = project.call("list_memory_projects", json!({}));
+    let names = all(&listed["projects"], "name");
+    assert!(names.contains(&"Second Brain") && names.len() == 2, "{listed}");
+    let current =
+        listed["projects"].as_array().expect("rows").iter().find(|it| it["is_current"] == true);
+    assert_eq!(current.expect("this one")["n_documents"], 0);
+    let relative = json!({"name": "x", "path": "somewhere"});
+    let error = project.try_call("create_memory_project", relative).expect_err("relative");
+    assert_eq!(error["code"], "invalid_params");
+}
+
+#[test]
+fn delete_note_cascades() {
+    let mut project = TestProject::of(&[("other.md", "See [[Test Note]].\n")]);
+    project.settle();
+    let content = "- [fact] Zebras77 are striped\n- part_of [[Other]]\n";
+    project.call("write_note", json!({"title": "Test Note", "content": content}));
+    let reply = project.call("delete_note", json!({"path": "test-note"}));
+    assert_eq!(reply["action"], "deleted");
+    assert!(reply["warnings"][0].as_str().expect("told").contains("1 link"), "{reply}");
+    assert!(!project.at("test-note.md").exists());
+    let found = json!({"query": "zebras77", "search_type": "fts", "search_item_types": ["entity", "observation", "relation"]});
+    assert_eq!(project.call("search_notes", found)["results"], json!([]));
+    let error = project.try_call("read_note", json!({"path": "test-note"})).expect_err("gone");
+    assert_eq!(error["code"], "not_found");
+    assert_eq!(project.call("backlinks", json!({"path": "Other"}))["backlinks"], json!([]));
+}
+
+#[test]
+fn resolve_pending_link() {
+    let mut project = TestProject::of(&[("a.md", "# Entity A\n\n- knows [[Entity B]]\n")]);
+    project.settle();
+    let target = |project: &mut TestProject| {
+        project.call("read_note", json!({"path": "a.md"}))["relations"][0]["to_path"].clone()
+    };
+    // Unresolvable link stays pending.
+    assert_eq!(target(&mut project), Value::Null);
+    project.call("write_note", json!({"title": "Entity B", "content": "Here."}));
+    assert_eq!(target(&mut project), "entity-b.md");
+    project.call("delete_note", json!({"path": "entity-b"}));
+    assert_eq!(target(&mut project), Value::Null);
+}
+
+#[test]
+fn case_insensitive_resolution() {
+    let notes = [("a.md", "- uses [[Machine Learning]]\n"), ("machine-learning.md", "Here.\n")];
+    let mut project = TestProject::of(&notes);
+    project.settle();
+    let note = project.call("read_note", json!({"path": "a.md"}));
+    assert_eq!(note["relations"][0]["to_path"], "machine-learning.md");
+}
+
+#[test]
+fn fts_basic_search() {
+    let mut project = TestProject::of(&[
+        ("a.md", "---\ntitle: Machine Learning Basics\n---\nx\n"),
+        ("b.md", "Other\n"),
+    ]);
+    project.settle();
+    let reply =
+        project.call("search_notes", json!({"query": "machine learning", "search_type": "fts"}));
+    assert_eq!(all(&reply["results"], "path"), ["a.md"]);
+    assert!(reply["results"][0]["score"].as_f64().expect("a score") > 0.0);
+}
+
+#[test]
+fn fts_special_character_handling() {
+    let mut project =
+        TestProject::of(&[("node-js-tutorial.md", "How to.\n"), ("b.md", "A node.\n")]);
+    project.settle();
+    let reply = project.call("search_notes", json!({"query": "node-js", "search_type": "fts"}));
+    assert_eq!(all(&reply["results"], "path"), ["node-js-tutorial.md"]);
+}
+
+#[test]
+fn fts_relaxed_fallback() {
+    let mut project =
+        TestProject::of(&[("a.md", "Project management tips.\n"), ("b.md", "Cake.\n")]);
+    project.settle();
+    let query = json!({"query": "project planning ideas", "search_type": "fts"});
+    let reply = project.call("search_notes", query);
+    assert_eq!(all(&reply["results"], "path"), ["a.md"]);
+    assert!(reply["hint"].as_str().expect("told").contains("some of them"), "{reply}");
+    // All words must stand there while something holds them all.
+    project.write("c.md", "Project planning, and ideas of it.\n");
+    project.settle();
+    let query = json!({"query": "project planning ideas", "search_type": "fts"});
+    assert_eq!(all(&project.call("search_notes", query)["results"], "path"), ["c.md"]);
+}
+
+#[test]
+fn vector_semantic_search() {
+    let notes =
+        [("a.md", "Canine behavior: how puppies obey.\n"), ("b.md", "Invoices and taxes.\n")];
+    let mut project = TestProject::of(&notes);
+    project.settle();
+    let query = json!({"query": "dog training", "search_type": "vector"});
+    let reply = project.call("search_notes", query);
+    assert_eq!(all(&reply["results"], "path"), ["a.md"], "{reply}");
+    let near = reply["results"][0]["similarity"].as_f64().expect("a cosine");
+    assert!(near > 0.2, "{near}");
+    let strict = json!({"query": "dog training", "search_type": "vector", "min_similarity": 0.99});
+    assert_eq!(project.call("search_notes", strict)["results"], json!([]));
+}
+
+#[test]
+fn hybrid_search_scoring() {
+    let notes = [
+        ("words.md", "The dog barked at the training table of the furniture fair.\n"),
+        ("meaning.md", "Canine behavior: how puppies learn to obey and to sit.\n"),
+        ("far.md", "Invoices and taxes.\n"),
+    ];
+    let mut project = TestProject::of(&notes);
+    project.settle();
+    let reply = project.call("search_notes", json!({"query": "dog training"}));
+    let paths = all(&reply["results"], "path");
+    assert!(paths.contains(&"words.md") && paths.contains(&"meaning.md"), "{reply}");
+    for result in reply["results"].as_array().expect("rows") {
+        let part = |name: &str| result[name].as_f64().unwrap_or(0.0);
+        let expected = 0.5 * part("text") + 0.5 * part("similarity");
+        assert!((part("score") - expected).abs() < 0.002, "{result}");
+    }
+}
+
+#[test]
+fn search_with_filters() {
+    let notes = [
+        (
+            "a.md",
+            "---\ntype: concept\ntags: [x/y]\nstatus: open\npriority: 3\ntitle: Alpha kite\n---\n# Alpha kite\n\nA kite flies.\n",
+        ),
+        (
+            "b.md",
+            "---\ntype: person\nstatus: done\npriority: 12\ntitle: Beta kite\n---\n# Beta kite\n\nA kite flies.\n",
+        ),
+        ("sub/c.md", "---\ntitle: Gamma kite\n---\n# Gamma kite\n\nA kite flies. - no fact\n"),
+    ];
+    let mut project = TestProject::of(&notes);
+    project.settle();
+    let rows = [
+        (json!({"note_types": ["concept"]}), vec!["a.md"]),
+        (json!({"note_types": ["Concept", "person"]}), vec!["a.md", "b.md"]),
+        (json!({"tags": ["x"]}), vec!["a.md"]),
+        (json!({"title": "BETA"}), vec!["b.md"]),
+        (json!({"permalink": "gamma-kite"}), vec!["sub/c.md"]),
+        (json!({"permalink_match": "memory://sub/*"}), vec!["sub/c.md"]),
+        (json!({"permalink_match": "alp"}), vec!["a.md"]),
+        (json!({"metadata_filters": {"status": "open"}}), vec!["a.md"]),
+        (json!({"metadata_filters": {"priority": {"$gt": 4}}}), vec!["b.md"]),
+        (json!({"metadata_filters": {"status": {"$exists": false}}}), vec!["sub/c.md"]),
+        (json!({"after_date": "1 day"}), vec!["a.md", "b.md", "sub/c.md"]),
+    ];
+    for (filter, expected) in rows {
+        for (query, search_type) in
+            [("kite", "fts"), ("kite", "vector"), ("kite", "hybrid"), ("", "fts")]
+        {
+            let mut request = filter.clone();
+            request["query"] = json!(query);
+            request["search_type"] = json!(search_type);
+            let reply = project.call("search_notes", request);
+            let mut paths = all(&reply["results"], "path");
+            paths.sort_unstable();
+            assert_eq!(paths, expected, "{filter} {search_type}: {reply}");
+        }
+    }
+    for wrong in [
+        json!({"query": ""}),
+        json!({"query": "x", "page_size": 0}),
+        json!({"query": "x", "after_date": "soon"}),
+    ] {
+        let error = project.try_call("search_notes", wrong.clone()).expect_err("refused");
+        assert_eq!(error["code"], "invalid_params", "{wrong}");
+    }
+}
+
+#[test]
+fn pagination() {
+    let mut project = TestProject::empty();
+    for n in 0..100 {
+        project.write(&format!("n{n:03}.md"), format!("Comet number {n} was seen.\n"));
+    }
+    project.start();
+    project.settle();
+    let mut seen = Vec::new();
+    for page in 1..=10 {
+        let request =
+            json!({"query": "comet", "page_size": 10, "page": page, "search_type": "fts"});
+        let reply = project.call("search_notes", request);
+        let paths: Vec<String> =
+            all(&reply["results"], "path").into_iter().map(String::from).collect();
+        assert_eq!((paths.len(), &reply["has_more"]), (10, &json!(page < 10)), "page {page}");
+        seen.extend(paths);
+    }
+    let from_11 = json!({"query": "comet", "page_size": 10, "offset": 10, "search_type": "fts"});
+    assert_eq!(all(&project.call("search_notes", from_11)["results"], "path"), seen[10..20]);
+    seen.sort();
+    seen.dedup();
+    assert_eq!(seen.len(), 100);
+}
+
+#[test]
+fn facts_and_relations_are_found_by_themselves() {
+    let notes = [
+        (
+            "bread.md",
+            "# Bread\n\n- [ratio] Water is seventy percent of flour #baking\n- [tip] Preheat the stone\n- needs [[Flour]]\n",
+        ),
+        ("flour.md", "# Flour\n\nMilled grain.\n"),
+    ];
+    let mut project = TestProject::of(&notes);
+    project.settle();
+    let request =
+        json!({"query": "how much water for the flour", "search_item_types": ["observation"]});
+    let reply = project.call("search_notes", request);
+    assert_eq!(reply["results"][0]["item"], "observation");
+    assert_eq!(reply["results"][0]["category"], "ratio");
+    assert_eq!(reply["results"][0]["line"], 3);
+    let request =
+        json!({"query": "needs flour", "search_type": "fts", "search_item_types": ["relation"]});
+    let reply = project.call("search_notes", request);
+    assert_eq!(reply["results"][0]["relation"], "needs");
+    assert_eq!(reply["results"][0]["target"], "flour.md");
+}
+
+#[test]
+fn edit_note_changes_what_is_meant_and_nothing_else() {
+    let before = "---\r\ntitle: 'Plan'   # mine\r\nx: [1,  2]\r\n---\r\n# Plan\r\n\r\n## Now\r\n\r\n* a\r\n\r\n## Later\r\n\r\nb";
+    let mut project = TestProject::of(&[("plan.md", before)]);
+    project.settle();
+    let rows = [
+        (
+            json!({"operation": "append", "section": "Now", "content_updates": "* c"}),
+            "* a\r\n* c\r\n",
+        ),
+        (json!({"find": "b", "content": "bb", "expected_count": 1}), "bb"),
+        (
+            json!({"operation": "set_frontmatter", "key": "status", "value": "open"}),
+            "status: open\r\n",
+        ),
+        (json!({"section": "Later", "content_updates": "new"}), "## Later\r\n\r\nnew"),
+        (
+            json!({"operation": "insert_before", "section": "Later", "content_updates": "mid"}),
+            "mid\r\n\r\n## Later",
+        ),
+        (json!({"content_updates": "end"}), "end"),
+    ];
+    for (mut request, expected) in rows {
+        request["path"] = json!("Plan");
+        request["dry_run"] = json!(true);
+        let text = text_of(&project, "plan.md");
+        let told = project.call("edit_note", request.clone());
+        assert_eq!(told["action"], "would be edited", "{request}");
+        assert_eq!(text_of(&project, "plan.md"), text);
+        request["dry_run"] = json!(false);
+        let told = project.call("edit_note", request.clone());
+        assert_eq!(told["action"], "edited");
+        assert!(told["changed"][0]["line"].as_u64().is_some_and(|line| line > 0), "{told}");
+        let text = text_of(&project, "plan.md");
+        assert!(text.contains(expected), "{request}: {text:?}");
+        assert!(text.starts_with("---\r\ntitle: 'Plan'   # mine\r\nx: [1,  2]\r\n"), "{text:?}");
+    }
+    let text = text_of(&project, "plan.md");
+    let rows = [
+        (json!({"find": "nowhere", "content": "x"}), "not_found"),
+        (json!({"operation": "replace_section", "section": "Nowe", "content": "x"}), "not_found"),
+        (json!({"find": "new", "content": "x", "expected_count": 9}), "refused"),
+        (json!({"operation": "prepend"}), "invalid_params"),
+        (json!({"operation": "append", "find": "b", "content": "x"}), "invalid_params"),
+        (json!({"content": "x", "expected_checksum": "00"}), "conflict"),
+    ];
+    for (mut request, code) in rows {
+        request["path"] = json!("Plan");
+        let error = project.try_call("edit_note", request.clone()).expect_err("refused");
+        assert_eq!(error["code"], code, "{request}: {error}");
+        assert!(error["hint"].is_string(), "{error}");
+    }
+    assert_eq!(text_of(&project, "plan.md"), text);
+    let error =
+        project.try_call("edit_note", json!({"path": "Plam", "content": "x"})).expect_err("none");
+    assert!(error["hint"].as_str().expect("a hint").contains("plan.md"), "{error}");
+}
+
+#[test]
+fn move_note_rewrites_the_links_that_would_break() {
+    let notes = [
+        (
+            "plan.md",
+            "---\ntitle: The Plan\n---\n\n# The Plan\n\nSee [self](plan.md#The-Plan) and [[notes/diary]].\n",
+        ),
+        (
+            "notes/diary.md",
+            "Read [the plan](../plan.md \"t\"), [[plan|it]] and ![[plan#The Plan]].\n",
+        ),
+        ("other/far.md", "By path [[plan.md]] and title [[The Plan]].\n"),
+    ];
+    let mut project = TestProject::of(&notes);
+    project.settle();
+    let id = project.call("read_note", json!({"path": "plan.md"}))["entity_id"].clone();
+    let request =
+        json!({"path": "The Plan", "destination": "archive/old plan.md", "dry_run": true});
+    let dry = project.call("move_note", request.clone());
+    assert!(project.at("plan.md").exists() && dry["dry_run"] == true, "{dry}");
+    let moved = project
+        .call("move_note", json!({"path": "The Plan", "destination": "archive/old plan.md"}));
+    assert_eq!(all(&moved["rewritten"], "path").len(), all(&dry["rewritten"], "path").len());
+    assert!(!project.at("plan.md").exists());
+    assert_eq!(
+        text_of(&project, "notes/diary.md"),
+        "Read [the plan](../archive/old%20plan.md \"t\"), [[old plan|it]] and ![[old plan#The Plan]].\n"
+    );
+    let links = project.call("backlinks", json!({"path": "archive/old plan.md"}));
+    assert_eq!(all(&links["backlinks"], "path").len(), 5, "{links}");
+    let now = project.call("read_note", json!({"path": "archive/old plan.md"}));
+    assert_eq!(now["entity_id"], id, "it is the same note");
+    let taken = json!({"path": "archive/old plan.md", "destination": "notes/diary.md"});
+    assert_eq!(project.try_call("move_note", taken).expect_err("taken")["code"], "exists");
+    let outside = json!({"path": "archive/old plan.md", "destination": "../x.md"});
+    assert_eq!(
+        project.try_call("move_note", outside).expect_err("outside")["code"],
+        "outside_project"
+    );
+}
+
+#[test]
+fn folders_and_notes_are_listed_in_pages() {
+    let notes = [
+        ("a.md", "# A\n"),
+        ("docs/b.md", "# B\n"),
+        ("docs/deep/c.md", "# C\n"),
+        ("docs/d.txt", "D\n"),
+    ];
+    let mut project = TestProject::of(&notes);
+    project.settle();
+    let listed = project.call("list_directory", json!({}));
+    assert_eq!(all(&listed["entries"], "path"), ["docs", "a.md"]);
+    assert_eq!(listed["entries"][0]["n_files"], 3);
+    let listed =
+        project.call("list_directory", json!({"path": "docs/", "depth": 2, "glob": "*.md"}));
+    assert_eq!(all(&listed["entries"], "path"), ["docs/deep", "docs/b.md", "docs/deep/c.md"]);
+    let error = project.try_call("list_directory", json!({"path": "nope"})).expect_err("none");
+    assert_eq!(error["code"], "not_found");
+    let first = project.call("list_notes", json!({"page_size": 2}));
+    assert_eq!(
+        (all(&first["notes"], "path"), &first["next_page"]),
+        (vec!["a.md", "docs/b.md"], &json!(2))
+    );
+    let second = project.call("list_notes", json!({"page_size": 2, "page": 2}));
+    assert_eq!(
+        (all(&second["notes"], "path"), &second["n_notes"]),
+        (vec!["docs/deep/c.md"], &json!(3))
+    );
+}
+
+#[test]
+fn search_tells_the_best_notes_whole_within_the_budget() {
+    let long = "Filler text about other things. ".repeat(300);
+    let notes = [
+        ("short.md", "# Comet\n\nA comet has a tail of dust.\n".to_string()),
+        ("long.md", format!("# Comets at length\n\nThe comet returned. {long}\n")),
+    ];
+    let mut project = TestProject::empty();
+    for (path, text) in &notes {
+        project.write(path, text);
+    }
+    project.start();
+    project.settle();
+    let reply = project.call("search", json!({"query": "comet tail", "max_chars": 2_000}));
+    assert_eq!(reply["notes"][0]["path"], "short.md");
+    assert_eq!(reply["notes"][0]["is_whole"], true);
+    assert!(reply["notes"][0]["content"].as_str().expect("text").contains("tail of dust"));
+    assert_eq!(reply["notes"][1]["is_whole"], false);
+    assert!(reply["more"].as_str().expect("told").contains("read_note"), "{reply}");
+    assert_eq!(reply["notes"][0]["vault"], reply["project"]);
+}
+
+#[test]
+fn a_read_only_project_neither_offers_nor_does_what_writes() {
+    let mut project = TestProject::of(&[("a.md", "Mine.\n"), ("kg.yaml", "write: false\n")]);
+    project.settle();
+    let tools = project.client().ask("tools/list", json!({}));
+    let names = all(&tools["result"]["tools"], "name");
+    assert!(names.contains(&"read_note") && !names.contains(&"write_note"), "{names:?}");
+    for (tool, arguments) in [
+        ("write_note", json!({"title": "b", "content": "x"})),
+        ("edit_note", json!({"path": "a", "content": "x"})),
+        ("move_note", json!({"path": "a", "destination": "b.md"})),
+        ("delete_note", json!({"path": "a"})),
+        ("create_memory_project", json!({"name": "x", "path": "/x"})),
+    ] {
+        let error = project.try_call(tool, arguments).expect_err(tool);
+        assert_eq!(error["code"], "read_only", "{tool}");
+    }
+    assert_eq!(text_of(&project, "a.md"), "Mine.\n");
+}
+
+#[test]
+fn a_session_is_about_its_own_project_and_says_so() {
+    let mut project = TestProject::of(&[("a.md", "Apples.\n")]);
+    project.settle();
+    let name = project.status()["project"].as_str().expect("a name").to_string();
+    for (tool, arguments) in [
+        ("read_note", json!({"path": "a", "project": name})),
+        ("search", json!({"query": "apples", "vault": name.to_uppercase()})),
+        ("hybrid_query", json!({"q": "apples", "project": name})),
+    ] {
+        project.call(tool, arguments);
+    }
+    let other = json!({"title": "x", "content": "y", "project": "elsewhere"});
+    let error = project.try_call("write_note", other).expect_err("another");
+    assert_eq!(error["code"], "not_found");
+    assert!(!project.at("x.md").exists());
+}
+
+#[test]
+fn secrets_are_neither_shown_nor_lost() {
+    let token = format!("gh{}", "p_a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8");
+    let text = format!("# Keys\n\nThe token is {token}.\n\nRotate it.\n");
+    let mut project = TestProject::of(&[("keys.md", &text)]);
+    project.settle();
+    let result =
+        project.client().call_whole("read_note", json!({"path": "keys"})).expect("a result");
+    assert!(!result.to_string().contains(&token));
+    assert!(result["structuredContent"]["content"].as_str().expect("text").contains("[redacted:"));
+    project.call(
+        "edit_note",
+        json!({"path": "keys", "find": "Rotate it", "content": "Rotate it soon"}),
+    );
+    assert!(text_of(&project, "keys.md").contains(&token));
+    let lost = json!({"title": "Keys", "content": "gone", "overwrite": true});
+    assert_eq!(project.try_call("write_note", lost).expect_err("a secret")["code"], "refused");
+    // What a caller brings along is written as it is.
+    let own = json!({"title": "Own", "content": format!("Mine: {token}")});
+    let told = project.client().call_whole("write_note", own).expect("a result");
+    assert!(text_of(&project, "own.md").contains(&token) && !told.to_string().contains(&token));
+}
+
+#[test]
+fn two_agents_at_once_lose_nothing() {
+    let project = TestProject::of(&[("log.md", "# Log\n")]);
+    let socket = project.paths().socket.clone();
+    std::thread::scope(|scope| {
+        for agent in 0..4 {
+            let socket = &socket;
+            scope.spawn(move || {
+                let mut client = Client::connect(socket).expect("connected");
+                client.send(&json!({"kgd": 1, "tools": ["notes"], "client": "tests"}));
+                client.open(Revision::Initialize("2025-06-18"));
+                for n in 0..10 {
+                    let line = format!("- agent{agent} wrote{n}");
+                    let edit = json!({"path": "log.md", "content": line});
+                    client.call("edit_note", edit).expect("edited");
+                }
+            });
+        }
+    });
+    let text = text_of(&project, "log.md");
+    for agent in 0..4 {
+        for n in 0..10 {
+            assert_eq!(text.matches(&format!("- agent{agent} wrote{n}\n")).count(), 1, "{text}");
+        }
+    }
+}
