@@ -22,6 +22,7 @@ mod linking;
 mod models;
 mod notes;
 mod operators;
+mod projects;
 mod relations;
 mod retrieval;
 mod secrets;

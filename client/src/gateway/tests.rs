@@ -17,9 +17,14 @@ fn served() -> Served {
 }
 
 fn play(served: Served, script: &str, expected: Expect) {
+    let mut shown = String::new();
+    play_to(served, script, &mut shown);
+    expected.assert_eq(&shown);
+}
+
+fn play_to(served: Served, script: &str, shown: &mut String) {
     let mut gateway = Gateway::new(served, Duration::from_secs(10));
     let mut now = Instant::now();
-    let mut shown = String::new();
     for step in script.lines().map(str::trim).filter(|step| !step.is_empty()) {
         let (side, rest) = step.split_once(' ').unwrap_or((step, ""));
         let line = expand(rest);
@@ -36,18 +41,17 @@ fn play(served: Served, script: &str, expected: Expect) {
                 gateway.on_time(now)
             }
         };
-        shown += &format!("{step}\n");
+        *shown += &format!("{}\n", step.chars().take(100).collect::<String>());
         for out in out {
             let (to, line) = match out {
                 Out::Client(line) => ("client".to_string(), line),
                 Out::Project(project, line) => ("abc"[project..=project].to_string(), line),
             };
             let line = String::from_utf8(line).expect("UTF-8").replace(r#""jsonrpc":"2.0","#, "");
-            shown += &format!("    {to} < {}\n", line.chars().take(200).collect::<String>());
+            *shown += &format!("    {to} < {}\n", line.chars().take(500).collect::<String>());
         }
     }
-    shown += &format!("waiting {}\n", gateway.is_waiting());
-    expected.assert_eq(&shown);
+    *shown += &format!("waiting {}\n", gateway.is_waiting());
 }
 
 /// Short forms of messages; anything else is one as it stands.
@@ -104,5 +108,181 @@ fn the_handshake_is_that_of_the_first_project_that_can() {
                 a < {"id":7,"method":"tools/list","params":{}}
             waiting true
         "#]],
+    );
+}
+
+/// Opens all three: the ids 1 to 13 are used up.
+const OPEN: &str = r#"
+    c init 0
+    a 3 result {"instructions":"Ask."}
+    c ready
+    c call 1 entity_lookup {"q":"x"}
+    b 8 result {}
+    c' 10 result {}
+    a 5 result {"structuredContent":{"entities":[]}}
+    b 7 result {"structuredContent":{"entities":[]}}
+    c' 9 result {"structuredContent":{"entities":[]}}
+"#;
+
+/// As [`check`], after [`OPEN`], whose own output is left out.
+fn check_open(script: &str, expected: Expect) {
+    let mut before = String::new();
+    let whole = format!("{OPEN}c {{\"id\":\"mark\",\"method\":\"ping\"}}\n{script}");
+    let catch =
+        |text: &str| text.split_once("\"mark\",\"result\":{}}\n").map(|it| it.1.to_string());
+    play_to(served(), &whole, &mut before);
+    expected.assert_eq(&catch(&before).expect("the mark"));
+}
+
+#[test]
+fn a_call_goes_where_it_says_under_an_id_of_its_own() {
+    check_open(
+        r#"c call "x" status {"project":"b"}
+           b {"method":"notifications/progress","params":{"progressToken":"x"}}
+           b 12 result {"structuredContent":{"project":"b"}}
+           c call 7 status
+           a 15 result {"isError":true,"content":[{"type":"text","text":"no"}],"structuredContent":{"code":"internal"}}
+           c call 8 ingest_docs {"paths":[]}
+           c call 9 status {"project":"c"}
+           c' 18 error daemon restarted"#,
+        expect![[""]],
+    );
+}
+
+#[test]
+fn a_search_waits_for_all_but_not_for_ever() {
+    check_open(
+        r#"c call 1 entity_lookup {"q":"x"}
+           c' 14 result {"structuredContent":{"entities":[{"name":"C","type":"T"}]}}
+           +9
+           a 12 result {"structuredContent":{"entities":[{"name":"A","type":"T"}]}}
+           +1
+           c call 2 entity_lookup {"q":"x"}
+           a 19 result {"structuredContent":{"entities":[]}}
+           c' 23 result {"structuredContent":{"entities":[]}}
+           +1
+           b 13 result {}
+           c call 3 entity_lookup {"q":"x"}
+           +1"#,
+        expect![[""]],
+    );
+}
+
+#[test]
+fn what_was_lost_with_a_daemon_is_asked_once_more_if_it_only_searches() {
+    check_open(
+        r#"c call 1 entity_lookup {"q":"x"}
+           a 12 result {"structuredContent":{"entities":[]}}
+           b 14 error daemon restarted
+           b 18 error daemon restarted
+           c' 16 error no daemon"#,
+        expect![[""]],
+    );
+}
+
+#[test]
+fn a_search_that_nobody_answers_is_an_error_that_tells_why() {
+    check_open(
+        r#"c call 1 entity_lookup {"q":"x"}
+           a 12 error ill
+           b 14 result {"isError":true,"structuredContent":{"code":"internal","message":"broken"}}
+           c' 16 error gone
+           c call 2 entity_lookup {"q":"", "limit": 0}
+           a 19 result {"isError":true,"structuredContent":{"code":"invalid_params","message":"`limit` is 0"}}
+           b 21 result {"isError":true,"structuredContent":{"code":"invalid_params","message":"`limit` is 0"}}
+           c' 23 result {"isError":true,"structuredContent":{"code":"invalid_params","message":"`limit` is 0"}}"#,
+        expect![[""]],
+    );
+}
+
+#[test]
+fn what_the_client_takes_back_is_taken_back_everywhere() {
+    check_open(
+        r#"c call 1 entity_lookup {"q":"x"}
+           a 12 result {"structuredContent":{"entities":[]}}
+           c cancel 1
+           b 14 result {"structuredContent":{"entities":[]}}
+           c call "1" status {"project":"b"}
+           c cancel 1
+           c cancel "1""#,
+        expect![[""]],
+    );
+}
+
+#[test]
+fn a_project_that_cannot_be_opened_is_tried_again_at_the_next_call() {
+    check(
+        r#"c init 0
+           a 3 result {}
+           c call 1 status {"project":"b"}
+           c call 2 status {"project":"b"}
+           c cancel 2
+           b 6 error no daemon
+           c call 3 status {"project":"b"}
+           b 12 result {}
+           b 11 result {}"#,
+        expect![[""]],
+    );
+}
+
+#[test]
+fn lists_bear_the_names_of_projects_and_one_that_has_none_is_left_out() {
+    check_open(
+        r#"c {"id":1,"method":"resources/list"}
+           a 12 result {"resources":[{"uri":"memory://x","name":"X"}],"nextCursor":"p2"}
+           b 14 error no resources
+           c' 16 result {"resources":[{"uri":"kgd://project_info","name":"info"}]}
+           c {"id":2,"method":"resources/list","params":{"cursor":"all.a:p2:"}}
+           a 19 result {"resources":[]}
+           c {"id":3,"method":"resources/subscribe","params":{"uri":"memory://b/x"}}
+           b 22 result {}
+           b {"method":"notifications/resources/updated","params":{"uri":"memory://x"}}"#,
+        expect![[""]],
+    );
+}
+
+#[test]
+fn questions_of_projects_reach_the_client_and_their_answers_the_right_project() {
+    check_open(
+        r#"a {"id":1,"method":"roots/list"}
+           b {"id":1,"method":"roots/list"}
+           c {"id":"kgd-13","result":{"roots":[]}}
+           c {"id":"kgd-13","result":{"roots":[]}}
+           a cancel 1
+           c {"id":"kgd-12","result":{}}"#,
+        expect![[""]],
+    );
+}
+
+#[test]
+fn the_list_of_projects_tells_who_answers() {
+    check_open(
+        r#"c call 1 list_memory_projects
+           a 12 result {"structuredContent":{"tick":3,"projects":[{"name":"a","path":"/a","is_active":true,"n_documents":4},{"name":"b","path":"/b","is_active":true}]}}
+           b 14 error ill
+           +10"#,
+        expect![[""]],
+    );
+}
+
+#[test]
+fn what_is_no_message_is_refused() {
+    check(
+        r#"c nonsense
+           c [{"id":1,"method":"ping"}]
+           c {"id":2,"method":"magic"}
+           b {"id":77,"result":{}}
+           b nonsense"#,
+        expect![[""]],
+    );
+}
+
+#[test]
+fn a_client_without_a_handshake_needs_none() {
+    check(
+        r#"c {"id":1,"method":"server/discover","params":{"_meta":{"v":2}}}
+           a 2 result {"instructions":"Ask.","supportedVersions":[]}
+           c {"id":2,"method":"tools/call","params":{"name":"status","arguments":{"project":"b"},"_meta":{"v":2}}}"#,
+        expect![[""]],
     );
 }
