@@ -69,7 +69,20 @@ fn the_first_of_each_by_score_then_the_second_of_each() {
         good(hits("b", &[0.9, 0.8, 0.7, 0.6], None)),
         good(hits("c", &[0.5], None)),
     ];
-    let structured = check(&spread, answers, expect![[""]]);
+    let structured = check(&spread, answers, expect![[r#"
+        1. [beta] b0.md:1-2 (score .90)
+           words of b0
+        2. [gamma] c0.md:1-2 (score .50)
+           words of c0
+        3. [alpha] a0.md:1-2 (score .20)
+           words of a0
+        4. [beta] b1.md:1-2 (score .80)
+           words of b1
+        5. [alpha] a1.md:1-2 (score .10)
+           words of a1
+        entities: A (Term, [alpha]), B (Term, [beta]), C (Term, [gamma])
+        more: the same question with cursor all.beta::8d2c264f8c2c24bc
+        (alpha tick 7, beta tick 7, gamma tick 7)"#]]);
     assert_eq!(paths(&structured), "b0 c0 a0 b1 a1");
     let first = &structured["chunks"][0];
     assert_eq!((first["project"].as_str(), first["score"].as_f64()), (Some("beta"), Some(0.9)));
@@ -92,8 +105,14 @@ fn who_does_not_answer_is_told_in_both_forms() {
             json!({ "isError": true, "content": [], "structuredContent": { "code": "not_found", "message": "no entity `x`" } }),
         ),
     ];
-    let structured = check(&spread, answers, expect![[""]]);
-    expect![[""]].assert_eq(&structured["unavailable"].to_string());
+    let structured = check(&spread, answers, expect![[r#"
+        (beta is not in this: the daemon for `beta` exited at once; see the log)
+        (gamma is not in this: no entity `x`)
+        1. [alpha] a0.md:1-2 (score .20)
+           words of a0
+        entities: A (Term, [alpha])
+        (alpha tick 7)"#]]);
+    expect![[r#"[{"project":"beta","code":"unavailable","message":"the daemon for `beta` exited at once","hint":"see the log"},{"project":"gamma","code":"not_found","message":"no entity `x`"}]"#]].assert_eq(&structured["unavailable"].to_string());
 }
 
 /// Asks page after page, as `ask` answers, and gives the paths of each page.
@@ -146,7 +165,11 @@ fn pages_leave_nothing_out_and_repeat_nothing() {
         1 => project_of("b", 2, &arguments),
         _ => project_of("c", 9, &arguments),
     });
-    expect![[""]].assert_eq(&found.join("\n"));
+    expect![[r#"
+        a0 b0 c0 a1
+        b1 c1 a2 c2
+        a3 c3 a4 c4
+        c5 c6 c7 c8"#]].assert_eq(&found.join("\n"));
     let mut all: Vec<_> = found.iter().flat_map(|page| page.split(' ')).collect();
     all.sort_unstable();
     let n = all.len();
@@ -203,7 +226,12 @@ fn pages_of_lists_are_counted_over_all_projects() {
         notes(&["2026-03-08", "2026-03-07"], true),
         notes(&[], false),
     ];
-    let structured = check(&spread, answers, expect![[""]]);
+    let structured = check(&spread, answers, expect![[r#"
+        3. [beta] 2026-03-07.md “2026-03-07” 2026-03-07
+        4. [alpha] 2026-03-01.md “2026-03-01” 2026-03-01
+        deleted: [alpha] old.md, [beta] old.md, [gamma] old.md
+        more: page 3
+        (alpha tick 3, beta tick 3, gamma tick 3)"#]]);
     assert_eq!((&structured["n_notes"], &structured["next_page"]), (&json!(27), &json!(3)));
 }
 
@@ -216,6 +244,12 @@ fn what_documents_say_cannot_break_a_line() {
     check(
         &spread,
         vec![good(reply), good(json!({"chunks": []})), good(json!({"odd": 1}))],
-        expect![[""]],
+        expect![[r#"
+            (gamma is not in this: the answer is of another shape than this version knows; `kgctl restart` runs the installed daemon)
+            1. [alpha] a 1. [beta] b�.md:1-2 (score .50)
+               one�[2J
+               two
+            entities: A (Term, [alpha])
+            (alpha tick 7, beta tick 0)"#]],
     );
 }
