@@ -326,7 +326,16 @@ impl Gateway {
         let Some(backend) = self.backends.get_mut(project) else { return };
         backend.is_slow = false;
         if !backend.is_opening_with(id) {
-            if let Some((number, idx)) = self.parts.remove(&id) {
+            // By whom it was asked, too: no project may answer for another.
+            let asked = self.parts.get(&id).copied();
+            let is_theirs = |(number, idx): &(u64, usize)| {
+                self.jobs
+                    .get(number)
+                    .and_then(|job| job.parts.get(*idx))
+                    .is_some_and(|it| it.project == project)
+            };
+            if let Some((number, idx)) = asked.filter(is_theirs) {
+                self.parts.remove(&id);
                 self.settle(number, idx, answer, now);
             }
             return;

@@ -122,28 +122,18 @@ fn serve_chosen(flags: &Flags, places: &Places) -> Result<(), String> {
 
 /// As [`dial`], of a project that may be unusable without any harm to the others.
 fn lazy_dial(places: Places, project: Project) -> gateway::pump::Dial {
-    let mut reached = None;
+    let mut reach = None;
     Box::new(move || {
-        let mut reach = match reached.take() {
-            Some(reach) => reach,
-            None => {
-                let target =
-                    Target::new(&places, project.clone()).map_err(|error| error.to_string())?;
-                if !project.root.is_dir() && target.holder().is_none() {
-                    return Err(format!(
-                        "the folder of `{}`, `{}`, is not there\nhint: `kgctl project remove {}` if it is gone for good",
-                        project.name,
-                        project.root.display(),
-                        project.name
-                    ));
-                }
-                dial(target)
-            }
-        };
-        let stream = reach();
-        // A folder that goes meanwhile is told as one that was never there.
-        reached = Some(reach).filter(|_| stream.is_ok());
-        stream
+        let target = Target::new(&places, project.clone()).map_err(|error| error.to_string())?;
+        // Looked at each time: a folder that goes meanwhile is told as one that was never there.
+        if !project.root.is_dir() && target.holder().is_none() {
+            return Err(format!(
+                "the folder of `{}`, `{}`, is not there\nhint: `kgctl project remove` if it is gone for good",
+                project.name,
+                project.root.display(),
+            ));
+        }
+        reach.get_or_insert_with(|| dial(target))()
     })
 }
 

@@ -2,7 +2,7 @@
 //!
 //! In: what each project answered, or why it did not. Out: one tool result, with its text made anew.
 //! Invariants: each hit names its `project`; in order of rank, the first of each project by score, then the second of
-//! each; a budget holds for the whole, and then both forms tell the same hits; `next_cursor` counts as told what is told
+//! each, and those that are `weak` last; a budget holds for the whole, and then both forms tell the same hits; `next_cursor` counts as told what is told
 //! here, not what a project said; who did not answer stands in `unavailable` and in the text. `project` of the whole
 //! lists those who answered, `tick` is the latest of theirs, `projects` has each one's own.
 //! Not here: what was asked of whom (`spread.rs`), the text (`text.rs`).
@@ -118,7 +118,10 @@ fn all_failed(troubles: &[(Onward, Trouble)], served: &Served) -> Value {
     let mut view = first.view();
     // What all say alike, such as that a parameter is wrong, is no matter of a project.
     if troubles.iter().any(|(_, it)| (&it.code, &it.message) != (&first.code, &first.message)) {
-        let told = troubles.iter().map(|(it, trouble)| trouble.line(served.name(it.project)));
+        let told = troubles.iter().map(|(it, trouble)| {
+            let row = trouble.row(served.name(it.project));
+            format!("{}: {}", served.name(it.project), row["message"].as_str().unwrap_or_default())
+        });
         view.code = proto::error::Code::Unavailable;
         view.message = format!("no project answers\n{}", told.collect::<Vec<_>>().join("\n"));
         view.hint = None;
@@ -160,11 +163,14 @@ impl Whole<'_> {
         let text =
             |hit: &Hit, name: &str| hit.value.get(name).and_then(Value::as_str).map(str::to_string);
         let score = |hit: &Hit| hit.value.get("score").and_then(Value::as_f64).unwrap_or(0.0);
+        // A project where nothing fits has a first hit, too: it must not stand before the second of one where much does.
+        let is_weak = |hit: &Hit| hit.value.get("weak") == Some(&Value::Bool(true));
         // Sorted stably: projects stay in their order where nothing else tells.
         match self.spread.spec.order {
             Order::Rank => hits.sort_by(|one, other| {
                 let by_score = || score(other).partial_cmp(&score(one)).unwrap_or(Ordering::Equal);
-                one.rank.cmp(&other.rank).then_with(by_score)
+                let by_rank = is_weak(one).cmp(&is_weak(other)).then(one.rank.cmp(&other.rank));
+                by_rank.then_with(by_score)
             }),
             Order::Latest => hits.sort_by_key(|it| std::cmp::Reverse(text(it, "modified"))),
             Order::Path => hits.sort_by_key(|it| text(it, "path")),

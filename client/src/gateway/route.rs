@@ -77,8 +77,11 @@ pub(super) fn route(method: &str, params: Value, served: &Served) -> Route {
 }
 
 fn refuse(code: i32, message: &str, hint: Option<String>) -> Route {
-    let data = hint.map(|hint| json!({ "code": "not_found", "hint": hint }));
-    Route::Error(json!({ "code": code, "message": message, "data": data }))
+    let mut error = json!({ "code": code, "message": message });
+    if let Some(hint) = hint {
+        error["data"] = json!({ "code": "not_found", "hint": hint });
+    }
+    Route::Error(error)
 }
 
 fn refuse_call(view: &ErrorView) -> Route {

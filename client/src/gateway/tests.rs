@@ -171,7 +171,8 @@ fn a_call_goes_where_it_says_under_an_id_of_its_own() {
 fn a_search_waits_for_all_but_not_for_ever() {
     check_open(
         r#"c call 1 entity_lookup {"q":"x"}
-           c' 14 result {"structuredContent":{"entities":[{"name":"C","type":"T"}]}}
+           c' 16 result {"structuredContent":{"entities":[{"name":"C","type":"T"}]}}
+           a 14 result {"structuredContent":{"entities":[{"name":"not b's","type":"T"}]}}
            +9
            a 12 result {"structuredContent":{"entities":[{"name":"A","type":"T"}]}}
            +1
@@ -179,7 +180,7 @@ fn a_search_waits_for_all_but_not_for_ever() {
            a 19 result {"structuredContent":{"entities":[]}}
            c' 23 result {"structuredContent":{"entities":[]}}
            +1
-           b 13 result {}
+           b 14 result {}
            c call 3 entity_lookup {"q":"x"}
            +1"#,
         expect![[r#"
@@ -375,9 +376,9 @@ fn questions_of_projects_reach_the_client_and_their_answers_the_right_project() 
     check_open(
         r#"a {"id":1,"method":"roots/list"}
            b {"id":1,"method":"roots/list"}
-           c {"id":"kgd-13","result":{"roots":[]}}
-           c {"id":"kgd-13","result":{"roots":[]}}
-           a cancel 1
+           c {"id":"kgd-11","result":{"roots":[]}}
+           c {"id":"kgd-11","result":{"roots":[]}}
+           b cancel 1
            c {"id":"kgd-12","result":{}}"#,
         expect![[r#"
             a {"id":1,"method":"roots/list"}

@@ -69,7 +69,10 @@ fn the_first_of_each_by_score_then_the_second_of_each() {
         good(hits("b", &[0.9, 0.8, 0.7, 0.6], None)),
         good(hits("c", &[0.5], None)),
     ];
-    let structured = check(&spread, answers, expect![[r#"
+    let structured = check(
+        &spread,
+        answers,
+        expect![[r#"
         1. [beta] b0.md:1-2 (score .90)
            words of b0
         2. [gamma] c0.md:1-2 (score .50)
@@ -82,7 +85,8 @@ fn the_first_of_each_by_score_then_the_second_of_each() {
            words of a1
         entities: A (Term, [alpha]), B (Term, [beta]), C (Term, [gamma])
         more: the same question with cursor all.beta::8d2c264f8c2c24bc
-        (alpha tick 7, beta tick 7, gamma tick 7)"#]]);
+        (alpha tick 7, beta tick 7, gamma tick 7)"#]],
+    );
     assert_eq!(paths(&structured), "b0 c0 a0 b1 a1");
     let first = &structured["chunks"][0];
     assert_eq!((first["project"].as_str(), first["score"].as_f64()), (Some("beta"), Some(0.9)));
@@ -96,6 +100,19 @@ fn the_first_of_each_by_score_then_the_second_of_each() {
 }
 
 #[test]
+fn weak_hits_come_last() {
+    let spread = spread("hybrid_query", json!({"q": "x"}));
+    let mut weak = hits("b", &[0.9, 0.8], None);
+    weak["chunks"][0]["weak"] = true.into();
+    weak["chunks"][1]["weak"] = true.into();
+    weak["nothing_relevant"] = true.into();
+    let answers = vec![good(hits("a", &[0.2, 0.1], None)), good(weak), good(hits("c", &[], None))];
+    let merged = merge(&spread, answers, &served());
+    assert_eq!(paths(&merged["structuredContent"]), "a0 a1 b0 b1");
+    assert_eq!(merged["structuredContent"]["nothing_relevant"], false);
+}
+
+#[test]
 fn who_does_not_answer_is_told_in_both_forms() {
     let spread = spread("hybrid_query", json!({"q": "x"}));
     let answers = vec![
@@ -105,13 +122,17 @@ fn who_does_not_answer_is_told_in_both_forms() {
             json!({ "isError": true, "content": [], "structuredContent": { "code": "not_found", "message": "no entity `x`" } }),
         ),
     ];
-    let structured = check(&spread, answers, expect![[r#"
+    let structured = check(
+        &spread,
+        answers,
+        expect![[r#"
         (beta is not in this: the daemon for `beta` exited at once; see the log)
         (gamma is not in this: no entity `x`)
         1. [alpha] a0.md:1-2 (score .20)
            words of a0
         entities: A (Term, [alpha])
-        (alpha tick 7)"#]]);
+        (alpha tick 7)"#]],
+    );
     expect![[r#"[{"project":"beta","code":"unavailable","message":"the daemon for `beta` exited at once","hint":"see the log"},{"project":"gamma","code":"not_found","message":"no entity `x`"}]"#]].assert_eq(&structured["unavailable"].to_string());
 }
 
@@ -169,7 +190,8 @@ fn pages_leave_nothing_out_and_repeat_nothing() {
         a0 b0 c0 a1
         b1 c1 a2 c2
         a3 c3 a4 c4
-        c5 c6 c7 c8"#]].assert_eq(&found.join("\n"));
+        c5 c6 c7 c8"#]]
+    .assert_eq(&found.join("\n"));
     let mut all: Vec<_> = found.iter().flat_map(|page| page.split(' ')).collect();
     all.sort_unstable();
     let n = all.len();
@@ -226,12 +248,16 @@ fn pages_of_lists_are_counted_over_all_projects() {
         notes(&["2026-03-08", "2026-03-07"], true),
         notes(&[], false),
     ];
-    let structured = check(&spread, answers, expect![[r#"
+    let structured = check(
+        &spread,
+        answers,
+        expect![[r#"
         3. [beta] 2026-03-07.md “2026-03-07” 2026-03-07
         4. [alpha] 2026-03-01.md “2026-03-01” 2026-03-01
         deleted: [alpha] old.md, [beta] old.md, [gamma] old.md
         more: page 3
-        (alpha tick 3, beta tick 3, gamma tick 3)"#]]);
+        (alpha tick 3, beta tick 3, gamma tick 3)"#]],
+    );
     assert_eq!((&structured["n_notes"], &structured["next_page"]), (&json!(27), &json!(3)));
 }
 
