@@ -238,7 +238,11 @@ fn projects_are_added_named_and_forgotten_by_command() {
     let short = |text: String| text.replace(&root, "/home/");
 
     let added = short(home.kgctl_done(&["project", "add", "notes", "--name", "My Notes"]));
-    expect![[""]].assert_eq(&added);
+    expect![[r#"
+        My Notes: registered: /home/notes
+        an agent starts its daemon when it needs it; `kgctl start --project 'My Notes'` indexes now
+    "#]]
+    .assert_eq(&added);
     let refused = [
         home.kgctl_refused(&["project", "add", "nowhere"]),
         home.kgctl_refused(&["project", "add", "notes/a.md"]),
@@ -249,9 +253,27 @@ fn projects_are_added_named_and_forgotten_by_command() {
         home.kgctl_refused(&["project", "remove", "other"]),
     ];
     let told: String = refused.iter().map(|(code, said)| format!("{code} {said}")).collect();
-    expect![[""]].assert_eq(&told);
+    expect![[r#"
+        2 error: cannot use `nowhere`: No such file or directory (os error 2)
+        hint: a project is a folder that is there
+        2 error: cannot use `notes/a.md`: not a directory
+        hint: a project is a folder that is there
+        2 error: `/home/notes/inner` lies inside `/home/notes`: with `My Notes` registered, its documents are read twice, into two projects
+        hint: `--yes` goes on all the same
+        2 error: no project can be called `my-notes`: `My Notes`, `/home/notes`, is called so
+        hint: give another `--name`
+        2 error: no project can be called `a,b`: commas part the names in a list of projects
+        hint: give letters, digits, spaces, `-`, `_` or `.`
+        3 error: no project is called `other`
+        hint: `kgctl list` names them
+        3 error: no project is called `other`
+        hint: `kgctl list` names them
+    "#]].assert_eq(&told);
 
-    expect![[""]].assert_eq(&short(home.kgctl_done(&["project", "default"])));
+    expect![[r#"
+        My Notes: /home/notes (the only one)
+    "#]]
+    .assert_eq(&short(home.kgctl_done(&["project", "default"])));
     home.kgctl_done(&["project", "add", "other", "--read-only"]);
     let (code, said) = home.kgctl_refused(&["project", "default"]);
     assert_eq!(code, 3, "{said}");
@@ -260,14 +282,21 @@ fn projects_are_added_named_and_forgotten_by_command() {
     let list = list.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "));
     let list: Vec<_> =
         list.map(|line| line.split(" 20").next().unwrap_or_default().to_string()).collect();
-    expect![[""]].assert_eq(&list.join("\n"));
+    expect![[r#"
+        NAME STATE ADDED FOLDER
+        My Notes stopped
+        other * stopped, read-only"#]]
+    .assert_eq(&list.join("\n"));
     let rows: Value =
         serde_json::from_str(&home.kgctl_done(&["project", "list", "--json"])).expect("JSON");
     assert_eq!((&rows[1]["default"], &rows[1]["read_only"]), (&json!(true), &json!(true)));
 
     let (code, said) = home.kgctl_refused(&["project", "remove", "other"]);
     assert!(code == 2 && said.contains("`kgctl project default NAME`"), "{said}");
-    expect![[""]].assert_eq(&short(home.kgctl_done(&["project", "remove", "other", "--yes"])));
+    expect![[r#"
+        other: removed; its documents stay, its index stays
+    "#]]
+    .assert_eq(&short(home.kgctl_done(&["project", "remove", "other", "--yes"])));
     assert!(home.at("other/c.md").is_file());
 }
 
