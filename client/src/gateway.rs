@@ -430,7 +430,8 @@ impl Gateway {
     }
 
     fn on_question_cancelled(&mut self, project: usize, id: &str, line: &[u8]) {
-        let is_meant = |asked: &(usize, Value)| asked.0 == project && asked.1.to_string() == id;
+        let own: Value = serde_json::from_str(id).unwrap_or_default();
+        let is_meant = |asked: &(usize, Value)| asked.0 == project && asked.1 == own;
         let Some(key) = self.asked.iter().find(|(_, it)| is_meant(it)).map(|(key, _)| key.clone())
         else {
             return;

@@ -105,8 +105,11 @@ fn around_cwd(projects: &[Project], registry: &Registry, cwd: &Path) -> Option<s
 mod tests {
     use super::*;
 
+    /// Flags, `--all-projects`, `KG_PROJECT`, the current folder, and what is served then.
+    type Row<'a> = (&'a [&'a str], bool, Option<&'a str>, &'a str, &'a str);
+
     /// `a`, `a/deep`, `b` and `x,y` are registered, `b` by default; `outside` is a folder.
-    fn check(table: &[(&[&str], bool, Option<&str>, &str, &str)]) {
+    fn check(table: &[Row<'_>]) {
         let scratch = tempfile::tempdir().expect("a scratch folder");
         for folder in ["a/deep/in", "b", "x,y", "outside"] {
             std::fs::create_dir_all(scratch.path().join(folder)).expect("made");

@@ -86,7 +86,7 @@ impl Job {
             Task::First { of, .. } => first(of, answers, served),
             Task::One { is_tool } => match answers.pop() {
                 Some((project, answer)) => one(project, answer, is_tool, served),
-                None => Err(Trouble::strange().error.unwrap_or_default()),
+                None => Err(Value::Null),
             },
             Task::Search(spread) => {
                 let answers = answers.into_iter().map(|(_, answer)| answer).collect();
@@ -107,7 +107,7 @@ type Concluded = Result<Value, Value>;
 /// A trouble as an error of JSON-RPC that names its project.
 fn to_error(trouble: Trouble, project: usize, served: &Served) -> Value {
     let made = || json!({ "code": -32_000, "message": trouble.message, "data": { "code": trouble.code, "hint": trouble.hint } });
-    let mut error = trouble.error.clone().unwrap_or_else(made);
+    let mut error = trouble.error.clone().map_or_else(made, |error| *error);
     match error.get_mut("data") {
         Some(Value::Object(data)) => {
             _ = data.insert("project".to_string(), served.name(project).into())

@@ -233,11 +233,9 @@ impl Whole<'_> {
     /// What is said of the whole.
     fn insert_rest(&self, out: &mut Map<String, Value>, hits: &[Hit], n: usize) {
         let is_set = |name: &str| self.replies.iter().any(|it| it.fields.contains_key(name));
-        for name in ["nothing_relevant"] {
-            let all = self.replies.iter().all(|it| it.fields.get(name) == Some(&Value::Bool(true)));
-            if is_set(name) {
-                out.insert(name.to_string(), all.into());
-            }
+        if is_set("nothing_relevant") {
+            let is_so = |it: &Reply| it.fields.get("nothing_relevant") == Some(&Value::Bool(true));
+            out.insert("nothing_relevant".to_string(), self.replies.iter().all(is_so).into());
         }
         for name in ["relaxed", "hint", "building"] {
             if let Some(text) = self.joined(name) {

@@ -18,7 +18,7 @@ pub(super) struct Trouble {
     pub(super) message: String,
     pub(super) hint: Option<String>,
     /// The error of JSON-RPC, where it was one.
-    pub(super) error: Option<Value>,
+    pub(super) error: Option<Box<Value>>,
 }
 
 impl Trouble {
@@ -36,7 +36,7 @@ impl Trouble {
                 .unwrap_or_else(|| "internal".to_string()),
             message,
             hint: text(data.and_then(|it| it.get("hint"))).or(hint),
-            error: Some(error),
+            error: Some(Box::new(error)),
         }
     }
 
