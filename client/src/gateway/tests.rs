@@ -188,12 +188,13 @@ fn a_search_waits_for_all_but_not_for_ever() {
                 a < {"id":12,"method":"tools/call","params":{"name":"entity_lookup","arguments":{"q":"x"}}}
                 b < {"id":14,"method":"tools/call","params":{"name":"entity_lookup","arguments":{"q":"x"}}}
                 c < {"id":16,"method":"tools/call","params":{"name":"entity_lookup","arguments":{"q":"x"}}}
-            c' 14 result {"structuredContent":{"entities":[{"name":"C","type":"T"}]}}
+            c' 16 result {"structuredContent":{"entities":[{"name":"C","type":"T"}]}}
+            a 14 result {"structuredContent":{"entities":[{"name":"not b's","type":"T"}]}}
             +9
             a 12 result {"structuredContent":{"entities":[{"name":"A","type":"T"}]}}
             +1
-                c < {"method":"notifications/cancelled","params":{"requestId":16}}
-                client < {"id":1,"result":{"content":[{"type":"text","text":"(c is not in this: no answer within 10 s; ask again, or name the `project` to wait for it)\n1. [a] A (T)\n2. [b] C (T)\n(a tick 0, b tick 0)"}],"structuredContent":{"entities":[{"project":"a","name":"A","type":"T"},{"project":"b","name":"C","type":"T"}],"project":"a, b","tick":0,"projects":[{"project":"a","tick":0},{"project":"b","tick":0}],"unavailable":[{"project":"c","code":"deadline_exceeded","message":"no answer within 10 s","hint":"ask ag
+                b < {"method":"notifications/cancelled","params":{"requestId":14}}
+                client < {"id":1,"result":{"content":[{"type":"text","text":"(b is not in this: no answer within 10 s; ask again, or name the `project` to wait for it)\n1. [a] A (T)\n2. [c] C (T)\n(a tick 0, c tick 0)"}],"structuredContent":{"entities":[{"project":"a","name":"A","type":"T"},{"project":"c","name":"C","type":"T"}],"project":"a, c","tick":0,"projects":[{"project":"a","tick":0},{"project":"c","tick":0}],"unavailable":[{"project":"b","code":"deadline_exceeded","message":"no answer within 10 s","hint":"ask ag
             c call 2 entity_lookup {"q":"x"}
                 a < {"id":19,"method":"tools/call","params":{"name":"entity_lookup","arguments":{"q":"x"}}}
                 b < {"id":21,"method":"tools/call","params":{"name":"entity_lookup","arguments":{"q":"x"}}}
@@ -201,7 +202,9 @@ fn a_search_waits_for_all_but_not_for_ever() {
             a 19 result {"structuredContent":{"entities":[]}}
             c' 23 result {"structuredContent":{"entities":[]}}
             +1
-            b 13 result {}
+                b < {"method":"notifications/cancelled","params":{"requestId":21}}
+                client < {"id":2,"result":{"content":[{"type":"text","text":"(b is not in this: no answer within 1 s; ask again, or name the `project` to wait for it)\nnothing found\n(a tick 0, c tick 0)"}],"structuredContent":{"entities":[],"project":"a, c","tick":0,"projects":[{"project":"a","tick":0},{"project":"c","tick":0}],"unavailable":[{"project":"b","code":"deadline_exceeded","message":"no answer within 1 s","hint":"ask again, or name the `project` to wait for it"}]}}}
+            b 14 result {}
             c call 3 entity_lookup {"q":"x"}
                 a < {"id":26,"method":"tools/call","params":{"name":"entity_lookup","arguments":{"q":"x"}}}
                 b < {"id":28,"method":"tools/call","params":{"name":"entity_lookup","arguments":{"q":"x"}}}
@@ -255,7 +258,7 @@ fn a_search_that_nobody_answers_is_an_error_that_tells_why() {
             a 12 error ill
             b 14 result {"isError":true,"structuredContent":{"code":"internal","message":"broken"}}
             c' 16 error gone
-                client < {"id":1,"result":{"content":[{"type":"text","text":"no project answers\n(a is not in this: ill)\n(b is not in this: broken)\n(c is not in this: gone)"}],"structuredContent":{"code":"unavailable","message":"no project answers\n(a is not in this: ill)\n(b is not in this: broken)\n(c is not in this: gone)","unavailable":[{"project":"a","code":"unavailable","message":"ill"},{"project":"b","code":"internal","message":"broken"},{"project":"c","code":"unavailable","message":"gone"}]},"isError":true}}
+                client < {"id":1,"result":{"content":[{"type":"text","text":"no project answers\na: ill\nb: broken\nc: gone"}],"structuredContent":{"code":"unavailable","message":"no project answers\na: ill\nb: broken\nc: gone","unavailable":[{"project":"a","code":"unavailable","message":"ill"},{"project":"b","code":"internal","message":"broken"},{"project":"c","code":"unavailable","message":"gone"}]},"isError":true}}
             c call 2 entity_lookup {"q":"", "limit": 0}
                 a < {"id":19,"method":"tools/call","params":{"name":"entity_lookup","arguments":{"q":"","limit":0}}}
                 b < {"id":21,"method":"tools/call","params":{"name":"entity_lookup","arguments":{"q":"","limit":0}}}
@@ -385,12 +388,12 @@ fn questions_of_projects_reach_the_client_and_their_answers_the_right_project() 
                 client < {"id":"kgd-11","method":"roots/list"}
             b {"id":1,"method":"roots/list"}
                 client < {"id":"kgd-12","method":"roots/list"}
-            c {"id":"kgd-13","result":{"roots":[]}}
-            c {"id":"kgd-13","result":{"roots":[]}}
-            a cancel 1
-                client < {"method":"notifications/cancelled","params":{"requestId":"kgd-11"}}
+            c {"id":"kgd-11","result":{"roots":[]}}
+                a < {"id":1,"result":{"roots":[]}}
+            c {"id":"kgd-11","result":{"roots":[]}}
+            b cancel 1
+                client < {"method":"notifications/cancelled","params":{"requestId":"kgd-12"}}
             c {"id":"kgd-12","result":{}}
-                b < {"id":1,"result":{}}
             waiting false
         "#]],
     );
@@ -432,7 +435,7 @@ fn what_is_no_message_is_refused() {
             c [{"id":1,"method":"ping"}]
                 client < {"id":null,"error":{"code":-32600,"message":"that is no message of JSON-RPC"}}
             c {"id":2,"method":"magic"}
-                client < {"id":2,"error":{"code":-32601,"message":"no method is called `magic`","data":null}}
+                client < {"id":2,"error":{"code":-32601,"message":"no method is called `magic`"}}
             b {"id":77,"result":{}}
             b nonsense
             waiting false
