@@ -1,5 +1,5 @@
-//! Settings in layers: defaults, the user's `config.yaml`, whether the registry has the project read-only, the folder's
-//! `kg.yaml`, `KG_*` variables, flags.
+//! Settings in layers: defaults, the user's `config.yaml`, whether the registry has the project read-only, the
+//! folder's `kg.yaml`, `KG_*` variables, flags.
 //!
 //! In: the places, the project's folder, the environment, flags. Out: settings, and where each value
 //! came from.

@@ -1,5 +1,5 @@
-//! kg-mcp: connects an agent that speaks MCP over its standard input and output with a project's daemon, or with those of
-//! several projects.
+//! kg-mcp: connects an agent that speaks MCP over its standard input and output with a project's daemon, or with
+//! those of several projects.
 //!
 //! In: flags, and the agent's messages. Out: the daemon's messages.
 //! Invariants: light, for every agent starts one; it ends with its agent; of one project, messages pass as they are.

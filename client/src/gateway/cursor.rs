@@ -1,10 +1,10 @@
 //! Cursor: where an answer of several projects goes on.
 //!
-//! In: for each project, where it goes on and which of its hits were told since. Out: a short text that the caller gives
-//! back for the next page.
+//! In: for each project, where it goes on and which of its hits were told since. Out: a short text that the caller
+//! gives back for the next page.
 //! Invariants: nothing is kept between calls; a project's own cursor is opaque and comes back as it was; a hit is
-//! remembered by its `ref`, so that none is told twice and none is left out, although a page may end in the middle of
-//! what a project answered.
+//! remembered by its `ref`, so that none is told twice and none is left out, although a page may end in the middle
+//! of what a project answered.
 //! Not here: choosing the hits of a page (`merge.rs`).
 
 use std::fmt::Write;
@@ -146,7 +146,10 @@ mod tests {
         }
 
         #[test]
-        fn any_cursor_of_a_project_comes_back(cursor in "\\PC{1,40}", told in proptest::collection::vec(any::<u32>(), 0..9)) {
+        fn any_cursor_of_a_project_comes_back(
+            cursor in "\\PC{1,40}",
+            told in proptest::collection::vec(any::<u32>(), 0..9),
+        ) {
             let onward = vec![Onward { project: 1, cursor: Some(cursor), told }];
             let text = write(&onward, &served()).expect("one goes on");
             prop_assert_eq!(read(&text, &served()), Some(onward));

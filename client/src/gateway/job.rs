@@ -1,7 +1,8 @@
 //! Job: one request of the client, and what the projects answer to its parts.
 //!
 //! In: answers of projects. Out: the one answer to the client.
-//! Invariants: a job ends once, when each part is answered or late, or when the first good answer is all that was wanted.
+//! Invariants: a job ends once, when each part is answered or late, or when the first good answer is all that was
+//! wanted.
 //! Not here: asking the parts (`gateway.rs`), merging searches (`merge.rs`).
 
 use std::collections::VecDeque;
@@ -106,7 +107,8 @@ type Concluded = Result<Value, Value>;
 
 /// A trouble as an error of JSON-RPC that names its project.
 fn to_error(trouble: Trouble, project: usize, served: &Served) -> Value {
-    let made = || json!({ "code": -32_000, "message": trouble.message, "data": { "code": trouble.code, "hint": trouble.hint } });
+    let data = json!({ "code": trouble.code, "hint": trouble.hint });
+    let made = || json!({ "code": -32_000, "message": trouble.message, "data": data });
     let mut error = trouble.error.clone().map_or_else(made, |error| *error);
     match error.get_mut("data") {
         Some(Value::Object(data)) => {
@@ -247,7 +249,8 @@ fn projects(answers: Vec<(usize, Answer)>, is_json: bool, served: &Served) -> Co
         }
         rows.push(row);
     }
-    let structured = json!({ "projects": rows, "project": served.names().collect::<Vec<_>>().join(", "), "tick": tick });
+    let names = served.names().collect::<Vec<_>>().join(", ");
+    let structured = json!({ "projects": rows, "project": names, "tick": tick });
     let text = if is_json { structured.to_string() } else { lines.join("\n") };
     Ok(json!({ "content": [{ "type": "text", "text": text }], "structuredContent": structured }))
 }

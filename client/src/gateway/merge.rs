@@ -1,10 +1,11 @@
 //! Merge: the answers of several projects as one.
 //!
 //! In: what each project answered, or why it did not. Out: one tool result, with its text made anew.
-//! Invariants: each hit names its `project`; in order of rank, the first of each project by score, then the second of
-//! each, and those that are `weak` last; a budget holds for the whole, and then both forms tell the same hits; `next_cursor` counts as told what is told
-//! here, not what a project said; who did not answer stands in `unavailable` and in the text. `project` of the whole
-//! lists those who answered, `tick` is the latest of theirs, `projects` has each one's own.
+//! Invariants: each hit names its `project`; in order of rank, the first of each project by score, then the second
+//! of each, and those that are `weak` last; a budget holds for the whole, and then both forms tell the same hits;
+//! `next_cursor` counts as told what is told here, not what a project said; who did not answer stands in
+//! `unavailable` and in the text. `project` of the whole lists those who answered, `tick` is the latest of theirs,
+//! `projects` has each one's own.
 //! Not here: what was asked of whom (`spread.rs`), the text (`text.rs`).
 
 use std::cmp::Ordering;
@@ -163,7 +164,8 @@ impl Whole<'_> {
         let text =
             |hit: &Hit, name: &str| hit.value.get(name).and_then(Value::as_str).map(str::to_string);
         let score = |hit: &Hit| hit.value.get("score").and_then(Value::as_f64).unwrap_or(0.0);
-        // A project where nothing fits has a first hit, too: it must not stand before the second of one where much does.
+        // A project where nothing fits has a first hit, too: it must not stand before the second of one where much
+        // does.
         let is_weak = |hit: &Hit| hit.value.get("weak") == Some(&Value::Bool(true));
         // Sorted stably: projects stay in their order where nothing else tells.
         match self.spread.spec.order {
@@ -330,8 +332,8 @@ impl Whole<'_> {
         }
     }
 
-    /// Where each project goes on after the first `n` hits: after its whole answer, or within it. One that did not answer
-    /// starts where it was to start now; those alone are no reason to go on.
+    /// Where each project goes on after the first `n` hits: after its whole answer, or within it. One that did not
+    /// answer starts where it was to start now; those alone are no reason to go on.
     fn onward(&self, hits: &[Hit], n: usize) -> Vec<Onward> {
         let mut onward = Vec::new();
         for reply in self.replies {

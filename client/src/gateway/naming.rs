@@ -203,7 +203,9 @@ mod tests {
         let tools = json!({"tools": [
             {"name": "hybrid_query", "inputSchema": {"type": "object", "properties": {"q": {}}, "required": ["q"]}},
             {"name": "status", "inputSchema": {"type": "object"}},
-            {"name": "ingest_docs", "inputSchema": {"type": "object", "properties": {"project": {}}, "required": ["paths"]}},
+            {"name": "ingest_docs", "inputSchema": {
+                "type": "object", "properties": {"project": {}}, "required": ["paths"],
+            }},
             {"name": "list_memory_projects", "inputSchema": {"type": "object"}},
         ]});
         let shown = |served: Served| {

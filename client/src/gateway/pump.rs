@@ -1,11 +1,11 @@
 //! The gateway's pump: moves lines between a client's pipes and one shim a project.
 //!
-//! In: the client's input and output, and for each project a way to reach its daemon. Out: nothing; it ends with the
-//! client.
+//! In: the client's input and output, and for each project a way to reach its daemon. Out: nothing; it ends with
+//! the client.
 //! How: each project that is needed gets a shim with a pump of its own (`shim/pump.rs`), between whose ends stand
 //! channels; so a daemon that must be started, or does not answer, holds up only its own threads.
-//! Invariants: one thread writes to the client; it never waits for a project, which is refused what it does not take in
-//! time; a client that does not read holds up everybody, as it should.
+//! Invariants: one thread writes to the client; it never waits for a project, which is refused what it does not
+//! take in time; a client that does not read holds up everybody, as it should.
 //! Not here: what goes where (`gateway.rs`).
 
 use std::collections::VecDeque;
@@ -152,8 +152,8 @@ impl<W: Write> Pump<W> {
         Ok(())
     }
 
-    /// Hands a line to the project's pump. What it does not take is refused in its name, if it was a request: gives its id,
-    /// and why.
+    /// Hands a line to the project's pump. What it does not take is refused in its name, if it was a request: gives
+    /// its id, and why.
     fn send(&mut self, project: usize, line: Vec<u8>) -> Result<(), (String, String)> {
         let Some(way) = self.ways.get_mut(project) else { return Ok(()) };
         let refusal = |line: &[u8], why: String| match Kind::of(line) {

@@ -1,8 +1,8 @@
 //! Spread: a search without a project becomes one search a project, whose answers are one answer again.
 //!
 //! In: a tool and its arguments. Out: what to ask each project, and how much of it to tell.
-//! Invariants: `k`, `limit`, `page` and `max_chars` hold for the whole answer; each project is asked for as much as the
-//! whole could take from it.
+//! Invariants: `k`, `limit`, `page` and `max_chars` hold for the whole answer; each project is asked for as much as
+//! the whole could take from it.
 //! Not here: putting the answers together (`merge.rs`).
 
 use proto::error::{Code, ErrorView};

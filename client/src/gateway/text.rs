@@ -113,7 +113,8 @@ fn footer(out: &Map<String, Value>) -> String {
     format!("({})", rows.map(row).collect::<Vec<_>>().join(", "))
 }
 
-/// `1. [alpha] docs/keys.md:12-18 § Rotation (score .83; weak)` and the words under it; of an entity its name and type.
+/// `1. [alpha] docs/keys.md:12-18 § Rotation (score .83; weak)` and the words under it; of an entity its name and
+/// type.
 fn block(rank: usize, hit: &Value) -> String {
     let text = |name: &str| hit.get(name).and_then(Value::as_str).filter(|it| !it.is_empty());
     let mut head = format!("{rank}. [{}] ", clean(text("project").unwrap_or_default()));

@@ -127,7 +127,8 @@ mod tests {
         let of_shim =
             json!({"code": -32000, "message": "no", "data": {"code": "unavailable", "hint": "h"}});
         let of_rpc = json!({"code": -32602, "message": "no tool\nhint: others"});
-        let of_tool = json!({"isError": true, "content": [], "structuredContent": {"code": "not_found", "message": "no x"}});
+        let content = json!({"code": "not_found", "message": "no x"});
+        let of_tool = json!({"isError": true, "content": [], "structuredContent": content});
         let table = [
             (Trouble::of_error(of_shim), "unavailable", "no", Some("h")),
             (Trouble::of_error(of_rpc), "internal", "no tool", Some("others")),

@@ -154,8 +154,8 @@ fn register(places: &Places, folder: &Project, arguments: &Add) -> Result<Regist
     Ok(registered)
 }
 
-/// A daemon that runs was told name and settings when it started: it is started anew, to live as long as the one before.
-/// False when none runs.
+/// A daemon that runs was told name and settings when it started: it is started anew, to live as long as the one
+/// before. False when none runs.
 async fn restart(places: &Places, project: &Registered) -> Result<bool, Failure> {
     let target = Target::new(places, project.project())?;
     let Some(holder) = target.holder() else { return Ok(false) };

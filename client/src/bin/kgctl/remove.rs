@@ -42,7 +42,8 @@ pub(crate) fn find(places: &Places, name: &str) -> Result<Registered, Failure> {
     })
 }
 
-/// Stops the daemon and takes the project out of the registry; `purge`: and its index, which is asked about unless `yes`.
+/// Stops the daemon and takes the project out of the registry; `purge`: and its index, which is asked about unless
+/// `yes`.
 pub(crate) async fn forget(
     found: &Registered,
     (purge, yes): (bool, bool),
