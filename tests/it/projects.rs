@@ -320,6 +320,12 @@ fn a_project_is_read_only_without_a_word_in_its_folder() {
     assert!(setting().contains("true"));
     let inside = std::fs::read_dir(home.at("alpha")).expect("there").count();
     assert_eq!(inside, 1, "nothing was written into the folder");
+    // A folder that says otherwise is told, and the mark can be taken back all the same.
+    home.write("alpha/kg.yaml", "write: true\n");
+    let (code, said) = home.kgctl_refused(&["project", "add", "alpha", "--read-only"]);
+    assert!(code == 2 && said.contains("allows what you have forbidden"), "{said}");
+    home.kgctl_done(&["project", "add", "alpha", "--writable"]);
+    assert!(setting().contains("true"));
 }
 
 #[test]

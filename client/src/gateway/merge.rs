@@ -118,15 +118,18 @@ fn all_failed(troubles: &[(Onward, Trouble)], served: &Served) -> Value {
     };
     let mut view = first.view();
     // What all say alike, such as that a parameter is wrong, is no matter of a project.
-    if troubles.iter().any(|(_, it)| (&it.code, &it.message) != (&first.code, &first.message)) {
-        let told = troubles.iter().map(|(it, trouble)| {
-            let row = trouble.row(served.name(it.project));
-            format!("{}: {}", served.name(it.project), row["message"].as_str().unwrap_or_default())
-        });
-        view.code = proto::error::Code::Unavailable;
-        view.message = format!("no project answers\n{}", told.collect::<Vec<_>>().join("\n"));
-        view.hint = None;
+    let is_alike =
+        |(_, it): &(Onward, Trouble)| (&it.code, &it.message) == (&first.code, &first.message);
+    if troubles.iter().all(is_alike) {
+        return error_result(&view, Map::new());
     }
+    let told = troubles.iter().map(|(it, trouble)| {
+        let row = trouble.row(served.name(it.project));
+        format!("{}: {}", served.name(it.project), row["message"].as_str().unwrap_or_default())
+    });
+    view.code = proto::error::Code::Unavailable;
+    view.message = format!("no project answers\n{}", told.collect::<Vec<_>>().join("\n"));
+    view.hint = None;
     error_result(&view, unavailable(troubles, served))
 }
 

@@ -5,6 +5,7 @@
 //! `memory://alpha/specs/search`; `kgd://project_info` is `kgd://project_info/alpha`; so with templates. A prompt
 //! `recap` is `alpha.recap`. `alpha` is the permalink of the project's name, which has neither `/` nor `.` in it, so
 //! that the way back is one.
+//! Where a call gives `project`, its addresses are that project's own: there `memory://alpha/x` is a note in a folder.
 //! Invariants: what names no project that is served leads nowhere.
 //! Not here: asking for the lists (`gateway.rs`).
 

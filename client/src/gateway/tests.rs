@@ -266,7 +266,7 @@ fn a_search_that_nobody_answers_is_an_error_that_tells_why() {
             a 19 result {"isError":true,"structuredContent":{"code":"invalid_params","message":"`limit` is 0"}}
             b 21 result {"isError":true,"structuredContent":{"code":"invalid_params","message":"`limit` is 0"}}
             c' 23 result {"isError":true,"structuredContent":{"code":"invalid_params","message":"`limit` is 0"}}
-                client < {"id":2,"result":{"content":[{"type":"text","text":"`limit` is 0"}],"structuredContent":{"code":"invalid_params","message":"`limit` is 0","unavailable":[{"project":"a","code":"invalid_params","message":"`limit` is 0"},{"project":"b","code":"invalid_params","message":"`limit` is 0"},{"project":"c","code":"invalid_params","message":"`limit` is 0"}]},"isError":true}}
+                client < {"id":2,"result":{"content":[{"type":"text","text":"`limit` is 0"}],"structuredContent":{"code":"invalid_params","message":"`limit` is 0"},"isError":true}}
             waiting false
         "#]],
     );

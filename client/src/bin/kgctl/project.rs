@@ -88,13 +88,15 @@ async fn add(arguments: &Add, ctx: &Context) -> Result<Exit, Failure> {
         Failure::new(Exit::Refused, format!("cannot use `{dir}`: {error}"))
             .hint("a project is a folder that is there")
     })?;
-    let settings = load(&places, Some(&folder.root), &[])?.settings;
-    refuse_overlap(&places, &folder, &settings)?;
     let before = Registry::load(&places.config)?.at(&folder.root).cloned();
     if before.is_none() {
+        let settings = load(&places, Some(&folder.root), &[])?.settings;
+        refuse_overlap(&places, &folder, &settings)?;
         doubt(&places, &folder, arguments.yes, ctx)?;
     }
     let now = register(&places, &folder, arguments)?;
+    // What its settings say against this, no daemon would accept.
+    load(&places, Some(&folder.root), &[])?;
     let is_heeded = match &before {
         Some(before) if before.name != now.name || before.read_only != now.read_only => {
             restart(&places, &now).await?

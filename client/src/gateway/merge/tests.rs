@@ -279,3 +279,53 @@ fn what_documents_say_cannot_break_a_line() {
             (alpha tick 7, beta tick 0)"#]],
     );
 }
+
+#[test]
+fn whole_notes_and_results_of_pages_bear_their_project() {
+    let note = |title: &str, score: f64| json!({"vault": "v", "title": title, "path": format!("{title}.md"), "content": "All of it.", "is_whole": true, "score": score});
+    let found = |title: &str, score: f64| {
+        good(json!({"notes": [note(title, score)], "nothing_relevant": false, "tick": 1}))
+    };
+    let spread = spread("search", json!({"query": "x", "limit": 2}));
+    let structured = check(
+        &spread,
+        vec![found("One", 0.4), found("Two", 0.6), found("Three", 0.5)],
+        expect![[r#"
+            1. [beta] Two.md “Two” (score .60)
+               All of it.
+            2. [gamma] Three.md “Three” (score .50)
+               All of it.
+            there are more: raise `limit` or `max_chars`, or name a `project`
+            (alpha tick 1, beta tick 1, gamma tick 1)"#]],
+    );
+    assert_eq!(structured["notes"][0]["project"], "beta");
+    assert!(structured["more"].is_string(), "{structured}");
+
+    let result = |title: &str| json!({"item": "observation", "title": title, "path": "n.md", "line": 3, "snippet": title, "score": 0.5, "category": "fact"});
+    let page = |titles: &[&str], has_more: bool| {
+        let results: Vec<Value> = titles.iter().map(|it| result(it)).collect();
+        good(
+            json!({"results": results, "page": 1, "page_size": 4, "has_more": has_more, "search_type": "hybrid", "tick": 1}),
+        )
+    };
+    let spread =
+        super::tests::spread("search_notes", json!({"query": "x", "page": 2, "page_size": 2}));
+    let structured = check(
+        &spread,
+        vec![page(&["a1", "a2", "a3"], false), page(&["b1"], false), page(&["c1"], false)],
+        expect![[r#"
+            3. [gamma] n.md:3 “c1” [fact] (score .50)
+               c1
+            4. [alpha] n.md:3 “a2” [fact] (score .50)
+               a2
+            more: page 3
+            (alpha tick 1, beta tick 1, gamma tick 1)"#]],
+    );
+    let told = [
+        &structured["page"],
+        &structured["page_size"],
+        &structured["has_more"],
+        &structured["search_type"],
+    ];
+    assert_eq!(told, [&json!(2), &json!(2), &json!(true), &json!("hybrid")]);
+}
