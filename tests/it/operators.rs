@@ -249,3 +249,25 @@ fn a_form_of_a_word_is_not_told_as_another_word() {
     let why = reply["explanations"][0].as_str().expect("a reason");
     assert!(why.starts_with("`builder` read as `build`"), "{why}");
 }
+
+#[test]
+fn what_is_demanded_is_found_by_meaning_alone_also_behind_many_nearer_passages() {
+    let mut project = TestProject::empty();
+    for n in 0..450 {
+        let text =
+            format!("# Keeper {n}\n\nThe keeper of lighthouse {n} feeds a cat each night.\n");
+        project.write(&format!("keepers/{n}.md"), &text);
+    }
+    let goods =
+        "Invoices of the mill name flour, paint, bolts, rent, ink, coal and two saws. ".repeat(9);
+    let tin = format!(
+        "# Tin\n\n{goods}Behind a cat the keeper of the lighthouse wrote: for one night.\n"
+    );
+    project.write("tin.md", &tin);
+    project.start();
+    project.settle();
+    let question = "cat of the lighthouse keeper \"for one night\"";
+    let reply = project
+        .call("hybrid_query", json!({"q": question, "formula": "vector", "max_chars": 20_000}));
+    assert_eq!(paths(&reply), ["tin.md"], "{reply}");
+}

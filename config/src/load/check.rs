@@ -84,6 +84,7 @@ fn table(settings: &Settings) -> Vec<Range> {
         ("retrieval.weights.names",          f64::from(weights.names),              0.0,   10.0),
         ("retrieval.weights.bridge",         f64::from(weights.bridge),             0.0,   10.0),
         ("retrieval.weights.pagerank",       f64::from(weights.pagerank),           0.0,   10.0),
+        ("retrieval.weights.proximity",      f64::from(weights.proximity),          0.0,   10.0),
         ("retrieval.floor.words",            f64::from(retrieval.floor.words),      0.0,   1.0),
         ("retrieval.floor.vector",           f64::from(retrieval.floor.vector),     -1.0,  1.0),
         ("retrieval.floor.better",           f64::from(retrieval.floor.better),     -1.0,  1.0),

@@ -136,6 +136,8 @@ pub struct Weights {
     pub bridge: f32,
     /// The same: personalised PageRank from the question's entities and the best passages. Adds little to `bridge`.
     pub pagerank: f32,
+    /// The same: words of the question near to each other in the passage, for the best 50.
+    pub proximity: f32,
     /// The same: how new the document is beside the newest candidate; half for each year.
     pub recency: f32,
     /// The same: taken off for each better hit of the same document, so that one document does not fill the answer.
@@ -160,6 +162,7 @@ impl Default for Weights {
             names: 0.25,
             bridge: 0.5,
             pagerank: 0.0,
+            proximity: 0.0,
             recency: 0.0,
             same_document: 0.02,
             semantic: 0.7,

@@ -35,6 +35,7 @@ pub mod notes;
 mod pagerank;
 mod passage;
 mod plan;
+mod proximity;
 mod question;
 mod rank;
 mod recall;
@@ -95,6 +96,8 @@ pub fn hybrid_query(desk: &Desk<'_>, request: &HybridQuery) -> Result<HybridRepl
         found.ranked = listing::listed(desk, &plan, &found.recalled)?;
     } else {
         go_deeper(desk, &plan, &mut found)?;
+        let near = proximity::add(desk, (&plan, &found.recalled), found.ranked);
+        found.ranked = stage!("proximity", near)?;
         found.ranked = stage!("rerank", rerank::rerank(desk, &plan, found.ranked))?;
         cited::put_first(desk, &plan, &mut found.ranked)?;
     }

@@ -17,6 +17,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use self::scale::Scale;
 use super::plan::Plan;
+use super::text::{Among, both};
 use super::{AskError, Desk};
 use crate::embedder::{Embedder, Unrounded, cosine};
 use crate::pipeline::parcel::UnitVector;
@@ -27,6 +28,9 @@ const MIN_PAIRS: usize = 16;
 
 /// Windows looked for, for each chunk that is wanted: several windows of one chunk may be near.
 const WINDOWS_A_CHUNK: usize = 3;
+
+/// Chunks that meet what a question demands whose windows are looked up; of more, some are among the nearest of all.
+const MAX_MATCHING: usize = 5_000;
 
 /// A question's vectors.
 pub(super) struct Asked {
@@ -93,14 +97,15 @@ fn has_length(vector: &UnitVector) -> bool {
     vector.0.iter().any(|component| *component != 0)
 }
 
-/// The chunks nearest to the question, nearest first. None when it has no vector.
+/// The chunks nearest to the question, nearest first; of `matching` only, where the question demands something. None
+/// when it has no vector.
 pub(super) fn ask(
     desk: &Desk<'_>,
     plan: &Plan,
-    homes: &str,
+    (homes, matching): (&str, &Among),
 ) -> Result<Option<(Asked, Vec<Near>)>, AskError> {
     let Some(mut asked) = stage!("embed", Asked::new(desk, plan)) else { return Ok(None) };
-    let among = windows_within(desk, plan, homes)?;
+    let among = both(windows_within(desk, plan, homes)?, windows_matching(desk, matching)?);
     let wanted = plan.recall_k * WINDOWS_A_CHUNK;
     let mut nearest = || nearest_windows(desk, &mut asked, (wanted, among.as_ref()));
     let windows = stage!("scan", nearest())?;
@@ -139,6 +144,23 @@ fn windows_within(
     let mut statement = desk.snapshot.prepare_cached(&sql)?;
     let rows = statement.query_map(arguments.as_slice(), |row| row.get(0))?;
     Ok(Some(rows.collect::<Result<_, _>>()?))
+}
+
+/// The windows of chunks that meet what the question demands: of these the nearest, not those that happen to be among
+/// the nearest of all.
+fn windows_matching(desk: &Desk<'_>, matching: &Among) -> Result<Among, AskError> {
+    let Some(chunks) = matching.as_ref().filter(|chunks| chunks.len() <= MAX_MATCHING) else {
+        return Ok(None);
+    };
+    let mut statement =
+        desk.snapshot.prepare_cached("SELECT id FROM chunk_vec_map WHERE chunk_id = ?1")?;
+    let mut windows = FxHashSet::default();
+    for chunk in chunks {
+        for id in statement.query_map([chunk], |row| row.get(0))? {
+            windows.insert(id?);
+        }
+    }
+    Ok(Some(windows))
 }
 
 /// The nearest windows, nearest first. Lets go of the better part where there is too little of it.

@@ -56,7 +56,7 @@ pub(super) fn recall(desk: &Desk<'_>, plan: &Plan) -> Result<Recalled, AskError>
     }
     if plan.formula != Formula::Text
         && !plan.question.is_of_documents()
-        && let Some((asked, found)) = nearness::ask(desk, plan, &homes)?
+        && let Some((asked, found)) = nearness::ask(desk, plan, (&homes, &recalled.matching))?
     {
         found.into_iter().for_each(|chunk| recalled.note(chunk));
         recalled.question = Some(asked);
