@@ -17,6 +17,7 @@ mod marked;
 pub mod papers;
 mod project;
 pub mod score;
+mod shared_home;
 mod small_disk;
 mod sound;
 
@@ -27,5 +28,6 @@ pub use index::index_text;
 pub use kills::{Figures, Kills};
 pub use marked::{Faults, Marked};
 pub use project::{Ended, TestProject};
+pub use shared_home::{Agent, SharedHome};
 pub use small_disk::SmallDisk;
 pub use sound::unsound_rows;

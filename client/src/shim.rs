@@ -11,7 +11,7 @@ use std::time::Duration;
 use proto::PREAMBLE_VERSION;
 use serde_json::{Value, json};
 
-mod line;
+pub(crate) mod line;
 pub mod pump;
 
 pub use line::{Kind, MAX_LINE_BYTES, Refusal};
@@ -21,6 +21,9 @@ const UNAVAILABLE: i32 = -32_000;
 
 /// JSON-RPC's own code of a message that cannot be accepted.
 const INVALID_REQUEST: i32 = -32_600;
+
+/// What is said of a request that was lost with its daemon.
+pub(crate) const RESTARTED: &str = "daemon restarted";
 
 /// Connections in a row over which no daemon said anything, before the client is told.
 pub(crate) const MAX_SILENT: u32 = 4;
@@ -209,7 +212,7 @@ impl Shim {
         let mut lost: Vec<_> = self.in_flight.extract_if(|id| !is_kept(id)).collect();
         lost.sort_unstable();
         let hint = "call again: the daemon starts when needed";
-        lost.iter().map(|id| unavailable(id, "daemon restarted", hint)).collect()
+        lost.iter().map(|id| unavailable(id, RESTARTED, hint)).collect()
     }
 
     /// Answers all that waits: to ask the same daemon again would be no use.

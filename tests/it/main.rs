@@ -23,6 +23,7 @@ mod models;
 mod note_tools;
 mod notes;
 mod operators;
+mod projects;
 mod relations;
 mod retrieval;
 mod secrets;

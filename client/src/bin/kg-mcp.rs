@@ -1,25 +1,31 @@
-//! kg-mcp: connects an agent that speaks MCP over its standard input and output with a project's daemon.
+//! kg-mcp: connects an agent that speaks MCP over its standard input and output with a project's daemon, or with
+//! those of several projects.
 //!
 //! In: flags, and the agent's messages. Out: the daemon's messages.
-//! Invariants: light, for every agent starts one; it ends with its agent.
-//! Not here: everything about messages (`client::shim`).
+//! Invariants: light, for every agent starts one; it ends with its agent; of one project, messages pass as they are.
+//! Not here: everything about messages (`client::shim`, and `client::gateway` for several projects).
 
 use std::io::Write;
+use std::os::unix::net::UnixStream;
 use std::process::ExitCode;
 
+use client::gateway::{self, Choice, Gateway, Surroundings, choose};
 use client::launch::{Life, Target, run_if_launcher};
 use client::shim::{Shim, pump};
-use config::{Places, which_project};
+use config::{Places, Project, Registry, which_project};
 use proto::tool::ToolSet;
 
 const HELP: &str = "\
-Connects an agent that speaks MCP over standard input and output with the kgd daemon of one project.
-Starts the daemon when none runs.
+Connects an agent that speaks MCP over standard input and output with the kgd daemon of one project, or with those
+of several. Starts a daemon when none runs.
 
-Usage: kg-mcp [--project NAME|DIR] [--tools SETS] [--client NAME]
+Usage: kg-mcp [--project NAME|DIR]... [--all-projects] [--tools SETS] [--client NAME]
 
   --project NAME|DIR  which project; else `KG_PROJECT`, the registered folder around the current one, or the
-                      only or default project
+                      only or default project. Several: repeat it, or part them by commas. Then tools take a
+                      `project`; searches without one go to all of them, what else only reads to the project of the
+                      current folder or the default one, and what writes to that of the current folder or nowhere
+  --all-projects      every project that is registered now
   --tools SETS        tool sets to offer, separated by commas [default: core]
   --client NAME       name shown in the daemon's log [default: kg-mcp]
   --version           print the version
@@ -29,7 +35,8 @@ Usage: kg-mcp [--project NAME|DIR] [--tools SETS] [--client NAME]
 /// What the flags say.
 #[derive(Debug, PartialEq, Eq)]
 struct Flags {
-    project: Option<String>,
+    projects: Vec<String>,
+    all_projects: bool,
     tools: Vec<String>,
     client: String,
 }
@@ -64,11 +71,24 @@ fn main() -> ExitCode {
 
 fn serve(flags: Flags) -> Result<(), String> {
     let places = Places::from_env().map_err(|error| error.to_string())?;
-    let project =
-        which_project(&places, flags.project.as_deref()).map_err(|error| error.to_string())?;
-    let target = Target::new(&places, project).map_err(|error| error.to_string())?;
+    let project = match flags.projects.as_slice() {
+        [] if !flags.all_projects => which_project(&places, None),
+        [only] if !flags.all_projects && !only.contains(',') => which_project(&places, Some(only)),
+        _ => return serve_chosen(&flags, &places),
+    };
+    serve_one(&flags, &places, project.map_err(|error| error.to_string())?)
+}
+
+fn serve_one(flags: &Flags, places: &Places, project: Project) -> Result<(), String> {
+    let target = Target::new(places, project).map_err(|error| error.to_string())?;
+    let dial = dial(target);
+    let shim = Shim::new(&flags.tools, &flags.client);
+    pump::run(shim, std::io::stdin(), std::io::stdout(), dial).map_err(|error| error.to_string())
+}
+
+fn dial(target: Target) -> impl FnMut() -> Result<UnixStream, String> {
     let mut is_told = false;
-    let dial = move || {
+    move || {
         let stream = target.connect_or_start(Life::UntilIdle).map_err(|error| error.to_string())?;
         let note = if is_told { None } else { target.version_note("kg-mcp") };
         if let Some(note) = note {
@@ -77,15 +97,51 @@ fn serve(flags: Flags) -> Result<(), String> {
             let _ = std::io::stderr().write_all(note.as_bytes());
         }
         Ok(stream)
+    }
+}
+
+/// Serves what lists of projects mean, which may still be one.
+fn serve_chosen(flags: &Flags, places: &Places) -> Result<(), String> {
+    let registry = Registry::load(&places.config).map_err(|error| error.to_string())?;
+    let env = std::env::var("KG_PROJECT").ok();
+    let cwd = std::env::current_dir().unwrap_or_default();
+    let around = Surroundings { registry: &registry, env: env.as_deref(), cwd: &cwd };
+    let (projects, served) = match choose(&flags.projects, flags.all_projects, around)? {
+        Choice::One(project) => return serve_one(flags, places, project),
+        Choice::Several(projects, served) => (projects, served),
     };
-    let shim = Shim::new(&flags.tools, &flags.client);
-    pump::run(shim, std::io::stdin(), std::io::stdout(), dial).map_err(|error| error.to_string())
+    let way = |project: Project| {
+        let shim = Shim::new(&flags.tools, &flags.client);
+        (project.name.clone(), shim, lazy_dial(places.clone(), project))
+    };
+    let ways = projects.into_iter().map(way).collect();
+    let gateway = Gateway::new(served, gateway::PATIENCE);
+    gateway::pump::run(gateway, std::io::stdin(), std::io::stdout(), ways)
+        .map_err(|error| error.to_string())
+}
+
+/// As [`dial`], of a project that may be unusable without any harm to the others.
+fn lazy_dial(places: Places, project: Project) -> gateway::pump::Dial {
+    let mut reach = None;
+    Box::new(move || {
+        let target = Target::new(&places, project.clone()).map_err(|error| error.to_string())?;
+        // Looked at each time: a folder that goes meanwhile is told as one that was never there.
+        if !project.root.is_dir() && target.holder().is_none() {
+            return Err(format!(
+                "the folder of `{}`, `{}`, is not there\nhint: `kgctl project remove` if it is gone for good",
+                project.name,
+                project.root.display(),
+            ));
+        }
+        reach.get_or_insert_with(|| dial(target))()
+    })
 }
 
 /// By hand, because a library for flags would be half of this program.
 fn parse(arguments: impl Iterator<Item = String>) -> Result<Command, String> {
     let mut flags = Flags {
-        project: None,
+        projects: Vec::new(),
+        all_projects: false,
         tools: vec![ToolSet::Core.as_str().to_string()],
         client: "kg-mcp".to_string(),
     };
@@ -102,7 +158,8 @@ fn parse(arguments: impl Iterator<Item = String>) -> Result<Command, String> {
             value.ok_or_else(|| format!("`{name}` needs a value\nhint: `kg-mcp --help`"))
         };
         match name.as_str() {
-            "--project" => flags.project = Some(value()?),
+            "--project" => flags.projects.push(value()?),
+            "--all-projects" => flags.all_projects = true,
             "--tools" => flags.tools = tool_sets(&value()?)?,
             "--client" => flags.client = value()?,
             "--help" | "-h" => return Ok(Command::Print(HELP.to_string())),
@@ -111,6 +168,10 @@ fn parse(arguments: impl Iterator<Item = String>) -> Result<Command, String> {
             }
             other => return Err(format!("unknown flag `{other}`\nhint: `kg-mcp --help`")),
         }
+    }
+    if flags.all_projects && !flags.projects.is_empty() {
+        return Err("`--all-projects` and `--project` cannot both be given\nhint: leave one out"
+            .to_string());
     }
     Ok(Command::Serve(flags))
 }
@@ -135,18 +196,26 @@ mod tests {
 
     #[test]
     fn flags_may_be_apart_or_attached() {
-        let expected = |project: Option<&str>, client: &str| {
-            let project = project.map(str::to_string);
-            Ok(Command::Serve(Flags { project, tools: vec!["core".into()], client: client.into() }))
+        let expected = |projects: &[&str], client: &str| {
+            let projects = projects.iter().map(|it| it.to_string()).collect();
+            let (tools, client) = (vec!["core".into()], client.into());
+            Ok(Command::Serve(Flags { projects, all_projects: false, tools, client }))
         };
-        assert_eq!(parsed(&[]), expected(None, "kg-mcp"));
-        assert_eq!(parsed(&["--project", "~/a=b", "--client=x=y"]), expected(Some("~/a=b"), "x=y"));
-        assert_eq!(parsed(&["--project=a", "--tools", "core,"]), expected(Some("a"), "kg-mcp"));
+        assert_eq!(parsed(&[]), expected(&[], "kg-mcp"));
+        assert_eq!(parsed(&["--project", "~/a=b", "--client=x=y"]), expected(&["~/a=b"], "x=y"));
+        assert_eq!(parsed(&["--project=a", "--tools", "core,"]), expected(&["a"], "kg-mcp"));
+        assert_eq!(parsed(&["--project=a", "--project", "b"]), expected(&["a", "b"], "kg-mcp"));
     }
 
     #[test]
     fn what_cannot_be_meant_is_refused() {
-        for wrong in [&["--project"][..], &["notes"], &["--tools", "admin"], &["--tools=magic"]] {
+        for wrong in [
+            &["--project"][..],
+            &["notes"],
+            &["--all-projects", "--project=a"],
+            &["--tools", "admin"],
+            &["--tools=magic"],
+        ] {
             assert!(parsed(wrong).is_err(), "{wrong:?}");
         }
         assert!(matches!(parsed(&["--project", "x", "--help"]), Ok(Command::Print(_))));

@@ -144,7 +144,7 @@ fn cancelled_id(line: &[u8]) -> Option<String> {
 
 /// What [`read`] found.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Line {
+pub(crate) enum Line {
     /// A line without its end; never blank.
     Whole(Vec<u8>),
     /// A line that was too long, with the id of its message where it could be read.
@@ -154,7 +154,7 @@ pub(super) enum Line {
 }
 
 /// Reads the next line that is not blank, keeping at most `max_bytes` of it.
-pub(super) fn read(from: &mut impl BufRead, max_bytes: usize) -> io::Result<Line> {
+pub(crate) fn read(from: &mut impl BufRead, max_bytes: usize) -> io::Result<Line> {
     loop {
         let mut line = Vec::new();
         let bound = u64::try_from(max_bytes).unwrap_or(u64::MAX).saturating_add(1);

@@ -1,0 +1,483 @@
+//! Gateway: one MCP server in front of the daemons of several projects.
+//!
+//! In: lines of the client, lines of the projects, time. Out: lines for each of them.
+//! How: the client's handshake and its list of tools are answered as the first project does that can (the project
+//! of the current folder is asked first); a project is opened when it is first needed, with a handshake of its own.
+//! A call goes to the project that it names. Without one, searches go to all and are merged by rank (`merge.rs`);
+//! others go to the project of the folder in which the agent started, else, if they only read, to the default; else
+//! they are refused. Names of resources and prompts have the project in them (`naming.rs`).
+//! Invariants: every request of the client is answered once, under its own id, unless the client cancels it; a
+//! project that is slow or dead keeps no other's answer back; nothing that may change a project reaches one that
+//! was not meant.
+//! Not here: threads and sockets (`gateway/pump.rs`); the single project, which has no gateway (`shim.rs`).
+
+use std::collections::HashMap;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+mod backend;
+mod choose;
+mod cursor;
+mod job;
+mod line;
+mod merge;
+mod naming;
+pub mod pump;
+mod route;
+mod served;
+mod spread;
+mod text;
+mod trouble;
+
+pub use choose::{Choice, Surroundings, choose};
+pub use served::Served;
+
+use crate::shim::{Kind, RESTARTED};
+use backend::{Asked, Backend};
+use job::{Job, Part, Task};
+use route::{First, Route, route};
+use trouble::Trouble;
+
+/// How long all projects together are waited for, once the call came.
+pub const PATIENCE: Duration = Duration::from_secs(10);
+
+/// How long a project is waited for that let the search before wait in vain.
+const SHORT_PATIENCE: Duration = Duration::from_secs(1);
+
+/// How long the first project may take for what any can tell, before the next one is asked, too.
+const HEDGE: Duration = Duration::from_secs(3);
+
+/// A line, and whom it is for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Out {
+    /// The client.
+    Client(Vec<u8>),
+    /// A project, by its place in the order of [`Served`].
+    Project(usize, Vec<u8>),
+}
+
+/// One client's session over several projects.
+#[derive(Debug)]
+pub struct Gateway {
+    served: Served,
+    patience: Duration,
+    /// The parameters of the client's handshake.
+    hello: Option<Value>,
+    backends: Vec<Backend>,
+    jobs: HashMap<u64, Job>,
+    /// Requests that projects owe an answer: the job and its part.
+    parts: HashMap<u64, (u64, usize)>,
+    /// Requests of projects that the client owes an answer, by the id that the client sees.
+    asked: HashMap<String, (usize, Value)>,
+    last_id: u64,
+    out: Vec<Out>,
+}
+
+impl Gateway {
+    /// A session over these projects that waits so long for all of them together.
+    pub fn new(served: Served, patience: Duration) -> Self {
+        let backends = (0..served.len()).map(|_| Backend::default()).collect();
+        Gateway {
+            served,
+            patience,
+            hello: None,
+            backends,
+            jobs: HashMap::new(),
+            parts: HashMap::new(),
+            asked: HashMap::new(),
+            last_id: 0,
+            out: Vec::new(),
+        }
+    }
+
+    /// Whether a request of the client waits for its answer.
+    pub fn is_waiting(&self) -> bool {
+        !self.jobs.is_empty()
+    }
+
+    /// When [`Gateway::on_time`] has something to do.
+    pub fn deadline(&self) -> Option<Instant> {
+        let parts = self.jobs.values().flat_map(|job| &job.parts);
+        parts.filter(|part| part.answer.is_none()).filter_map(|part| part.deadline).min()
+    }
+
+    /// A line from the client.
+    pub fn on_client_line(&mut self, line: &[u8], now: Instant) -> Vec<Out> {
+        match Kind::of(line) {
+            Kind::Initialize(id) => {
+                let params = params_of(line);
+                self.hello = Some(params.clone());
+                self.start_first(id, First::Hello, params, now);
+            }
+            Kind::Request(id) => self.on_request(id, line, now),
+            Kind::Cancelled(id) => self.cancel(&id),
+            Kind::Answer(id) => self.on_client_answer(&id, line),
+            // Each project gets its own once it has answered its handshake.
+            Kind::Initialized => {}
+            Kind::Notification => {
+                for project in self.open_projects() {
+                    self.out.push(Out::Project(project, line.to_vec()));
+                }
+            }
+            Kind::Unreadable | Kind::Refusal(_) => {
+                let is_json = serde_json::from_slice::<Value>(line).is_ok();
+                let (code, message) = match is_json {
+                    true => (-32_600, "that is no message of JSON-RPC"),
+                    false => (-32_700, "that is no JSON"),
+                };
+                self.tell(line::error("null", &json!({ "code": code, "message": message })));
+            }
+        }
+        std::mem::take(&mut self.out)
+    }
+
+    /// A line from a project.
+    pub fn on_project_line(&mut self, project: usize, line: &[u8], now: Instant) -> Vec<Out> {
+        match Kind::of(line) {
+            Kind::Answer(id) => {
+                if let (Ok(id), Ok(message)) = (id.parse(), serde_json::from_slice(line)) {
+                    self.on_answer(project, id, message, now);
+                }
+            }
+            Kind::Request(_) | Kind::Initialize(_) => self.on_question(project, line),
+            Kind::Cancelled(id) => self.on_question_cancelled(project, &id, line),
+            Kind::Notification | Kind::Initialized => self.on_news(project, line),
+            Kind::Unreadable | Kind::Refusal(_) => {}
+        }
+        std::mem::take(&mut self.out)
+    }
+
+    /// Some time passed.
+    pub fn on_time(&mut self, now: Instant) -> Vec<Out> {
+        let is_late =
+            |part: &Part| part.answer.is_none() && part.deadline.is_some_and(|it| it <= now);
+        let late = self.jobs.iter().flat_map(|(number, job)| {
+            let late = job.parts.iter().enumerate().filter(|(_, part)| is_late(part));
+            late.map(|(idx, part)| (*number, idx, part.project, part.id))
+        });
+        let mut late: Vec<_> = late.collect();
+        late.sort_unstable();
+        for (number, idx, project, id) in late {
+            if self.jobs.get(&number).is_some_and(|job| matches!(job.task, Task::First { .. })) {
+                if let Some(part) = self.part_mut(number, idx) {
+                    part.deadline = None;
+                }
+                self.ask_next(number, now);
+                continue;
+            }
+            self.call_off(project, id);
+            let patience = self.patience_with(project);
+            if let Some(backend) = self.backends.get_mut(project) {
+                backend.is_slow = true;
+            }
+            self.settle(number, idx, Err(Trouble::late(patience)), now);
+        }
+        std::mem::take(&mut self.out)
+    }
+
+    /// How long a project is waited for where others are asked, too.
+    fn patience_with(&self, project: usize) -> Duration {
+        let is_slow = self.backends.get(project).is_some_and(|it| it.is_slow);
+        if is_slow { SHORT_PATIENCE.min(self.patience) } else { self.patience }
+    }
+
+    fn open_projects(&self) -> Vec<usize> {
+        let all = self.backends.iter().enumerate();
+        all.filter(|(_, it)| it.is_open()).map(|(project, _)| project).collect()
+    }
+
+    fn tell(&mut self, line: Vec<u8>) {
+        self.out.push(Out::Client(line));
+    }
+
+    fn fresh_id(&mut self) -> u64 {
+        self.last_id += 1;
+        self.last_id
+    }
+
+    fn part_mut(&mut self, number: u64, idx: usize) -> Option<&mut Part> {
+        self.jobs.get_mut(&number)?.parts.get_mut(idx)
+    }
+
+    fn on_request(&mut self, id: String, line: &[u8], now: Instant) {
+        let message: Value = serde_json::from_slice(line).unwrap_or_default();
+        let method = message.get("method").and_then(Value::as_str).unwrap_or_default().to_string();
+        let params = params_of(line);
+        match route(&method, params, &self.served) {
+            Route::Result(result) => self.tell(line::result(&id, &result)),
+            Route::Error(error) => self.tell(line::error(&id, &error)),
+            Route::First(first, params) => self.start_first(id, first, params, now),
+            Route::One { project, params, is_tool } => {
+                let asks = vec![(project, Some((method, params)))];
+                self.start(id, Task::One { is_tool }, asks, now);
+            }
+            Route::Spread { spread, params } => {
+                let ask = |target: &cursor::Onward| {
+                    let mut params = params.clone();
+                    params["arguments"] = Value::Object(spread.arguments(target));
+                    (target.project, Some((method.clone(), params)))
+                };
+                let asks = spread.targets.iter().map(ask).collect();
+                self.start(id, Task::Search(spread), asks, now);
+            }
+            Route::List { field, targets, params } => {
+                let ask = |target: &cursor::Onward| {
+                    let mut params = params.clone();
+                    if let Some(cursor) = &target.cursor {
+                        params["cursor"] = cursor.as_str().into();
+                    }
+                    (target.project, Some((method.clone(), params)))
+                };
+                let asks = targets.iter().map(ask).collect();
+                self.start(id, Task::List { field }, asks, now);
+            }
+            Route::Projects { params, is_json } => {
+                let ask = |project| (project, Some((method.clone(), params.clone())));
+                let asks = (0..self.served.len()).map(ask).collect();
+                self.start(id, Task::Projects { is_json }, asks, now);
+            }
+            Route::Open(params) => {
+                for project in self.open_projects() {
+                    // Nobody waits for the answer.
+                    let own = self.fresh_id();
+                    self.out.push(Out::Project(project, line::request(own, &method, &params)));
+                }
+                self.tell(line::result(&id, &json!({})));
+            }
+        }
+    }
+
+    /// Asks the likeliest project for what any can tell.
+    fn start_first(&mut self, client_id: String, of: First, params: Value, now: Instant) {
+        let method = match of {
+            First::Hello => "initialize",
+            First::Discover => "server/discover",
+            First::Tools => "tools/list",
+        };
+        let others = self.served.likeliest_first().into();
+        let task = Task::First { of, method, params, others };
+        let number = self.fresh_id();
+        self.jobs.insert(number, Job { client_id, task, parts: Vec::new() });
+        self.ask_next(number, now);
+    }
+
+    /// Asks one more project, if one is left.
+    fn ask_next(&mut self, number: u64, now: Instant) {
+        let Some(job) = self.jobs.get_mut(&number) else { return };
+        let Task::First { of, method, params, others } = &mut job.task else { return };
+        let Some(project) = others.pop_front() else { return };
+        // The handshake is every project's own; it only has to be opened.
+        let request = (*of != First::Hello).then(|| (method.to_string(), params.clone()));
+        let idx = job.parts.len();
+        let deadline = Some(now + HEDGE);
+        job.parts.push(Part {
+            project,
+            id: 0,
+            request,
+            answer: None,
+            deadline,
+            is_repeated: false,
+        });
+        self.ask(number, idx, now);
+    }
+
+    fn start(
+        &mut self,
+        client_id: String,
+        task: Task,
+        asks: Vec<(usize, Option<(String, Value)>)>,
+        now: Instant,
+    ) {
+        let number = self.fresh_id();
+        let is_one = matches!(task, Task::One { .. });
+        let part = |(project, request): (usize, Option<(String, Value)>)| {
+            let deadline = (!is_one).then(|| now + self.patience_with(project));
+            Part { project, id: 0, request, answer: None, deadline, is_repeated: false }
+        };
+        let parts: Vec<Part> = asks.into_iter().map(part).collect();
+        let n = parts.len();
+        self.jobs.insert(number, Job { client_id, task, parts });
+        (0..n).for_each(|idx| self.ask(number, idx, now));
+    }
+
+    /// Sends the request of a part, opening its project if need be.
+    fn ask(&mut self, number: u64, idx: usize, now: Instant) {
+        let (id, opening) = (self.fresh_id(), self.fresh_id());
+        let Some(part) = self.jobs.get_mut(&number).and_then(|job| job.parts.get_mut(idx)) else {
+            return;
+        };
+        part.id = id;
+        let project = part.project;
+        let line = part.request.as_ref().map(|(method, params)| line::request(id, method, params));
+        self.parts.insert(id, (number, idx));
+        let Some(backend) = self.backends.get_mut(project) else { return };
+        match backend.ask((id, line), self.hello.as_ref(), opening) {
+            Asked::Waits => {}
+            Asked::Opens(line) | Asked::Goes(line) => self.out.push(Out::Project(project, line)),
+            Asked::Done(hello) => self.settle(number, idx, Ok(hello), now),
+        }
+    }
+
+    fn on_answer(&mut self, project: usize, id: u64, mut message: Value, now: Instant) {
+        let answer = match message.get_mut("error") {
+            Some(error) => Err(Trouble::of_error(error.take())),
+            None => Ok(message.get_mut("result").map(Value::take).unwrap_or_default()),
+        };
+        let Some(backend) = self.backends.get_mut(project) else { return };
+        backend.is_slow = false;
+        if !backend.is_opening_with(id) {
+            // By whom it was asked, too: no project may answer for another.
+            let asked = self.parts.get(&id).copied();
+            let is_theirs = |(number, idx): &(u64, usize)| {
+                self.jobs
+                    .get(number)
+                    .and_then(|job| job.parts.get(*idx))
+                    .is_some_and(|it| it.project == project)
+            };
+            if let Some((number, idx)) = asked.filter(is_theirs) {
+                self.parts.remove(&id);
+                self.settle(number, idx, answer, now);
+            }
+            return;
+        }
+        match answer {
+            Ok(hello) => {
+                let (lines, done) = backend.on_open(hello);
+                let hello = backend.hello();
+                self.out.extend(lines.into_iter().map(|line| Out::Project(project, line)));
+                for id in done {
+                    if let Some((number, idx)) = self.parts.remove(&id) {
+                        self.settle(number, idx, Ok(hello.clone()), now);
+                    }
+                }
+            }
+            Err(trouble) => {
+                for id in backend.on_refusal() {
+                    if let Some((number, idx)) = self.parts.remove(&id) {
+                        self.settle(number, idx, Err(trouble.clone()), now);
+                    }
+                }
+            }
+        }
+    }
+
+    /// A part is answered. The client gets its answer once the job is done.
+    fn settle(&mut self, number: u64, idx: usize, answer: merge::Answer, now: Instant) {
+        let Some(job) = self.jobs.get_mut(&number) else { return };
+        let may_repeat = job.may_repeat();
+        let Some(part) = job.parts.get_mut(idx) else { return };
+        let is_lost = matches!(&answer, Err(trouble) if trouble.message == RESTARTED);
+        if is_lost && may_repeat && !part.is_repeated {
+            part.is_repeated = true;
+            return self.ask(number, idx, now);
+        }
+        let is_failed = answer.is_err();
+        part.answer = Some(answer);
+        if is_failed {
+            // Only does something where the first good answer is wanted.
+            self.ask_next(number, now);
+        }
+        if self.jobs.get(&number).is_some_and(Job::is_done)
+            && let Some(job) = self.jobs.remove(&number)
+        {
+            for part in job.parts.iter().filter(|part| part.answer.is_none()) {
+                self.call_off(part.project, part.id);
+            }
+            let line = job.conclude(&self.served);
+            self.tell(line);
+        }
+    }
+
+    /// Takes back a request to a project.
+    fn call_off(&mut self, project: usize, id: u64) {
+        if self.parts.remove(&id).is_none() {
+            return;
+        }
+        if self.backends.get_mut(project).is_some_and(|it| !it.forget(id)) {
+            let params = json!({ "requestId": id });
+            self.out.push(Out::Project(
+                project,
+                line::notification("notifications/cancelled", &params),
+            ));
+        }
+    }
+
+    /// The client takes a request back; it is not answered then.
+    fn cancel(&mut self, client_id: &str) {
+        let is_meant = |job: &Job| {
+            // A handshake cannot be taken back.
+            let is_hello = matches!(job.task, Task::First { of: First::Hello, .. });
+            job.client_id == client_id && !is_hello
+        };
+        let numbers: Vec<u64> =
+            self.jobs.iter().filter(|(_, job)| is_meant(job)).map(|(number, _)| *number).collect();
+        for job in
+            numbers.into_iter().filter_map(|number| self.jobs.remove(&number)).collect::<Vec<_>>()
+        {
+            for part in job.parts.iter().filter(|part| part.answer.is_none()) {
+                self.call_off(part.project, part.id);
+            }
+        }
+    }
+
+    /// A request of a project for the client, under an id that is no other project's.
+    fn on_question(&mut self, project: usize, line: &[u8]) {
+        let Ok(mut message) = serde_json::from_slice::<Value>(line) else { return };
+        let id = Value::from(format!("kgd-{}", self.fresh_id()));
+        let own = std::mem::replace(&mut message["id"], id.clone());
+        self.asked.insert(id.to_string(), (project, own));
+        self.tell(message.to_string().into_bytes());
+    }
+
+    fn on_question_cancelled(&mut self, project: usize, id: &str, line: &[u8]) {
+        let own: Value = serde_json::from_str(id).unwrap_or_default();
+        let is_meant = |asked: &(usize, Value)| asked.0 == project && asked.1 == own;
+        let Some(key) = self.asked.iter().find(|(_, it)| is_meant(it)).map(|(key, _)| key.clone())
+        else {
+            return;
+        };
+        self.asked.remove(&key);
+        if let Ok(mut message) = serde_json::from_slice::<Value>(line) {
+            message["params"]["requestId"] = serde_json::from_str(&key).unwrap_or_default();
+            self.tell(message.to_string().into_bytes());
+        }
+    }
+
+    fn on_client_answer(&mut self, id: &str, line: &[u8]) {
+        let Some((project, own)) = self.asked.remove(id) else { return };
+        if let Ok(mut message) = serde_json::from_slice::<Value>(line) {
+            message["id"] = own;
+            self.out.push(Out::Project(project, message.to_string().into_bytes()));
+        }
+    }
+
+    /// A notification of a project: progress and changed lists are passed on, addresses get their project.
+    fn on_news(&mut self, project: usize, line: &[u8]) {
+        let is_address =
+            |message: &Value| message.pointer("/params/uri").is_some_and(Value::is_string);
+        match serde_json::from_slice::<Value>(line) {
+            Ok(mut message) if is_address(&message) => {
+                if let Some(uri) = message.pointer_mut("/params/uri") {
+                    let outward = naming::outward(
+                        uri.as_str().unwrap_or_default(),
+                        self.served.permalink(project),
+                    );
+                    *uri = outward.into();
+                }
+                self.tell(message.to_string().into_bytes());
+            }
+            Ok(_) => self.tell(line.to_vec()),
+            Err(_) => {}
+        }
+    }
+}
+
+/// The parameters of a request; an empty object where it has none.
+fn params_of(line: &[u8]) -> Value {
+    let message: Value = serde_json::from_slice(line).unwrap_or_default();
+    message.get("params").filter(|it| it.is_object()).cloned().unwrap_or_else(|| json!({}))
+}
+
+#[cfg(test)]
+mod tests;

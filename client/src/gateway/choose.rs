@@ -1,0 +1,191 @@
+//! Choose: which projects a gateway serves, by flags, the registry, and the folder in which the agent started.
+//!
+//! In: flags, `KG_PROJECT`, the registry, the current folder. Out: one project, or several with the one that is meant
+//! where a call names none.
+//! Invariants: the same rules as for one project (`config::registry`): a name or a folder, the innermost registered
+//! folder around the current one; a project that is not served is never stood in for by another.
+//! Not here: what becomes of a call (`served.rs`).
+
+use std::path::Path;
+
+use config::registry::{Registered, WhichError};
+use config::{Project, Registry};
+
+use super::served::Served;
+
+/// What is served.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Choice {
+    /// One project, without a gateway.
+    One(Project),
+    /// Several.
+    Several(Vec<Project>, Served),
+}
+
+/// Where a process stands.
+#[derive(Debug, Clone, Copy)]
+pub struct Surroundings<'a> {
+    /// What is registered.
+    pub registry: &'a Registry,
+    /// `KG_PROJECT`, where it is set.
+    pub env: Option<&'a str>,
+    /// The current folder.
+    pub cwd: &'a Path,
+}
+
+/// What `flags` (`--project`, each a name, a folder, or several parted by commas) or `all` (`--all-projects`) mean.
+///
+/// # Errors
+/// Names that mean nothing, and projects of one name; the message ends in a line `hint: …`.
+pub fn choose(flags: &[String], all: bool, around: Surroundings<'_>) -> Result<Choice, String> {
+    let Surroundings { registry, env, cwd } = around;
+    let which = |flag: Option<&str>| registry.which(flag, env, cwd);
+    let mut projects = Vec::new();
+    if all {
+        projects.extend(registry.projects().iter().map(Registered::project));
+        if projects.is_empty() {
+            return Err(WhichError::Unclear { known: Vec::new() }.to_string());
+        }
+    } else if flags.is_empty() {
+        projects.push(which(None).map_err(|error| error.to_string())?);
+    }
+    for flag in flags {
+        projects.extend(named(flag, which).map_err(|error| error.to_string())?);
+    }
+    let mut roots = Vec::new();
+    projects.retain(|it| {
+        !roots.contains(&it.root) && {
+            roots.push(it.root.clone());
+            true
+        }
+    });
+    if let [only] = projects.as_slice() {
+        return Ok(Choice::One(only.clone()));
+    }
+    let home = match env.filter(|env| !env.is_empty()) {
+        Some(env) => match registry.which(Some(env), None, cwd) {
+            Ok(project) => Some(project.root),
+            // With flags the variable counts for nothing, as for one project.
+            Err(_) if !all => None,
+            Err(_) => return Err(which(None).err().map(|it| it.to_string()).unwrap_or_default()),
+        },
+        None => around_cwd(&projects, registry, cwd),
+    };
+    let default = registry.projects().iter().find(|it| it.default).map(|it| it.root.as_path());
+    let served = Served::new(&projects)?.at_home_in(home.as_deref()).with_default(default);
+    Ok(Choice::Several(projects, served))
+}
+
+/// One project of that name or folder; else several, parted by commas.
+fn named<'a>(
+    flag: &'a str,
+    which: impl Fn(Option<&'a str>) -> Result<Project, WhichError>,
+) -> Result<Vec<Project>, WhichError> {
+    let names: Vec<_> = flag.split(',').map(str::trim).filter(|name| !name.is_empty()).collect();
+    match which(Some(flag)) {
+        Ok(project) => Ok(vec![project]),
+        Err(error) if names.len() < 2 && names.first().is_none_or(|name| *name == flag) => {
+            Err(error)
+        }
+        Err(_) => names.into_iter().map(|name| which(Some(name))).collect(),
+    }
+}
+
+/// The folder of the innermost project around `cwd`, served or not: inside a project that is not served, no other is
+/// at home.
+fn around_cwd(projects: &[Project], registry: &Registry, cwd: &Path) -> Option<std::path::PathBuf> {
+    let cwd = cwd.canonicalize().unwrap_or_else(|_| cwd.to_path_buf());
+    let registered = registry.projects().iter().map(|it| &it.root);
+    let roots = projects.iter().map(|it| &it.root).chain(registered);
+    let around = roots.filter(|root| cwd.starts_with(root));
+    around.max_by_key(|root| root.components().count()).cloned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Flags, `--all-projects`, `KG_PROJECT`, the current folder, and what is served then.
+    type Row<'a> = (&'a [&'a str], bool, Option<&'a str>, &'a str, &'a str);
+
+    /// `a`, `a/deep`, `b` and `x,y` are registered, `b` by default; `outside` is a folder.
+    fn check(table: &[Row<'_>]) {
+        let scratch = tempfile::tempdir().expect("a scratch folder");
+        for folder in ["a/deep/in", "b", "x,y", "outside"] {
+            std::fs::create_dir_all(scratch.path().join(folder)).expect("made");
+        }
+        let mut registry = Registry::default();
+        for folder in ["a", "a/deep", "b", "x,y"] {
+            registry.add(&scratch.path().join(folder), None, 0).expect("there");
+        }
+        registry.set_default("b");
+        let outside = scratch.path().join("outside").display().to_string();
+        for (flags, all, env, cwd, expected) in table {
+            let flags: Vec<_> = flags.iter().map(|it| it.replace("/outside", &outside)).collect();
+            let cwd = scratch.path().join(cwd);
+            let around = Surroundings { registry: &registry, env: *env, cwd: &cwd };
+            let shown = match choose(&flags, *all, around) {
+                Ok(Choice::One(project)) => project.name,
+                Ok(Choice::Several(_, served)) => {
+                    let name = |it: Option<usize>| it.map_or("-", |it| served.name(it)).to_string();
+                    let names: Vec<_> = served.names().collect();
+                    format!(
+                        "{} in {} else {}",
+                        names.join("+"),
+                        name(served.home()),
+                        name(served.default())
+                    )
+                }
+                Err(error) => error.lines().next().unwrap_or_default().to_string(),
+            };
+            assert_eq!(shown, *expected, "{flags:?} {all} {env:?} {cwd:?}");
+        }
+    }
+
+    #[test]
+    fn flags_lists_and_all_of_them() {
+        check(&[
+            (&[], false, None, "a/deep/in", "deep"),
+            (&["a"], false, None, "b", "a"),
+            (&["a", "a"], false, None, "b", "a"),
+            (&["x,y"], false, None, "b", "x,y"),
+            (&["a", "b"], false, None, "outside", "a+b in - else b"),
+            (&["a,deep"], false, None, "a/deep/in", "a+deep in deep else -"),
+            (&["a, deep,"], false, None, "a", "a+deep in a else -"),
+            (&["/outside", "a"], false, None, "outside", "outside+a in outside else -"),
+            (&[], true, None, "outside", "a+deep+b+x,y in - else b"),
+            (&[], true, None, "b", "a+deep+b+x,y in b else b"),
+        ]);
+    }
+
+    #[test]
+    fn inside_a_project_that_is_not_served_none_is_at_home() {
+        check(&[(&["a", "b"], false, None, "a/deep/in", "a+b in - else b")]);
+    }
+
+    #[test]
+    fn the_variable_says_which_one_is_meant_and_must_name_one() {
+        check(&[
+            (&[], true, Some("a"), "b", "a+deep+b+x,y in a else b"),
+            (&["a", "b"], false, Some("deep"), "a", "a+b in - else b"),
+            (&["a", "b"], false, Some("nope"), "a", "a+b in - else b"),
+            (
+                &[],
+                true,
+                Some("nope"),
+                "b",
+                "no project or folder is called `nope` (from `KG_PROJECT`); registered are:",
+            ),
+        ]);
+    }
+
+    #[test]
+    fn a_name_that_means_nothing_is_told() {
+        let nope = "no project or folder is called `nope` (from `--project`); registered are:";
+        check(&[(&["a,nope"], false, None, "b", nope), (&["nope"], false, None, "b", nope)]);
+        let around =
+            Surroundings { registry: &Registry::default(), env: None, cwd: Path::new("/") };
+        let none = choose(&[], true, around).expect_err("none is registered");
+        assert!(none.contains("none is registered\nhint: "), "{none}");
+    }
+}

@@ -1,0 +1,158 @@
+//! Cursor: where an answer of several projects goes on.
+//!
+//! In: for each project, where it goes on and which of its hits were told since. Out: a short text that the caller
+//! gives back for the next page.
+//! Invariants: nothing is kept between calls; a project's own cursor is opaque and comes back as it was; a hit is
+//! remembered by its `ref`, so that none is told twice and none is left out, although a page may end in the middle
+//! of what a project answered.
+//! Not here: choosing the hits of a page (`merge.rs`).
+
+use std::fmt::Write;
+
+use super::served::Served;
+
+/// What each cursor of ours begins with.
+const MARK: &str = "all.";
+
+/// Where one project goes on.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(super) struct Onward {
+    pub(super) project: usize,
+    /// The project's own cursor; none at its beginning.
+    pub(super) cursor: Option<String>,
+    /// Hits of the answer to that cursor that were told already, by [`mark`].
+    pub(super) told: Vec<u32>,
+}
+
+/// What tells a hit from others of its project.
+pub(super) fn mark(handle: &str) -> u32 {
+    // FNV-1a, as the standard library's hash may change between versions.
+    handle
+        .bytes()
+        .fold(0x811c_9dc5, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193))
+}
+
+/// The text of a cursor; none where no project goes on.
+pub(super) fn write(onward: &[Onward], served: &Served) -> Option<String> {
+    let part = |it: &Onward| {
+        let mut text = escape(served.permalink(it.project));
+        let _ = write!(text, ":{}:", escape(it.cursor.as_deref().unwrap_or_default()));
+        it.told.iter().for_each(|mark| {
+            let _ = write!(text, "{mark:08x}");
+        });
+        text
+    };
+    let parts: Vec<_> = onward.iter().map(part).collect();
+    (!parts.is_empty()).then(|| format!("{MARK}{}", parts.join(".")))
+}
+
+/// The projects that go on, by a cursor that [`write`] gave; none for any other text. A project that is not served any
+/// more is left out.
+pub(super) fn read(text: &str, served: &Served) -> Option<Vec<Onward>> {
+    let mut onward = Vec::new();
+    for part in text.trim().strip_prefix(MARK)?.split('.') {
+        let mut fields = part.split(':');
+        let (name, cursor, told) = (fields.next()?, fields.next()?, fields.next()?);
+        if fields.next().is_some() || !told.is_ascii() {
+            return None;
+        }
+        let marks = told.as_bytes().chunks(8).map(|mark| {
+            let mark = std::str::from_utf8(mark).ok().filter(|mark| mark.len() == 8)?;
+            u32::from_str_radix(mark, 16).ok()
+        });
+        let told = marks.collect::<Option<Vec<_>>>()?;
+        let cursor = Some(unescape(cursor)?).filter(|cursor| !cursor.is_empty());
+        if let Some(project) = served.find(&unescape(name)?) {
+            onward.push(Onward { project, cursor, told });
+        }
+    }
+    Some(onward)
+}
+
+/// Letters, digits, `-` and `_` as they are, any other byte as `%` and two digits.
+fn escape(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for byte in text.bytes() {
+        if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_') {
+            out.push(char::from(byte));
+        } else {
+            let _ = write!(out, "%{byte:02x}");
+        }
+    }
+    out
+}
+
+fn unescape(text: &str) -> Option<String> {
+    let mut out = Vec::with_capacity(text.len());
+    let mut bytes = text.bytes();
+    while let Some(byte) = bytes.next() {
+        if byte != b'%' {
+            out.push(byte);
+            continue;
+        }
+        let digit = |byte: u8| char::from(byte).to_digit(16);
+        let (high, low) = (digit(bytes.next()?)?, digit(bytes.next()?)?);
+        out.push(u8::try_from(high * 16 + low).ok()?);
+    }
+    String::from_utf8(out).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use config::Project;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn served() -> Served {
+        let project = |name: &str| Project { root: format!("/{name}").into(), name: name.into() };
+        Served::new(&[project("Été"), project("b"), project("c")]).expect("distinct")
+    }
+
+    #[test]
+    fn a_cursor_reads_as_it_was_written() {
+        let onward = [
+            Onward { project: 0, cursor: Some("a.b:c_-d".into()), told: vec![1, 0xffff_ffff] },
+            Onward { project: 2, ..Onward::default() },
+        ];
+        let text = write(&onward, &served()).expect("two go on");
+        assert_eq!(text, "all.%c3%a9t%c3%a9:a%2eb%3ac_-d:00000001ffffffff.c::");
+        assert_eq!(read(&format!(" {text} "), &served()).as_deref(), Some(&onward[..]));
+        assert_eq!(write(&[], &served()), None);
+    }
+
+    #[test]
+    fn another_text_is_no_cursor_of_ours() {
+        for text in [
+            "",
+            "AAAA",
+            "all.",
+            "all.b",
+            "all.b:x",
+            "all.b:x:1",
+            "all.b:%:",
+            "all.b::é",
+            "all.b:::",
+        ] {
+            assert_eq!(read(text, &served()), None, "{text}");
+        }
+        assert_eq!(read("all.gone::", &served()), Some(Vec::new()));
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_read_or_refused(text in "(all\\.)?\\PC{0,40}") {
+            let _ = read(&text, &served());
+        }
+
+        #[test]
+        fn any_cursor_of_a_project_comes_back(
+            cursor in "\\PC{1,40}",
+            told in proptest::collection::vec(any::<u32>(), 0..9),
+        ) {
+            let onward = vec![Onward { project: 1, cursor: Some(cursor), told }];
+            let text = write(&onward, &served()).expect("one goes on");
+            prop_assert_eq!(read(&text, &served()), Some(onward));
+        }
+    }
+}

@@ -1,0 +1,256 @@
+//! Job: one request of the client, and what the projects answer to its parts.
+//!
+//! In: answers of projects. Out: the one answer to the client.
+//! Invariants: a job ends once, when each part is answered or late, or when the first good answer is all that was
+//! wanted.
+//! Not here: asking the parts (`gateway.rs`), merging searches (`merge.rs`).
+
+use std::collections::VecDeque;
+use std::time::Instant;
+
+use serde_json::{Map, Value, json};
+
+use super::cursor::{self, Onward};
+use super::line;
+use super::merge::{self, Answer};
+use super::naming::{add_project, instructions, rename, rename_addresses};
+use super::route::First;
+use super::served::Served;
+use super::spread::Spread;
+use super::trouble::Trouble;
+
+/// One request of the client.
+#[derive(Debug)]
+pub(super) struct Job {
+    /// Its id, as JSON.
+    pub(super) client_id: String,
+    pub(super) task: Task,
+    pub(super) parts: Vec<Part>,
+}
+
+/// What is to be made of the answers.
+#[derive(Debug)]
+pub(super) enum Task {
+    /// The first good answer is wanted; these projects can still be asked for it.
+    First { of: First, method: &'static str, params: Value, others: VecDeque<usize> },
+    /// That of one project.
+    One { is_tool: bool },
+    /// A search.
+    Search(Spread),
+    /// A list of this field.
+    List { field: &'static str },
+    /// The list of projects.
+    Projects { is_json: bool },
+}
+
+/// What one project is asked.
+#[derive(Debug)]
+pub(super) struct Part {
+    pub(super) project: usize,
+    /// The id of the request that goes to the project.
+    pub(super) id: u64,
+    /// Method and parameters; none where only the handshake is waited for.
+    pub(super) request: Option<(String, Value)>,
+    pub(super) answer: Option<Answer>,
+    /// Until when it is waited for; ever where there is none.
+    pub(super) deadline: Option<Instant>,
+    /// It was asked again, since the daemon ended before it answered.
+    pub(super) is_repeated: bool,
+}
+
+impl Job {
+    /// Whether its parts only read, so that one that was lost can be asked again.
+    pub(super) fn may_repeat(&self) -> bool {
+        !matches!(self.task, Task::One { .. })
+    }
+
+    /// Whether there is nothing more to wait for.
+    pub(super) fn is_done(&self) -> bool {
+        let is_good = |it: &Part| matches!(it.answer, Some(Ok(_)));
+        match &self.task {
+            Task::First { others, .. } => {
+                self.parts.iter().any(is_good)
+                    || (others.is_empty() && self.parts.iter().all(|it| it.answer.is_some()))
+            }
+            _ => self.parts.iter().all(|it| it.answer.is_some()),
+        }
+    }
+
+    /// The answer to the client.
+    pub(super) fn conclude(self, served: &Served) -> Vec<u8> {
+        let Job { client_id, task, parts } = self;
+        let answers = parts
+            .into_iter()
+            .map(|it| (it.project, it.answer.unwrap_or_else(|| Err(Trouble::strange()))));
+        let mut answers: Vec<(usize, Answer)> = answers.collect();
+        let concluded = match task {
+            Task::First { of, .. } => first(of, answers, served),
+            Task::One { is_tool } => match answers.pop() {
+                Some((project, answer)) => one(project, answer, is_tool, served),
+                None => Err(Value::Null),
+            },
+            Task::Search(spread) => {
+                let answers = answers.into_iter().map(|(_, answer)| answer).collect();
+                Ok(merge::merge(&spread, answers, served))
+            }
+            Task::List { field } => list(field, answers, served),
+            Task::Projects { is_json } => projects(answers, is_json, served),
+        };
+        match concluded {
+            Ok(result) => line::result(&client_id, &result),
+            Err(error) => line::error(&client_id, &error),
+        }
+    }
+}
+
+type Concluded = Result<Value, Value>;
+
+/// A trouble as an error of JSON-RPC that names its project.
+fn to_error(trouble: Trouble, project: usize, served: &Served) -> Value {
+    let data = json!({ "code": trouble.code, "hint": trouble.hint });
+    let made = || json!({ "code": -32_000, "message": trouble.message, "data": data });
+    let mut error = trouble.error.clone().map_or_else(made, |error| *error);
+    match error.get_mut("data") {
+        Some(Value::Object(data)) => {
+            _ = data.insert("project".to_string(), served.name(project).into())
+        }
+        _ => error["data"] = json!({ "project": served.name(project) }),
+    }
+    error
+}
+
+fn first(of: First, answers: Vec<(usize, Answer)>, served: &Served) -> Concluded {
+    let mut troubles = Vec::new();
+    for (project, answer) in answers {
+        match answer {
+            Ok(mut result) => {
+                match of {
+                    First::Hello | First::Discover => {
+                        let own = result.get("instructions").and_then(Value::as_str);
+                        result["instructions"] = instructions(own, served).into();
+                    }
+                    First::Tools => add_project(&mut result, served),
+                }
+                return Ok(result);
+            }
+            Err(trouble) => troubles.push((project, trouble)),
+        }
+    }
+    let rows: Vec<Value> =
+        troubles.iter().map(|(it, trouble)| trouble.row(served.name(*it))).collect();
+    let Some((project, trouble)) = troubles.into_iter().next() else {
+        return Err(Value::Null);
+    };
+    let mut error = to_error(trouble, project, served);
+    error["data"]["unavailable"] = rows.into();
+    Err(error)
+}
+
+fn one(project: usize, answer: Answer, is_tool: bool, served: &Served) -> Concluded {
+    let mut result = answer.map_err(|trouble| to_error(trouble, project, served))?;
+    rename_addresses(&mut result, project, served);
+    // A reply names its project itself; an error would not say whose it is.
+    if is_tool && result.get("isError") == Some(&Value::Bool(true)) {
+        let name = served.name(project);
+        if let Some(Value::Object(fields)) = result.get_mut("structuredContent") {
+            fields.entry("project").or_insert_with(|| name.into());
+        }
+        if let Some(text) = result.pointer_mut("/content/0/text")
+            && let Some(told) = text.as_str()
+        {
+            *text = format!("{told}\n({name})").into();
+        }
+    }
+    Ok(result)
+}
+
+fn list(field: &str, answers: Vec<(usize, Answer)>, served: &Served) -> Concluded {
+    let (mut entries, mut onward, mut troubles) = (Vec::new(), Vec::new(), Vec::new());
+    let n = answers.len();
+    for (project, answer) in answers {
+        let mut result = match answer {
+            Ok(result) => result,
+            Err(trouble) => {
+                troubles.push((project, trouble));
+                continue;
+            }
+        };
+        if let Some(Value::Array(mut own)) = result.get_mut(field).map(Value::take) {
+            own.iter_mut().for_each(|entry| rename(field, entry, project, served));
+            entries.extend(own);
+        }
+        if let Some(next) = result.get("nextCursor").and_then(Value::as_str) {
+            onward.push(Onward { project, cursor: Some(next.to_string()), told: Vec::new() });
+        }
+    }
+    let rows: Vec<Value> =
+        troubles.iter().map(|(it, trouble)| trouble.row(served.name(*it))).collect();
+    if troubles.len() == n
+        && let Some((project, trouble)) = troubles.into_iter().next()
+    {
+        return Err(to_error(trouble, project, served));
+    }
+    let mut out = json!({ field: entries });
+    if let Some(cursor) = cursor::write(&onward, served) {
+        out["nextCursor"] = cursor.into();
+    }
+    if !rows.is_empty() {
+        out["_meta"] = json!({ "unavailable": rows });
+    }
+    Ok(out)
+}
+
+/// The projects that are served, each as it tells of itself, with whether it answers.
+fn projects(answers: Vec<(usize, Answer)>, is_json: bool, served: &Served) -> Concluded {
+    let told = |answer: &Answer| -> Option<Map<String, Value>> {
+        answer.as_ref().ok()?.get("structuredContent")?.as_object().cloned()
+    };
+    let told: Vec<Option<Map<String, Value>>> =
+        answers.iter().map(|(_, answer)| told(answer)).collect();
+    // A tool that no project has is no list of projects.
+    if told.iter().all(Option::is_none)
+        && let Some((project, Err(trouble))) =
+            answers.iter().find(|(_, it)| matches!(it, Err(it) if it.code == "internal"))
+    {
+        return Err(to_error(trouble.clone(), *project, served));
+    }
+    let (mut rows, mut lines, mut tick) = (Vec::new(), Vec::new(), 0);
+    for ((project, answer), own) in answers.iter().zip(&told) {
+        let name = served.name(*project);
+        let path = served.root(*project).display().to_string();
+        let of_path = |fields: &Map<String, Value>| {
+            let list = fields.get("projects")?.as_array()?;
+            list.iter().find(|it| it.get("path").and_then(Value::as_str) == Some(&path)).cloned()
+        };
+        let known =
+            own.as_ref().and_then(of_path).or_else(|| told.iter().flatten().find_map(of_path));
+        let mut row = known.unwrap_or_else(|| json!({ "is_active": false }));
+        row["name"] = name.into();
+        row["permalink"] = served.permalink(*project).into();
+        row["path"] = path.clone().into();
+        row["is_default"] = (served.default() == Some(*project)).into();
+        row["is_current"] = (served.home() == Some(*project)).into();
+        row["answers"] = own.is_some().into();
+        tick = own.as_ref().and_then(|it| it.get("tick")?.as_u64()).unwrap_or(0).max(tick);
+        let marks = [("is_default", " (default)"), ("is_current", " (where you are)")];
+        let marks: String =
+            marks.iter().filter(|(key, _)| row[*key] == true).map(|(_, mark)| *mark).collect();
+        lines.push(crate::render::clean(&format!("{name}{marks}: {path}")).into_owned());
+        let trouble = match answer {
+            Err(trouble) => Some(trouble.clone()),
+            Ok(result) => Trouble::of_result(result),
+        };
+        if let Some(trouble) = trouble {
+            row["message"] = trouble.row(name)["message"].clone();
+            lines.push(format!(
+                "   does not answer: {}",
+                row["message"].as_str().unwrap_or_default()
+            ));
+        }
+        rows.push(row);
+    }
+    let names = served.names().collect::<Vec<_>>().join(", ");
+    let structured = json!({ "projects": rows, "project": names, "tick": tick });
+    let text = if is_json { structured.to_string() } else { lines.join("\n") };
+    Ok(json!({ "content": [{ "type": "text", "text": text }], "structuredContent": structured }))
+}

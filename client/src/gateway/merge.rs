@@ -1,0 +1,363 @@
+//! Merge: the answers of several projects as one.
+//!
+//! In: what each project answered, or why it did not. Out: one tool result, with its text made anew.
+//! Invariants: each hit names its `project`; in order of rank, the first of each project by score, then the second
+//! of each, and those that are `weak` last; a budget holds for the whole, and then both forms tell the same hits;
+//! `next_cursor` counts as told what is told here, not what a project said; who did not answer stands in
+//! `unavailable` and in the text. `project` of the whole lists those who answered, `tick` is the latest of theirs,
+//! `projects` has each one's own.
+//! Not here: what was asked of whom (`spread.rs`), the text (`text.rs`).
+
+use std::cmp::Ordering;
+
+use serde_json::{Map, Value, json};
+
+use super::cursor::{self, Onward, mark};
+use super::served::Served;
+use super::spread::{Order, Paging, Spread};
+use super::text;
+use super::trouble::{Trouble, error_result};
+
+/// What the structured form of one hit needs, characters: less cannot be asked for.
+const SMALLEST_CHARS: usize = 800;
+
+/// Most objects of a further list, such as entities.
+const MAX_ALSO: usize = 20;
+
+/// What one project answered to a tool call.
+pub(super) type Answer = Result<Value, Trouble>;
+
+/// A hit with what decides its place.
+#[derive(Debug, Clone)]
+struct Hit {
+    project: usize,
+    rank: usize,
+    value: Value,
+    beside: Option<Value>,
+}
+
+/// The reply of one project.
+struct Reply {
+    target: Onward,
+    fields: Map<String, Value>,
+    hits: Vec<Hit>,
+}
+
+/// One answer from those of the targets of `spread`, in their order.
+pub(super) fn merge(spread: &Spread, answers: Vec<Answer>, served: &Served) -> Value {
+    let (mut replies, mut troubles) = (Vec::new(), Vec::new());
+    for (target, answer) in spread.targets.iter().zip(answers) {
+        match answer.and_then(|result| read(spread, target, result)) {
+            Ok(reply) => replies.push(reply),
+            Err(trouble) => troubles.push((target.clone(), trouble)),
+        }
+    }
+    if replies.is_empty() {
+        return all_failed(&troubles, served);
+    }
+    let whole = Whole { spread, served, replies: &replies, troubles: &troubles };
+    let hits = whole.ordered();
+    let mut n = hits.len().min(spread.n_told);
+    let mut extras = MAX_ALSO;
+    loop {
+        let (structured, text, n_shown) = whole.compose(&hits, n, extras);
+        let size = || structured.to_string().chars().count();
+        let fits = !spread.is_bounded
+            || n_shown >= n && size() <= (spread.max_chars * 2).max(SMALLEST_CHARS);
+        if fits || (n <= 1 && extras == 0) {
+            let text = if spread.is_json { structured.to_string() } else { text };
+            return json!({
+                "content": [{ "type": "text", "text": text }],
+                "structuredContent": structured,
+            });
+        }
+        // What is needed least goes first; in the text further lists come after all hits, and take no room from them.
+        match extras {
+            0 => n -= 1,
+            _ if n_shown < n => n = n_shown.max(1),
+            _ => extras /= 2,
+        }
+    }
+}
+
+fn read(spread: &Spread, target: &Onward, result: Value) -> Result<Reply, Trouble> {
+    if let Some(trouble) = Trouble::of_result(&result) {
+        return Err(trouble);
+    }
+    let Value::Object(mut result) = result else { return Err(Trouble::strange()) };
+    let Some(Value::Object(mut fields)) = result.remove("structuredContent") else {
+        return Err(Trouble::strange());
+    };
+    let spec = spread.spec;
+    let mut list = |name: &str| match fields.shift_remove(name) {
+        Some(Value::Array(list)) => Some(list),
+        _ => None,
+    };
+    let values = list(spec.hits).ok_or_else(Trouble::strange)?;
+    let mut beside = spec.beside.and_then(&mut list).unwrap_or_default().into_iter();
+    let pairs = values.into_iter().map(|value| (value, beside.next()));
+    let fresh =
+        pairs.filter(|(value, _)| handle(value).is_none_or(|it| !target.told.contains(&it)));
+    let hits = fresh.enumerate().map(|(rank, (value, beside))| Hit {
+        project: target.project,
+        rank,
+        value,
+        beside,
+    });
+    Ok(Reply { target: target.clone(), hits: hits.collect(), fields })
+}
+
+/// What tells a hit from others of its project.
+fn handle(hit: &Value) -> Option<u32> {
+    hit.get("ref").and_then(Value::as_str).map(mark)
+}
+
+fn all_failed(troubles: &[(Onward, Trouble)], served: &Served) -> Value {
+    let Some((_, first)) = troubles.first() else {
+        return error_result(&Trouble::strange().view(), Map::new());
+    };
+    let mut view = first.view();
+    // What all say alike, such as that a parameter is wrong, is no matter of a project.
+    let is_alike =
+        |(_, it): &(Onward, Trouble)| (&it.code, &it.message) == (&first.code, &first.message);
+    if troubles.iter().all(is_alike) {
+        return error_result(&view, Map::new());
+    }
+    let told = troubles.iter().map(|(it, trouble)| {
+        let row = trouble.row(served.name(it.project));
+        format!("{}: {}", served.name(it.project), row["message"].as_str().unwrap_or_default())
+    });
+    view.code = proto::error::Code::Unavailable;
+    view.message = format!("no project answers\n{}", told.collect::<Vec<_>>().join("\n"));
+    view.hint = None;
+    error_result(&view, unavailable(troubles, served))
+}
+
+fn unavailable(troubles: &[(Onward, Trouble)], served: &Served) -> Map<String, Value> {
+    let rows = troubles.iter().map(|(it, trouble)| trouble.row(served.name(it.project)));
+    let rows: Vec<_> = rows.collect();
+    let rows = (!rows.is_empty()).then(|| ("unavailable".to_string(), Value::Array(rows)));
+    rows.into_iter().collect()
+}
+
+/// An object with the project in front.
+fn named(project: &str, value: &Value) -> Value {
+    let Value::Object(fields) = value else { return value.clone() };
+    let mut out = Map::with_capacity(fields.len() + 1);
+    out.insert("project".to_string(), project.into());
+    out.extend(
+        fields.iter().filter(|(name, _)| *name != "project").map(|(k, v)| (k.clone(), v.clone())),
+    );
+    Value::Object(out)
+}
+
+/// Everything that was answered.
+struct Whole<'a> {
+    spread: &'a Spread,
+    served: &'a Served,
+    replies: &'a [Reply],
+    troubles: &'a [(Onward, Trouble)],
+}
+
+impl Whole<'_> {
+    /// All hits in the order in which they are told, without those of pages before.
+    fn ordered(&self) -> Vec<Hit> {
+        let mut hits: Vec<Hit> =
+            self.replies.iter().flat_map(|it| it.hits.iter().cloned()).collect();
+        let text =
+            |hit: &Hit, name: &str| hit.value.get(name).and_then(Value::as_str).map(str::to_string);
+        let score = |hit: &Hit| hit.value.get("score").and_then(Value::as_f64).unwrap_or(0.0);
+        // A project where nothing fits has a first hit, too: it must not stand before the second of one where much
+        // does.
+        let is_weak = |hit: &Hit| hit.value.get("weak") == Some(&Value::Bool(true));
+        // Sorted stably: projects stay in their order where nothing else tells.
+        match self.spread.spec.order {
+            Order::Rank => hits.sort_by(|one, other| {
+                let by_score = || score(other).partial_cmp(&score(one)).unwrap_or(Ordering::Equal);
+                let by_rank = is_weak(one).cmp(&is_weak(other)).then(one.rank.cmp(&other.rank));
+                by_rank.then_with(by_score)
+            }),
+            Order::Latest => hits.sort_by_key(|it| std::cmp::Reverse(text(it, "modified"))),
+            Order::Path => hits.sort_by_key(|it| text(it, "path")),
+        }
+        hits.drain(..self.spread.n_skipped.min(hits.len()));
+        hits
+    }
+
+    /// The first `n` of the hits with at most `extras` objects of each further list: both forms, and how many hits the
+    /// text has room for.
+    fn compose(&self, hits: &[Hit], n: usize, extras: usize) -> (Value, String, usize) {
+        let told = hits.get(..n).unwrap_or(hits);
+        let spec = self.spread.spec;
+        let mut out = Map::new();
+        let name = |it: &Hit| self.served.name(it.project);
+        let list = told.iter().map(|it| named(name(it), &it.value)).collect();
+        out.insert(spec.hits.to_string(), list);
+        if let Some(beside) = spec.beside {
+            let list = told.iter().map(|it| it.beside.clone().unwrap_or_else(|| "".into()));
+            out.insert(beside.to_string(), list.collect());
+        }
+        for also in spec.also {
+            out.insert(also.to_string(), self.by_rank(also, extras).into());
+        }
+        for texts in spec.texts {
+            let list = self.texts(texts);
+            if !list.is_empty() {
+                out.insert(texts.to_string(), list.into());
+            }
+        }
+        self.insert_rest(&mut out, hits, n);
+        let (text, n_shown) = text::write(self.spread, &out, self.troubles, self.served);
+        (Value::Object(out), text, n_shown)
+    }
+
+    fn by_rank(&self, name: &str, most: usize) -> Vec<Value> {
+        let lists: Vec<(&str, &Vec<Value>)> = self
+            .replies
+            .iter()
+            .filter_map(|it| {
+                Some((self.served.name(it.target.project), it.fields.get(name)?.as_array()?))
+            })
+            .collect();
+        let longest = lists.iter().map(|(_, list)| list.len()).max().unwrap_or(0);
+        let all = (0..longest).flat_map(|rank| {
+            lists.iter().filter_map(move |(project, list)| Some(named(project, list.get(rank)?)))
+        });
+        all.take(most).collect()
+    }
+
+    fn texts(&self, name: &str) -> Vec<String> {
+        let lists = self.replies.iter().flat_map(|it| {
+            let project = self.served.name(it.target.project);
+            let list = it.fields.get(name).and_then(Value::as_array).into_iter().flatten();
+            list.filter_map(Value::as_str).map(move |text| format!("[{project}] {text}"))
+        });
+        lists.collect()
+    }
+
+    /// What is said of the whole.
+    fn insert_rest(&self, out: &mut Map<String, Value>, hits: &[Hit], n: usize) {
+        let is_set = |name: &str| self.replies.iter().any(|it| it.fields.contains_key(name));
+        if is_set("nothing_relevant") {
+            let is_so = |it: &Reply| it.fields.get("nothing_relevant") == Some(&Value::Bool(true));
+            out.insert("nothing_relevant".to_string(), self.replies.iter().all(is_so).into());
+        }
+        for name in ["relaxed", "hint", "building"] {
+            if let Some(text) = self.joined(name) {
+                out.insert(name.to_string(), text.into());
+            }
+        }
+        for name in ["since", "search_type"] {
+            if let Some(first) = self.replies.iter().find_map(|it| it.fields.get(name)) {
+                out.insert(name.to_string(), first.clone());
+            }
+        }
+        if is_set("n_notes") {
+            let of = |it: &Reply| it.fields.get("n_notes").and_then(Value::as_u64).unwrap_or(0);
+            out.insert("n_notes".to_string(), self.replies.iter().map(of).sum::<u64>().into());
+        }
+        self.insert_onward(out, hits, n);
+        let names: Vec<&str> =
+            self.replies.iter().map(|it| self.served.name(it.target.project)).collect();
+        let tick = |it: &Reply| it.fields.get("tick").and_then(Value::as_u64).unwrap_or(0);
+        out.insert("project".to_string(), names.join(", ").into());
+        out.insert("tick".to_string(), self.replies.iter().map(tick).max().unwrap_or(0).into());
+        let each = self.replies.iter().zip(&names).map(|(it, name)| {
+            let mut row = json!({ "project": name, "tick": tick(it) });
+            if let Some(building) = it.fields.get("building") {
+                row["building"] = building.clone();
+            }
+            row
+        });
+        out.insert("projects".to_string(), each.collect());
+        out.extend(unavailable(self.troubles, self.served));
+    }
+
+    /// What projects say in a field: once where all say the same, else each with its name.
+    fn joined(&self, name: &str) -> Option<String> {
+        let told: Vec<(&str, &str)> = self
+            .replies
+            .iter()
+            .filter_map(|it| {
+                Some((self.served.name(it.target.project), it.fields.get(name)?.as_str()?))
+            })
+            .collect();
+        let (_, first) = told.first()?;
+        if told.len() == self.replies.len() && told.iter().all(|(_, text)| text == first) {
+            return Some(first.to_string());
+        }
+        Some(
+            told.iter()
+                .map(|(name, text)| format!("{name}: {text}"))
+                .collect::<Vec<_>>()
+                .join("; "),
+        )
+    }
+
+    /// Whether, and where, the answer goes on.
+    fn insert_onward(&self, out: &mut Map<String, Value>, hits: &[Hit], n: usize) {
+        let is_more = |it: &Reply| {
+            it.fields.get("has_more") == Some(&Value::Bool(true))
+                || ["next_page", "next_cursor", "more"]
+                    .iter()
+                    .any(|name| it.fields.contains_key(*name))
+        };
+        let has_more = hits.len() > n || self.replies.iter().any(is_more);
+        match self.spread.spec.paging {
+            Paging::Cursor => {
+                if let Some(cursor) = cursor::write(&self.onward(hits, n), self.served) {
+                    out.insert("next_cursor".to_string(), cursor.into());
+                }
+                if n < hits.len().min(self.spread.n_told) {
+                    let all = hits.len().min(self.spread.n_told);
+                    let cut = format!("{n} of {all} hits fit; raise `max_chars` for more");
+                    out.insert("truncated".to_string(), cut.into());
+                } else if let Some(text) = self.joined("truncated") {
+                    out.insert("truncated".to_string(), text.into());
+                }
+            }
+            Paging::Limit if has_more && self.spread.is_bounded => {
+                let more = "there are more: raise `limit` or `max_chars`, or name a `project`";
+                out.insert("more".to_string(), more.into());
+            }
+            Paging::Limit => {}
+            Paging::Pages { .. }
+                if self.replies.iter().any(|it| it.fields.contains_key("has_more")) =>
+            {
+                out.insert("page".to_string(), self.spread.page.into());
+                out.insert("page_size".to_string(), self.spread.n_told.into());
+                out.insert("has_more".to_string(), has_more.into());
+            }
+            Paging::Pages { .. } if has_more => {
+                out.insert("next_page".to_string(), (self.spread.page + 1).into());
+            }
+            Paging::Pages { .. } => {}
+        }
+    }
+
+    /// Where each project goes on after the first `n` hits: after its whole answer, or within it. One that did not
+    /// answer starts where it was to start now; those alone are no reason to go on.
+    fn onward(&self, hits: &[Hit], n: usize) -> Vec<Onward> {
+        let mut onward = Vec::new();
+        for reply in self.replies {
+            let of_it = |it: &&Hit| it.project == reply.target.project;
+            let told: Vec<u32> =
+                hits.iter().take(n).filter(of_it).filter_map(|it| handle(&it.value)).collect();
+            let next = reply.fields.get("next_cursor").and_then(Value::as_str);
+            if told.len() < reply.hits.len() {
+                let told = reply.target.told.iter().copied().chain(told).collect();
+                onward.push(Onward { told, ..reply.target.clone() });
+            } else if let Some(next) = next {
+                let (project, cursor) = (reply.target.project, Some(next.to_string()));
+                onward.push(Onward { project, cursor, told: Vec::new() });
+            }
+        }
+        if !onward.is_empty() {
+            onward.extend(self.troubles.iter().map(|(target, _)| target.clone()));
+        }
+        onward
+    }
+}
+
+#[cfg(test)]
+mod tests;

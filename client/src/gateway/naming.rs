@@ -1,0 +1,249 @@
+//! Naming: how what a project offers is called where there are several.
+//!
+//! In: lists and results of one project. Out: the same with the project in their names; and the way back.
+//! The rules: a tool takes `project`. A resource `memory://specs/search` of project `alpha` is
+//! `memory://alpha/specs/search`; `kgd://project_info` is `kgd://project_info/alpha`; so with templates. A prompt
+//! `recap` is `alpha.recap`. `alpha` is the permalink of the project's name, which has neither `/` nor `.` in it, so
+//! that the way back is one.
+//! Where a call gives `project`, its addresses are that project's own: there `memory://alpha/x` is a note in a folder.
+//! Invariants: what names no project that is served leads nowhere.
+//! Not here: asking for the lists (`gateway.rs`).
+
+use serde_json::{Value, json};
+
+use super::served::{Kind, Served};
+use super::spread::spec;
+
+/// The tool that is about all projects.
+pub(super) const PROJECTS_TOOL: &str = "list_memory_projects";
+
+/// Most projects that are named in the instructions.
+const MAX_NAMED: usize = 30;
+
+const PAGES: &str = "kgd://";
+
+/// A project's address where there are several.
+pub(super) fn outward(uri: &str, permalink: &str) -> String {
+    if uri.starts_with(PAGES) {
+        return format!("{uri}/{permalink}");
+    }
+    match uri.split_once("://") {
+        Some((scheme, rest)) => format!("{scheme}://{permalink}/{rest}"),
+        None => uri.to_string(),
+    }
+}
+
+/// The project of an address that [`outward`] gave, and its address there.
+pub(super) fn inward(uri: &str, served: &Served) -> Option<(usize, String)> {
+    if let Some(rest) = uri.strip_prefix(PAGES) {
+        let (page, name) = rest.rsplit_once('/')?;
+        return Some((served.find(name)?, format!("{PAGES}{page}")));
+    }
+    let (scheme, rest) = uri.split_once("://")?;
+    let (name, rest) = rest.split_once('/')?;
+    Some((served.find(name)?, format!("{scheme}://{rest}")))
+}
+
+/// The project of a prompt, and its name there.
+pub(super) fn prompt_inward<'a>(name: &'a str, served: &Served) -> Option<(usize, &'a str)> {
+    let (project, name) = name.split_once('.')?;
+    Some((served.find(project)?, name))
+}
+
+/// Renames one entry of a list of resources, templates or prompts.
+pub(super) fn rename(field: &str, entry: &mut Value, project: usize, served: &Served) {
+    let (name, permalink) = (served.name(project), served.permalink(project));
+    let rewrite = |value: &mut Value, rewritten: &dyn Fn(&str) -> String| {
+        if let Some(text) = value.as_str() {
+            *value = rewritten(text).into();
+        }
+    };
+    for key in ["uri", "uriTemplate"] {
+        if let Some(uri) = entry.get_mut(key) {
+            rewrite(uri, &|uri| outward(uri, permalink));
+        }
+    }
+    let is_prompt = field == "prompts";
+    if let Some(own) = entry.get_mut("name") {
+        rewrite(own, &|own| {
+            if is_prompt { format!("{permalink}.{own}") } else { format!("[{name}] {own}") }
+        });
+    }
+    if let Some(title) = entry.get_mut("title") {
+        rewrite(title, &|title| format!("[{name}] {title}"));
+    }
+}
+
+/// Renames the addresses in a result: of resources that were read, and of those that content leads to.
+pub(super) fn rename_addresses(result: &mut Value, project: usize, served: &Served) {
+    let permalink = served.permalink(project);
+    for list in ["contents", "content"] {
+        let items = result.get_mut(list).and_then(Value::as_array_mut);
+        for item in items.into_iter().flatten() {
+            for at in ["/uri", "/resource/uri"] {
+                if let Some(uri) = item.pointer_mut(at)
+                    && let Some(text) = uri.as_str()
+                {
+                    *uri = outward(text, permalink).into();
+                }
+            }
+        }
+    }
+}
+
+/// Gives each tool of a list its parameter `project`.
+pub(super) fn add_project(result: &mut Value, served: &Served) {
+    let names: Vec<&str> = served.names().collect();
+    let tools = result.get_mut("tools").and_then(Value::as_array_mut);
+    for tool in tools.into_iter().flatten() {
+        let name = tool.get("name").and_then(Value::as_str).unwrap_or_default().to_string();
+        let kind = Kind::of(&name);
+        if kind == Kind::Neutral || name == PROJECTS_TOOL {
+            continue;
+        }
+        let Some(schema) = tool.get_mut("inputSchema").filter(|it| it.is_object()) else {
+            continue;
+        };
+        let meant = served.unnamed(kind).ok().map(|it| served.name(it));
+        let described = match (spec(&name), meant) {
+            (Some(_), _) => "Which project; all of them when left out.".to_string(),
+            (None, Some(meant)) => format!("Which project; `{meant}` when left out."),
+            (None, None) => "Which project.".to_string(),
+        };
+        if !schema.get("properties").is_some_and(Value::is_object) {
+            schema["properties"] = json!({});
+        }
+        schema["properties"]["project"] =
+            json!({ "description": described, "type": "string", "enum": names });
+        if spec(&name).is_none() && meant.is_none() {
+            match schema.get_mut("required").and_then(Value::as_array_mut) {
+                Some(required) => required.push("project".into()),
+                None => schema["required"] = json!(["project"]),
+            }
+        }
+    }
+}
+
+/// What an agent is told before it sees the tools: which projects there are, then what a project says itself.
+pub(super) fn instructions(own: Option<&str>, served: &Served) -> String {
+    let names: Vec<String> = served.names().take(MAX_NAMED).map(|it| format!("`{it}`")).collect();
+    let rest = served.len().saturating_sub(MAX_NAMED);
+    let rest = if rest > 0 { format!(" and {rest} more") } else { String::new() };
+    let meant = match (served.home(), served.default()) {
+        (Some(home), _) => format!("else `{}`, where you are, is meant", served.name(home)),
+        (None, Some(default)) => {
+            format!("else reading means `{}`, and writing is refused", served.name(default))
+        }
+        (None, None) => "else they are refused".to_string(),
+    };
+    let mut text = format!(
+        "This server has several projects: {}{rest}. Searches go to all of them unless `project` names one; each \
+         hit names its project. Give other tools the `project` that a hit named; {meant}. Ids and `ref`s are of \
+         one project.",
+        names.join(", ")
+    );
+    if let Some(own) = own {
+        text += " Of each project: ";
+        text += own;
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use config::Project;
+    use expect_test::expect;
+
+    use super::*;
+
+    fn served() -> Served {
+        let project = |name: &str| Project { root: format!("/{name}").into(), name: name.into() };
+        Served::new(&[project("My Notes"), project("work")]).expect("distinct")
+    }
+
+    #[test]
+    fn addresses_lead_out_and_back() {
+        let table = [
+            ("memory://specs/search", "memory://my-notes/specs/search"),
+            ("memory://{+permalink}", "memory://my-notes/{+permalink}"),
+            ("kgd://project_info", "kgd://project_info/my-notes"),
+            ("kgd://a/b", "kgd://a/b/my-notes"),
+            ("memory://", "memory://my-notes/"),
+        ];
+        for (uri, expected) in table {
+            assert_eq!(outward(uri, "my-notes"), expected);
+            assert_eq!(inward(expected, &served()), Some((0, uri.to_string())), "{uri}");
+        }
+        for uri in
+            ["memory://specs/search", "memory://work", "kgd://project_info", "work", "kgd://x/y"]
+        {
+            assert_eq!(inward(uri, &served()), None, "{uri}");
+        }
+        assert_eq!(prompt_inward("my-notes.re.cap", &served()), Some((0, "re.cap")));
+        assert_eq!(prompt_inward("recap", &served()), None);
+    }
+
+    #[test]
+    fn entries_and_contents_bear_their_project() {
+        let mut entry = json!({"uri": "memory://a", "name": "A", "title": "All"});
+        rename("resources", &mut entry, 0, &served());
+        let expected = json!({"uri": "memory://my-notes/a", "name": "[My Notes] A", "title": "[My Notes] All"});
+        assert_eq!(entry, expected);
+        let mut prompt = json!({"name": "recap", "title": "Recap"});
+        rename("prompts", &mut prompt, 1, &served());
+        assert_eq!(prompt, json!({"name": "work.recap", "title": "[work] Recap"}));
+        let mut read = json!({"contents": [{"uri": "memory://a", "text": "memory://a"}]});
+        rename_addresses(&mut read, 1, &served());
+        assert_eq!(read, json!({"contents": [{"uri": "memory://work/a", "text": "memory://a"}]}));
+    }
+
+    #[test]
+    fn tools_take_a_project_and_must_where_none_is_meant() {
+        let tools = json!({"tools": [
+            {"name": "hybrid_query", "inputSchema": {"type": "object", "properties": {"q": {}}, "required": ["q"]}},
+            {"name": "status", "inputSchema": {"type": "object"}},
+            {"name": "ingest_docs", "inputSchema": {
+                "type": "object", "properties": {"project": {}}, "required": ["paths"],
+            }},
+            {"name": "list_memory_projects", "inputSchema": {"type": "object"}},
+        ]});
+        let shown = |served: Served| {
+            let mut tools = tools.clone();
+            add_project(&mut tools, &served);
+            let list = tools["tools"].as_array().expect("a list").clone();
+            let row = |it: &Value| {
+                let schema = &it["inputSchema"];
+                format!(
+                    "{} {} {}\n",
+                    it["name"], schema["properties"]["project"]["description"], schema["required"]
+                )
+            };
+            assert!(list.iter().all(|it| {
+                let names = &it["inputSchema"]["properties"]["project"]["enum"];
+                names.is_null() || *names == json!(["My Notes", "work"])
+            }));
+            list.iter().map(row).collect::<String>()
+        };
+        expect![[r#"
+            "hybrid_query" "Which project; all of them when left out." ["q"]
+            "status" "Which project." ["project"]
+            "ingest_docs" "Which project." ["paths","project"]
+            "list_memory_projects" null null
+        "#]]
+        .assert_eq(&shown(served()));
+        expect![[r#"
+            "hybrid_query" "Which project; all of them when left out." ["q"]
+            "status" "Which project; `work` when left out." null
+            "ingest_docs" "Which project." ["paths","project"]
+            "list_memory_projects" null null
+        "#]]
+        .assert_eq(&shown(served().with_default(Some(Path::new("/work")))));
+        let told = instructions(Some("Ask."), &served().at_home_in(Some(Path::new("/work"))));
+        assert!(
+            told.contains("`My Notes`, `work`. ") && told.contains("else `work`, where you are"),
+            "{told}"
+        );
+    }
+}

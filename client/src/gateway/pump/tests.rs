@@ -1,0 +1,169 @@
+use std::io::BufRead;
+use std::net::Shutdown;
+use std::sync::mpsc::channel;
+use std::thread::JoinHandle;
+
+use config::Project;
+use serde_json::Value;
+
+use super::super::Served;
+use super::*;
+
+/// A gateway over `a` and `b` between a client and daemons that are played by the test.
+struct Stage {
+    client: BufReader<UnixStream>,
+    daemons: [Receiver<UnixStream>; 2],
+    pump: JoinHandle<()>,
+}
+
+fn stage(refused: [bool; 2]) -> Stage {
+    let (client, ours) = UnixStream::pair().expect("a pair");
+    let output = ours.try_clone().expect("a copy");
+    let names = ["a", "b"];
+    let project = |name: &str| Project { root: format!("/{name}").into(), name: name.into() };
+    let served = Served::new(&names.map(project)).expect("distinct");
+    let mut daemons = Vec::new();
+    let mut ways = Vec::new();
+    for (name, refused) in names.iter().zip(refused) {
+        let (opened, daemon) = channel();
+        daemons.push(daemon);
+        let dial: Dial = Box::new(move || {
+            if refused {
+                return Err("the daemon is ill\nhint: see `daemon.log`".to_string());
+            }
+            let (near, far) = UnixStream::pair().map_err(|error| error.to_string())?;
+            opened.send(far).map_err(|error| error.to_string())?;
+            Ok(near)
+        });
+        ways.push((name.to_string(), Shim::new(&["core".to_string()], "test"), dial));
+    }
+    let gateway = Gateway::new(served, Duration::from_secs(1));
+    let pump = std::thread::spawn(move || run(gateway, ours, output, ways).expect("threads start"));
+    let daemons = daemons.try_into().expect("two");
+    Stage { client: BufReader::new(client), daemons, pump }
+}
+
+impl Stage {
+    fn say(&mut self, message: Value) {
+        tell(&mut self.client, &message);
+    }
+
+    fn hear(&mut self) -> Value {
+        next(&mut self.client)
+    }
+
+    /// The next connection to a daemon, after its handshake.
+    fn daemon(&mut self, project: usize) -> BufReader<UnixStream> {
+        let mut daemon = BufReader::new(self.daemons[project].recv().expect("a connection"));
+        assert_eq!(next(&mut daemon)["client"], "test");
+        let hello = next(&mut daemon);
+        assert_eq!(hello["method"], "initialize");
+        let name = ["a", "b"][project];
+        tell(&mut daemon, &json!({"id": hello["id"], "result": {"serverInfo": {"name": name}}}));
+        assert_eq!(next(&mut daemon)["method"], "notifications/initialized");
+        daemon
+    }
+
+    fn end(self) {
+        self.client.get_ref().shutdown(Shutdown::Write).expect("open");
+        self.pump.join().expect("no panic");
+    }
+}
+
+fn next(from: &mut impl BufRead) -> Value {
+    let mut line = String::new();
+    from.read_line(&mut line).expect("UTF-8");
+    serde_json::from_str(&line).unwrap_or_default()
+}
+
+fn tell(to: &mut BufReader<UnixStream>, message: &Value) {
+    to.get_mut().write_all(format!("{message}\n").as_bytes()).expect("somebody reads");
+}
+
+fn hello() -> Value {
+    json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {}})
+}
+
+fn call(id: u64, tool: &str, arguments: Value) -> Value {
+    json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": {"name": tool, "arguments": arguments}})
+}
+
+fn found(asked: &Value, name: &str) -> Value {
+    let entities = json!([{"id": 1, "name": name, "type": "Term"}]);
+    json!({"id": asked["id"], "result": {"structuredContent": {"entities": entities, "tick": 1}}})
+}
+
+#[test]
+fn a_search_reaches_both_and_the_end_waits_for_it() {
+    let mut stage = stage([false, false]);
+    stage.say(hello());
+    let mut a = stage.daemon(0);
+    assert_eq!(stage.hear()["result"]["serverInfo"]["name"], "a");
+    stage.say(call(1, "entity_lookup", json!({"q": "x"})));
+    let mut b = stage.daemon(1);
+    let asked = [next(&mut a), next(&mut b)];
+    stage.client.get_ref().shutdown(Shutdown::Write).expect("open");
+    tell(&mut b, &found(&asked[1], "B"));
+    tell(&mut a, &found(&asked[0], "A"));
+    let text = stage.hear()["result"]["content"][0]["text"].to_string();
+    assert!(text.contains("1. [a] A (Term, id 1)\\n2. [b] B (Term, id 1)"), "{text}");
+    stage.pump.join().expect("no panic");
+}
+
+#[test]
+fn one_that_is_dead_and_one_that_sleeps_keep_nobody_waiting() {
+    let mut stage = stage([true, false]);
+    stage.say(hello());
+    // The first project refuses, so the second one answers.
+    let mut b = stage.daemon(1);
+    assert_eq!(stage.hear()["result"]["serverInfo"]["name"], "b");
+    stage.say(call(1, "entity_lookup", json!({"q": "x"})));
+    let asked = next(&mut b);
+    tell(&mut b, &found(&asked, "B"));
+    let reply = stage.hear();
+    let away = &reply["result"]["structuredContent"]["unavailable"][0];
+    assert_eq!((&away["project"], &away["message"]), (&json!("a"), &json!("the daemon is ill")));
+    // Now it does not answer any more: calls of others go on, and the search ends without it.
+    stage.say(call(2, "entity_lookup", json!({"q": "x"})));
+    assert_eq!(next(&mut b)["params"]["name"], "entity_lookup");
+    stage.say(json!({"jsonrpc": "2.0", "id": 3, "method": "ping"}));
+    assert_eq!(stage.hear()["id"], 3);
+    let late = stage.hear();
+    assert_eq!((&late["id"], &late["result"]["isError"]), (&json!(2), &json!(true)));
+    assert_eq!(next(&mut b)["method"], "notifications/cancelled");
+    stage.end();
+}
+
+#[test]
+fn a_project_that_takes_nothing_is_refused_in_its_name() {
+    let mut stage = stage([false, false]);
+    stage.say(hello());
+    let _a = stage.daemon(0);
+    assert_eq!(stage.hear()["id"], 0);
+    // Longer than what the socket, the pump and the channel hold together.
+    let long = "x".repeat(100_000);
+    let n = 80;
+    let mut sender = stage.client.get_ref().try_clone().expect("a copy");
+    let flood = std::thread::spawn(move || {
+        for id in 1..=n {
+            let line = format!("{}\n", call(id, "status", json!({"project": "a", "q": long})));
+            sender.write_all(line.as_bytes()).expect("the pump reads");
+        }
+    });
+    let refused = stage.hear();
+    assert_eq!(refused["error"]["message"], "`a` does not take any more requests");
+    assert_eq!(refused["error"]["data"]["code"], "unavailable");
+    flood.join().expect("all is taken");
+    stage.say(json!({"jsonrpc": "2.0", "id": "still here", "method": "ping"}));
+    while stage.hear()["id"] != "still here" {}
+}
+
+#[test]
+fn a_line_that_is_too_long_is_refused() {
+    let mut stage = stage([false, false]);
+    let long = "x".repeat(MAX_LINE_BYTES);
+    stage.say(json!({"jsonrpc": "2.0", "id": 5, "method": "ping", "params": {"long": long}}));
+    let refused = stage.hear();
+    assert_eq!((&refused["id"], &refused["error"]["code"]), (&json!(5), &json!(-32_600)));
+    stage.end();
+}

@@ -1,0 +1,352 @@
+//! Route: which projects a request of the client is for.
+//!
+//! In: a method and its parameters. Out: whom to ask for what, or the answer at once.
+//! Invariants: what names a project goes there and nowhere else; what names none is spread over all, where it searches
+//! or lists, or goes to the one project that is meant; where none is, it is refused with the code `ambiguous`.
+//! Not here: asking (`gateway.rs`), and what the answers become (`job.rs`).
+
+use proto::error::{Code, ErrorView};
+use serde_json::{Map, Value, json};
+
+use super::cursor::{self, Onward};
+use super::naming::{PROJECTS_TOOL, inward, prompt_inward};
+use super::served::{Kind, Served};
+use super::spread::{Spread, spec};
+use super::trouble::error_result;
+
+/// JSON-RPC's own codes.
+const METHOD_NOT_FOUND: i32 = -32_601;
+const INVALID_PARAMS: i32 = -32_602;
+
+/// Arguments that may hold the address of a note.
+const ADDRESSES: &[&str] = &["path", "identifier", "url", "uri"];
+
+/// What the first project that answers is asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum First {
+    /// Its side of the handshake.
+    Hello,
+    /// The same, of newer revisions.
+    Discover,
+    /// Its tools.
+    Tools,
+}
+
+/// Where a request goes.
+#[derive(Debug)]
+pub(super) enum Route {
+    /// It is answered here.
+    Result(Value),
+    /// It is refused here.
+    Error(Value),
+    /// To whoever answers first.
+    First(First, Value),
+    /// To one project.
+    One { project: usize, params: Value, is_tool: bool },
+    /// To several, as one search.
+    Spread { spread: Spread, params: Value },
+    /// To all, as one list.
+    List { field: &'static str, targets: Vec<Onward>, params: Value },
+    /// To all, as the list of projects.
+    Projects { params: Value, is_json: bool },
+    /// To all that are open, without waiting for them.
+    Open(Value),
+}
+
+/// Where a request goes.
+pub(super) fn route(method: &str, params: Value, served: &Served) -> Route {
+    match method {
+        "ping" => Route::Result(json!({})),
+        "server/discover" => Route::First(First::Discover, params),
+        "tools/list" => Route::First(First::Tools, params),
+        "tools/call" => call(params, served),
+        "resources/list" => list("resources", params, served),
+        "resources/templates/list" => list("resourceTemplates", params, served),
+        "prompts/list" => list("prompts", params, served),
+        "resources/read" | "resources/subscribe" | "resources/unsubscribe" => {
+            at_address(params, "/uri", served)
+        }
+        "prompts/get" => of_prompt(params, "/name", served),
+        "completion/complete" => match params.pointer("/ref/type").and_then(Value::as_str) {
+            Some("ref/prompt") => of_prompt(params, "/ref/name", served),
+            _ => at_address(params, "/ref/uri", served),
+        },
+        "logging/setLevel" => Route::Open(params),
+        _ => refuse(METHOD_NOT_FOUND, &format!("no method is called `{method}`"), None),
+    }
+}
+
+fn refuse(code: i32, message: &str, hint: Option<String>) -> Route {
+    let mut error = json!({ "code": code, "message": message });
+    if let Some(hint) = hint {
+        error["data"] = json!({ "code": "not_found", "hint": hint });
+    }
+    Route::Error(error)
+}
+
+fn refuse_call(view: &ErrorView) -> Route {
+    Route::Result(error_result(view, Map::new()))
+}
+
+fn call(mut params: Value, served: &Served) -> Route {
+    let Some(tool) = params.get("name").and_then(Value::as_str).map(str::to_string) else {
+        return refuse(INVALID_PARAMS, "the parameters of `tools/call` name no tool", None);
+    };
+    let mut arguments = match params.get_mut("arguments").map(Value::take) {
+        Some(Value::Object(arguments)) => arguments,
+        None | Some(Value::Null) => Map::new(),
+        Some(_) => return refuse(INVALID_PARAMS, "`arguments` is not an object", None),
+    };
+    let named = match named(&mut arguments, served) {
+        Ok(named) => named.or_else(|| by_address(&mut arguments, served)),
+        Err(view) => return refuse_call(&view),
+    };
+    if tool == PROJECTS_TOOL {
+        let is_json = arguments.get("output_format").is_some_and(|it| it == "json");
+        return Route::Projects { params: quiet(with(params, arguments)), is_json };
+    }
+    if let Some(spec) = spec(&tool) {
+        let is_ours = |it: &Value| it.as_str().is_some_and(|it| cursor::read(it, served).is_some());
+        if named.is_none() || arguments.get("cursor").is_some_and(is_ours) {
+            return match Spread::new(spec, arguments, named, served) {
+                Ok(spread) if spread.targets.is_empty() => refuse_call(&at_its_end()),
+                Ok(spread) => Route::Spread { spread, params: quiet(params) },
+                Err(view) => refuse_call(&view),
+            };
+        }
+    }
+    match named.map_or_else(|| served.unnamed(Kind::of(&tool)), Ok) {
+        Ok(project) => Route::One { project, params: with(params, arguments), is_tool: true },
+        Err(view) => refuse_call(&view),
+    }
+}
+
+fn at_its_end() -> ErrorView {
+    ErrorView {
+        code: Code::InvalidParams,
+        message: "that project has no further hits".to_string(),
+        hint: Some("leave `project` out to go on with the others".to_string()),
+    }
+}
+
+/// Takes the project out of the arguments; a project of its own need not know by which name it is called here.
+fn named(arguments: &mut Map<String, Value>, served: &Served) -> Result<Option<usize>, ErrorView> {
+    for name in ["project", "vault"] {
+        match arguments.shift_remove(name) {
+            None | Some(Value::Null) => {}
+            Some(Value::String(text)) if text.trim().is_empty() => {}
+            Some(Value::String(text)) => return served.named(text.trim()).map(Some),
+            Some(_) => {
+                return Err(ErrorView {
+                    code: Code::InvalidParams,
+                    message: format!("`{name}` is not a name"),
+                    hint: Some(format!("it takes one of {}", served.listing())),
+                });
+            }
+        }
+    }
+    Ok(None)
+}
+
+/// The project of an address of a note, as [`super::naming`] writes them, which then is one of that project.
+fn by_address(arguments: &mut Map<String, Value>, served: &Served) -> Option<usize> {
+    ADDRESSES.iter().find_map(|name| {
+        let value = arguments.get_mut(*name)?;
+        let uri = value.as_str().filter(|it| it.starts_with("memory://"))?;
+        let (project, uri) = inward(uri, served)?;
+        *value = uri.into();
+        Some(project)
+    })
+}
+
+fn with(mut params: Value, arguments: Map<String, Value>) -> Value {
+    params["arguments"] = Value::Object(arguments);
+    params
+}
+
+/// Without a token for progress: that of several projects does not add up.
+fn quiet(mut params: Value) -> Value {
+    if let Some(Value::Object(meta)) = params.get_mut("_meta") {
+        meta.shift_remove("progressToken");
+    }
+    params
+}
+
+fn list(field: &'static str, mut params: Value, served: &Served) -> Route {
+    let fields = params.as_object_mut();
+    let targets = match fields.and_then(|it| it.shift_remove("cursor")) {
+        None | Some(Value::Null) => {
+            (0..served.len()).map(|project| Onward { project, ..Onward::default() }).collect()
+        }
+        Some(given) => match given.as_str().and_then(|it| cursor::read(it, served)) {
+            Some(targets) => targets,
+            None => return refuse(INVALID_PARAMS, "`cursor` is none that a list gave", None),
+        },
+    };
+    Route::List { field, targets, params: quiet(params) }
+}
+
+fn at_address(mut params: Value, at: &str, served: &Served) -> Route {
+    let uri = params.pointer(at).and_then(Value::as_str).unwrap_or_default().to_string();
+    let Some((project, inner)) = inward(&uri, served) else {
+        let hint = format!("addresses here are `memory://PROJECT/…`, of {}", served.listing());
+        return refuse(INVALID_PARAMS, "that address names no project that is served", Some(hint));
+    };
+    if let Some(slot) = params.pointer_mut(at) {
+        *slot = inner.into();
+    }
+    Route::One { project, params, is_tool: false }
+}
+
+fn of_prompt(mut params: Value, at: &str, served: &Served) -> Route {
+    let name = params.pointer(at).and_then(Value::as_str).unwrap_or_default().to_string();
+    let Some((project, inner)) = prompt_inward(&name, served) else {
+        let hint = format!("prompts here are `PROJECT.name`, of {}", served.listing());
+        return refuse(INVALID_PARAMS, "that prompt names no project that is served", Some(hint));
+    };
+    if let Some(slot) = params.pointer_mut(at) {
+        *slot = inner.into();
+    }
+    Route::One { project, params, is_tool: false }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use config::Project;
+    use expect_test::{Expect, expect};
+
+    use super::*;
+
+    fn check(served: &Served, table: &[(&str, Value)], expected: Expect) {
+        let mut shown = String::new();
+        for (method, params) in table {
+            let told = match route(method, params.clone(), served) {
+                Route::Result(result) => match result.pointer("/structuredContent/code") {
+                    Some(code) => format!("{code} {}", result["structuredContent"]["message"]),
+                    None => result.to_string(),
+                },
+                Route::Error(error) => format!("error {}", error["message"]),
+                Route::First(first, _) => format!("first {first:?}"),
+                Route::One { project, params, .. } => format!("{}: {params}", served.name(project)),
+                Route::Spread { spread, .. } => format!("spread over {}", spread.targets.len()),
+                Route::List { field, targets, .. } => format!("{field} of {}", targets.len()),
+                Route::Projects { .. } => "projects".to_string(),
+                Route::Open(_) => "all that are open".to_string(),
+            };
+            shown += &format!("{told}\n");
+        }
+        expected.assert_eq(&shown);
+    }
+
+    fn served() -> Served {
+        let project = |name: &str| Project { root: format!("/{name}").into(), name: name.into() };
+        Served::new(&[project("a"), project("b"), project("c")]).expect("distinct")
+    }
+
+    fn tool(name: &str, arguments: Value) -> (&'static str, Value) {
+        ("tools/call", json!({ "name": name, "arguments": arguments }))
+    }
+
+    #[test]
+    fn calls_go_where_they_say_and_searches_everywhere() {
+        check(
+            &served().with_default(Some(Path::new("/c"))),
+            &[
+                tool("hybrid_query", json!({"q": "x"})),
+                tool("hybrid_query", json!({"q": "x", "project": "B"})),
+                tool("hybrid_query", json!({"q": "x", "cursor": "all.b:x:"})),
+                tool("hybrid_query", json!({"q": "x", "cursor": "all.b:x:", "project": "a"})),
+                tool("hybrid_query", json!({"q": "x", "cursor": "AAAA", "project": "a"})),
+                tool("entity_lookup", json!({"q": "x", "project": ""})),
+                tool("status", json!({})),
+                tool("status", json!({"project": "a"})),
+                tool("status", json!({"project": "nope"})),
+                tool("status", json!({"project": ["a"]})),
+                tool("read_note", json!({"path": "memory://b/specs"})),
+                tool("read_note", json!({"path": "memory://nope/specs", "vault": "a"})),
+                tool("ingest_docs", json!({"paths": []})),
+                tool("ingest_docs", json!({"paths": [], "project": "a"})),
+                tool("list_memory_projects", json!({"project": "a"})),
+                ("tools/call", json!({"name": "status"})),
+                ("tools/call", json!({"name": "status", "arguments": []})),
+                ("tools/call", json!({})),
+            ],
+            expect![[r#"
+                spread over 3
+                b: {"name":"hybrid_query","arguments":{"q":"x"}}
+                spread over 1
+                "invalid_params" "that project has no further hits"
+                a: {"name":"hybrid_query","arguments":{"q":"x","cursor":"AAAA"}}
+                spread over 3
+                c: {"name":"status","arguments":{}}
+                a: {"name":"status","arguments":{}}
+                "not_found" "no project that is served here is called `nope`"
+                "invalid_params" "`project` is not a name"
+                b: {"name":"read_note","arguments":{"path":"memory://specs"}}
+                a: {"name":"read_note","arguments":{"path":"memory://nope/specs"}}
+                "ambiguous" "which project is to be changed? none was named, and the folder in which this session started is in none that is served"
+                a: {"name":"ingest_docs","arguments":{"paths":[]}}
+                projects
+                c: {"name":"status","arguments":{}}
+                error "`arguments` is not an object"
+                error "the parameters of `tools/call` name no tool"
+            "#]],
+        );
+        check(
+            &served().at_home_in(Some(Path::new("/b"))),
+            &[tool("status", json!({})), tool("ingest_docs", json!({"paths": []}))],
+            expect![[r#"
+                b: {"name":"status","arguments":{}}
+                b: {"name":"ingest_docs","arguments":{"paths":[]}}
+            "#]],
+        );
+    }
+
+    #[test]
+    fn resources_and_prompts_go_to_the_project_in_their_name() {
+        check(
+            &served(),
+            &[
+                ("resources/list", json!({})),
+                ("resources/templates/list", Value::Null),
+                ("prompts/list", json!({"cursor": "all.b:x:"})),
+                ("prompts/list", json!({"cursor": "x"})),
+                ("resources/read", json!({"uri": "memory://b/x/y"})),
+                ("resources/read", json!({"uri": "kgd://project_info/c"})),
+                ("resources/read", json!({"uri": "kgd://project_info"})),
+                ("resources/subscribe", json!({"uri": "memory://x/y"})),
+                ("prompts/get", json!({"name": "a.recap", "arguments": {}})),
+                ("prompts/get", json!({"name": "recap"})),
+                ("completion/complete", json!({"ref": {"type": "ref/prompt", "name": "a.recap"}})),
+                (
+                    "completion/complete",
+                    json!({"ref": {"type": "ref/resource", "uri": "memory://b/{+x}"}}),
+                ),
+                ("ping", json!({})),
+                ("tools/list", json!({})),
+                ("logging/setLevel", json!({"level": "info"})),
+                ("magic", json!({})),
+            ],
+            expect![[r#"
+                resources of 3
+                resourceTemplates of 3
+                prompts of 1
+                error "`cursor` is none that a list gave"
+                b: {"uri":"memory://x/y"}
+                c: {"uri":"kgd://project_info"}
+                error "that address names no project that is served"
+                error "that address names no project that is served"
+                a: {"name":"recap","arguments":{}}
+                error "that prompt names no project that is served"
+                a: {"ref":{"type":"ref/prompt","name":"recap"}}
+                b: {"ref":{"type":"ref/resource","uri":"memory://{+x}"}}
+                {}
+                first Tools
+                all that are open
+                error "no method is called `magic`"
+            "#]],
+        );
+    }
+}

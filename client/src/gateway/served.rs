@@ -1,0 +1,261 @@
+//! Served: the projects of one gateway, and which of them a call is about.
+//!
+//! In: projects, a folder, names that callers give. Out: which project is meant, or why that is not clear.
+//! Invariants: no two projects are called by one name; a name means one project or none; nothing is guessed where
+//! something may be changed.
+//! Not here: speaking to the projects (`backend.rs`), or reading the registry (`choose.rs`).
+
+use std::path::{Path, PathBuf};
+
+use config::Project;
+use config::registry::{is_same_name, permalink};
+use proto::catalog::CATALOG;
+use proto::error::{Code, ErrorView};
+use proto::tool::Effect;
+
+/// The projects of a gateway. Each is known by its place in their order.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Served {
+    members: Vec<Member>,
+    /// The project of the folder in which the agent started.
+    home: Option<usize>,
+    /// The registry's default, where it is served.
+    default: Option<usize>,
+}
+
+/// One of them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Member {
+    name: String,
+    permalink: String,
+    root: PathBuf,
+}
+
+/// What a tool does, as far as it matters for choosing a project.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// It is about no project in particular.
+    Neutral,
+    /// It only reads.
+    Reads,
+    /// It may change something; so may a tool that we do not know.
+    Writes,
+}
+
+impl Kind {
+    pub(super) fn of(tool: &str) -> Self {
+        if matches!(tool, "get_mcp_instructions" | "create_memory_project") {
+            return Kind::Neutral;
+        }
+        let reads = |entry: &proto::catalog::Entry| matches!(entry.effect, Effect::Reads);
+        match CATALOG.iter().find(|entry| entry.name == tool) {
+            Some(entry) if reads(entry) => Kind::Reads,
+            _ => Kind::Writes,
+        }
+    }
+}
+
+impl Served {
+    /// These projects, in this order; `cwd` is where the agent started, `default` the registry's default.
+    ///
+    /// # Errors
+    /// When two are called by one name; the message ends in a line `hint: …`.
+    pub fn new(projects: &[Project]) -> Result<Self, String> {
+        let mut members: Vec<Member> = Vec::new();
+        for it in projects {
+            if let Some(other) = members.iter().find(|other| is_same_name(&other.name, &it.name)) {
+                return Err(format!(
+                    "`{}` and `{}` are both called `{}`\nhint: `kgctl project add DIR --name NAME` renames one",
+                    other.root.display(),
+                    it.root.display(),
+                    it.name
+                ));
+            }
+            let permalink = Some(permalink(&it.name)).filter(|it| !it.is_empty());
+            members.push(Member {
+                name: it.name.clone(),
+                permalink: permalink.unwrap_or_else(|| format!("project-{}", members.len() + 1)),
+                root: it.root.clone(),
+            });
+        }
+        Ok(Served { members, home: None, default: None })
+    }
+
+    /// The same with the project at `root`, if it is served, as the one of the folder in which the agent started.
+    pub fn at_home_in(mut self, root: Option<&Path>) -> Self {
+        self.home = root.and_then(|root| self.at(root));
+        self
+    }
+
+    /// The same with the project at `root`, if it is served, as the default.
+    pub fn with_default(mut self, root: Option<&Path>) -> Self {
+        self.default = root.and_then(|root| self.at(root));
+        self
+    }
+
+    fn at(&self, root: &Path) -> Option<usize> {
+        self.members.iter().position(|it| it.root == root)
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.members.len()
+    }
+
+    pub(super) fn home(&self) -> Option<usize> {
+        self.home
+    }
+
+    pub(super) fn default(&self) -> Option<usize> {
+        self.default
+    }
+
+    pub(super) fn name(&self, project: usize) -> &str {
+        self.members.get(project).map_or("", |it| &it.name)
+    }
+
+    pub(super) fn permalink(&self, project: usize) -> &str {
+        self.members.get(project).map_or("", |it| &it.permalink)
+    }
+
+    pub(super) fn root(&self, project: usize) -> &Path {
+        self.members.get(project).map_or(Path::new(""), |it| &it.root)
+    }
+
+    pub(super) fn names(&self) -> impl Iterator<Item = &str> {
+        self.members.iter().map(|it| it.name.as_str())
+    }
+
+    /// The names for people: `alpha`, `beta`.
+    pub(super) fn listing(&self) -> String {
+        self.names().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
+    }
+
+    /// The project of that name, or of that permalink.
+    pub(super) fn find(&self, name: &str) -> Option<usize> {
+        let by_name = self.members.iter().position(|it| it.name == name);
+        by_name.or_else(|| {
+            self.members.iter().position(|it| it.permalink == name || is_same_name(&it.name, name))
+        })
+    }
+
+    /// The project that a caller named.
+    pub(super) fn named(&self, name: &str) -> Result<usize, ErrorView> {
+        self.find(name).ok_or_else(|| ErrorView {
+            code: Code::NotFound,
+            message: format!("no project that is served here is called `{}`", brief(name)),
+            hint: Some(format!("served are {}", self.listing())),
+        })
+    }
+
+    /// The project that is meant where none was named.
+    pub(super) fn unnamed(&self, kind: Kind) -> Result<usize, ErrorView> {
+        let guess = match kind {
+            Kind::Writes => None,
+            Kind::Reads => self.default,
+            Kind::Neutral => self.default.or(Some(0)),
+        };
+        self.home.or(guess).ok_or_else(|| ErrorView {
+            code: Code::Ambiguous,
+            message: match kind {
+                Kind::Writes => {
+                    "which project is to be changed? none was named, and the folder in \
+                    which this session started is in none that is served"
+                        .to_string()
+                }
+                _ => "which project? none was named, and neither the folder in which this session \
+                    started nor a default says which"
+                    .to_string(),
+            },
+            hint: Some(format!("give `project`, one of {}", self.listing())),
+        })
+    }
+
+    /// All, those first that are likeliest to run: the one of the current folder, then the default.
+    pub(super) fn likeliest_first(&self) -> Vec<usize> {
+        let mut order: Vec<usize> = self.home.into_iter().chain(self.default).collect();
+        order.extend(0..self.len());
+        let mut seen = vec![false; self.len()];
+        order.retain(|it| seen.get_mut(*it).is_some_and(|seen| !std::mem::replace(seen, true)));
+        order
+    }
+}
+
+/// What a caller wrote, short and on one line.
+fn brief(text: &str) -> String {
+    crate::render::clean(text).chars().take(60).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn served(names: &[&str]) -> Result<Served, String> {
+        let project =
+            |name: &&str| Project { root: format!("/{name}").into(), name: name.to_string() };
+        Served::new(&names.iter().map(project).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn a_name_or_its_permalink_means_one_project() {
+        let served = served(&["My Notes", "work", "!"]).expect("distinct");
+        let table = [
+            ("My Notes", Some(0)),
+            ("my-notes", Some(0)),
+            ("MY NOTES", Some(0)),
+            ("Work", Some(1)),
+            ("!", Some(2)),
+            ("project-3", Some(2)),
+            ("notes", None),
+            ("", None),
+            ("wor", None),
+        ];
+        for (name, expected) in table {
+            assert_eq!(served.find(name), expected, "{name}");
+        }
+        let error = served.named("wrok\n").expect_err("none").to_string();
+        assert!(error.contains("`wrok `\nhint: served are `My Notes`, `work`, `!`"), "{error}");
+    }
+
+    #[test]
+    fn two_projects_of_one_name_are_refused() {
+        let error = served(&["My Notes", "my-notes"]).expect_err("one permalink");
+        assert!(error.contains("both called `my-notes`\nhint: "), "{error}");
+    }
+
+    #[test]
+    fn what_was_not_named_is_the_folder_then_for_reading_the_default() {
+        let none = served(&["a", "b"]).expect("distinct");
+        let default = none.clone().with_default(Some(Path::new("/b")));
+        let home = default.clone().at_home_in(Some(Path::new("/a")));
+        let elsewhere = default.clone().at_home_in(Some(Path::new("/c")));
+        let table = [
+            (&none, [None, None, Some(0)]),
+            (&default, [None, Some(1), Some(1)]),
+            (&home, [Some(0), Some(0), Some(0)]),
+            (&elsewhere, [None, Some(1), Some(1)]),
+        ];
+        for (served, expected) in table {
+            let found =
+                [Kind::Writes, Kind::Reads, Kind::Neutral].map(|it| served.unnamed(it).ok());
+            assert_eq!(found, expected, "{served:?}");
+        }
+        let refused = none.unnamed(Kind::Writes).expect_err("unclear");
+        assert_eq!(refused.code, Code::Ambiguous);
+        assert_eq!(refused.hint.as_deref(), Some("give `project`, one of `a`, `b`"));
+        assert_eq!(home.likeliest_first(), [0, 1]);
+        assert_eq!(default.likeliest_first(), [1, 0]);
+    }
+
+    #[test]
+    fn a_tool_that_is_not_known_may_write() {
+        let table = [
+            ("hybrid_query", Kind::Reads),
+            ("ingest_docs", Kind::Writes),
+            ("magic", Kind::Writes),
+            ("create_memory_project", Kind::Neutral),
+        ];
+        for (tool, kind) in table {
+            assert_eq!(Kind::of(tool), kind, "{tool}");
+        }
+    }
+}

@@ -1,0 +1,322 @@
+//! Spread: a search without a project becomes one search a project, whose answers are one answer again.
+//!
+//! In: a tool and its arguments. Out: what to ask each project, and how much of it to tell.
+//! Invariants: `k`, `limit`, `page` and `max_chars` hold for the whole answer; each project is asked for as much as
+//! the whole could take from it.
+//! Not here: putting the answers together (`merge.rs`).
+
+use proto::error::{Code, ErrorView};
+use proto::tool::core::budget;
+use serde_json::{Map, Value, json};
+
+use super::cursor::{self, Onward};
+use super::served::Served;
+
+/// Longest text answer of the tools that only list, in characters: their structured content is whole.
+const LIST_CHARS: u32 = 8_000;
+
+/// Smallest budget that a tool takes, in characters.
+const MIN_CHARS: u32 = 200;
+
+/// In which order hits of several projects are told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Order {
+    /// The first of each project by score, then the second of each: scores of two projects do not compare well.
+    Rank,
+    /// The last modified first.
+    Latest,
+    /// By path.
+    Path,
+}
+
+/// How a tool goes on where its answer ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Paging {
+    /// By `cursor`, with at most `k` hits.
+    Cursor,
+    /// Not at all; at most `limit` hits.
+    Limit,
+    /// By `page` and `page_size` (or `limit`), or `offset`.
+    Pages {
+        /// Most that a project gives at once.
+        most: usize,
+    },
+}
+
+/// How the answers of one tool are put together.
+#[derive(Debug)]
+pub(super) struct Spec {
+    pub(super) tool: &'static str,
+    /// The list of hits.
+    pub(super) hits: &'static str,
+    /// The list that says something of each hit, in the same order.
+    pub(super) beside: Option<&'static str>,
+    /// Further lists of objects, merged by rank, too.
+    pub(super) also: &'static [&'static str],
+    /// Lists of texts.
+    pub(super) texts: &'static [&'static str],
+    pub(super) order: Order,
+    pub(super) paging: Paging,
+    /// Hits where the caller does not say how many.
+    pub(super) n_usual: usize,
+    /// Characters of the text where the caller does not say; `None`: it takes no budget.
+    pub(super) usual_chars: Option<u32>,
+}
+
+/// The tools that are asked of all projects where none is named.
+pub(super) const SPECS: &[Spec] = &[
+    Spec {
+        tool: "hybrid_query",
+        hits: "chunks",
+        beside: Some("explanations"),
+        also: &["entities", "edges"],
+        texts: &[],
+        order: Order::Rank,
+        paging: Paging::Cursor,
+        n_usual: 10,
+        usual_chars: Some(2_000),
+    },
+    Spec {
+        tool: "entity_lookup",
+        hits: "entities",
+        beside: None,
+        also: &[],
+        texts: &[],
+        order: Order::Rank,
+        paging: Paging::Limit,
+        n_usual: 10,
+        usual_chars: None,
+    },
+    Spec {
+        tool: "search",
+        hits: "notes",
+        beside: None,
+        also: &[],
+        texts: &[],
+        order: Order::Rank,
+        paging: Paging::Limit,
+        n_usual: 10,
+        usual_chars: Some(8_000),
+    },
+    Spec {
+        tool: "search_notes",
+        hits: "results",
+        beside: None,
+        also: &[],
+        texts: &[],
+        order: Order::Rank,
+        paging: Paging::Pages { most: 100 },
+        n_usual: 10,
+        usual_chars: None,
+    },
+    Spec {
+        tool: "list_notes",
+        hits: "notes",
+        beside: None,
+        also: &[],
+        texts: &[],
+        order: Order::Path,
+        paging: Paging::Pages { most: 1_000 },
+        n_usual: 100,
+        usual_chars: None,
+    },
+    Spec {
+        tool: "recent_activity",
+        hits: "notes",
+        beside: None,
+        also: &[],
+        texts: &["deleted"],
+        order: Order::Latest,
+        paging: Paging::Pages { most: 500 },
+        n_usual: 20,
+        usual_chars: None,
+    },
+];
+
+/// How a tool's answers are put together; `None` for one that is about one project.
+pub(super) fn spec(tool: &str) -> Option<&'static Spec> {
+    SPECS.iter().find(|it| it.tool == tool)
+}
+
+/// One call, spread over projects.
+#[derive(Debug)]
+pub(super) struct Spread {
+    pub(super) spec: &'static Spec,
+    /// Whom to ask, and from where on.
+    pub(super) targets: Vec<Onward>,
+    /// Hits to pass over, those to tell, and which page that is.
+    pub(super) n_skipped: usize,
+    pub(super) n_told: usize,
+    pub(super) page: usize,
+    /// Characters of the text answer; the structured one gets twice as many where `is_bounded`.
+    pub(super) max_chars: usize,
+    pub(super) is_bounded: bool,
+    /// Whether the text is the structured answer as JSON.
+    pub(super) is_json: bool,
+    arguments: Map<String, Value>,
+}
+
+impl Spread {
+    /// The call of `spec`'s tool with these arguments, of one project if it is `only` about that.
+    ///
+    /// # Errors
+    /// A cursor of no answer of several projects, or a page too far behind.
+    pub(super) fn new(
+        spec: &'static Spec,
+        mut arguments: Map<String, Value>,
+        only: Option<usize>,
+        served: &Served,
+    ) -> Result<Self, ErrorView> {
+        let number = |name: &str| arguments.get(name).and_then(Value::as_u64).map(|it| it as usize);
+        let (mut n_skipped, mut page) = (0, 1);
+        let n_wanted = match spec.paging {
+            Paging::Cursor => number("k"),
+            Paging::Limit => number("limit"),
+            Paging::Pages { .. } => number("page_size").or_else(|| number("limit")),
+        };
+        let n_told = n_wanted.unwrap_or(spec.n_usual).max(1);
+        if let Paging::Pages { most } = spec.paging {
+            page = number("page").unwrap_or(1).max(1);
+            n_skipped = number("offset").unwrap_or((page - 1).saturating_mul(n_told));
+            if n_skipped.saturating_add(n_told) > most {
+                return Err(ErrorView {
+                    code: Code::InvalidParams,
+                    message: format!("over several projects, `{}` goes {most} deep", spec.tool),
+                    hint: Some(format!("give `project`, one of {}", served.listing())),
+                });
+            }
+        }
+        let chars = |name: &str| number(name).map(|n| u32::try_from(n).unwrap_or(u32::MAX));
+        let usual = spec.usual_chars.unwrap_or(LIST_CHARS);
+        let max_chars = budget(chars("max_chars"), chars("max_tokens"), usual).max(MIN_CHARS);
+        let targets = match arguments.shift_remove("cursor") {
+            Some(Value::String(text)) if !text.is_empty() => onward(&text, served)?,
+            _ => (0..served.len()).map(|project| Onward { project, ..Onward::default() }).collect(),
+        };
+        let targets = targets.into_iter().filter(|it| only.is_none_or(|only| it.project == only));
+        Ok(Spread {
+            spec,
+            targets: targets.collect(),
+            n_skipped,
+            n_told,
+            page,
+            max_chars: max_chars as usize,
+            is_bounded: spec.usual_chars.is_some(),
+            is_json: arguments.get("output_format").is_some_and(|it| it == "json"),
+            arguments,
+        })
+    }
+
+    /// What to ask one of the targets.
+    pub(super) fn arguments(&self, target: &Onward) -> Map<String, Value> {
+        let mut arguments = self.arguments.clone();
+        match self.spec.paging {
+            Paging::Cursor => {
+                if let Some(cursor) = &target.cursor {
+                    arguments.insert("cursor".into(), cursor.as_str().into());
+                }
+                // Those that were told already come again, and are passed over.
+                if !target.told.is_empty() {
+                    let n = (self.n_told + target.told.len()).min(100);
+                    arguments.insert("k".into(), json!(n));
+                }
+            }
+            Paging::Limit => {
+                // Whole notes of one project would leave no room for those of the others.
+                if self.is_bounded {
+                    let share = self.max_chars / self.targets.len().max(1);
+                    arguments.shift_remove("max_tokens");
+                    arguments.insert("max_chars".into(), json!(share.max(MIN_CHARS as usize)));
+                }
+            }
+            Paging::Pages { .. } => {
+                for name in ["offset", "limit", "page"] {
+                    arguments.shift_remove(name);
+                }
+                arguments.insert("page_size".into(), json!(self.n_skipped + self.n_told));
+            }
+        }
+        arguments
+    }
+}
+
+fn onward(text: &str, served: &Served) -> Result<Vec<Onward>, ErrorView> {
+    cursor::read(text, served).filter(|it| !it.is_empty()).ok_or_else(|| ErrorView {
+        code: Code::InvalidParams,
+        message: "`cursor` is none that an answer of several projects gave".to_string(),
+        hint: Some(
+            "give the `next_cursor` of an answer to the same question, or the `project` it is of"
+                .to_string(),
+        ),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use config::Project;
+
+    use super::*;
+
+    fn served() -> Served {
+        let project = |name: &str| Project { root: format!("/{name}").into(), name: name.into() };
+        Served::new(&[project("a"), project("b")]).expect("distinct")
+    }
+
+    /// What each project is asked.
+    fn asked(tool: &str, arguments: Value) -> String {
+        let Value::Object(arguments) = arguments else { panic!("an object") };
+        let spec = spec(tool).expect("a search");
+        match Spread::new(spec, arguments, None, &served()) {
+            Ok(spread) => {
+                let ask = |it: &Onward| Value::Object(spread.arguments(it)).to_string();
+                let asked: Vec<_> = spread.targets.iter().map(ask).collect();
+                let (from, n) = (spread.n_skipped, spread.n_told);
+                format!("{} | {n} from {from}, {} chars", asked.join(" "), spread.max_chars)
+            }
+            Err(error) => error.to_string(),
+        }
+    }
+
+    #[test]
+    fn each_project_is_asked_for_what_the_whole_could_take() {
+        let table = [
+            ("hybrid_query", json!({"q": "x"}), r#"{"q":"x"} {"q":"x"} | 10 from 0, 2000 chars"#),
+            (
+                "hybrid_query",
+                json!({"q": "x", "k": 3, "max_tokens": 100, "cursor": "all.b:C:00000007"}),
+                r#"{"q":"x","k":4,"max_tokens":100,"cursor":"C"} | 3 from 0, 300 chars"#,
+            ),
+            (
+                "entity_lookup",
+                json!({"q": "x", "limit": 2}),
+                r#"{"q":"x","limit":2} {"q":"x","limit":2} | 2 from 0, 8000 chars"#,
+            ),
+            (
+                "search",
+                json!({"query": "x", "max_chars": 900}),
+                r#"{"query":"x","max_chars":450} {"query":"x","max_chars":450} | 10 from 0, 900 chars"#,
+            ),
+            (
+                "search_notes",
+                json!({"query": "x", "page": 3, "limit": 5}),
+                r#"{"query":"x","page_size":15} {"query":"x","page_size":15} | 5 from 10, 8000 chars"#,
+            ),
+            (
+                "recent_activity",
+                json!({}),
+                r#"{"page_size":20} {"page_size":20} | 20 from 0, 8000 chars"#,
+            ),
+        ];
+        for (tool, arguments, expected) in table {
+            assert_eq!(asked(tool, arguments.clone()), expected, "{tool} {arguments}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_asked_of_several_says_so() {
+        let error = asked("search_notes", json!({"query": "x", "page": 11}));
+        assert!(error.contains("goes 100 deep\nhint: give `project`, one of `a`, `b`"), "{error}");
+        let error = asked("hybrid_query", json!({"q": "x", "cursor": "AAAA"}));
+        assert!(error.contains("`cursor` is none"), "{error}");
+    }
+}

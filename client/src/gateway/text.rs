@@ -1,0 +1,209 @@
+//! Text: the readable form of an answer of several projects.
+//!
+//! In: the merged answer, who did not answer. Out: text within the budget, and how many hits it shows.
+//! Invariants: each place has its project before it; what is left out is counted; what documents say cannot break a
+//! line, move a cursor or turn the reading direction.
+//! Not here: which hits there are (`merge.rs`).
+
+use proto::shape::place;
+use serde_json::{Map, Value};
+
+use super::cursor::Onward;
+use super::served::Served;
+use super::spread::Spread;
+use super::trouble::Trouble;
+use crate::render::clean;
+
+/// Characters kept free for `… 9,999 more`.
+const COUNT_CHARS: usize = 16;
+
+/// Entities named under the hits of a question.
+const MAX_ENTITIES: usize = 8;
+
+/// A text under construction.
+struct Sheet {
+    text: String,
+    n_left: usize,
+}
+
+impl Sheet {
+    fn line(&mut self, line: &str) -> bool {
+        let n = line.chars().count() + 1;
+        let fits = n <= self.n_left;
+        if fits {
+            self.n_left -= n;
+            self.text.push_str(line);
+            self.text.push('\n');
+        }
+        fits
+    }
+
+    fn cut(&mut self, text: &str) {
+        if !self.line(text) && self.n_left > 2 {
+            let part: String = text.chars().take(self.n_left - 2).collect();
+            self.line(&format!("{part}…"));
+        }
+    }
+}
+
+/// The text of the merged answer `out`, and how many of its hits are in it.
+pub(super) fn write(
+    spread: &Spread,
+    out: &Map<String, Value>,
+    troubles: &[(Onward, Trouble)],
+    served: &Served,
+) -> (String, usize) {
+    let field = |name: &str| out.get(name).and_then(Value::as_str).map(clean);
+    let footer: String = footer(out).chars().take(spread.max_chars / 4).collect();
+    let more = field("next_cursor").map(|it| format!("more: the same question with cursor {it}"));
+    // A tiny budget is for hits; the cursor stands in the structured form, too.
+    let more = more.filter(|it| it.chars().count() <= spread.max_chars / 2);
+    let kept = footer.chars().count() + more.as_ref().map_or(0, |it| it.chars().count() + 1);
+    let n_left = spread.max_chars.saturating_sub(kept + COUNT_CHARS);
+    let mut sheet = Sheet { text: String::new(), n_left };
+    for (target, trouble) in troubles {
+        sheet.cut(&trouble.line(served.name(target.project)));
+    }
+    for told in [field("relaxed"), field("hint")].into_iter().flatten() {
+        sheet.cut(&format!("({told})"));
+    }
+    let none = Vec::new();
+    let hits = out.get(spread.spec.hits).and_then(Value::as_array).unwrap_or(&none);
+    if hits.is_empty() {
+        sheet.line("nothing found");
+    } else if out.get("nothing_relevant") == Some(&Value::Bool(true)) {
+        sheet.line("nothing here has much to do with the question; the nearest passages:");
+    }
+    let mut n_shown = 0;
+    for (idx, hit) in hits.iter().enumerate() {
+        let block = block(spread.n_skipped + idx + 1, hit);
+        if idx == 0 {
+            sheet.cut(&block);
+        } else if !sheet.line(&block) {
+            break;
+        }
+        n_shown += 1;
+    }
+    if n_shown < hits.len() {
+        sheet.text += &format!("… {} more\n", hits.len() - n_shown);
+        sheet.n_left = 0;
+    }
+    for told in [entities(spread, out), deleted(out), pages(out), field("more").map(Into::into)] {
+        told.into_iter().for_each(|told| _ = sheet.line(&told));
+    }
+    if let Some(more) = more {
+        sheet.text += &(more + "\n");
+    }
+    if let Some(truncated) = field("truncated") {
+        sheet.line(&format!("({truncated})"));
+    }
+    (sheet.text + &footer, n_shown)
+}
+
+/// `(alpha tick 12, beta tick 7; indexed 3 of 9)`.
+fn footer(out: &Map<String, Value>) -> String {
+    let rows = out.get("projects").and_then(Value::as_array).into_iter().flatten();
+    let row = |row: &Value| {
+        let name = row.get("project").and_then(Value::as_str).map(clean).unwrap_or_default();
+        let building =
+            row.get("building").and_then(Value::as_str).map(|it| format!("; {}", clean(it)));
+        let tick = row.get("tick").and_then(Value::as_u64).unwrap_or(0);
+        format!("{name} tick {tick}{}", building.unwrap_or_default())
+    };
+    format!("({})", rows.map(row).collect::<Vec<_>>().join(", "))
+}
+
+/// `1. [alpha] docs/keys.md:12-18 § Rotation (score .83; weak)` and the words under it; of an entity its name and
+/// type.
+fn block(rank: usize, hit: &Value) -> String {
+    let text = |name: &str| hit.get(name).and_then(Value::as_str).filter(|it| !it.is_empty());
+    let mut head = format!("{rank}. [{}] ", clean(text("project").unwrap_or_default()));
+    match (text("path"), text("name")) {
+        (Some(_), _) => head += &note(hit),
+        (None, Some(_)) => head += &entity(hit),
+        (None, None) => head += &clean(&hit.to_string()),
+    }
+    let score = hit.get("score").and_then(Value::as_f64).map(|it| {
+        let shown = format!("{it:.2}");
+        let weak = if hit.get("weak") == Some(&Value::Bool(true)) { "; weak" } else { "" };
+        format!(" (score {}{weak})", shown.strip_prefix('0').unwrap_or(&shown))
+    });
+    head += &score.unwrap_or_default();
+    let words = ["snippet", "content"].iter().find_map(|name| text(name)).unwrap_or_default();
+    for line in words.lines().map(str::trim_end).filter(|line| !line.trim().is_empty()) {
+        head += "\n   ";
+        head += &clean(line);
+    }
+    head
+}
+
+/// `docs/keys.md:12-18 § Rotation`, or `docs/keys.md “Keys” 2026-01-31`.
+fn note(hit: &Value) -> String {
+    let text = |name: &str| hit.get(name).and_then(Value::as_str).filter(|it| !it.is_empty());
+    let number = |value: Option<&Value>| value.and_then(Value::as_u64).map(|n| n as u32);
+    let pair = |name: &str| {
+        hit.get(name).and_then(Value::as_array).map(|it| [number(it.first()), number(it.get(1))])
+    };
+    let lines = match (pair("lines"), number(hit.get("line"))) {
+        (Some([Some(first), Some(last)]), _) => [first, last],
+        (_, Some(line)) => [line, line],
+        _ => [0, 0],
+    };
+    let mut out = place(text("path").unwrap_or_default(), lines, pair("pages").unwrap_or_default());
+    if let Some(section) = text("section") {
+        out += &format!(" § {section}");
+    } else if let Some(title) = text("title") {
+        out += &format!(" “{title}”");
+    }
+    for (name, around) in [("category", ["[", "]"]), ("relation", ["→ ", ""])] {
+        if let Some(told) = text(name) {
+            out += &format!(" {}{told}{}", around[0], around[1]);
+        }
+    }
+    if hit.get("score").is_none()
+        && let Some(modified) = text("modified")
+    {
+        out += &format!(" {modified}");
+    }
+    clean(&out).into_owned()
+}
+
+/// `Key Store (Service, id 12) also: the store`.
+fn entity(hit: &Value) -> String {
+    let text = |name: &str| hit.get(name).and_then(Value::as_str).unwrap_or_default();
+    let id =
+        hit.get("id").and_then(Value::as_i64).map(|id| format!(", id {id}")).unwrap_or_default();
+    let aliases = hit.get("aliases").and_then(Value::as_array).into_iter().flatten();
+    let aliases: Vec<&str> = aliases.filter_map(Value::as_str).take(5).collect();
+    let also =
+        if aliases.is_empty() { String::new() } else { format!(" also: {}", aliases.join(", ")) };
+    clean(&format!("{} ({}{id}){also}", text("name"), text("type"))).into_owned()
+}
+
+fn entities(spread: &Spread, out: &Map<String, Value>) -> Option<String> {
+    let list = out.get("entities").filter(|_| spread.spec.hits != "entities")?.as_array()?;
+    let named = list.iter().take(MAX_ENTITIES).map(|it| {
+        let text = |name: &str| it.get(name).and_then(Value::as_str).unwrap_or_default();
+        clean(&format!("{} ({}, [{}])", text("name"), text("type"), text("project"))).into_owned()
+    });
+    let rest = list.len().saturating_sub(MAX_ENTITIES);
+    let rest = if rest > 0 { format!(", … {rest} more") } else { String::new() };
+    let named: Vec<_> = named.collect();
+    (!named.is_empty()).then(|| format!("entities: {}{rest}", named.join(", ")))
+}
+
+fn deleted(out: &Map<String, Value>) -> Option<String> {
+    let list: Vec<&str> =
+        out.get("deleted")?.as_array()?.iter().filter_map(Value::as_str).collect();
+    Some(clean(&format!("deleted: {}", list.join(", "))).into_owned())
+}
+
+fn pages(out: &Map<String, Value>) -> Option<String> {
+    let page = out.get("page").and_then(Value::as_u64).unwrap_or(1);
+    let next = match out.get("next_page").and_then(Value::as_u64) {
+        Some(next) => next,
+        None if out.get("has_more") == Some(&Value::Bool(true)) => page + 1,
+        None => return None,
+    };
+    Some(format!("more: page {next}"))
+}

@@ -1,0 +1,347 @@
+//! Many projects: one server in front of several daemons, and the commands that keep the list of them.
+
+use expect_test::expect;
+use serde_json::{Value, json};
+use tests::{Agent, SharedHome};
+
+const ALPHA: (&str, &str, &str) = (
+    "alpha",
+    "keys.md",
+    "# Signing Keys\n\nThe signing keys of the Harbor Gateway rotate every month.\n\n## Vault\n\nThe Tide Vault \
+     stores the signing keys.\n",
+);
+const BETA: (&str, &str, &str) = (
+    "beta",
+    "notes/rotation.md",
+    "# Rotation\n\nAda Lindqvist rotates the signing keys of the Beacon Service by hand.\n",
+);
+const GAMMA: (&str, &str, &str) =
+    ("gamma", "lamp.md", "# Lamp\n\nThe lamp needs no signing keys.\n");
+
+/// An agent over all projects, everything indexed.
+fn agent(home: &SharedHome, folder: &str, arguments: &[&str]) -> Agent {
+    let mut agent = home.agent(folder, arguments);
+    let tools = agent.ask("tools/list", json!({}))["result"]["tools"].take();
+    let tool = tools.as_array().and_then(|it| it.iter().find(|it| it["name"] == "hybrid_query"));
+    let names =
+        tool.expect("it is offered")["inputSchema"]["properties"]["project"]["enum"].clone();
+    for name in names.as_array().expect("the served ones") {
+        let indexed = agent.call("ingest_docs", json!({"paths": ["**/*.md"], "project": name}));
+        assert_eq!(indexed.expect("indexed")["project"], *name);
+    }
+    agent
+}
+
+fn projects_of(found: &Value) -> Vec<&str> {
+    let mut all: Vec<_> = found["chunks"]
+        .as_array()
+        .expect("hits")
+        .iter()
+        .filter_map(|it| it["project"].as_str())
+        .collect();
+    all.sort_unstable();
+    all.dedup();
+    all
+}
+
+#[test]
+fn a_search_goes_to_all_projects_and_a_call_to_the_one_it_names() {
+    let home = SharedHome::of(&[ALPHA, BETA, GAMMA]);
+    let mut agent = agent(&home, "", &["--all-projects"]);
+    assert_eq!(agent.hello["serverInfo"]["name"], "kgd");
+    let told = agent.hello["instructions"].as_str().expect("instructions").to_string();
+    assert!(told.contains("`alpha`, `beta`, `gamma`") && told.contains("hybrid_query"), "{told}");
+
+    let result = agent.call_whole("hybrid_query", json!({"q": "signing keys", "k": 3}));
+    let found = &result["structuredContent"];
+    assert_eq!(projects_of(found), ["alpha", "beta", "gamma"]);
+    assert_eq!(found["chunks"].as_array().map(Vec::len), Some(3), "`k` holds for the whole");
+    let text = result["content"][0]["text"].as_str().expect("a text");
+    for place in ["[alpha] keys.md:", "[beta] notes/rotation.md:", "[gamma] lamp.md:"] {
+        assert!(text.contains(place), "{text}");
+    }
+    let ticks = found["projects"].as_array().expect("each one's").clone();
+    assert!(ticks.len() == 3 && ticks.iter().all(|it| it["tick"].as_u64() > Some(0)), "{ticks:?}");
+
+    let named = agent
+        .call("hybrid_query", json!({"q": "signing keys", "project": "BETA"}))
+        .expect("answered");
+    assert_eq!(named["project"], "beta");
+    assert!(
+        named["chunks"]
+            .as_array()
+            .expect("hits")
+            .iter()
+            .all(|it| it["path"] == "notes/rotation.md")
+    );
+
+    let names = agent.call("entity_lookup", json!({"q": "Harbor Gateway"})).expect("answered");
+    assert_eq!(names["entities"][0]["project"], "alpha", "{names}");
+    let status = agent.call("status", json!({"project": "gamma"})).expect("answered");
+    assert_eq!(status["project"], "gamma");
+    // The place of a hit leads on, in its project.
+    let handle = named["chunks"][0]["ref"].clone();
+    let passage =
+        agent.call("read_passage", json!({"at": handle, "project": "beta"})).expect("answered");
+    assert_eq!(passage["path"], "notes/rotation.md");
+}
+
+#[test]
+fn pages_over_several_projects_tell_every_hit_once() {
+    let home = SharedHome::of(&[ALPHA, BETA, GAMMA]);
+    for n in 0..4 {
+        home.write(
+            &format!("alpha/a{n}.md"),
+            &format!("# Note {n}\n\nRoom {n} has signing keys number {n}.\n"),
+        );
+        home.write(
+            &format!("gamma/c{n}/c.md"),
+            &format!("# Shelf {n}\n\nShelf {n} holds the signing keys.\n"),
+        );
+    }
+    let mut agent = agent(&home, "", &["--project", "alpha,beta", "--project", "gamma"]);
+    let whole =
+        agent.call("hybrid_query", json!({"q": "signing keys", "k": 100, "max_chars": 20000}));
+    let place = |hit: &Value| format!("{} {} {}", hit["project"], hit["path"], hit["ref"]);
+    let places = |found: &Value| {
+        found["chunks"].as_array().expect("hits").iter().map(place).collect::<Vec<_>>()
+    };
+    let mut all = places(&whole.expect("answered"));
+    let (mut told, mut cursor) = (Vec::new(), None::<String>);
+    loop {
+        let mut arguments = json!({"q": "signing keys", "k": 1});
+        if let Some(cursor) = &cursor {
+            arguments["cursor"] = cursor.as_str().into();
+        }
+        let page = agent.call("hybrid_query", arguments).expect("a page");
+        told.extend(places(&page));
+        assert!(told.len() <= all.len(), "{told:?}");
+        match page["next_cursor"].as_str() {
+            Some(next) => cursor = Some(next.to_string()),
+            None => break,
+        }
+    }
+    all.sort_unstable();
+    told.sort_unstable();
+    assert!(all.len() >= 8, "{all:?}");
+    assert_eq!(told, all);
+}
+
+#[test]
+fn one_that_was_killed_is_started_again_and_one_whose_folder_is_gone_is_told() {
+    let home = SharedHome::of(&[ALPHA, BETA, GAMMA]);
+    let mut agent = agent(&home, "", &["--all-projects"]);
+    home.kill("beta");
+    let found = agent.call("hybrid_query", json!({"q": "signing keys"})).expect("answered");
+    assert_eq!(projects_of(&found), ["alpha", "beta", "gamma"]);
+    assert!(found.get("unavailable").is_none(), "{found}");
+
+    home.kill("gamma");
+    std::fs::remove_dir_all(home.at("gamma")).expect("it was there");
+    let result = agent.call_whole("hybrid_query", json!({"q": "signing keys"}));
+    let found = &result["structuredContent"];
+    assert_eq!(projects_of(found), ["alpha", "beta"]);
+    let away = &found["unavailable"];
+    assert_eq!((away.as_array().map(Vec::len), &away[0]["project"]), (Some(1), &json!("gamma")));
+    let message = away[0]["message"].as_str().expect("why");
+    assert!(
+        message.starts_with("the folder of `gamma`") && message.ends_with("is not there"),
+        "{message}"
+    );
+    let text = result["content"][0]["text"].as_str().expect("a text");
+    assert!(text.starts_with("(gamma is not in this: the folder of `gamma`"), "{text}");
+
+    // Asked alone it is an error that says whose.
+    let refused =
+        agent.ask("tools/call", json!({"name": "status", "arguments": {"project": "gamma"}}));
+    let data = &refused["error"]["data"];
+    assert_eq!((&data["code"], &data["project"]), (&json!("unavailable"), &json!("gamma")));
+    // A new session starts by way of the others.
+    drop(agent);
+    let mut agent = home.agent("", &["--project", "gamma", "--project", "alpha"]);
+    assert_eq!(agent.hello["serverInfo"]["name"], "kgd");
+    let found = agent.call("entity_lookup", json!({"q": "Harbor Gateway"})).expect("answered");
+    assert_eq!(found["entities"][0]["name"], "Harbor Gateway");
+}
+
+#[test]
+fn what_was_not_named_goes_to_the_current_folder_and_a_write_nowhere_else() {
+    let home = SharedHome::of(&[ALPHA, BETA, GAMMA]);
+    let ingest = json!({"paths": ["**/*.md"]});
+    {
+        let mut nowhere = agent(&home, "", &["--project", "alpha", "--project", "beta"]);
+        let refused = nowhere.call("ingest_docs", ingest.clone()).expect_err("which one?");
+        assert_eq!(refused["code"], "ambiguous");
+        assert_eq!(refused["hint"], "give `project`, one of `alpha`, `beta`");
+        assert_eq!(nowhere.call("status", json!({})).expect_err("which one?")["code"], "ambiguous");
+        let wrong = nowhere
+            .call("hybrid_query", json!({"q": "x", "project": "gamma"}))
+            .expect_err("not served");
+        assert_eq!(
+            (&wrong["code"], &wrong["hint"]),
+            (&json!("not_found"), &json!("served are `alpha`, `beta`"))
+        );
+    }
+    home.kgctl_done(&["project", "default", "beta"]);
+    {
+        let mut reader = home.agent("", &["--project", "alpha", "--project", "beta"]);
+        assert_eq!(reader.call("status", json!({})).expect("the default")["project"], "beta");
+        assert_eq!(
+            reader.call("ingest_docs", ingest.clone()).expect_err("no guess")["code"],
+            "ambiguous"
+        );
+        let unknown =
+            reader.call("explain_entity", json!({"name": "Nobody At All"})).expect_err("unknown");
+        assert_eq!(unknown["project"], "beta", "an error says whose it is");
+    }
+    {
+        let mut inside = home.agent("beta/notes", &["--project", "alpha", "--project", "beta"]);
+        assert_eq!(inside.call("status", json!({})).expect("here")["project"], "beta");
+        assert_eq!(inside.call("ingest_docs", ingest.clone()).expect("here")["project"], "beta");
+    }
+    // Inside a project that is not served, no other stands in for it.
+    let mut other = home.agent("gamma", &["--project", "alpha", "--project", "beta"]);
+    assert_eq!(other.call("ingest_docs", ingest).expect_err("not served")["code"], "ambiguous");
+}
+
+#[test]
+fn one_project_is_served_without_a_word_of_others() {
+    let home = SharedHome::of(&[ALPHA]);
+    let mut agent = home.agent("", &["--all-projects"]);
+    let tools = agent.ask("tools/list", json!({}))["result"]["tools"].take();
+    assert!(
+        !agent.hello["instructions"].as_str().expect("instructions").contains("several projects")
+    );
+    let list = tools.as_array().expect("a list");
+    let query = list.iter().find(|it| it["name"] == "hybrid_query").expect("it is offered");
+    assert!(query["inputSchema"]["properties"]["project"]["enum"].is_null());
+}
+
+#[test]
+fn a_call_that_is_taken_back_is_not_answered() {
+    let home = SharedHome::of(&[ALPHA, BETA]);
+    let mut agent = agent(&home, "", &["--all-projects"]);
+    let id = agent
+        .request("tools/call", json!({"name": "hybrid_query", "arguments": {"q": "signing keys"}}));
+    agent.notify("notifications/cancelled", json!({"requestId": id}));
+    let next = agent.call("status", json!({"project": "alpha"})).expect("the session goes on");
+    assert_eq!(next["project"], "alpha");
+}
+
+#[test]
+fn projects_are_added_named_and_forgotten_by_command() {
+    let home = SharedHome::of(&[]);
+    home.write("notes/a.md", "# A\n");
+    home.write("notes/inner/b.md", "# B\n");
+    home.write("other/c.md", "# C\n");
+    let root = home.at("").display().to_string();
+    let short = |text: String| text.replace(&root, "/home/");
+
+    let added = short(home.kgctl_done(&["project", "add", "notes", "--name", "My Notes"]));
+    expect![[r#"
+        My Notes: registered: /home/notes
+        an agent starts its daemon when it needs it; `kgctl start --project 'My Notes'` indexes now
+    "#]]
+    .assert_eq(&added);
+    let refused = [
+        home.kgctl_refused(&["project", "add", "nowhere"]),
+        home.kgctl_refused(&["project", "add", "notes/a.md"]),
+        home.kgctl_refused(&["project", "add", "notes/inner"]),
+        home.kgctl_refused(&["project", "add", "other", "--name", "my-notes"]),
+        home.kgctl_refused(&["project", "add", "other", "--name", "a,b"]),
+        home.kgctl_refused(&["project", "default", "other"]),
+        home.kgctl_refused(&["project", "remove", "other"]),
+    ];
+    let told: String = refused.iter().map(|(code, said)| format!("{code} {said}")).collect();
+    expect![[r#"
+        2 error: cannot use `nowhere`: No such file or directory (os error 2)
+        hint: a project is a folder that is there
+        2 error: cannot use `notes/a.md`: not a directory
+        hint: a project is a folder that is there
+        2 error: `/home/notes/inner` lies inside `/home/notes`: with `My Notes` registered, its documents are read twice, into two projects
+        hint: `--yes` goes on all the same
+        2 error: no project can be called `my-notes`: `My Notes`, `/home/notes`, is called so
+        hint: give another `--name`
+        2 error: no project can be called `a,b`: commas part the names in a list of projects
+        hint: give letters, digits, spaces, `-`, `_` or `.`
+        3 error: no project is called `other`
+        hint: `kgctl list` names them
+        3 error: no project is called `other`
+        hint: `kgctl list` names them
+    "#]].assert_eq(&told);
+
+    expect![[r#"
+        My Notes: /home/notes (the only one)
+    "#]]
+    .assert_eq(&short(home.kgctl_done(&["project", "default"])));
+    home.kgctl_done(&["project", "add", "other", "--read-only"]);
+    let (code, said) = home.kgctl_refused(&["project", "default"]);
+    assert_eq!(code, 3, "{said}");
+    home.kgctl_done(&["project", "default", "other"]);
+    let list = short(home.kgctl_done(&["project", "list"]));
+    let list = list.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "));
+    let list: Vec<_> =
+        list.map(|line| line.split(" 20").next().unwrap_or_default().to_string()).collect();
+    expect![[r#"
+        NAME STATE ADDED FOLDER
+        My Notes stopped
+        other * stopped, read-only"#]]
+    .assert_eq(&list.join("\n"));
+    let rows: Value =
+        serde_json::from_str(&home.kgctl_done(&["project", "list", "--json"])).expect("JSON");
+    assert_eq!((&rows[1]["default"], &rows[1]["read_only"]), (&json!(true), &json!(true)));
+
+    let (code, said) = home.kgctl_refused(&["project", "remove", "other"]);
+    assert!(code == 2 && said.contains("`kgctl project default NAME`"), "{said}");
+    expect![[r#"
+        other: removed; its documents stay, its index stays
+    "#]]
+    .assert_eq(&short(home.kgctl_done(&["project", "remove", "other", "--yes"])));
+    assert!(home.at("other/c.md").is_file());
+}
+
+#[test]
+fn a_project_is_read_only_without_a_word_in_its_folder() {
+    let home = SharedHome::of(&[ALPHA]);
+    let setting = || {
+        let rows = home.kgctl_done(&["--project", "alpha", "config", "show"]);
+        rows.lines().find(|row| row.starts_with("write ")).map(str::to_string).expect("a row")
+    };
+    assert!(setting().contains("true"));
+    home.kgctl_done(&["--project", "alpha", "start"]);
+    let before = home.daemon("alpha").expect("it runs");
+    let told = home.kgctl_done(&["project", "add", "alpha", "--read-only"]);
+    assert!(told.contains("read-only") && told.contains("started anew"), "{told}");
+    let after = home.daemon("alpha").expect("it runs again");
+    assert_ne!(before, after, "the daemon heeds it");
+    let row = setting();
+    assert!(row.contains("false") && row.contains("projects.json"), "{row}");
+    home.kgctl_done(&["project", "add", "alpha", "--writable"]);
+    assert!(setting().contains("true"));
+    let inside = std::fs::read_dir(home.at("alpha")).expect("there").count();
+    assert_eq!(inside, 1, "nothing was written into the folder");
+    // A folder that says otherwise is told, and the mark can be taken back all the same.
+    home.write("alpha/kg.yaml", "write: true\n");
+    let (code, said) = home.kgctl_refused(&["project", "add", "alpha", "--read-only"]);
+    assert!(code == 2 && said.contains("allows what you have forbidden"), "{said}");
+    home.kgctl_done(&["project", "add", "alpha", "--writable"]);
+    assert!(setting().contains("true"));
+}
+
+#[test]
+fn an_agents_configuration_may_name_several_projects() {
+    let home = SharedHome::of(&[ALPHA, BETA]);
+    let args = |arguments: &[&str]| -> Value {
+        let entry: Value = serde_json::from_str(&home.kgctl_done(arguments)).expect("JSON");
+        entry["mcpServers"].clone()
+    };
+    let root = |name: &str| home.at(name).display().to_string();
+    let all = args(&["mcp-config", "--all-projects"]);
+    assert_eq!(all["kgd"]["args"], json!(["--all-projects"]));
+    let two = args(&["mcp-config", "alpha", "beta"]);
+    assert_eq!(two["kgd"]["args"], json!(["--project", root("alpha"), "--project", root("beta")]));
+    let one = args(&["--project", "beta", "mcp-config"]);
+    assert_eq!(one["beta"]["args"], json!(["--project", root("beta")]));
+    let output = home.kgctl(&["--project", "beta", "mcp-config"]);
+    assert!(String::from_utf8_lossy(&output.stderr).contains("--all-projects"));
+}
