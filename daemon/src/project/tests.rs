@@ -335,8 +335,10 @@ async fn what_is_written_is_found_once_it_is_indexed_now() {
             project.notes().write(&path, "# wharf\n", Overwrite::No, None).expect("written");
         index(vec![written.path]).await;
         assert_eq!(paths(&project), std::slice::from_ref(&path));
-        let moved =
-            project.notes().rename((&path, "moved.md"), None, &[], &[], false).expect("moved");
+        let moved = project
+            .notes()
+            .rename((&path, "moved.md"), None, &[], &[], (false, &|_| {}))
+            .expect("moved");
         index(moved.changed()).await;
         assert_eq!(paths(&project), ["moved.md"]);
         let op = Op::Append("A pier.".into());

@@ -30,7 +30,7 @@ pub fn list_memory_projects(
 ) -> Result<ProjectsReply, ErrorView> {
     let places = Places::from_env().map_err(|error| unusable(&error.to_string()))?;
     let registry = Registry::load(&places.config).map_err(|error| unusable(&error.to_string()))?;
-    let default = registry.projects().iter().find(|it| it.default).map(|it| it.root.clone());
+    let default = registry.default_project().map(|it| it.root.clone());
     let mut projects: Vec<ProjectView> = registry
         .projects()
         .iter()
