@@ -4,6 +4,7 @@
 
 pub mod call;
 pub mod connect;
+pub mod interchange;
 pub mod launch;
 pub mod model;
 pub mod page;
