@@ -16,6 +16,15 @@ const MAX_DIGITS: usize = 7;
 
 /// A text as a line.
 pub fn encoded(text: &str) -> String {
+    written(text, false)
+}
+
+/// A text as a line without parentheses, which can stand between two.
+pub fn encoded_inside(text: &str) -> String {
+    written(text, true)
+}
+
+fn written(text: &str, is_inside: bool) -> String {
     if text.is_empty() {
         return NOTHING.to_string();
     }
@@ -28,7 +37,7 @@ pub fn encoded(text: &str) -> String {
         let is_kept_blank = c == ' ' && next.is_some() && !out.is_empty() && !out.ends_with(' ');
         if is_kept_blank {
             out.push(' ');
-        } else if is_unseen(c) {
+        } else if is_unseen(c) || (is_inside && matches!(c, '(' | ')')) {
             let _ = write!(out, "&#{};", u32::from(c));
         } else {
             let is_markup = match c {

@@ -84,8 +84,10 @@ impl<R: Read> Elements<R> {
 
     fn begin(&mut self) -> std::io::Result<Option<Found>> {
         // A byte order mark says nothing.
-        if self.reader.fill_buf()?.starts_with(b"\xef\xbb\xbf") {
-            self.reader.consume(3);
+        for byte in *b"\xef\xbb\xbf" {
+            if self.peek()? == Some(byte) {
+                self.take(byte);
+            }
         }
         self.state = match self.next_byte()? {
             Some(b'[') => {

@@ -106,7 +106,7 @@ fn read(root: &Path, path: &Path, report: &mut Report) {
         Some(front) if front.warning.is_some() => {
             report.count("front matter that is broken");
             let why = front.warning.clone().unwrap_or_default();
-            report.trouble(at, why, "mend it, or leave it: the text below is indexed all the same");
+            report.remark(at, format!("{why}; the text below it is indexed all the same"));
         }
         Some(_) => report.count("front matter that is read"),
         None => {}
@@ -187,14 +187,13 @@ mod tests {
                       1  observations
                       1  other files: png
                       1  tags
-                      2  typed relations
+                      1  typed relations
             to know:
               latin.md: is not UTF-8; the daemon guesses its encoding
+              sub/b.md: front matter is not YAML: line 2: unclosed bracket '['; the text below it is indexed all the same
             not read:
               large.md: has 2000 bytes, more than is indexed
                 hint: raise `watch.max_file_bytes` in `kg.yaml`
-              sub/b.md: front matter is not YAML: line 3: did not find expected ',' or ']'
-                hint: mend it, or leave it: the text below is indexed all the same
         "#]]
         .assert_eq(&report.text());
     }

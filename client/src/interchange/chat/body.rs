@@ -68,7 +68,7 @@ fn lowered(text: &str) -> String {
                 words.split_whitespace().collect::<Vec<_>>().join(" ")
             }
         };
-        out.push_str(&format!("{marks} {words}"));
+        out.push_str(format!("{marks} {words}").trim_end());
         at = span.end;
     }
     out.push_str(source.get(at..).unwrap_or(""));

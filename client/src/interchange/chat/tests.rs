@@ -64,8 +64,8 @@ fn a_conversation_of_chatgpt_is_a_note_with_a_section_for_each_turn() {
         ---
         title: "Rust: # of threads?"
         type: conversation
-        created: 2024-03-01T12:30:00Z
-        updated: 2024-03-01T12:31:40Z
+        created: "2024-03-01T12:30:00Z"
+        updated: "2024-03-01T12:31:40Z"
         imported_from: chatgpt
         source_id: abc-123
         ---
@@ -143,10 +143,10 @@ fn a_conversation_of_claude_is_one_too() {
         ---
         title: Untitled conversation
         type: conversation
-        created: 2025-01-02T03:04:05.678901Z
-        updated: 2025-01-02T04:00:00Z
+        created: "2025-01-02T03:04:05.678901Z"
+        updated: "2025-01-02T04:00:00Z"
         imported_from: claude
-        source_id: 11111111-2222
+        source_id: "11111111-2222"
         ---
 
         ## User, 2025-01-02 03:04

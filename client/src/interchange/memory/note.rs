@@ -95,8 +95,7 @@ pub fn observation(text: &str) -> String {
 /// A relation as the text of an item: to a name where a link can hold it, else to `path`. None when neither can be.
 pub fn relation(relation_type: &str, name: &str, path: Option<&str>) -> Option<String> {
     let types = [relation_type.to_string(), RELATED_TO.to_string()];
-    let inside = plain::encoded(relation_type).replace("\\(", "(");
-    let inside = inside.replace('(', "&#40;").replace(')', "&#41;");
+    let inside = plain::encoded_inside(relation_type);
     let contexts = [String::new(), format!(" ({TYPE_IS}{inside})")];
     for target in [Some(name).filter(|_| path.is_none()), path].into_iter().flatten() {
         for (stated, context) in types.iter().zip(&contexts) {
