@@ -1,4 +1,5 @@
-//! Settings in layers: defaults, the user's `config.yaml`, the folder's `kg.yaml`, `KG_*` variables, flags.
+//! Settings in layers: defaults, the user's `config.yaml`, whether the registry has the project read-only, the folder's
+//! `kg.yaml`, `KG_*` variables, flags.
 //!
 //! In: the places, the project's folder, the environment, flags. Out: settings, and where each value
 //! came from.
@@ -16,6 +17,7 @@ use serde_json::Value;
 
 use crate::fingerprint::exact;
 use crate::place::Places;
+use crate::registry::{self, Registry, RegistryError};
 use crate::settings::{Privacy, Settings};
 
 mod check;
@@ -86,6 +88,8 @@ pub enum Origin {
         /// From 1.
         line: u64,
     },
+    /// The registry, which has the project read-only.
+    Registry(PathBuf),
     /// A variable of the environment.
     Variable(String),
     /// A flag, as it was given.
@@ -97,6 +101,7 @@ impl fmt::Display for Origin {
         match self {
             Origin::Default => f.write_str("default"),
             Origin::File { path, line } => write!(f, "{}:{line}", path.display()),
+            Origin::Registry(path) => write!(f, "{}, read-only", path.display()),
             Origin::Variable(name) => write!(f, "environment `{name}`"),
             Origin::Flag(text) => write!(f, "flag `{text}`"),
         }
@@ -124,6 +129,9 @@ pub enum LoadError {
         /// What the parser expected.
         why: String,
     },
+    /// The registry, which may have the project read-only, cannot be read.
+    #[error(transparent)]
+    Registry(#[from] RegistryError),
     /// A key or its value is wrong.
     #[error("{origin}: `{key}` {why}{}", hint_line(hint.as_deref()))]
     Wrong {
@@ -180,6 +188,7 @@ pub fn load_with(
     let mut layers = Layers::new();
     layers.apply(tree::read(&places.user_settings())?)?;
     if let Some(root) = root {
+        layers.apply(read_only(places, root)?)?;
         let assignments = tree::read(&root.join(PROJECT_FILE))?;
         assignments.iter().try_for_each(|it| refuse_user_only(it, places))?;
         assignments.iter().try_for_each(refuse_outside)?;
@@ -199,6 +208,15 @@ pub fn load_with(
         layers.apply_text(key.trim().to_string(), text.trim(), Origin::Flag(flag.clone()))?;
     }
     layers.finish()
+}
+
+/// What the registry says of this project: before the folder is heard, so that it cannot say otherwise.
+fn read_only(places: &Places, root: &Path) -> Result<Vec<Assignment>, LoadError> {
+    let registry = Registry::load(&places.config)?;
+    let is_marked = registry.at(root).is_some_and(|it| it.read_only);
+    let origin = || Origin::Registry(places.config.join(registry::FILE_NAME));
+    let forbid = || Assignment { key: "write".to_string(), value: false.into(), origin: origin() };
+    Ok(is_marked.then(forbid).into_iter().collect())
 }
 
 fn refuse_user_only(it: &Assignment, places: &Places) -> Result<(), LoadError> {

@@ -13,9 +13,15 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+mod name;
+
+pub use name::{is_same_name, permalink};
+
 use crate::place::{Places, Project, create_private_dir};
 
-const FILE_NAME: &str = "projects.json";
+/// The file in the user's configuration folder.
+pub const FILE_NAME: &str = "projects.json";
+
 const LOCK_NAME: &str = "projects.lock";
 
 /// One registered project.
@@ -31,6 +37,9 @@ pub struct Registered {
     /// When it was registered, seconds since 1970.
     #[serde(default)]
     pub added: u64,
+    /// Its user lets no tool write in it, whatever the folder says (setting `write`).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub read_only: bool,
 }
 
 impl Registered {
@@ -62,6 +71,16 @@ pub enum RegistryError {
         path: PathBuf,
         /// What the system said.
         source: std::io::Error,
+    },
+    /// A name that cannot be given.
+    #[error("no project can be called `{name}`: {why}\nhint: {hint}")]
+    Name {
+        /// The name.
+        name: String,
+        /// What speaks against it.
+        why: String,
+        /// What to give instead.
+        hint: String,
     },
     /// A folder that is not there, or whose path is not text.
     #[error("cannot register `{}`: {why}", path.display())]
@@ -203,7 +222,8 @@ impl Registry {
             return Ok(self.projects[idx].clone());
         }
         let name = self.free_name(wanted.unwrap_or(&project.name));
-        let registered = Registered { name, root: project.root, default: false, added: now };
+        let registered =
+            Registered { name, root: project.root, default: false, added: now, read_only: false };
         self.projects.push(registered.clone());
         Ok(registered)
     }
@@ -218,6 +238,23 @@ impl Registry {
     /// Makes one project the default, or none when no project has that name.
     pub fn set_default(&mut self, name: &str) {
         self.projects.iter_mut().for_each(|it| it.default = it.name == name);
+    }
+
+    /// Makes a project read-only for tools, or lets them write again.
+    pub fn set_read_only(&mut self, name: &str, read_only: bool) {
+        let named = self.projects.iter_mut().find(|it| it.name == name);
+        named.into_iter().for_each(|it| it.read_only = read_only);
+    }
+
+    /// The project that is meant where nothing else says which: the default one, else the only one.
+    pub fn default_project(&self) -> Option<&Registered> {
+        let only = || self.projects.first().filter(|_| self.projects.len() == 1);
+        self.projects.iter().find(|it| it.default).or_else(only)
+    }
+
+    /// The project at that canonical path.
+    pub fn at(&self, root: &Path) -> Option<&Registered> {
+        self.projects.iter().find(|it| it.root == root)
     }
 
     /// The project of that name, else the one whose folder is at that path.
@@ -257,9 +294,7 @@ impl Registry {
             });
         }
         let cwd = cwd.canonicalize().unwrap_or_else(|_| cwd.to_path_buf());
-        let only = || self.projects.first().filter(|_| self.projects.len() == 1);
-        let default = || self.projects.iter().find(|it| it.default);
-        let found = self.nearest(&cwd).or_else(only).or_else(default);
+        let found = self.nearest(&cwd).or_else(|| self.default_project());
         found
             .map(Registered::project)
             .ok_or_else(|| WhichError::Unclear { known: self.projects.clone() })
@@ -282,7 +317,7 @@ impl Registry {
 
     /// `wanted`, or `wanted-2` and so on when that is taken.
     fn free_name(&self, wanted: &str) -> String {
-        let taken = |name: &str| self.projects.iter().any(|it| it.name == name);
+        let taken = |name: &str| self.projects.iter().any(|it| is_same_name(&it.name, name));
         let numbered = (2..).map(|n| format!("{wanted}-{n}"));
         let mut names = std::iter::once(wanted.to_string()).chain(numbered);
         names.find(|name| !taken(name)).expect("numbers do not run out")

@@ -157,6 +157,9 @@ pub struct ProjectRow {
     pub state: String,
     /// The day on which it was registered.
     pub added: String,
+    /// Whether its user lets no tool write in it.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub read_only: bool,
 }
 
 /// The registered projects.
@@ -166,7 +169,8 @@ pub fn projects(rows: &[ProjectRow], style: Style) -> String {
     }
     let row = |it: &ProjectRow| {
         let name = if it.default { format!("{} *", it.name) } else { it.name.clone() };
-        [name, it.state.clone(), it.added.clone(), it.root.clone()]
+        let state = if it.read_only { ", read-only" } else { "" };
+        [name, it.state.clone() + state, it.added.clone(), it.root.clone()]
             .map(|cell| clean(&cell).into_owned())
             .to_vec()
     };
@@ -321,11 +325,12 @@ mod tests {
             default,
             state: "stopped".into(),
             added: "2026-03-01".into(),
+            read_only: !default,
         };
         expect![[r#"
-            NAME     STATE    ADDED       FOLDER
-            notes *  stopped  2026-03-01  /srv/notes
-            work     stopped  2026-03-01  /srv/work
+            NAME     STATE               ADDED       FOLDER
+            notes *  stopped             2026-03-01  /srv/notes
+            work     stopped, read-only  2026-03-01  /srv/work
         "#]]
         .assert_eq(&projects(&[row("notes", true), row("work", false)], Style::plain()));
         expect![[r#"

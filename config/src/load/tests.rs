@@ -313,6 +313,39 @@ fn a_folder_may_forbid_to_write_but_not_allow_it() {
 }
 
 #[test]
+fn the_registry_has_a_project_read_only_without_a_word_in_the_folder() {
+    let scratch = tempfile::tempdir().expect("a scratch folder");
+    let folder = scratch.path().canonicalize().expect("there").join("notes");
+    std::fs::create_dir(&folder).expect("made");
+    let config = scratch.path().join("config");
+    let places = Places { state: "/s".into(), runtime: "/r".into(), config: config.clone() };
+    let mark = |read_only| {
+        Registry::update(&config, |registry| {
+            let added = registry.add(&folder, None, 0)?;
+            registry.set_read_only(&added.name, read_only);
+            Ok(())
+        })
+        .expect("registered");
+    };
+    let may_write = || load_with(&places, Some(&folder), [], &[]).map(|it| it.settings.write);
+    mark(false);
+    assert!(may_write().expect("loaded"));
+    mark(true);
+    let loaded = load_with(&places, Some(&folder), [], &[]).expect("loaded");
+    assert!(!loaded.settings.write);
+    assert_eq!(loaded.origins.get("write"), Some(&Origin::Registry(config.join("projects.json"))));
+    // The folder may say the same, and nothing else.
+    std::fs::write(folder.join("kg.yaml"), "write: false\n").expect("written");
+    assert!(!may_write().expect("loaded"));
+    std::fs::write(folder.join("kg.yaml"), "write: true\n").expect("written");
+    assert!(may_write().is_err());
+    // Nobody knows what a damaged registry forbade.
+    std::fs::remove_file(folder.join("kg.yaml")).expect("there");
+    std::fs::write(config.join("projects.json"), "oops").expect("written");
+    assert!(may_write().is_err());
+}
+
+#[test]
 fn a_strange_file_is_refused_without_showing_its_text() {
     let scratch = tempfile::tempdir().expect("a scratch folder");
     let places = Places { state: "/s".into(), runtime: "/r".into(), config: "/nowhere".into() };

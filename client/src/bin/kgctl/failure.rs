@@ -176,10 +176,19 @@ impl From<LaunchError> for Failure {
     }
 }
 
+impl From<RegistryError> for Failure {
+    fn from(error: RegistryError) -> Self {
+        let exit = match &error {
+            RegistryError::Name { .. } => Exit::Refused,
+            _ => Exit::Failed,
+        };
+        Failure::new(exit, error)
+    }
+}
+
 failure_from! {
     WhichError => Exit::Refused,
     LoadError => Exit::Refused,
-    RegistryError => Exit::Failed,
     PlaceError => Exit::Failed,
     serde_json::Error => Exit::Failed,
 }

@@ -101,7 +101,11 @@ fn register(
 }
 
 /// The state must not lie among the documents: every commit would be a change to index.
-fn refuse_overlap(places: &Places, folder: &Project, settings: &Settings) -> Result<(), Failure> {
+pub(crate) fn refuse_overlap(
+    places: &Places,
+    folder: &Project,
+    settings: &Settings,
+) -> Result<(), Failure> {
     let state = places.state.canonicalize().unwrap_or_else(|_| places.state.clone());
     let Ok(inside) = state.strip_prefix(&folder.root) else { return Ok(()) };
     // Hidden folders are not read, so state below one is out of the way.
@@ -115,7 +119,7 @@ fn refuse_overlap(places: &Places, folder: &Project, settings: &Settings) -> Res
 }
 
 /// Why this folder is an unlikely one.
-fn doubt_of_place(root: &Path) -> Option<String> {
+pub(crate) fn doubt_of_place(root: &Path) -> Option<String> {
     let home =
         std::env::var_os("HOME").map(PathBuf::from).and_then(|home| home.canonicalize().ok());
     if root == Path::new("/") {

@@ -31,5 +31,6 @@ fn row(it: &Registered, places: &Places) -> ProjectRow {
         default: it.default,
         state: state.to_string(),
         added: day(it.added),
+        read_only: it.read_only,
     }
 }

@@ -32,6 +32,7 @@ mod lookup;
 mod mcp_config;
 mod model;
 mod progress;
+mod project;
 mod query;
 mod read;
 mod remove;
@@ -81,6 +82,7 @@ enum Command {
     /// List the registered projects and whether their daemons run.
     List,
     Remove(remove::Arguments),
+    Project(project::Arguments),
     Status(status::Arguments),
     Wait(wait::Arguments),
     Query(query::Arguments),
@@ -103,8 +105,7 @@ enum Command {
     Restore(restore::Arguments),
     Config(config::Arguments),
     Model(model::Arguments),
-    /// Print what to paste into an agent's MCP configuration.
-    McpConfig,
+    McpConfig(mcp_config::Arguments),
     Completions(completions::Arguments),
     Eval(eval::Arguments),
 }
@@ -136,6 +137,7 @@ async fn run(command: Command, ctx: &Context) -> Result<Exit, Failure> {
         Command::Logs(arguments) => logs::run(&arguments, ctx),
         Command::List => list::run(ctx),
         Command::Remove(arguments) => remove::run(arguments, ctx).await,
+        Command::Project(arguments) => project::run(arguments, ctx).await,
         Command::Status(arguments) => status::run(&arguments, ctx).await,
         Command::Wait(arguments) => wait::run(&arguments, ctx).await,
         Command::Query(arguments) => query::run(arguments, ctx).await,
@@ -156,7 +158,7 @@ async fn run(command: Command, ctx: &Context) -> Result<Exit, Failure> {
         Command::Restore(arguments) => restore::run(&arguments, ctx),
         Command::Config(arguments) => config::run(&arguments, ctx),
         Command::Model(arguments) => model::run(&arguments, ctx),
-        Command::McpConfig => mcp_config::run(ctx),
+        Command::McpConfig(arguments) => mcp_config::run(&arguments, ctx),
         Command::Completions(arguments) => completions::run(&arguments, ctx),
         Command::Eval(arguments) => eval::run(&arguments, ctx).await,
     }

@@ -2,28 +2,70 @@
 
 use std::path::{Path, PathBuf};
 
-use ::config::{Places, Project};
+use ::config::{Places, Project, Registry, which_project};
 use serde_json::{Map, Value, json};
 
-use super::context::Context;
+use super::context::{Context, warn};
 use super::failure::{Exit, Failure};
 
-pub(crate) fn run(ctx: &Context) -> Result<Exit, Failure> {
-    let text = serde_json::to_string_pretty(&snippet(&ctx.project()?, &ctx.places()?))?;
-    ctx.print(&(text + "\n"))?;
+/// Print what to paste into an agent's MCP configuration.
+///
+/// One server may serve several projects: name them, or give `--all-projects`. Its tools then take a `project`, searches
+/// without one go to all, and the folder in which the agent starts chooses where the others go.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {
+    /// Projects to serve, by name or folder; the one that `--project` would mean when left out.
+    projects: Vec<String>,
+    /// Serve every project that is registered when the agent starts.
+    #[arg(long, conflicts_with = "projects")]
+    all_projects: bool,
+}
+
+pub(crate) fn run(arguments: &Arguments, ctx: &Context) -> Result<Exit, Failure> {
+    let places = ctx.places()?;
+    let entry = if arguments.all_projects {
+        server(SEVERAL, vec!["--all-projects".to_string()], &places)
+    } else if arguments.projects.is_empty() {
+        let project = ctx.project()?;
+        if Registry::load(&places.config)?.projects().len() > 1 {
+            warn(&format!(
+                "note: this serves `{}` alone; several from one server: `kgctl mcp-config --all-projects`, or name \
+                 them\n",
+                project.name
+            ));
+        }
+        snippet(&project, &places)
+    } else {
+        let named = arguments.projects.iter().map(|name| which_project(&places, Some(name)));
+        let named = named.collect::<Result<Vec<_>, _>>()?;
+        match named.as_slice() {
+            [only] => snippet(only, &places),
+            several => server(SEVERAL, several.iter().flat_map(flag).collect(), &places),
+        }
+    };
+    ctx.print(&(serde_json::to_string_pretty(&entry)? + "\n"))?;
     Ok(Exit::Done)
 }
 
+/// What a server of several projects is called.
+const SEVERAL: &str = "kgd";
+
 /// The entry for an agent's `mcpServers`. Absolute paths, because agents start servers anywhere.
 pub(crate) fn snippet(project: &Project, places: &Places) -> Value {
-    let command = shim().display().to_string();
-    let mut server =
-        json!({ "command": command, "args": ["--project", project.root.display().to_string()] });
+    server(&project.name, flag(project).to_vec(), places)
+}
+
+fn flag(project: &Project) -> [String; 2] {
+    ["--project".to_string(), project.root.display().to_string()]
+}
+
+fn server(name: &str, args: Vec<String>, places: &Places) -> Value {
+    let mut server = json!({ "command": shim().display().to_string(), "args": args });
     let env = env(places, |name| std::env::var_os(name).is_some_and(|value| !value.is_empty()));
     if !env.is_empty() {
         server["env"] = Value::Object(env);
     }
-    json!({ "mcpServers": { project.name.clone(): server } })
+    json!({ "mcpServers": { name: server } })
 }
 
 /// The places that this process was told by variables: an agent must be told them, too, or it would start

@@ -1,6 +1,7 @@
 //! `kgctl remove`: forgets a project; its documents stay, and unless purged its index too.
 
-use ::config::Registry;
+use ::config::registry::Registered;
+use ::config::{Places, Registry};
 use client::launch::Target;
 
 use super::context::Context;
@@ -28,26 +29,38 @@ pub(crate) async fn run(arguments: Arguments, ctx: &Context) -> Result<Exit, Fai
         (None, Some(flag)) => flag.to_string(),
         (None, None) => ctx.project()?.name,
     };
+    let found = find(&places, &wanted)?;
+    forget(&found, (arguments.purge, arguments.yes), ctx).await
+}
+
+/// The registered project of that name or folder.
+pub(crate) fn find(places: &Places, name: &str) -> Result<Registered, Failure> {
     let registry = Registry::load(&places.config)?;
-    let Some(found) = registry.find(&wanted).cloned() else {
-        let failure = Failure::new(Exit::NothingFound, format!("no project is called `{wanted}`"));
-        return Err(failure.hint("`kgctl list` names them"));
-    };
+    registry.find(name).cloned().ok_or_else(|| {
+        Failure::new(Exit::NothingFound, format!("no project is called `{name}`"))
+            .hint("`kgctl list` names them")
+    })
+}
+
+/// Stops the daemon and takes the project out of the registry; `purge`: and its index, which is asked about unless `yes`.
+pub(crate) async fn forget(
+    found: &Registered,
+    (purge, yes): (bool, bool),
+    ctx: &Context,
+) -> Result<Exit, Failure> {
+    let places = ctx.places()?;
     let target = Target::new(&places, found.project())?;
-    if arguments.purge {
+    if purge {
         let dir = target.paths.dir.display();
-        ctx.confirm(
-            &format!("`{dir}` with all review decisions would be deleted."),
-            arguments.yes,
-        )?;
+        ctx.confirm(&format!("`{dir}` with all review decisions would be deleted."), yes)?;
     }
     systemd::uninstall(&target);
     stop(&target).await?;
     Registry::update(&places.config, |registry| Ok(registry.remove(&found.name)))?;
-    if arguments.purge {
+    if purge {
         std::fs::remove_dir_all(&target.paths.dir)?;
     }
-    let rest = if arguments.purge { "its index is deleted" } else { "its index stays" };
+    let rest = if purge { "its index is deleted" } else { "its index stays" };
     ctx.print(&format!("{}: removed; its documents stay, {rest}\n", found.name))?;
     Ok(Exit::Done)
 }

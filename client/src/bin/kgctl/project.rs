@@ -1,0 +1,236 @@
+//! `kgctl project`: which folders are projects, what they are called, which is the default, and which are read-only.
+//!
+//! Not here: starting daemons (`kgctl init`, `kgctl start`); an agent's shim starts one when it is needed.
+
+use std::path::PathBuf;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use ::config::load::load;
+use ::config::registry::Registered;
+use ::config::{Places, Project, Registry};
+use client::launch::{Life, Target};
+use serde_json::json;
+
+use super::context::Context;
+use super::failure::{Exit, Failure};
+use super::init::{doubt_of_place, refuse_overlap};
+use super::{list, remove, stop};
+
+/// Add, list and remove projects, and choose the default one.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Command {
+    Add(Add),
+    /// List the registered projects, the default one marked, and whether their daemons run.
+    List,
+    /// Print the project that is meant when nothing else is said, or set it.
+    Default {
+        /// The project to set, by name or folder.
+        name: Option<String>,
+    },
+    Remove(Remove),
+}
+
+/// Register a folder as a project, or change how it is registered. Nothing in the folder is touched.
+#[derive(Debug, clap::Args)]
+struct Add {
+    /// The folder.
+    dir: PathBuf,
+    /// What to call it; the folder's own name when left out.
+    #[arg(long)]
+    name: Option<String>,
+    /// Make it the project that is meant when nothing else is said.
+    #[arg(long)]
+    default: bool,
+    /// Let no tool write in it, whatever its `kg.yaml` says.
+    #[arg(long)]
+    read_only: bool,
+    /// Let tools write in it again.
+    #[arg(long, conflicts_with = "read_only")]
+    writable: bool,
+    /// Do not ask.
+    #[arg(long)]
+    yes: bool,
+}
+
+/// Forget a project and stop its daemon. The documents stay as they are, and unless purged its index too.
+#[derive(Debug, clap::Args)]
+struct Remove {
+    /// Name or folder.
+    name: String,
+    /// Delete its index and its ledger, too: review decisions, entry versions and kept versions of notes are lost.
+    #[arg(long)]
+    purge: bool,
+    /// Do not ask.
+    #[arg(long)]
+    yes: bool,
+}
+
+pub(crate) async fn run(arguments: Arguments, ctx: &Context) -> Result<Exit, Failure> {
+    match arguments.command {
+        Command::Add(arguments) => add(&arguments, ctx).await,
+        Command::List => list::run(ctx),
+        Command::Default { name: Some(name) } => set_default(&name, ctx),
+        Command::Default { name: None } => tell_default(ctx),
+        Command::Remove(arguments) => forget(&arguments, ctx).await,
+    }
+}
+
+async fn add(arguments: &Add, ctx: &Context) -> Result<Exit, Failure> {
+    let places = ctx.places()?;
+    let folder = Project::at(&arguments.dir).map_err(|error| {
+        let dir = arguments.dir.display();
+        Failure::new(Exit::Refused, format!("cannot use `{dir}`: {error}"))
+            .hint("a project is a folder that is there")
+    })?;
+    let settings = load(&places, Some(&folder.root), &[])?.settings;
+    refuse_overlap(&places, &folder, &settings)?;
+    let before = Registry::load(&places.config)?.at(&folder.root).cloned();
+    if before.is_none() {
+        doubt(&places, &folder, arguments.yes, ctx)?;
+    }
+    let now = register(&places, &folder, arguments)?;
+    let is_heeded = match &before {
+        Some(before) if before.name != now.name || before.read_only != now.read_only => {
+            restart(&places, &now).await?
+        }
+        _ => false,
+    };
+    if ctx.json {
+        ctx.print_json(&json!({
+            "name": now.name, "root": now.root, "new": before.is_none(), "default": now.default,
+            "read_only": now.read_only, "restarted": is_heeded
+        }))?;
+        return Ok(Exit::Done);
+    }
+    ctx.print(&told(&now, before.is_none(), is_heeded))?;
+    Ok(Exit::Done)
+}
+
+/// Asks where somebody may not have meant what he said.
+fn doubt(places: &Places, folder: &Project, yes: bool, ctx: &Context) -> Result<(), Failure> {
+    if let Some(doubt) = doubt_of_place(&folder.root) {
+        ctx.confirm(&doubt, yes)?;
+    }
+    let registry = Registry::load(&places.config)?;
+    let Some(other) = registry.overlapping(folder) else { return Ok(()) };
+    let (inner, outer) = match folder.root.starts_with(&other.root) {
+        true => (&folder.root, &other.root),
+        false => (&other.root, &folder.root),
+    };
+    ctx.confirm(
+        &format!(
+            "`{}` lies inside `{}`: with `{}` registered, its documents are read twice, into two projects.",
+            inner.display(),
+            outer.display(),
+            other.name
+        ),
+        yes,
+    )
+}
+
+/// The project as it is registered now.
+fn register(places: &Places, folder: &Project, arguments: &Add) -> Result<Registered, Failure> {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+    let name = arguments.name.as_deref().map(str::trim);
+    let registered = Registry::update(&places.config, |registry| {
+        if let Some(name) = name {
+            registry.check_name(name, folder)?;
+        }
+        let added = registry.add(&folder.root, name, now)?;
+        if arguments.default {
+            registry.set_default(&added.name);
+        }
+        if arguments.read_only || arguments.writable {
+            registry.set_read_only(&added.name, arguments.read_only);
+        }
+        Ok(registry.at(&folder.root).cloned().unwrap_or(added))
+    })?;
+    Ok(registered)
+}
+
+/// A daemon that runs was told name and settings when it started: it is started anew, to live as long as the one before.
+/// False when none runs.
+async fn restart(places: &Places, project: &Registered) -> Result<bool, Failure> {
+    let target = Target::new(places, project.project())?;
+    let Some(holder) = target.holder() else { return Ok(false) };
+    target.check()?;
+    let claim = target.claim()?;
+    stop::stop(&target).await?;
+    target.start_claimed(holder.life.unwrap_or(Life::Stay), claim)?;
+    Ok(true)
+}
+
+fn told(project: &Registered, is_new: bool, is_heeded: bool) -> String {
+    let marks = [(project.default, ", the default"), (project.read_only, ", read-only")];
+    let marks: String = marks.iter().filter(|(is_so, _)| *is_so).map(|(_, mark)| *mark).collect();
+    let what = if is_new { "registered" } else { "registered already" };
+    let next = match (is_new, is_heeded) {
+        (_, true) => "its daemon was started anew with this\n".to_string(),
+        (true, _) => format!(
+            "an agent starts its daemon when it needs it; `kgctl start --project {}` indexes now\n",
+            shell_word(&project.name)
+        ),
+        (false, false) => String::new(),
+    };
+    format!("{}: {what}{marks}: {}\n{next}", project.name, project.root.display())
+}
+
+/// A name as a shell takes it for one word.
+fn shell_word(name: &str) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.');
+    if name.chars().all(is_plain) {
+        name.to_string()
+    } else {
+        format!("'{}'", name.replace('\'', r"'\''"))
+    }
+}
+
+fn set_default(name: &str, ctx: &Context) -> Result<Exit, Failure> {
+    let places = ctx.places()?;
+    let found = remove::find(&places, name)?;
+    Registry::update(&places.config, |registry| {
+        registry.set_default(&found.name);
+        Ok(())
+    })?;
+    show_default(&Registered { default: true, ..found }, ctx)
+}
+
+fn tell_default(ctx: &Context) -> Result<Exit, Failure> {
+    let registry = Registry::load(&ctx.places()?.config)?;
+    let found = registry.default_project().ok_or_else(|| {
+        let hint = match registry.projects() {
+            [] => "`kgctl init DIR` registers a folder",
+            _ => "`kgctl project default NAME` sets one; `kgctl project list` names them",
+        };
+        Failure::new(Exit::NothingFound, "no project is the default").hint(hint)
+    })?;
+    show_default(found, ctx)
+}
+
+fn show_default(it: &Registered, ctx: &Context) -> Result<Exit, Failure> {
+    if ctx.json {
+        ctx.print_json(&json!({ "name": it.name, "root": it.root, "set": it.default }))?;
+    } else {
+        let only = if it.default { "" } else { " (the only one)" };
+        ctx.print(&format!("{}: {}{only}\n", it.name, it.root.display()))?;
+    }
+    Ok(Exit::Done)
+}
+
+async fn forget(arguments: &Remove, ctx: &Context) -> Result<Exit, Failure> {
+    let places = ctx.places()?;
+    let found = remove::find(&places, &arguments.name)?;
+    let n_others = Registry::load(&places.config)?.projects().len().saturating_sub(1);
+    if found.default && n_others > 0 && !arguments.yes {
+        let message = format!("`{}` is the default project", found.name);
+        return Err(Failure::new(Exit::Refused, message)
+            .hint("`kgctl project default NAME` makes another one so first; `--yes` leaves none"));
+    }
+    remove::forget(&found, (arguments.purge, arguments.yes), ctx).await
+}

@@ -1,0 +1,112 @@
+//! Names of projects: which are told apart, and which can be given.
+//!
+//! In: names. Out: their permalinks; what speaks against one.
+//! Invariants: two names of one permalink are one name to those who call a project, so they are never both given.
+//! Not here: which names are taken (`registry.rs`).
+
+use super::{Registered, Registry, RegistryError};
+use crate::place::Project;
+
+/// A name in addresses: its letters and digits in lower case, parted by single hyphens; empty where it has none.
+pub fn permalink(name: &str) -> String {
+    let lower = name.to_lowercase();
+    let words = lower.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+    words.collect::<Vec<_>>().join("-")
+}
+
+/// Whether two names are one to somebody who calls a project: they are equal, or have one permalink.
+pub fn is_same_name(one: &str, other: &str) -> bool {
+    one == other || Some(permalink(one)).filter(|it| !it.is_empty()) == Some(permalink(other))
+}
+
+/// What makes a name unfit to be given to a project.
+fn fault(name: &str) -> Option<&'static str> {
+    if permalink(name).is_empty() {
+        return Some("it has no letter and no digit");
+    }
+    if name.contains(['/', '\\']) || name.starts_with('~') {
+        return Some("it would be taken for a path");
+    }
+    if name.contains(',') {
+        return Some("commas part the names in a list of projects");
+    }
+    if name.starts_with('-') {
+        return Some("it would be taken for a flag");
+    }
+    name.contains(char::is_control).then_some("it has control characters in it")
+}
+
+impl Registry {
+    /// Checks a name that a user gives to the project of a folder.
+    ///
+    /// # Errors
+    /// [`RegistryError::Name`] when it is unfit, or another project's.
+    pub fn check_name(&self, name: &str, of: &Project) -> Result<(), RegistryError> {
+        let refuse = |why: String, hint: String| {
+            Err(RegistryError::Name { name: name.to_string(), why, hint })
+        };
+        if let Some(fault) = fault(name) {
+            return refuse(
+                fault.to_string(),
+                "give letters, digits, spaces, `-`, `_` or `.`".into(),
+            );
+        }
+        let other =
+            self.projects().iter().find(|it| it.root != of.root && is_same_name(&it.name, name));
+        match other {
+            Some(Registered { name, root, .. }) => refuse(
+                format!("`{name}`, `{}`, is called so", root.display()),
+                "give another `--name`".into(),
+            ),
+            None => Ok(()),
+        }
+    }
+
+    /// A registered project whose folder lies around that of `project`, or inside it.
+    pub fn overlapping(&self, project: &Project) -> Option<&Registered> {
+        let others = self.projects().iter().filter(|it| it.root != project.root);
+        others
+            .into_iter()
+            .find(|it| it.root.starts_with(&project.root) || project.root.starts_with(&it.root))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_one_permalink_are_one() {
+        let table = [
+            ("notes", "Notes", true),
+            ("My Notes", "my-notes", true),
+            ("été 2024", "Été_2024", true),
+            ("notes", "notes-2", false),
+            ("!", "?", false),
+            ("!", "!", true),
+        ];
+        for (one, other, same) in table {
+            assert_eq!(is_same_name(one, other), same, "{one} {other}");
+        }
+    }
+
+    #[test]
+    fn a_name_must_be_fit_and_free() {
+        let scratch = tempfile::tempdir().expect("a scratch folder");
+        for folder in ["work", "other"] {
+            std::fs::create_dir(scratch.path().join(folder)).expect("made");
+        }
+        let mut registry = Registry::default();
+        registry.add(&scratch.path().join("work"), Some("My Work"), 0).expect("there");
+        let other = Project::at(&scratch.path().join("other")).expect("there");
+        let work = Project::at(&scratch.path().join("work")).expect("there");
+        for wrong in ["", "!", "a/b", "~a", "a,b", "-a", "a\nb", "my-work", "My Work"] {
+            assert!(registry.check_name(wrong, &other).is_err(), "{wrong:?}");
+        }
+        for (right, of) in [("Other one", &other), ("my-work", &work), ("été.2024_x", &other)] {
+            assert!(registry.check_name(right, of).is_ok(), "{right:?}");
+        }
+        let taken = registry.check_name("my-work", &other).expect_err("taken").to_string();
+        assert!(taken.starts_with("no project can be called `my-work`: `My Work`, `/"), "{taken}");
+    }
+}
