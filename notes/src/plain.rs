@@ -1,10 +1,11 @@
 //! Plain: any text as one line of Markdown that shows exactly that text, and states nothing else.
 //!
 //! In: a text, whatever stands in it. Out: a line to put behind `- [note] `, or the text of such a line.
-//! Invariants: `decoded(&encoded(text)) == text` for every text; a line has no white space but single blanks, none at its
-//! ends, and is never empty; nothing in it is read as a link, tag, field, context, block id, comment, code or HTML.
-//! Facts of the format (CommonMark 0.31): a backslash before ASCII punctuation shows that character (§2.4), `&#10;` shows
-//! the character of that number (§2.5), and neither begins anything. Only what could be read otherwise is written so.
+//! Invariants: `decoded(&encoded(text)) == text` for every text; a line has no white space but single blanks, none at
+//! its ends, and is never empty; nothing in it is read as a link, tag, field, context, block id, comment, code or HTML.
+//! Facts of the format (CommonMark 0.31): a backslash before ASCII punctuation shows that character (§2.4), `&#10;`
+//! shows the character of that number (§2.5), and neither begins anything. Only what could be read otherwise is written
+//! so.
 
 use std::fmt::Write;
 
@@ -275,7 +276,9 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_text_comes_back(text in r"[ -~]{0,40}|\PC{0,20}|[\x00-\x7f]{0,20}|[\[\]()#^&;:%`*_\\ \na1!<>$~-]{0,24}") {
+        fn any_text_comes_back(
+            text in r"[ -~]{0,40}|\PC{0,20}|[\x00-\x7f]{0,20}|[\[\]()#^&;:%`*_\\ \na1!<>$~-]{0,24}",
+        ) {
             check(&text);
         }
     }

@@ -218,7 +218,8 @@ impl<R: Read> Iterator for Elements<R> {
     }
 }
 
-/// The value of an item. Halves of surrogate pairs, which some exporters leave where they cut a text, are shown as `\u{fffd}`.
+/// The value of an item. Halves of surrogate pairs, which some exporters leave where they cut a text, are shown as
+/// `\u{fffd}`.
 ///
 /// # Errors
 /// The line, counted from that of the item, and why it is not JSON.

@@ -195,7 +195,8 @@ pub(crate) mod tests {
         for (idx, text) in texts {
             let id = idx as i64 + 1;
             graph
-                .take(json!({"kind": "entity", "id": id, "name": text, "type": if idx % 3 == 0 { "Person" } else { text },
+                .take(json!({"kind": "entity", "id": id, "name": text,
+                    "type": if idx % 3 == 0 { "Person" } else { text },
                     "home": if idx % 2 == 0 { Some("dir/a b.md") } else { None }, "aliases": [text, "x;y", "z|\"w\""],
                     "documents": idx, "confidence": 0.5, "norm": text}))
                 .expect("a row");
@@ -207,7 +208,8 @@ pub(crate) mod tests {
                     "denied": [{"path": "n.md", "line": 1, "pattern": "p", "confidence": 1.0}]}))
                 .expect("a row");
             graph
-                .take(json!({"kind": "document", "path": format!("{text}.md"), "title": text, "type": "", "tags": [text],
+                .take(json!({"kind": "document", "path": format!("{text}.md"), "title": text,
+                    "type": "", "tags": [text],
                     "language": "en", "day": "2024-01-01", "format": "md", "source_url": null}))
                 .expect("a row");
         }

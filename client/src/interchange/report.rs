@@ -1,7 +1,7 @@
 //! Report: what an import found, did, and could not do.
 //!
-//! Invariant: nothing is left out silently: what is not in a note is a remark or a trouble, and where there are too many
-//! to list, their number is told.
+//! Invariant: nothing is left out silently: what is not in a note is a remark or a trouble, and where there are too
+//! many to list, their number is told.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;

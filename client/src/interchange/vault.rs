@@ -106,7 +106,7 @@ fn read(root: &Path, path: &Path, report: &mut Report) {
         Some(front) if front.warning.is_some() => {
             report.count("front matter that is broken");
             let why = front.warning.clone().unwrap_or_default();
-            report.remark(at, format!("{why}; the text below it is indexed all the same"));
+            report.remark(at, format!("{why}; what follows it is indexed"));
         }
         Some(_) => report.count("front matter that is read"),
         None => {}
@@ -190,7 +190,7 @@ mod tests {
                       1  typed relations
             to know:
               latin.md: is not UTF-8; the daemon guesses its encoding
-              sub/b.md: front matter is not YAML: line 2: unclosed bracket '['; the text below it is indexed all the same
+              sub/b.md: front matter is not YAML: line 2: unclosed bracket '['; what follows it is indexed
             not read:
               large.md: has 2000 bytes, more than is indexed
                 hint: raise `watch.max_file_bytes` in `kg.yaml`
@@ -202,7 +202,8 @@ mod tests {
     fn projects_of_basic_memory_are_read_in_both_forms() {
         let dir = tempfile::tempdir().expect("a folder");
         let path = dir.path().join("config.json");
-        let text = r#"{"projects": {"main": "/a", "work": {"path": "/b", "mode": "local"}, "odd": 1}, "default_project": "main"}"#;
+        let text = r#"{"projects": {"main": "/a", "work": {"path": "/b", "mode": "local"}, "odd": 1},
+            "default_project": "main"}"#;
         std::fs::write(&path, text).expect("written");
         let (projects, default) = basic_memory_projects(&path).expect("read");
         let expected =

@@ -7,8 +7,8 @@
 //! `author.name`, `create_time`, `weight` (0 is hidden), `metadata` (`attachments`,
 //! `is_visually_hidden_from_conversation`) and `content` by `content_type`: `text` and `multimodal_text` have `parts`
 //! (texts, or objects that point to files), `code` and `execution_output` have `text`.
-//! Decisions: the branch that was shown last is the conversation; thoughts, instructions and what is hidden are counted,
-//! not told.
+//! Decisions: the branch that was shown last is the conversation; thoughts, instructions and what is hidden are
+//! counted, not told.
 
 use std::collections::HashSet;
 

@@ -1,12 +1,12 @@
 //! CSV: for `neo4j-admin database import`, and for `LOAD CSV` of Neo4j and Memgraph.
 //!
-//! Facts (Neo4j Operations Manual, "Import"; Cypher Manual and Memgraph's documentation, `LOAD CSV`): a header names each
-//! column, with `:ID`, `:LABEL`, `:START_ID`, `:END_ID`, `:TYPE` and types behind a colon; fields are quoted with `"`,
-//! doubled within; several labels and arrays are parted by `--array-delimiter`, here U+001F, which no name holds; fields
-//! of several lines need `--multiline-fields=true`. `LOAD CSV` gives every field as a text; Neo4j reads a backslash
-//! before a quotation mark as an escape unless `db.import.csv.legacy_quote_escaping` is false. Memgraph reads the dialect
-//! of Excel, and its server opens the file itself. Labels and types of relationships cannot be parameters in both, so
-//! the scripts have a statement for each. In backticks a backtick is doubled.
+//! Facts (Neo4j Operations Manual, "Import"; Cypher Manual and Memgraph's documentation, `LOAD CSV`): a header names
+//! each column, with `:ID`, `:LABEL`, `:START_ID`, `:END_ID`, `:TYPE` and types behind a colon; fields are quoted with
+//! `"`, doubled within; several labels and arrays are parted by `--array-delimiter`, here U+001F, which no name holds;
+//! fields of several lines need `--multiline-fields=true`. `LOAD CSV` gives every field as a text; Neo4j reads a
+//! backslash before a quotation mark as an escape unless `db.import.csv.legacy_quote_escaping` is false. Memgraph reads
+//! the dialect of Excel, and its server opens the file itself. Labels and types of relationships cannot be parameters
+//! in both, so the scripts have a statement for each. In backticks a backtick is doubled.
 //! Decisions: every entity has the label `Entity` and its own type; a character U+001F within a text becomes a blank.
 
 use std::collections::BTreeSet;

@@ -1,8 +1,8 @@
 //! JSON-LD: entities, documents and relations as linked data.
 //!
-//! Facts (W3C JSON-LD 1.1; schema.org; W3C PROV-O): `@context` gives prefixes, `@graph` holds the nodes, each with `@id`
-//! and `@type`. schema.org has types for persons, organizations, places, products, services, events and works; for the
-//! others there is a vocabulary of our own, `kg:`. A relation is an edge of its subject, and a node of its own
+//! Facts (W3C JSON-LD 1.1; schema.org; W3C PROV-O): `@context` gives prefixes, `@graph` holds the nodes, each with
+//! `@id` and `@type`. schema.org has types for persons, organizations, places, products, services, events and works;
+//! for the others there is a vocabulary of our own, `kg:`. A relation is an edge of its subject, and a node of its own
 //! (`rdf:Statement`), from which its confidence and `prov:wasDerivedFrom`, the places that state it, hang.
 //! Invariant: names of relations are percent-encoded in their IRIs, and stand as they are in `kg:predicate`.
 

@@ -380,7 +380,8 @@ fn scripts_have_a_statement_for_each_type() {
         LOAD CSV FROM '/import-data/nodes.csv' WITH HEADER AS row
         WITH row WHERE coalesce(row.type, '') = 'Person'
         MERGE (n:Entity {id: row['id:ID']})
-        SET n:`Person` SET n.name = coalesce(row.name, ''), n.type = coalesce(row.type, ''), n.home = row.home,
+        SET n:`Person` SET n.name = coalesce(row.name, ''), n.type = coalesce(row.type, ''),
+            n.home = CASE WHEN coalesce(row.home, '') = '' THEN null ELSE row.home END,
             n.aliases = CASE WHEN coalesce(row['aliases:string[]'], '') = '' THEN [] ELSE split(row['aliases:string[]'], '\u001F') END, n.documents = toInteger(row['documents:int']),
             n.confidence = toFloat(row['confidence:float']);
 

@@ -2,9 +2,9 @@
 //!
 //! In: an entity and its relations. Out: front matter with `title` and `type`, observations as `- [note] text ^o1`,
 //! relations as `- type [[Name]]`.
-//! Invariants: what is written is what [`entity`] and [`relation`] read, character for character; ordinals are block ids
-//! that no later observation takes. What a form of the note cannot hold (a name with blanks around it, a type of five
-//! words) is written in another that can, never changed: every line is read back before it is taken.
+//! Invariants: what is written is what [`entity`] and [`relation`] read, character for character; ordinals are block
+//! ids that no later observation takes. What a form of the note cannot hold (a name with blanks around it, a type of
+//! five words) is written in another that can, never changed: every line is read back before it is taken.
 //! Not here: files (`import.rs`).
 
 use notes::edit::{EditError, NewNote, render_new};

@@ -209,8 +209,11 @@ mod tests {
     #[test]
     fn what_is_no_line_of_memory_is_told() {
         check(
-            "nonsense\n{\"type\":\"entity\",\"name\":\"A\"}\n{\"type\":\"entity\"}\n{\"type\":\"event\"}\n{\"name\":\"x\"}\n[]\n\
-             {\"type\":\"entity\",\"name\":\"B\",\"observations\":[1]}\n{\"type\":\"entity\",\"name\":\"C\",\"extra\":1}\n{\"type\":\"ent",
+            "nonsense\n{\"type\":\"entity\",\"name\":\"A\"}\n{\"type\":\"entity\"}\n{\"type\":\"event\"}\n\
+             {\"name\":\"x\"}\n[]\n\
+             {\"type\":\"entity\",\"name\":\"B\",\"observations\":[1]}\n\
+             {\"type\":\"entity\",\"name\":\"C\",\"extra\":1}\n\
+             {\"type\":\"ent",
             expect![[r#"
                 m:2 A <> []
                 m:8 C <> []
