@@ -118,13 +118,14 @@ fn below(root: &Path, path: &Path) -> String {
     if path.is_empty() { ".".to_string() } else { path }
 }
 
+/// Names and folders.
+pub type Projects = Vec<(String, PathBuf)>;
+
 /// The projects that a `config.json` of basic-memory names, and which one is meant when none is said.
 ///
 /// # Errors
 /// When it cannot be read, or is none.
-pub fn basic_memory_projects(
-    path: &Path,
-) -> Result<(Vec<(String, PathBuf)>, Option<String>), InterchangeError> {
+pub fn basic_memory_projects(path: &Path) -> Result<(Projects, Option<String>), InterchangeError> {
     let shown = path.display().to_string();
     let bytes = std::fs::read(path)
         .map_err(|source| InterchangeError::Io { path: shown.clone(), source })?;

@@ -100,7 +100,7 @@ fn add(message: &Value, it: &mut Conversation) {
             text_at("/content/text").map(|text| code("text", text)).unwrap_or_default()
         }
         "tether_quote" => {
-            let named = ["/content/title", "/content/url", "/content/text"].map(|at| text_at(at));
+            let named = ["/content/title", "/content/url", "/content/text"].map(text_at);
             named.into_iter().flatten().collect::<Vec<_>>().join("\n\n")
         }
         "tether_browsing_display" => text_at("/content/result").unwrap_or("").to_string(),

@@ -66,7 +66,7 @@ fn add(message: &Value, it: &mut Conversation) {
         match text("type") {
             "text" => texts.push(text("text").to_string()),
             "tool_use" => {
-                let input = block.get("input").map(|it| serde_json::to_string_pretty(it));
+                let input = block.get("input").map(serde_json::to_string_pretty);
                 let input = input.and_then(Result::ok).unwrap_or_default();
                 texts.push(format!(
                     "Tool {}:\n\n{}",

@@ -92,12 +92,15 @@ fn check_csv(graph: &Graph) {
 
 /// What XML cannot hold.
 fn in_xml(text: &str) -> String {
-    let is_lost = |c: char| matches!(c, '\0'..='\u{8}' | '\u{b}' | '\u{c}' | '\u{e}'..='\u{1f}' | '\u{fffe}' | '\u{ffff}');
+    let is_nonchar = |c: char| matches!(c, '\u{fffe}' | '\u{ffff}');
+    let is_lost = |c: char| is_nonchar(c) || (c < ' ' && !matches!(c, '\t' | '\n' | '\r'));
     text.chars().map(|c| if is_lost(c) { '\u{fffd}' } else { c }).collect()
 }
 
-/// Elements of a GraphML file: what it is, its attributes, its data by key.
-fn read_graphml(text: &str) -> Vec<(String, BTreeMap<String, String>, BTreeMap<String, String>)> {
+/// An element of a GraphML file: what it is, its attributes, its data by key.
+type Element = (String, BTreeMap<String, String>, BTreeMap<String, String>);
+
+fn read_graphml(text: &str) -> Vec<Element> {
     let mut reader = Reader::from_str(text);
     let (mut out, mut key, mut value) = (Vec::new(), None, String::new());
     loop {

@@ -24,7 +24,7 @@ impl Bench {
         let mut shelf = Shelf::open(&self.dir.path().join("notes")).expect("opened");
         let names = shelf.names(FOLDER).expect("names");
         let text = |name: &String| shelf.read(FOLDER, name).expect("read").expect("a text");
-        names.iter().map(|name| name.clone()).zip(names.iter().map(text)).collect()
+        names.iter().cloned().zip(names.iter().map(text)).collect()
     }
 
     /// Everything that the notes say, as lines of memory; links by path are followed.
