@@ -121,7 +121,7 @@ pub(super) fn load(graph: &Graph, dialect: Dialect, out: &mut dyn Write) -> io::
         let _ = write!(
             text,
             "\n{}\nWITH row WHERE row[':TYPE'] = {}\n\
-             MATCH (a:Entity {{id: row[':START_ID']}}), (b:Entity {{id: row[':END_ID']}})\n\
+             MATCH (a:Entity {{id: row[':START_ID']}})\nMATCH (b:Entity {{id: row[':END_ID']}})\n\
              MERGE (a)-[r:{}]->(b)\n\
              SET r.confidence = toFloat(row['confidence:float']),\n\
              \x20   r.evidence = {},\n\x20   r.denied = {};\n",

@@ -390,7 +390,8 @@ fn scripts_have_a_statement_for_each_type() {
 
         LOAD CSV FROM '/import-data/relationships.csv' WITH HEADER AS row
         WITH row WHERE row[':TYPE'] = 'it\'s `x`; \\'
-        MATCH (a:Entity {id: row[':START_ID']}), (b:Entity {id: row[':END_ID']})
+        MATCH (a:Entity {id: row[':START_ID']})
+        MATCH (b:Entity {id: row[':END_ID']})
         MERGE (a)-[r:`it's ``x``; \`]->(b)
         SET r.confidence = toFloat(row['confidence:float']),
             r.evidence = CASE WHEN coalesce(row['evidence:string[]'], '') = '' THEN [] ELSE split(row['evidence:string[]'], '\u001F') END,
