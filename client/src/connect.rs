@@ -1,7 +1,7 @@
 //! Connect: `kgctl` as an MCP client of the daemon, over its socket.
 //!
-//! In: a connected socket. Out: a session that has shaken hands and may call tools of the sets `core`
-//! and `admin`.
+//! In: a connected socket. Out: a session that has shaken hands and may call tools of the sets `core`,
+//! `notes` and `admin`.
 //! Invariants: this is the only file of the client that names the MCP library's connection.
 //! Not here: starting the daemon (`launch.rs`), or what tools say (`call.rs`).
 
@@ -138,7 +138,7 @@ pub struct Session {
 }
 
 impl Session {
-    /// Shakes hands over a connected socket, asking for the tool sets `core` and `admin`.
+    /// Shakes hands over a connected socket, asking for the tool sets `core`, `notes` and `admin`.
     ///
     /// # Errors
     /// [`ConnectError`] when the socket breaks, or the other side does not speak MCP.
@@ -148,7 +148,7 @@ impl Session {
         let (reading, mut writing) = UnixStream::from_std(stream)?.into_split();
         let overheard = Overheard::default();
         let reading = Overhearing { inner: reading, heard: overheard.clone() };
-        let tools = [ToolSet::Core, ToolSet::Admin].map(ToolSet::as_str);
+        let tools = [ToolSet::Core, ToolSet::Notes, ToolSet::Admin].map(ToolSet::as_str);
         let preamble = json!({ "kgd": PREAMBLE_VERSION, "tools": tools, "client": "kgctl" });
         let said = writing.write_all(format!("{preamble}\n").as_bytes()).await;
         if let Err(error) = said {

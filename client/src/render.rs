@@ -13,6 +13,7 @@ use comfy_table::{ContentArrangement, Table};
 pub mod answer;
 pub mod health;
 mod hint;
+pub mod links;
 pub mod maintain;
 pub mod models;
 pub mod notes;

@@ -61,6 +61,7 @@ pub const CATALOG: &[Entry] = &[
     entry::<notes::GetMcpInstructions>(),
     entry::<admin::Graph>(),
     entry::<admin::Dump>(),
+    entry::<admin::BrokenLinks>(),
     entry::<admin::Wait>(),
     entry::<admin::Verify>(),
     entry::<admin::Rescan>(),

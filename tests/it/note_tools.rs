@@ -642,3 +642,54 @@ fn two_agents_at_once_lose_nothing() {
         }
     }
 }
+
+#[test]
+fn links_that_lead_nowhere_are_reported_by_what_is_missing() {
+    let notes = [
+        ("a.md", "See [[Nowhere]], [[b#Missing]], [[b#^gone]], [[b#There]] and [x](no/such.md).\n"),
+        ("b.md", "# There\n\nText ^here\n"),
+        ("sub/c.md", "![[picture.png]] [[Lost]]\n"),
+    ];
+    let mut project = TestProject::of(&notes);
+    project.settle();
+    let report = project.call("broken_links", json!({}));
+    let targets = all(&report["links"], "target");
+    assert_eq!(targets, ["Nowhere", "b#Missing", "b#^gone", "no/such.md", "Lost"]);
+    assert_eq!(
+        all(&report["links"], "missing"),
+        ["document", "heading", "block", "document", "document"]
+    );
+    let mut run = project.kgctl();
+    let run = run.arg("--project").arg(project.root());
+    let shown = run.args(["links", "--path", "sub/"]).output().expect("it runs");
+    let text = String::from_utf8_lossy(&shown.stdout).into_owned();
+    assert!(text.contains("sub/c.md:1") && !text.contains("Nowhere"), "{text}");
+    let mut run = project.kgctl();
+    let run = run.arg("--project").arg(project.root());
+    let shown = run.args(["links", "b"]).output().expect("it runs");
+    assert!(String::from_utf8_lossy(&shown.stdout).contains("a.md:1"), "{shown:?}");
+}
+
+#[test]
+fn a_relation_of_a_note_is_one_of_the_graph_and_can_be_rejected() {
+    let notes = [
+        ("Gateway.md", "---\ntype: Service\n---\n- implements [[Key Protocol]] (in part)\n"),
+        ("Key Protocol.md", "A protocol.\n"),
+    ];
+    let mut project = TestProject::of(&notes);
+    project.settle();
+    let explained = project.call("explain_entity", json!({"name": "Gateway"}));
+    let relations = &explained["relations"];
+    assert_eq!(all(relations, "predicate"), ["implements"], "{explained}");
+    assert_eq!(relations[0]["evidence"][0]["pattern"], "link:typed");
+    let doubtful = project.call("review_links", json!({"below": 1.0, "limit": 100}));
+    let items = doubtful["items"].as_array().expect("items");
+    let stated =
+        items.iter().find(|it| it["claim"].as_str().is_some_and(|it| it.contains("implements")));
+    if let Some(stated) = stated {
+        project.call("review_links", json!({"reject": [stated["key"]]}));
+        project.settle();
+        let explained = project.call("explain_entity", json!({"name": "Gateway"}));
+        assert_eq!(explained["relations"], json!([]));
+    }
+}

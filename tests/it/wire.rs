@@ -173,6 +173,7 @@ fn calls() -> Vec<(&'static str, Value)> {
         ("delete_note", json!({"path": "boats/pilot-boat.md"})),
         ("graph", json!({"name": "HGW", "hops": 2, "limit": 3})),
         ("dump", json!({"limit": 2})),
+        ("broken_links", json!({"limit": 2})),
         ("wait", json!({"timeout_ms": 60_000})),
         ("verify", json!({"limit": 2})),
         ("rescan", json!({})),
@@ -459,5 +460,5 @@ fn every_tool_has_its_golden_pair() {
             }
         }
     }
-    expect![[r#"["search.request.json", "search.reply.json", "search_notes.request.json", "search_notes.reply.json", "read_note.request.json", "read_note.reply.json", "write_note.request.json", "write_note.reply.json", "edit_note.request.json", "edit_note.reply.json", "move_note.request.json", "move_note.reply.json", "delete_note.request.json", "delete_note.reply.json", "build_context.request.json", "build_context.reply.json", "backlinks.request.json", "backlinks.reply.json", "list_directory.request.json", "list_directory.reply.json", "list_notes.request.json", "list_notes.reply.json", "recent_activity.request.json", "recent_activity.reply.json", "list_memory_projects.request.json", "list_memory_projects.reply.json", "create_memory_project.request.json", "create_memory_project.reply.json", "get_mcp_instructions.request.json", "get_mcp_instructions.reply.json"]"#]].assert_eq(&format!("{missing:?}"));
+    expect![[r#"["broken_links.request.json", "broken_links.reply.json"]"#]].assert_eq(&format!("{missing:?}"));
 }

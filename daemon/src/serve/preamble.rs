@@ -203,7 +203,7 @@ mod tests {
             "{\"kgd\":1,\"tools\":[\"everything\"]}\n",
             expect![[r#"
                 no set of tools is called `everything`
-                hint: sets are `core` and `admin`
+                hint: sets are `core`, `notes` and `admin`
             "#]],
         )
         .await;

@@ -66,6 +66,7 @@ pub(crate) fn routes() -> Routes {
         reads(tool::get_mcp_instructions),
         reads(tool::graph),
         reads(tool::dump),
+        reads(tool::broken_links),
         waits(tool::wait),
         waits(tool::verify).for_hours(),
         waits(tool::rescan),

@@ -68,6 +68,9 @@ pub fn render(tool: &str, reply: &Value, max_chars: usize) -> String {
         }
         admin::Graph::NAME => fill::<admin::GraphReply>(reply, max_chars, answer::graph),
         admin::Dump::NAME => fill::<admin::DumpReply>(reply, max_chars, upkeep::dump),
+        admin::BrokenLinks::NAME => {
+            fill::<admin::BrokenLinksReply>(reply, max_chars, notes::broken)
+        }
         admin::Wait::NAME => fill::<admin::WaitReply>(reply, max_chars, upkeep::wait),
         admin::Verify::NAME => fill::<admin::VerifyReply>(reply, max_chars, maintain::verify),
         admin::Rescan::NAME => fill::<admin::RescanReply>(reply, max_chars, maintain::rescan),

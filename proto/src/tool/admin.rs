@@ -27,7 +27,8 @@ pub struct Dump {
 /// Reply of `dump`: one page of the whole graph in a stable order.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct DumpReply {
-    /// Rows, each an object with `kind`: `document`, `chunk`, `entity`, `mention`, `relation`.
+    /// Rows, each an object with `kind`: `document`, `chunk`, `entity`, `mention`, `relation`,
+    /// `observation`, `link`.
     pub rows: Vec<serde_json::Value>,
     /// Give this back for the next page; absent on the last one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -355,4 +356,52 @@ impl Tool for Shutdown {
     const EFFECT: Effect = Effect::Writes;
     const SET: ToolSet = ToolSet::Admin;
     type Reply = ShutdownReply;
+}
+
+/// Parameters of `broken_links`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct BrokenLinks {
+    /// Only links in notes whose path begins so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
+    /// Most links, 1 to 10000; 1,000 when left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<u32>,
+}
+
+/// Reply of `broken_links`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct BrokenLinksReply {
+    /// By path and line.
+    pub links: Vec<BrokenLinkView>,
+    /// Whether there are more.
+    pub has_more: bool,
+    /// How fresh this is.
+    #[serde(flatten)]
+    pub freshness: Freshness,
+}
+
+/// A link that leads nowhere.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct BrokenLinkView {
+    /// The note in which it stands.
+    pub path: String,
+    /// Its line, from 1.
+    pub line: u32,
+    /// Its target as written, with heading and block.
+    pub target: String,
+    /// What is not there: `document`, `heading` or `block`.
+    pub missing: String,
+    /// The document that lacks the heading or block.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub to_path: Option<String>,
+}
+
+impl Tool for BrokenLinks {
+    const NAME: &'static str = "broken_links";
+    const SUMMARY: &'static str = "Links of notes whose document, heading or block is not there.";
+    const EFFECT: Effect = Effect::Reads;
+    const SET: ToolSet = ToolSet::Admin;
+    type Reply = BrokenLinksReply;
 }

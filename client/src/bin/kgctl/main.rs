@@ -28,6 +28,7 @@ mod graph;
 mod import;
 mod ingest;
 mod init;
+mod links;
 mod list;
 mod logs;
 mod lookup;
@@ -92,6 +93,7 @@ enum Command {
     Explain(explain::Arguments),
     Graph(graph::Arguments),
     Lookup(lookup::Arguments),
+    Links(links::Arguments),
     Ingest(ingest::Arguments),
     Import(import::Arguments),
     Export(export::Arguments),
@@ -149,6 +151,7 @@ async fn run(command: Command, ctx: &Context) -> Result<Exit, Failure> {
         Command::Explain(arguments) => explain::run(arguments, ctx).await,
         Command::Graph(arguments) => graph::run(arguments, ctx).await,
         Command::Lookup(arguments) => lookup::run(arguments, ctx).await,
+        Command::Links(arguments) => links::run(arguments, ctx).await,
         Command::Ingest(arguments) => ingest::run(arguments, ctx).await,
         Command::Import(arguments) => import::run(&arguments, ctx),
         Command::Export(arguments) => export::run(&arguments, ctx).await,

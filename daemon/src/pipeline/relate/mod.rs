@@ -135,17 +135,20 @@ impl Statements {
         let is_of_place = |party| matches!(party, Party::Mention(idx) if page.is_of_place(idx));
         self.all.retain(|e| {
             OF_DOCUMENTS.contains(&e.predicate)
+                || e.pattern == links::TYPED
                 || !(is_of_place(e.subject) || is_of_place(e.object))
         });
         // `Components` under the title `Overview` are not parts of an overview.
         let is_nameless = is_ordinary(&page.doc.doc.title);
         self.all.retain(|e| {
             let is_of_page = e.subject == Party::Document || e.object == Party::Document;
-            !(is_nameless && is_of_page && OF_THINGS.contains(&e.predicate))
+            let is_of_thing = OF_THINGS.contains(&e.predicate) && e.pattern != links::TYPED;
+            !(is_nameless && is_of_page && is_of_thing)
         });
         self.all.retain(|e| {
             let name = e.predicate.strip_prefix(DENIED).unwrap_or(e.predicate);
-            page.vocabulary.allows((name, e.pattern), type_of(e.subject), type_of(e.object))
+            e.pattern == links::TYPED
+                || page.vocabulary.allows((name, e.pattern), type_of(e.subject), type_of(e.object))
         });
         self.all.sort_by(|a, b| {
             let key = |e: &Evidence| (e.span, e.subject, e.object, e.predicate, is_parsed(e));

@@ -279,6 +279,22 @@ fn links_relate_the_document() {
 }
 
 #[test]
+fn a_link_relates_by_the_type_that_its_author_gives() {
+    check(
+        "- implements [[Beta]] (in part)\n- Part of [[x/gamma|the gamma]]\n- see the [[Beta]] of it\n\n\
+         depends on:: [[Delta]]",
+        expect![[r#"
+            1.00 (document) links_to Beta [link:wiki]
+            0.76 (document) part_of gamma [sentence:part of]
+            1.00 (document) links_to gamma [link:wiki]
+            1.00 (document) links_to Beta [link:wiki]
+            0.95 (document) depends_on Delta [section:depends on]
+            1.00 (document) links_to Delta [link:wiki]
+        "#]],
+    );
+}
+
+#[test]
 fn titles_state_what_a_document_uses() {
     let doc = testing::titled("Getting Started with the Foo SDK", "Install Foo SDK first.");
     expect![[r#"

@@ -1,5 +1,6 @@
 //! Notes as text.
 
+use proto::tool::admin::BrokenLinksReply;
 use proto::tool::notes::{
     BacklinkView, BacklinksReply, ChangedLines, ContextReply, CreatedProjectReply, DirectoryReply,
     FoundReply, InstructionsReply, ItemType, LinkView, MovedReply, NoteView, NotesReply,
@@ -284,6 +285,20 @@ pub(super) fn backlinks(reply: &BacklinksReply, sheet: &mut Sheet) {
         sheet.line(&format!("(more on page {next})"));
     }
     sheet.items(reply.backlinks.iter().map(backlink));
+}
+
+pub(super) fn broken(reply: &BrokenLinksReply, sheet: &mut Sheet) {
+    let more = if reply.has_more { " and more" } else { "" };
+    sheet.line(&format!("{}{more} that lead nowhere", count(reply.links.len() as u64, "link")));
+    sheet.items(reply.links.iter().map(|it| {
+        let of = it.to_path.as_ref().map(|path| format!(" in {}", one_line(path)));
+        let (target, missing) = (one_line(&it.target), one_line(&it.missing));
+        format!(
+            "  {}  {target}  (no such {missing}{})",
+            place(&it.path, it.line),
+            of.unwrap_or_default()
+        )
+    }));
 }
 
 pub(super) fn directory(reply: &DirectoryReply, sheet: &mut Sheet) {

@@ -25,9 +25,9 @@ use tokio::sync::Semaphore;
 pub use ingest::{extract_and_link, ingest_docs};
 pub use maintain::{backup, checkup, deep_pass, rescan, retry, verify};
 pub use notes::{
-    backlinks, build_context, create_memory_project, delete_note, edit_note, get_mcp_instructions,
-    list_directory, list_memory_projects, list_notes, move_note, read_note, recent_activity,
-    search, search_notes, write_note,
+    backlinks, broken_links, build_context, create_memory_project, delete_note, edit_note,
+    get_mcp_instructions, list_directory, list_memory_projects, list_notes, move_note, read_note,
+    recent_activity, search, search_notes, write_note,
 };
 pub use status::{Tallies, status};
 

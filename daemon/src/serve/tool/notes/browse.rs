@@ -2,6 +2,7 @@
 
 use jiff::Zoned;
 use proto::error::ErrorView;
+use proto::tool::admin::{BrokenLinkView, BrokenLinks, BrokenLinksReply};
 use proto::tool::notes::{
     BacklinkView, Backlinks, BacklinksReply, DirectoryReply, ListDirectory, ListNotes, NotesReply,
     RecentActivity,
@@ -9,7 +10,7 @@ use proto::tool::notes::{
 
 use super::{named, when};
 use crate::ask::browse::{self, Page, Wanted};
-use crate::ask::notes::{self as rows, LinkRow};
+use crate::ask::notes::{self as rows, LinkRow, Missing};
 use crate::project::Project;
 use crate::serve::tool::{invalid, within};
 use crate::store::Snapshot;
@@ -37,6 +38,42 @@ pub fn backlinks(
         path: note.path,
         backlinks: links.into_iter().map(backlink_view).collect(),
         next_page,
+        freshness: project.freshness(snapshot),
+    })
+}
+
+/// Links that lead nowhere.
+pub fn broken_links(
+    project: &Project,
+    snapshot: &Snapshot,
+    request: BrokenLinks,
+) -> Result<BrokenLinksReply, ErrorView> {
+    let limit = request.limit.unwrap_or(1_000);
+    if !(1..=10_000).contains(&limit) {
+        return Err(invalid(format!("`limit` is {limit}"), "give a number from 1 to 10000"));
+    }
+    let prefix = within(project, request.path.unwrap_or_default());
+    let found = rows::broken_links(snapshot, &prefix, limit as usize + 1)?;
+    let has_more = found.len() > limit as usize;
+    let view = |(link, missing): (LinkRow, Missing)| {
+        let heading = link.heading.map(|it| format!("#{it}")).unwrap_or_default();
+        let block = link.block.map(|it| format!("#^{it}")).unwrap_or_default();
+        let missing = match missing {
+            Missing::Target => "document",
+            Missing::Heading => "heading",
+            Missing::Block => "block",
+        };
+        BrokenLinkView {
+            path: link.from_path,
+            line: link.line,
+            target: format!("{}{heading}{block}", link.target),
+            missing: missing.into(),
+            to_path: link.to_path,
+        }
+    };
+    Ok(BrokenLinksReply {
+        links: found.into_iter().take(limit as usize).map(view).collect(),
+        has_more,
         freshness: project.freshness(snapshot),
     })
 }

@@ -16,7 +16,7 @@ mod write;
 
 use std::sync::Arc;
 
-pub use browse::{backlinks, list_directory, list_notes, recent_activity};
+pub use browse::{backlinks, broken_links, list_directory, list_notes, recent_activity};
 pub use edit::edit_note;
 pub use moving::move_note;
 pub use projects::{create_memory_project, get_mcp_instructions, list_memory_projects};

@@ -1,0 +1,42 @@
+//! `kgctl links`: which links lead to a note, and which lead nowhere.
+
+use client::render::links;
+use proto::tool::admin::BrokenLinks;
+use proto::tool::notes::Backlinks;
+
+use super::context::Context;
+use super::failure::{Exit, Failure};
+
+/// Show the links that lead to a note, each with its line; or, without one, the links that lead nowhere.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {
+    /// The note: path, permalink, title or `memory://…`.
+    note: Option<String>,
+    /// Only broken links in notes whose path begins so.
+    #[arg(long, value_name = "PREFIX", conflicts_with = "note")]
+    path: Option<String>,
+    /// Most links to show.
+    #[arg(long, value_name = "N")]
+    limit: Option<u32>,
+}
+
+pub(crate) async fn run(arguments: Arguments, ctx: &Context) -> Result<Exit, Failure> {
+    let session = ctx.session().await?;
+    let is_empty = match arguments.note {
+        Some(path) => {
+            let page_size = arguments.limit.or(Some(500));
+            let request = Backlinks { path, page_size, ..Backlinks::default() };
+            let reply = session.call(&request).await?;
+            ctx.print_reply(&reply, |reply| links::to_note(reply, ctx.style))?;
+            reply.backlinks.is_empty()
+        }
+        None => {
+            let request = BrokenLinks { path: arguments.path, limit: arguments.limit };
+            let reply = session.call(&request).await?;
+            ctx.print_reply(&reply, |reply| links::broken(reply, ctx.style))?;
+            reply.links.is_empty()
+        }
+    };
+    session.close().await;
+    Ok(if is_empty { Exit::NothingFound } else { Exit::Done })
+}
