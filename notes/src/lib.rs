@@ -8,6 +8,7 @@
 pub mod edit;
 pub mod filename;
 pub mod parse;
+pub mod plain;
 pub mod resolve;
 pub mod slug;
 pub mod target;

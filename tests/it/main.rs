@@ -15,6 +15,7 @@ mod given;
 mod graph;
 mod hostile;
 mod identity;
+mod interchange;
 mod languages;
 mod ledger;
 mod life;

@@ -56,6 +56,11 @@ pub(super) fn clean_reply(reply: &mut Value) {
     }
 }
 
+/// Cleans one text.
+pub(super) fn clean_text(text: &str) -> String {
+    clean(text).into_owned()
+}
+
 /// Cleans what an error says.
 pub(super) fn clean_error(error: ErrorView) -> ErrorView {
     let ErrorView { code, message, hint } = error;

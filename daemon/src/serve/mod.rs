@@ -17,6 +17,8 @@ mod lines;
 pub mod listen;
 mod preamble;
 pub mod progress;
+mod prompts;
+mod resources;
 pub(crate) mod routes;
 mod session;
 pub mod text;

@@ -21,14 +21,20 @@ use rmcp::ErrorData;
 use rmcp::RoleServer;
 use rmcp::ServerHandler;
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, Implementation,
-    ListToolsResult, PaginatedRequestParams, ProgressNotificationParam, ProgressToken,
-    ServerCapabilities, ServerConfig, Tool, ToolAnnotations,
+    CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestParams, CompleteResult,
+    ContentBlock, GetPromptRequestParams, GetPromptResponse, Implementation, ListPromptsResult,
+    ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
+    ProgressNotificationParam, ProgressToken, ReadResourceRequestParams, ReadResourceResponse,
+    ServerCapabilities, ServerConfig, SubscribeRequestParams, SubscriptionFilter, Tool,
+    ToolAnnotations, UnsubscribeRequestParams,
 };
-use rmcp::service::{Peer, RequestContext};
+use rmcp::service::{Peer, RequestContext, SubscriptionContext};
 use serde_json::{Map, Value};
 use tokio::time::Instant;
 
+mod offers;
+
+use self::offers::Watching;
 use super::leaving;
 use super::preamble::Preamble;
 use super::progress::{Progress, Step};
@@ -61,6 +67,7 @@ pub(crate) struct Session {
     routes: Arc<Routes>,
     sets: Vec<ToolSet>,
     in_flight: InFlight,
+    watching: Watching,
 }
 
 impl Session {
@@ -71,7 +78,8 @@ impl Session {
         preamble: &Preamble,
         in_flight: InFlight,
     ) -> Self {
-        Session { project, routes, sets: preamble.sets.clone(), in_flight }
+        let sets = preamble.sets.clone();
+        Session { project, routes, sets, in_flight, watching: Watching::default() }
     }
 
     fn find(&self, name: &str) -> Option<&Route> {
@@ -167,7 +175,18 @@ fn to_result(
 
 impl ServerHandler for Session {
     fn get_info(&self) -> ServerConfig {
-        ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
+        let capabilities = match self.has_notes() {
+            false => ServerCapabilities::builder().enable_tools().build(),
+            true => ServerCapabilities::builder()
+                .enable_tools()
+                .enable_resources()
+                .enable_resources_list_changed()
+                .enable_resources_subscribe()
+                .enable_prompts()
+                .enable_completions()
+                .build(),
+        };
+        ServerConfig::new(capabilities)
             .with_server_info(Implementation::new("kgd", proto::version()))
             .with_instructions(INSTRUCTIONS)
     }
@@ -213,9 +232,107 @@ impl ServerHandler for Session {
         let max_chars = (!is_json).then_some(max_chars);
         Ok(to_result(answer, route.name, max_chars).into())
     }
+
+    async fn list_resources(
+        &self,
+        request: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListResourcesResult, ErrorData> {
+        self.check_notes()?;
+        let cursor = request.and_then(|request| request.cursor);
+        offers::list(&self.project, (&self.watching, &context.peer), cursor).await
+    }
+
+    async fn list_resource_templates(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        self.check_notes().map(|()| offers::templates())
+    }
+
+    async fn read_resource(
+        &self,
+        request: ReadResourceRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ReadResourceResponse, ErrorData> {
+        self.check_notes()?;
+        Ok(offers::read(&self.project, request.uri).await?.into())
+    }
+
+    async fn subscribe(
+        &self,
+        request: SubscribeRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        self.check_notes()?;
+        offers::subscribe(&self.project, (&self.watching, &context.peer), request.uri).await
+    }
+
+    async fn unsubscribe(
+        &self,
+        request: UnsubscribeRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        offers::unsubscribe(&self.watching, &request.uri);
+        Ok(())
+    }
+
+    fn accepted_subscription_filter(
+        &self,
+        requested: &SubscriptionFilter,
+    ) -> Option<SubscriptionFilter> {
+        self.has_notes().then(|| requested.clone())
+    }
+
+    async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
+        offers::listen(self.project.clone(), context).await
+    }
+
+    async fn list_prompts(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListPromptsResult, ErrorData> {
+        self.check_notes().map(|()| offers::prompts())
+    }
+
+    async fn get_prompt(
+        &self,
+        request: GetPromptRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<GetPromptResponse, ErrorData> {
+        self.check_notes()?;
+        let arguments = request.arguments.unwrap_or_default();
+        Ok(offers::prompt(&self.project, request.name, arguments).await?.into())
+    }
+
+    async fn complete(
+        &self,
+        request: CompleteRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<CompleteResult, ErrorData> {
+        self.check_notes()?;
+        offers::complete(&self.project, request.r#ref, request.argument).await
+    }
 }
 
 impl Session {
+    /// Whether resources, prompts and completion are offered.
+    fn has_notes(&self) -> bool {
+        self.sets.contains(&ToolSet::Notes)
+    }
+
+    fn check_notes(&self) -> Result<(), ErrorData> {
+        match self.has_notes() {
+            true => Ok(()),
+            false => Err(ErrorData::invalid_params(
+                "resources and prompts come with the tools of notes\nhint: `kg-mcp --tools core,notes`",
+                None,
+            )),
+        }
+    }
+
     /// Whether a tool would write notes where none may be written: it is not offered then, and refused.
     fn is_forbidden(&self, tool: &str) -> bool {
         let writes_notes = |entry: &&Entry| {

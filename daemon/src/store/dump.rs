@@ -1,5 +1,6 @@
 //! The whole graph as rows in a stable order: documents and chunks by path, entities by name, mentions by place,
-//! relations by names. What a rebuild must repeat, and what tests and scorers read.
+//! relations by names, then what notes state, by place: observations and links. What a rebuild must repeat, and what
+//! tests, scorers and exports read.
 
 use rusqlite::{Connection, Row, params};
 use serde_json::{Value, json};
@@ -11,7 +12,8 @@ use crate::pipeline::relate::DENIED;
 use crate::terms::EntityType;
 
 /// The kinds of row, in the order they are dumped.
-const KINDS: [&str; 5] = ["document", "chunk", "entity", "mention", "relation"];
+const KINDS: [&str; 7] =
+    ["document", "chunk", "entity", "mention", "relation", "observation", "link"];
 
 /// Rows, and the cursor of the next page.
 pub(super) type Page = (Vec<Value>, Option<String>);
@@ -60,6 +62,8 @@ fn rows_of(
         "chunk" => (CHUNKS, chunk),
         "entity" => (ENTITIES, entity),
         "mention" => (MENTIONS, mention),
+        "observation" => (OBSERVATIONS, observation),
+        "link" => (LINKS, link),
         _ => return relations(db, offset, limit),
     };
     let mut statement = db.prepare_cached(sql)?;
@@ -70,7 +74,8 @@ fn rows_of(
 const DOCUMENTS: &str =
     "SELECT id, path, title, coalesce(doc_type, ''), json_extract(meta, '$.tags'), hash, n_bytes,
     language, day, format, source_url, json_extract(meta, '$.author'), json_extract(meta, '$.language'),
-    json_extract(meta, '$.pages'), json_extract(meta, '$.security') FROM docs ORDER BY path LIMIT ?1 OFFSET ?2";
+    json_extract(meta, '$.pages'), json_extract(meta, '$.security'), permalink, metadata
+    FROM docs LEFT JOIN notes ON doc_id = id ORDER BY path LIMIT ?1 OFFSET ?2";
 
 fn document(row: &Row<'_>) -> rusqlite::Result<Value> {
     let hash: Vec<u8> = row.get(5)?;
@@ -84,11 +89,16 @@ fn document(row: &Row<'_>) -> rusqlite::Result<Value> {
         "format": row.get::<_, String>(9)?, "source_url": row.get::<_, Option<String>>(10)?,
     });
     // What only some documents say of themselves.
-    let stated: [(&str, Value); 4] = [
+    let properties = row.get::<_, Option<String>>(16)?;
+    let properties = properties.and_then(|it| serde_json::from_str::<Value>(&it).ok());
+    let is_something = |it: &Value| it.as_object().is_some_and(|keys| !keys.is_empty());
+    let stated: [(&str, Value); 6] = [
         ("author", row.get::<_, Option<String>>(11)?.into()),
         ("stated_language", row.get::<_, Option<String>>(12)?.into()),
         ("pages", row.get::<_, Option<i64>>(13)?.filter(|n| *n > 0).into()),
         ("security", row.get::<_, Option<String>>(14)?.into()),
+        ("permalink", row.get::<_, Option<String>>(15)?.into()),
+        ("properties", properties.filter(is_something).into()),
     ];
     for (key, value) in stated.into_iter().filter(|(_, value)| !value.is_null()) {
         document[key] = value;
@@ -131,7 +141,8 @@ const ENTITIES: &str = "SELECT e.id, e.name, e.type, d.path,
        WHERE entity_id = e.id AND surface <> '' AND surface <> e.name GROUP BY surface ORDER BY surface)),
     (SELECT count(DISTINCT m.doc_id) FROM names n JOIN mentions m ON m.name_id = n.id WHERE n.entity_id = e.id),
     CASE WHEN substr(e.norm, -17, 1) = '~' THEN substr(e.norm, 1, length(e.norm) - 16)
-      || coalesce((SELECT path FROM docs WHERE uid = substr(e.norm, -16)), '?') ELSE e.norm END AS shown
+      || coalesce((SELECT path FROM docs WHERE uid = substr(e.norm, -16)), '?') ELSE e.norm END AS shown,
+    (SELECT max(m.score * n.link) FROM names n JOIN mentions m ON m.name_id = n.id WHERE n.entity_id = e.id)
     FROM entities e LEFT JOIN docs d ON d.id = e.doc_id ORDER BY shown, d.path LIMIT ?1 OFFSET ?2";
 
 fn entity(row: &Row<'_>) -> rusqlite::Result<Value> {
@@ -141,6 +152,8 @@ fn entity(row: &Row<'_>) -> rusqlite::Result<Value> {
         "kind": "entity", "id": row.get::<_, i64>(0)?, "name": row.get::<_, String>(1)?,
         "type": EntityType::from_code(row.get(2)?).as_str(), "home": row.get::<_, Option<String>>(3)?,
         "aliases": aliases, "documents": row.get::<_, i64>(5)?, "norm": row.get::<_, String>(6)?,
+        // Of the surest mention; what a note is about is stated, mentioned or not.
+        "confidence": rounded(row.get::<_, Option<f64>>(7)?.unwrap_or(1.0)),
     }))
 }
 
@@ -234,6 +247,34 @@ fn place(row: &Row<'_>) -> rusqlite::Result<Value> {
     let page = pages.page_at(row.get::<_, i64>(7)? as usize);
     add_place(&mut place, "line", [row.get::<_, i64>(3)?; 2], [page; 2]);
     Ok(place)
+}
+
+const OBSERVATIONS: &str =
+    "SELECT o.doc_id, d.path, o.line, o.category, o.content, o.tags, o.context, o.block
+    FROM observations o JOIN docs d ON d.id = o.doc_id ORDER BY d.path, o.seq LIMIT ?1 OFFSET ?2";
+
+fn observation(row: &Row<'_>) -> rusqlite::Result<Value> {
+    let tags: Value = serde_json::from_str(&row.get::<_, String>(5)?).unwrap_or(Value::Null);
+    Ok(json!({
+        "kind": "observation", "doc": row.get::<_, i64>(0)?, "path": row.get::<_, String>(1)?,
+        "line": row.get::<_, i64>(2)?, "category": row.get::<_, String>(3)?,
+        "content": row.get::<_, String>(4)?, "tags": tags,
+        "context": row.get::<_, Option<String>>(6)?, "block": row.get::<_, Option<String>>(7)?,
+    }))
+}
+
+const LINKS: &str = "SELECT l.doc_id, d.path, l.line, l.rel, l.is_typed, l.target, l.heading, l.block, l.display,
+    l.context, t.path FROM note_links l JOIN docs d ON d.id = l.doc_id LEFT JOIN docs t ON t.id = l.dst
+    ORDER BY d.path, l.seq LIMIT ?1 OFFSET ?2";
+
+fn link(row: &Row<'_>) -> rusqlite::Result<Value> {
+    let text = |i: usize| row.get::<_, Option<String>>(i);
+    Ok(json!({
+        "kind": "link", "doc": row.get::<_, i64>(0)?, "path": row.get::<_, String>(1)?,
+        "line": row.get::<_, i64>(2)?, "relation": text(3)?, "typed": row.get::<_, bool>(4)?,
+        "target": text(5)?, "heading": text(6)?, "block": text(7)?, "display": text(8)?,
+        "context": text(9)?, "to": text(10)?,
+    }))
 }
 
 #[cfg(test)]

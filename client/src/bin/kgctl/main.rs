@@ -21,9 +21,11 @@ mod doctor;
 mod dump;
 mod eval;
 mod explain;
+mod export;
 mod extract;
 mod failure;
 mod graph;
+mod import;
 mod ingest;
 mod init;
 mod list;
@@ -91,6 +93,8 @@ enum Command {
     Graph(graph::Arguments),
     Lookup(lookup::Arguments),
     Ingest(ingest::Arguments),
+    Import(import::Arguments),
+    Export(export::Arguments),
     Extract(extract::Arguments),
     Review(review::Arguments),
     /// Print the whole graph as JSON lines, all of one tick.
@@ -146,6 +150,8 @@ async fn run(command: Command, ctx: &Context) -> Result<Exit, Failure> {
         Command::Graph(arguments) => graph::run(arguments, ctx).await,
         Command::Lookup(arguments) => lookup::run(arguments, ctx).await,
         Command::Ingest(arguments) => ingest::run(arguments, ctx).await,
+        Command::Import(arguments) => import::run(&arguments, ctx),
+        Command::Export(arguments) => export::run(&arguments, ctx).await,
         Command::Extract(arguments) => extract::run(arguments, ctx).await,
         Command::Review(arguments) => review::run(arguments, ctx).await,
         Command::Dump => dump::run(ctx).await,

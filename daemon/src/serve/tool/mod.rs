@@ -213,7 +213,7 @@ pub async fn shutdown(
 static TURNS: LazyLock<Semaphore> = LazyLock::new(|| Semaphore::new(max_readers()));
 
 /// Runs a read off the async threads.
-async fn blocking<T: Send + 'static>(
+pub(super) async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, ErrorView> + Send + 'static,
 ) -> Result<T, ErrorView> {
     // Nobody closes it.
@@ -235,7 +235,7 @@ fn invalid(message: String, hint: &str) -> ErrorView {
     ErrorView { code: Code::InvalidParams, message, hint: Some(hint.into()) }
 }
 
-fn unreadable(error: StoreError) -> ErrorView {
+pub(super) fn unreadable(error: StoreError) -> ErrorView {
     ErrorView {
         code: Code::Internal,
         message: error.to_string(),

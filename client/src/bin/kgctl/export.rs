@@ -1,0 +1,208 @@
+//! `kgctl export`: the graph in a form that other programs read.
+//!
+//! In: a format, where to write. Out: one file, or a folder of several, and what is in them.
+//! Invariants: all of it is of one tick; a file is whole or not there; nothing that is there is replaced without
+//! `--force`.
+//! Not here: the formats (`client::interchange::export`).
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{BufWriter, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+use client::connect::Session;
+use client::interchange::export::{DEFAULT_LIMIT, Export, Told};
+use client::interchange::graph::Graph;
+use client::render::{clean, counted, thousands};
+use proto::tool::admin::Dump;
+use serde_json::{Value, json};
+
+use super::context::{Context, warn};
+use super::failure::{Exit, Failure};
+
+/// How often reading starts over because the graph changed under it.
+const MAX_TRIES: usize = 3;
+
+/// Rows asked for at a time.
+const ROWS: u32 = 2_000;
+
+/// Write the graph for another program: CSV with load scripts for Neo4j and Memgraph, GraphML, JSON-LD, an Obsidian
+/// canvas, or the notes as a memory of server-memory.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {
+    /// `csv`, `graphml`, `json-ld`, `canvas` or `server-memory`.
+    format: String,
+    /// Where to write: a file, a folder for `csv`, `-` for standard output; named by the project, in the current
+    /// folder, when left out.
+    #[arg(long, value_name = "PATH")]
+    to: Option<PathBuf>,
+    /// Most entities of a canvas; 200 when left out.
+    #[arg(long, value_name = "N")]
+    limit: Option<usize>,
+    /// Replace files that are there.
+    #[arg(long)]
+    force: bool,
+}
+
+pub(crate) async fn run(arguments: &Arguments, ctx: &Context) -> Result<Exit, Failure> {
+    let export = Export::parse(&arguments.format).ok_or_else(|| {
+        let known = Export::ALL.map(Export::name).join("`, `");
+        Failure::new(Exit::Refused, format!("no format is called `{}`", arguments.format))
+            .hint(format!("`{known}`"))
+    })?;
+    let limit = arguments.limit.unwrap_or(DEFAULT_LIMIT);
+    let target = ctx.target()?;
+    let to = match &arguments.to {
+        Some(to) if to == Path::new("-") => None,
+        Some(to) => Some(std::path::absolute(to)?),
+        None => Some(std::path::absolute(export.file_name(&target.project.name))?),
+    };
+    let files: Vec<(&str, PathBuf)> = match &to {
+        Some(to) => export.files().iter().map(|file| (*file, place(to, file))).collect(),
+        None if export.files().len() > 1 => {
+            let message = format!("`{}` has several files", export.name());
+            return Err(Failure::new(Exit::Refused, message).hint("give a folder with `--to`"));
+        }
+        None => Vec::new(),
+    };
+    // Before the daemon is asked: what cannot be written need not be read.
+    for (_, path) in &files {
+        refuse_what_is_there(path, arguments.force)?;
+    }
+    let session = ctx.session_with(&target).await?;
+    let (graph, tick) = read(&session).await?;
+    session.close().await;
+    let Some(to) = to else {
+        let mut out = BufWriter::new(std::io::stdout().lock());
+        export.write(&graph, ("", limit), &mut out)?;
+        out.flush()?;
+        return Ok(Exit::Done);
+    };
+    let mut told = Told::default();
+    for (file, path) in &files {
+        let it = write(path, arguments.force, |out| export.write(&graph, (file, limit), out))?;
+        told.n_entities += it.n_entities;
+        told.n_relations += it.n_relations;
+        told.n_entities_left += it.n_entities_left;
+        told.n_relations_left += it.n_relations_left;
+    }
+    if ctx.json {
+        let files: Vec<&PathBuf> = files.iter().map(|(_, path)| path).collect();
+        ctx.print_json(&json!({
+            "format": export.name(), "files": files, "entities": told.n_entities, "relations": told.n_relations,
+            "entities_left_out": told.n_entities_left, "relations_left_out": told.n_relations_left, "tick": tick,
+        }))?;
+        return Ok(Exit::Done);
+    }
+    ctx.print(&text(&to, &told))?;
+    Ok(Exit::Done)
+}
+
+fn place(to: &Path, file: &str) -> PathBuf {
+    if file.is_empty() { to.to_path_buf() } else { to.join(file) }
+}
+
+fn text(to: &Path, told: &Told) -> String {
+    let entities = match told.n_entities {
+        1 => "1 entity".to_string(),
+        n => format!("{} entities", thousands(n as u64)),
+    };
+    let relations = counted(told.n_relations as u64, "relation");
+    let mut text = format!("{}\n{entities}, {relations}\n", clean(&to.display().to_string()));
+    if told.n_entities_left + told.n_relations_left > 0 {
+        let left = [told.n_entities_left, told.n_relations_left].map(|n| thousands(n as u64));
+        text += &format!(
+            "left out: {} entities and {} relations, those with the fewest; `--limit` draws more\n",
+            left[0], left[1]
+        );
+    }
+    text
+}
+
+/// Reads what exports need, all of one tick.
+async fn read(session: &Session) -> Result<(Graph, u64), Failure> {
+    'again: for _ in 0..MAX_TRIES {
+        let mut graph = Graph::default();
+        let mut cursor = None;
+        let mut first_tick = None;
+        loop {
+            let reply = session.call(&Dump { cursor, limit: Some(ROWS) }).await?;
+            let tick = reply.freshness.tick;
+            if *first_tick.get_or_insert(tick) != tick {
+                continue 'again;
+            }
+            let kind = |row: &Value| row["kind"].as_str().unwrap_or_default().to_string();
+            let last = reply.rows.last().map(kind).unwrap_or_default();
+            for row in reply.rows {
+                graph.take(row)?;
+            }
+            cursor = Graph::next_cursor(&last, reply.cursor);
+            if cursor.is_none() {
+                return Ok((graph, tick));
+            }
+        }
+    }
+    let message = format!("the graph changed during each of {MAX_TRIES} readings");
+    Err(Failure::new(Exit::Failed, message).hint("`kgctl wait` first"))
+}
+
+fn refuse_what_is_there(path: &Path, force: bool) -> Result<(), Failure> {
+    match path.symlink_metadata() {
+        Ok(found) if !found.is_file() => {
+            let message = format!("`{}` is there, and no file", path.display());
+            Err(Failure::new(Exit::Refused, message).hint("give another place with `--to`"))
+        }
+        Ok(_) if !force => {
+            let message = format!("`{}` is there already", path.display());
+            Err(Failure::new(Exit::Refused, message)
+                .hint("`--force` replaces it, `--to` names another place"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Writes beside the file and gives it its name when it is whole.
+fn write(
+    path: &Path,
+    force: bool,
+    fill: impl FnOnce(&mut dyn Write) -> std::io::Result<Told>,
+) -> Result<Told, Failure> {
+    let failed = |error: std::io::Error| {
+        let message = format!("`{}` cannot be written: {error}", path.display());
+        Failure::new(Exit::Failed, message).hint("give another place with `--to`")
+    };
+    let folder = path.parent().unwrap_or(Path::new("."));
+    fs::create_dir_all(folder).map_err(failed)?;
+    let part = folder.join(format!(".kgd-export-{}.tmp", std::process::id()));
+    // What is in documents is as private as they are.
+    let opened = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&part);
+    let file = opened.map_err(failed)?;
+    let done = fill_whole(file, fill).and_then(|told| {
+        if force {
+            fs::rename(&part, path)?;
+        } else {
+            // Unlike a rename, it fails where something came to be in between.
+            fs::hard_link(&part, path)?;
+            fs::remove_file(&part)?;
+        }
+        Ok(told)
+    });
+    done.map_err(|error| {
+        if let Err(error) = fs::remove_file(&part)
+            && error.kind() != std::io::ErrorKind::NotFound
+        {
+            warn(&format!("note: `{}` is left over: {error}\n", part.display()));
+        }
+        failed(error)
+    })
+}
+
+fn fill_whole(
+    file: File,
+    fill: impl FnOnce(&mut dyn Write) -> std::io::Result<Told>,
+) -> std::io::Result<Told> {
+    let mut out = BufWriter::new(file);
+    let told = fill(&mut out)?;
+    out.into_inner().map_err(|error| error.into_error())?.sync_all()?;
+    Ok(told)
+}

@@ -1,0 +1,162 @@
+//! Body: what a message says, as Markdown that stays within its section.
+//!
+//! Invariants: no heading of a message is of the level of turns or above, none is of none; what follows a message is
+//! read as if the message were not there, whatever it leaves open (code, HTML, a comment). The words stay; of headings
+//! the level changes, and where nothing else helps the message is quoted, or code.
+
+use notes::parse::{BlockKind, parse};
+
+/// How many levels headings of a message stand below where they stood: turns are of the second.
+const LOWERED_BY: usize = 2;
+
+/// A message that can stand in a section.
+pub(super) fn contained(message: &str) -> String {
+    let text = message.replace("\r\n", "\n").replace('\r', "\n");
+    let is_harmful = |c: char| c.is_control() && !matches!(c, '\n' | '\t');
+    let text: String = text.chars().map(|c| if is_harmful(c) { '\u{fffd}' } else { c }).collect();
+    let text = text.trim_matches('\n').trim_end();
+    if text.trim().is_empty() {
+        return String::new();
+    }
+    let lowered = lowered(text);
+    if is_contained(&lowered) {
+        return lowered;
+    }
+    let closed = closed(&lowered);
+    if is_contained(&closed) {
+        return closed;
+    }
+    let quoted = quoted(text);
+    if is_contained(&quoted) { quoted } else { super::code("text", text) }
+}
+
+/// Whether a section with this text has only this text, and the next one begins behind it.
+fn is_contained(text: &str) -> bool {
+    const BEFORE: &str = "## Before\n\n";
+    const AFTER: &str = "\n\n## After\n\nLast words\n";
+    let source = format!("{BEFORE}{text}{AFTER}");
+    let note = parse(&source);
+    let outer = note.headings.iter().filter(|it| it.is_outer && it.level <= 2);
+    let outer: Vec<(usize, &str)> =
+        outer.map(|it| (it.place.span.start, it.text.as_str())).collect();
+    let after = BEFORE.len() + text.len() + 2;
+    let is_last = note.blocks.last().is_some_and(|block| {
+        block.kind == BlockKind::Paragraph
+            && source.get(block.place.span.clone()) == Some("Last words")
+    });
+    let is_read = note.verbatim.last().is_none_or(|range| range.end <= after);
+    !note.is_too_deep && outer == [(0, "Before"), (after, "After")] && is_last && is_read
+}
+
+/// The same with its headings below those of turns.
+fn lowered(text: &str) -> String {
+    // Behind a line end nothing is front matter.
+    let source = format!("\n{text}");
+    let note = parse(&source);
+    let mut out = String::with_capacity(text.len() + 16);
+    let mut at = 1;
+    for heading in note.headings.iter().filter(|it| it.is_outer) {
+        let span = heading.place.span.clone();
+        let Some(written) = source.get(span.clone()).filter(|_| span.start >= at) else { continue };
+        out.push_str(source.get(at..span.start).unwrap_or(""));
+        let marks = "#".repeat((usize::from(heading.level) + LOWERED_BY).min(6));
+        let words = match written.strip_prefix('#') {
+            Some(_) => written.trim_start_matches('#').trim_start().to_string(),
+            None => {
+                // An underlined one, of several lines.
+                let words = written.rsplit_once('\n').map_or(written, |(words, _)| words);
+                words.split_whitespace().collect::<Vec<_>>().join(" ")
+            }
+        };
+        out.push_str(format!("{marks} {words}").trim_end());
+        at = span.end;
+    }
+    out.push_str(source.get(at..).unwrap_or(""));
+    out
+}
+
+/// The same with its last block of code closed, which answers that were cut off leave open.
+fn closed(text: &str) -> String {
+    let mut open: Option<(char, usize)> = None;
+    for line in text.lines() {
+        let bare = line.trim_start();
+        let Some(mark) = bare.chars().next().filter(|c| matches!(c, '`' | '~')) else { continue };
+        let n = bare.len() - bare.trim_start_matches(mark).len();
+        match open {
+            None if n >= 3 => open = Some((mark, n)),
+            Some((by, least)) if by == mark && n >= least => {
+                let is_end = bare.trim_start_matches(mark).trim().is_empty();
+                open = open.filter(|_| !is_end);
+            }
+            _ => {}
+        }
+    }
+    match open {
+        Some((mark, n)) => format!("{text}\n{}", mark.to_string().repeat(n)),
+        None => text.to_string(),
+    }
+}
+
+fn quoted(text: &str) -> String {
+    let lines = text.lines().map(|line| format!("> {line}"));
+    lines.map(|line| line.trim_end().to_string()).collect::<Vec<_>>().join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn headings_stand_below_those_of_turns() {
+        let rows = [
+            ("# One\ntext\n## Two", "### One\ntext\n#### Two"),
+            ("##### Five\n###### Six", "###### Five\n###### Six"),
+            ("Title\n=====\n\nof two\nlines\n---\nx", "### Title\n\n#### of two lines\nx"),
+            ("> # quoted\n\n- # in a list", "> # quoted\n\n- # in a list"),
+            ("```sh\n# comment\n```", "```sh\n# comment\n```"),
+            ("---\ntitle: x\n---\nbody", "---\n#### title: x\nbody"),
+            ("plain", "plain"),
+            ("#hashtag", "#hashtag"),
+            ("\r\n# a\r\nb\r\n", "### a\nb"),
+            ("#", "### "),
+        ];
+        for (text, expected) in rows {
+            assert_eq!(contained(text), expected.trim_end(), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_left_open_ends_with_the_message() {
+        let rows = [
+            ("cut\n```rust\nfn main() {", "cut\n```rust\nfn main() {\n```"),
+            ("~~~~\n~~~\ncode", "~~~~\n~~~\ncode\n~~~~"),
+            ("<!-- open\n\ncomment", "> <!-- open\n>\n> comment"),
+            ("<script>\n\nx", "> <script>\n>\n> x"),
+            ("%%\nhidden", "%%\nhidden"),
+            ("- item\n  ```\n  code", "- item\n  ```\n  code"),
+        ];
+        for (text, expected) in rows {
+            assert_eq!(contained(text), expected, "{text:?}");
+        }
+        let deep = ">".repeat(300) + " x";
+        assert_eq!(contained(&deep), format!("```text\n{deep}\n```"));
+        assert_eq!(contained("a\u{0}b\u{1b}[31m"), "a\u{fffd}b\u{fffd}[31m");
+        assert_eq!(contained(" \n \r\n"), "");
+    }
+
+    proptest! {
+        #[test]
+        fn any_message_stays_in_its_section(
+            text in prop_oneof![
+                r"[#`~<!\->\n %=a*\[\]|$:^]{0,40}",
+                r"\PC{0,30}|[\x00-\x7f]{0,40}",
+                r"(```|~~~|<!--|%%|# |---|\n|x| |> |- |\$\$|<pre>){0,12}",
+            ]
+        ) {
+            let out = contained(&text);
+            prop_assert!(out.is_empty() || is_contained(&out), "{out:?}");
+        }
+    }
+}

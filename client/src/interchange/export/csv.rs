@@ -1,0 +1,208 @@
+//! CSV: for `neo4j-admin database import`, and for `LOAD CSV` of Neo4j and Memgraph.
+//!
+//! Facts (Neo4j Operations Manual, "Import"; Cypher Manual and Memgraph's documentation, `LOAD CSV`): a header names
+//! each column, with `:ID`, `:LABEL`, `:START_ID`, `:END_ID`, `:TYPE` and types behind a colon; fields are quoted with
+//! `"`, doubled within; several labels and arrays are parted by `--array-delimiter`, here U+001F, which no name holds;
+//! fields of several lines need `--multiline-fields=true`. `LOAD CSV` gives every field as a text; Neo4j reads a
+//! backslash before a quotation mark as an escape unless `db.import.csv.legacy_quote_escaping` is false. Memgraph reads
+//! the dialect of Excel, and its server opens the file itself. Labels and types of relationships cannot be parameters
+//! in both, so the scripts have a statement for each. In backticks a backtick is doubled.
+//! Decisions: every entity has the label `Entity` and its own type; a character U+001F within a text becomes a blank.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::io::{self, Write};
+
+use super::super::graph::{Evidence, Graph};
+use super::Told;
+
+/// What parts the items of a list.
+const SEPARATOR: char = '\u{1f}';
+
+/// Whose script.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Dialect {
+    Neo4j,
+    Memgraph,
+}
+
+pub(super) fn nodes(graph: &Graph, out: &mut dyn Write) -> io::Result<Told> {
+    out.write_all(
+        b"id:ID,name,type,aliases:string[],home,documents:int,confidence:float,:LABEL\n",
+    )?;
+    for it in &graph.entities {
+        let aliases = it.aliases.as_deref().unwrap_or_default();
+        let fields = [
+            it.id.to_string(),
+            field(&it.name),
+            field(&it.entity_type),
+            field(&list(aliases.iter().map(String::as_str))),
+            field(it.home.as_deref().unwrap_or("")),
+            it.documents.to_string(),
+            it.confidence.to_string(),
+            field(&list(labels(&it.entity_type))),
+        ];
+        writeln!(out, "{}", fields.join(","))?;
+    }
+    Ok(Told { n_entities: graph.entities.len(), ..Told::default() })
+}
+
+pub(super) fn relationships(graph: &Graph, out: &mut dyn Write) -> io::Result<Told> {
+    out.write_all(b":START_ID,:END_ID,:TYPE,confidence:float,evidence:string[],denied:string[]\n")?;
+    for it in &graph.relations {
+        let places = |all: &[Evidence]| {
+            let places: Vec<String> = all.iter().map(Evidence::place).collect();
+            field(&list(places.iter().map(String::as_str)))
+        };
+        let fields = [
+            it.subject_id.to_string(),
+            it.object_id.to_string(),
+            field(relation_type(&it.predicate)),
+            it.confidence.to_string(),
+            places(&it.evidence),
+            places(&it.denied),
+        ];
+        writeln!(out, "{}", fields.join(","))?;
+    }
+    Ok(Told { n_relations: graph.relations.len(), ..Told::default() })
+}
+
+/// The labels of an entity of this type.
+fn labels(entity_type: &str) -> impl Iterator<Item = &str> {
+    std::iter::once("Entity")
+        .chain(Some(entity_type).filter(|it| !it.is_empty() && *it != "Entity"))
+}
+
+/// Neither database takes an empty one.
+fn relation_type(predicate: &str) -> &str {
+    if predicate.is_empty() { "related_to" } else { predicate }
+}
+
+fn list<'a>(items: impl Iterator<Item = &'a str>) -> String {
+    let items: Vec<String> = items.map(|it| it.replace(SEPARATOR, " ")).collect();
+    items.join(&SEPARATOR.to_string())
+}
+
+/// A field as RFC 4180 has it.
+fn field(text: &str) -> String {
+    let is_plain = |c: char| !matches!(c, '"' | ',' | '\n' | '\r' | '\'' | '\\' | '\u{feff}');
+    let has_edges = text.trim() != text;
+    if !text.is_empty() && !has_edges && text.chars().all(is_plain) {
+        text.to_string()
+    } else if text.is_empty() {
+        String::new()
+    } else {
+        format!("\"{}\"", text.replace('"', "\"\""))
+    }
+}
+
+pub(super) fn load(graph: &Graph, dialect: Dialect, out: &mut dyn Write) -> io::Result<Told> {
+    let types: BTreeSet<&str> = graph.entities.iter().map(|it| it.entity_type.as_str()).collect();
+    let predicates: BTreeSet<&str> =
+        graph.relations.iter().map(|it| relation_type(&it.predicate)).collect();
+    let mut text = head(dialect).to_string();
+    for it in &types {
+        let labels: String =
+            labels(it).skip(1).map(|label| format!("SET n:{} ", quoted(label))).collect();
+        let _ = write!(
+            text,
+            "\n{}\nWITH row WHERE coalesce(row.type, '') = {}\n\
+             MERGE (n:Entity {{id: row['id:ID']}})\n{labels}\
+             SET n.name = coalesce(row.name, ''), n.type = coalesce(row.type, ''),\n\
+             \x20   n.home = CASE WHEN coalesce(row.home, '') = '' THEN null ELSE row.home END,\n\
+             \x20   n.aliases = {}, n.documents = toInteger(row['documents:int']),\n\
+             \x20   n.confidence = toFloat(row['confidence:float']);\n",
+            reading(dialect, "nodes.csv"),
+            literal(it),
+            items("aliases:string[]"),
+        );
+    }
+    for it in &predicates {
+        let _ = write!(
+            text,
+            "\n{}\nWITH row WHERE row[':TYPE'] = {}\n\
+             MATCH (a:Entity {{id: row[':START_ID']}})\nMATCH (b:Entity {{id: row[':END_ID']}})\n\
+             MERGE (a)-[r:{}]->(b)\n\
+             SET r.confidence = toFloat(row['confidence:float']),\n\
+             \x20   r.evidence = {},\n\x20   r.denied = {};\n",
+            reading(dialect, "relationships.csv"),
+            literal(it),
+            quoted(it),
+            items("evidence:string[]"),
+            items("denied:string[]"),
+        );
+    }
+    out.write_all(text.as_bytes())?;
+    Ok(Told::default())
+}
+
+fn head(dialect: Dialect) -> &'static str {
+    match dialect {
+        Dialect::Neo4j => {
+            "// Neo4j 5 and later. Put both CSV files into the server's `import` folder, then:\n\
+             //   cypher-shell -f load.neo4j.cypher\n\
+             // Names with a backslash before a quotation mark need `db.import.csv.legacy_quote_escaping=false`.\n\
+             // Into a new database, faster:\n\
+             //   neo4j-admin database import full --array-delimiter=U+001F --multiline-fields=true \\\n\
+             //     --nodes=nodes.csv --relationships=relationships.csv neo4j\n\
+             \n\
+             CREATE CONSTRAINT kgd_entity IF NOT EXISTS FOR (n:Entity) REQUIRE n.id IS UNIQUE;\n"
+        }
+        Dialect::Memgraph => {
+            "// Memgraph. The server opens the files: put both where it finds them as `/import-data/`, then:\n\
+             //   mgconsole < load.memgraph.cypher\n\
+             \n\
+             CREATE INDEX ON :Entity(id);\n"
+        }
+    }
+}
+
+fn reading(dialect: Dialect, file: &str) -> String {
+    match dialect {
+        Dialect::Neo4j => format!("LOAD CSV WITH HEADERS FROM 'file:///{file}' AS row"),
+        Dialect::Memgraph => format!("LOAD CSV FROM '/import-data/{file}' WITH HEADER AS row"),
+    }
+}
+
+/// The items of a list in a field.
+fn items(column: &str) -> String {
+    format!(
+        "CASE WHEN coalesce(row['{column}'], '') = '' THEN [] ELSE split(row['{column}'], '\\u001F') END"
+    )
+}
+
+/// A text as a literal of Cypher.
+fn literal(text: &str) -> String {
+    let mut out = String::from("'");
+    for c in text.chars() {
+        match c {
+            '\'' => out.push_str("\\'"),
+            '\\' => out.push_str("\\\\"),
+            c if c.is_control() || matches!(c, '\u{2028}' | '\u{2029}') => {
+                let _ = write!(out, "\\u{:04X}", u32::from(c));
+            }
+            c => out.push(c),
+        }
+    }
+    out.push('\'');
+    out
+}
+
+/// A label or type as Cypher reads any.
+fn quoted(name: &str) -> String {
+    format!("`{}`", name.replace('`', "``"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cypher_reads_what_was_meant() {
+        assert_eq!(literal("it's a \\ \n"), "'it\\'s a \\\\ \\u000A'");
+        assert_eq!(quoted("part`of"), "`part``of`");
+        assert_eq!(field("a\"b"), "\"a\"\"b\"");
+        assert_eq!(field(" a"), "\" a\"");
+        assert_eq!(field("a b"), "a b");
+    }
+}

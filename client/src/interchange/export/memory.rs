@@ -1,0 +1,72 @@
+//! Memory: notes as the file of the MCP server `server-memory` (see `memory/mod.rs` for its form).
+//!
+//! In: what notes state: observations, and relations that their authors stated. Out: an entity for each such note, each
+//! note that one leads to, and each in `memory/`; then the relations.
+//! Invariant: what `kgctl import server-memory` made of a file gives that file again, but for the order of its lines.
+//! Not here: what was found in texts; that is in the other formats.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::{self, Write};
+
+use super::super::graph::{Document, Graph, Link};
+use super::super::memory::note::{
+    CATEGORY, EXACT_NAME, EXACT_TYPE, exact, stated_fact, stated_type,
+};
+use super::super::memory::{Entity, FOLDER, Line, Relation};
+use super::Told;
+
+pub(super) fn write(graph: &Graph, out: &mut dyn Write) -> io::Result<Told> {
+    let mut facts: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    for it in &graph.observations {
+        let fact = stated_fact(&it.category, &it.content, &it.tags, it.context.as_deref());
+        facts.entry(&it.path).or_default().push(fact);
+    }
+    let typed: Vec<&Link> = graph.links.iter().filter(|it| it.typed).collect();
+    let mut wanted: BTreeSet<&str> = facts.keys().copied().collect();
+    for it in &typed {
+        wanted.insert(&it.path);
+        wanted.extend(it.to.as_deref());
+    }
+    let folder = format!("{FOLDER}/");
+    let is_wanted =
+        |it: &&Document| wanted.contains(it.path.as_str()) || it.path.starts_with(&folder);
+    let mut names: BTreeMap<&str, String> = BTreeMap::new();
+    for it in graph.documents.iter().filter(is_wanted) {
+        let entity = Entity {
+            name: stated(it, EXACT_NAME).unwrap_or_else(|| it.title.clone()),
+            entity_type: stated(it, EXACT_TYPE).unwrap_or_else(|| {
+                let is_stated = !it.doc_type.is_empty();
+                if is_stated { it.doc_type.clone() } else { CATEGORY.to_string() }
+            }),
+            observations: facts.remove(it.path.as_str()).unwrap_or_default(),
+        };
+        line(out, &Line::Entity(&entity))?;
+        names.insert(&it.path, entity.name);
+    }
+    let mut told: BTreeSet<Relation> = BTreeSet::new();
+    for it in typed {
+        let target = || it.target.clone().unwrap_or_default();
+        let relation = Relation {
+            from: names.get(it.path.as_str()).cloned().unwrap_or_else(|| it.path.clone()),
+            to: it.to.as_deref().and_then(|to| names.get(to).cloned()).unwrap_or_else(target),
+            relation_type: stated_type(
+                it.relation.as_deref().unwrap_or_default(),
+                it.context.as_deref(),
+            ),
+        };
+        // The server knows each once.
+        if told.insert(relation.clone()) {
+            line(out, &Line::Relation(&relation))?;
+        }
+    }
+    Ok(Told { n_entities: names.len(), n_relations: told.len(), ..Told::default() })
+}
+
+fn line(out: &mut dyn Write, line: &Line<'_>) -> io::Result<()> {
+    serde_json::to_writer(&mut *out, line)?;
+    out.write_all(b"\n")
+}
+
+fn stated(it: &Document, key: &str) -> Option<String> {
+    exact(it.properties.as_ref()?.get(key))
+}

@@ -1,0 +1,117 @@
+//! Export: a graph in the forms that other programs read.
+//!
+//! In: a [`Graph`], somewhere to write. Out: bytes, the same for the same graph.
+//! Invariants: every name and text comes back from the file as it was, but for characters that a format cannot hold at
+//! all, which are `\u{fffd}` there; entities keep their ids; each relation has its evidence (`path:line`).
+//! Not here: files (`kgctl export`).
+
+mod canvas;
+mod csv;
+mod graphml;
+mod json_ld;
+mod memory;
+
+use std::io::{self, Write};
+
+use super::graph::Graph;
+
+pub use canvas::DEFAULT_LIMIT;
+
+/// What can be exported.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Export {
+    /// Nodes, relationships, and scripts that load them, for Neo4j and Memgraph.
+    Csv,
+    /// For Gephi, yEd, Cytoscape, NetworkX.
+    GraphMl,
+    /// Linked data.
+    JsonLd,
+    /// A drawing in Obsidian.
+    Canvas,
+    /// The file of the MCP server `server-memory`.
+    ServerMemory,
+}
+
+impl Export {
+    /// Every format, in the order of the help.
+    pub const ALL: [Export; 5] =
+        [Export::Csv, Export::GraphMl, Export::JsonLd, Export::Canvas, Export::ServerMemory];
+
+    /// What it is called on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Export::Csv => "csv",
+            Export::GraphMl => "graphml",
+            Export::JsonLd => "json-ld",
+            Export::Canvas => "canvas",
+            Export::ServerMemory => "server-memory",
+        }
+    }
+
+    /// The format of that name.
+    pub fn parse(name: &str) -> Option<Export> {
+        Export::ALL.into_iter().find(|it| it.name() == name)
+    }
+
+    /// The name of the file, or of the folder of several.
+    pub fn file_name(self, project: &str) -> String {
+        let is_plain = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.');
+        let name: String = project.chars().map(|c| if is_plain(c) { c } else { '-' }).collect();
+        let name = name.trim_start_matches('.');
+        match self {
+            Export::Csv => format!("{name}-csv"),
+            Export::GraphMl => format!("{name}.graphml"),
+            Export::JsonLd => format!("{name}.jsonld"),
+            Export::Canvas => format!("{name}.canvas"),
+            Export::ServerMemory => format!("{name}-memory.jsonl"),
+        }
+    }
+
+    /// Its files: one without a name, or several.
+    pub fn files(self) -> &'static [&'static str] {
+        match self {
+            Export::Csv => {
+                &["nodes.csv", "relationships.csv", "load.neo4j.cypher", "load.memgraph.cypher"]
+            }
+            _ => &[""],
+        }
+    }
+
+    /// Writes one of its files; tells what is in it, and what was left out.
+    ///
+    /// # Errors
+    /// What writing says.
+    pub fn write(
+        self,
+        graph: &Graph,
+        (file, limit): (&str, usize),
+        out: &mut dyn Write,
+    ) -> io::Result<Told> {
+        match (self, file) {
+            (Export::Csv, "nodes.csv") => csv::nodes(graph, out),
+            (Export::Csv, "relationships.csv") => csv::relationships(graph, out),
+            (Export::Csv, "load.neo4j.cypher") => csv::load(graph, csv::Dialect::Neo4j, out),
+            (Export::Csv, _) => csv::load(graph, csv::Dialect::Memgraph, out),
+            (Export::GraphMl, _) => graphml::write(graph, out),
+            (Export::JsonLd, _) => json_ld::write(graph, out),
+            (Export::Canvas, _) => canvas::write(graph, limit, out),
+            (Export::ServerMemory, _) => memory::write(graph, out),
+        }
+    }
+}
+
+/// What a file holds.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Told {
+    /// Entities in it.
+    pub n_entities: usize,
+    /// Relations in it.
+    pub n_relations: usize,
+    /// Entities that were left out.
+    pub n_entities_left: usize,
+    /// Relations that were left out.
+    pub n_relations_left: usize,
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,335 @@
+//! Import: entities and relations of a memory become notes.
+//!
+//! In: what a file holds, and the folder to fill. Out: `memory/NAME.md` for each entity, and what happened.
+//! Invariants: names that differ have notes that differ; an entity that has a note keeps it as it is, unless merging is
+//! wanted, which only adds what the note lacks; a second import of the same file changes nothing.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+
+use notes::edit::{Op, apply, edit_all, next_block_id};
+use notes::filename::file_name;
+use notes::parse::parse;
+use notes::slug::path_slug;
+
+use super::super::{Added, Report, Shelf};
+use super::note::{self, OBSERVATIONS, RELATIONS};
+use super::{Entity, Read, Relation};
+
+/// The folder of the notes, below the one that is filled.
+pub const FOLDER: &str = "memory";
+
+/// Largest note that the daemon reads with default settings, bytes, and most observations of one note.
+const MAX_NOTE_BYTES: usize = 2_000_000;
+const MAX_OBSERVATIONS: usize = 20_000;
+
+/// How to import.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Options {
+    /// Only tell what would be done.
+    pub dry_run: bool,
+    /// Add what is missing to notes that are there.
+    pub merge: bool,
+}
+
+/// An entity with its relations, and the file that is to hold it.
+struct Thing {
+    at: String,
+    entity: Entity,
+    relations: BTreeSet<Relation>,
+    file: String,
+    is_there: bool,
+}
+
+impl Thing {
+    /// Its path without extension, which a link can always hold.
+    fn path(&self) -> String {
+        format!("{FOLDER}/{}", self.file.trim_end_matches(".md"))
+    }
+}
+
+/// Imports what a file holds.
+///
+/// # Errors
+/// When the folder cannot be read; single notes that cannot be written are told in the report.
+pub fn import(
+    read: Read,
+    shelf: &mut Shelf,
+    options: Options,
+    report: &mut Report,
+) -> std::io::Result<()> {
+    for it in &read.remarks {
+        report.remark(&it.at, &it.what);
+    }
+    for it in &read.troubles {
+        report.trouble(&it.at, &it.what, it.hint.as_deref().unwrap_or(""));
+    }
+    report.add("entities read", read.entities.len() as u64);
+    report.add("relations read", read.relations.len() as u64);
+    let mut things = unique(read.entities, report);
+    place(&mut things, &read.relations, shelf)?;
+    let by_name: HashMap<String, usize> =
+        things.iter().enumerate().map(|(idx, it)| (it.entity.name.clone(), idx)).collect();
+    for (at, relation) in read.relations {
+        let Some(thing) = by_name.get(&relation.from).and_then(|idx| things.get_mut(*idx)) else {
+            let what = format!(
+                "`{}` is no entity, so nothing can tell that it {} `{}`",
+                relation.from, relation.relation_type, relation.to
+            );
+            report.trouble(at, what, "add an entity of that name to the file, and import again");
+            continue;
+        };
+        if !by_name.contains_key(&relation.to) {
+            report.remark(&at, format!("`{}` is no entity: a link to nothing", relation.to));
+        }
+        if !thing.relations.insert(relation) {
+            report.remark(at, "the relation stands there twice");
+        }
+    }
+    let targets = Targets::of(&things);
+    for thing in &things {
+        let items = items_of(thing, (&things, &by_name, &targets), report);
+        match thing.is_there {
+            false => add(thing, &items, (shelf, options), report),
+            true if options.merge => merge(thing, &items, (shelf, options), report),
+            true => {
+                report.remark(&thing.at, format!("`{}/{}` is there already", FOLDER, thing.file))
+            }
+        }
+        report.add("notes there already", u64::from(thing.is_there));
+    }
+    Ok(())
+}
+
+/// Each name once; what others of that name add is added to the first.
+fn unique(entities: Vec<(String, Entity)>, report: &mut Report) -> Vec<Thing> {
+    let mut things: Vec<Thing> = Vec::new();
+    let mut by_name: HashMap<String, usize> = HashMap::new();
+    for (at, entity) in entities {
+        report.add("observations read", entity.observations.len() as u64);
+        let known = by_name.get(&entity.name).and_then(|idx| things.get_mut(*idx));
+        let Some(first) = known else {
+            by_name.insert(entity.name.clone(), things.len());
+            let relations = BTreeSet::new();
+            things.push(Thing { at, entity, relations, file: String::new(), is_there: false });
+            continue;
+        };
+        let mut what = format!("`{}` stands at {}, too: one note for both", entity.name, first.at);
+        if first.entity.entity_type != entity.entity_type {
+            what += &format!(
+                "; its type stays `{}`, not `{}`",
+                first.entity.entity_type, entity.entity_type
+            );
+        }
+        report.remark(at, what);
+        for it in entity.observations {
+            if !first.entity.observations.contains(&it) {
+                first.entity.observations.push(it);
+            }
+        }
+    }
+    things
+}
+
+/// Gives each thing the file that has it already, else a free name. Things that only relations name, and that have a
+/// note, are added.
+fn place(
+    things: &mut Vec<Thing>,
+    relations: &[(String, Relation)],
+    shelf: &mut Shelf,
+) -> std::io::Result<()> {
+    let mut known: HashMap<String, String> = HashMap::new();
+    let mut taken: HashSet<String> = HashSet::new();
+    for name in shelf.names(FOLDER)? {
+        taken.insert(name.to_lowercase());
+        let Some(stem) = name.strip_suffix(".md") else { continue };
+        if let Some(text) = shelf.read(FOLDER, &name)? {
+            let entity = note::entity(&parse(&text), stem);
+            known.entry(entity.name).or_insert(name);
+        }
+    }
+    let read: HashSet<&str> = things.iter().map(|it| it.entity.name.as_str()).collect();
+    let mut others: Vec<(String, String)> = Vec::new();
+    for (at, relation) in relations {
+        for name in [&relation.from, &relation.to] {
+            let is_other = !read.contains(name.as_str()) && known.contains_key(name);
+            if is_other && others.iter().all(|(_, other)| other != name) {
+                others.push((at.clone(), name.clone()));
+            }
+        }
+    }
+    things.extend(others.into_iter().map(|(at, name)| Thing {
+        at,
+        entity: Entity { name, entity_type: String::new(), observations: Vec::new() },
+        relations: BTreeSet::new(),
+        file: String::new(),
+        is_there: true,
+    }));
+    for thing in things {
+        if let Some(file) = known.get(&thing.entity.name) {
+            thing.file.clone_from(file);
+            thing.is_there = true;
+            continue;
+        }
+        let name = &thing.entity.name;
+        let numbered = (2..).map(|n| file_name(&format!("{name} {n}")));
+        let mut names = std::iter::once(file_name(name)).chain(numbered);
+        thing.file = names.find(|it| taken.insert(it.to_lowercase())).unwrap_or_default();
+    }
+    Ok(())
+}
+
+/// Which words lead to several things, as names, names of files, or permalinks made of them.
+struct Targets(HashMap<String, BTreeSet<usize>>);
+
+impl Targets {
+    fn of(things: &[Thing]) -> Self {
+        let mut targets: HashMap<String, BTreeSet<usize>> = HashMap::new();
+        for (idx, thing) in things.iter().enumerate() {
+            for words in [thing.entity.name.as_str(), thing.file.trim_end_matches(".md")] {
+                targets.entry(path_slug(words)).or_default().insert(idx);
+            }
+        }
+        Targets(targets)
+    }
+
+    /// True where a link by the name of a thing leads to that thing alone.
+    fn is_clear(&self, thing: &Thing) -> bool {
+        let name = &thing.entity.name;
+        let led_to = self.0.get(&path_slug(name)).map_or(0, BTreeSet::len);
+        led_to == 1 && note::is_a_title(name) && !name.contains('/') && !name.ends_with(".md")
+    }
+}
+
+/// The relations of a thing as items, each with the forms that its target may have in a note.
+fn items_of(
+    thing: &Thing,
+    (things, by_name, targets): (&[Thing], &HashMap<String, usize>, &Targets),
+    report: &mut Report,
+) -> Vec<(Relation, String, [String; 2])> {
+    let mut items = Vec::new();
+    for relation in &thing.relations {
+        let to = by_name.get(&relation.to).and_then(|idx| things.get(*idx));
+        let path = to.map(Thing::path);
+        let is_clear = to.is_none_or(|to| targets.is_clear(to));
+        let by_path = path.as_deref().filter(|_| !is_clear);
+        let item = note::relation(&relation.relation_type, &relation.to, by_path)
+            .or_else(|| note::relation(&relation.relation_type, &relation.to, path.as_deref()));
+        match item {
+            Some(item) => {
+                let forms = [relation.to.clone(), path.unwrap_or_else(|| relation.to.clone())];
+                items.push((relation.clone(), item, forms));
+            }
+            None => {
+                let what = format!(
+                    "`{}` {} `{}`, which is no entity and cannot be a link",
+                    relation.from, relation.relation_type, relation.to
+                );
+                report.trouble(
+                    &thing.at,
+                    what,
+                    "add an entity of that name to the file, and import again",
+                );
+            }
+        }
+    }
+    items
+}
+
+fn add(
+    thing: &Thing,
+    items: &[(Relation, String, [String; 2])],
+    (shelf, options): (&mut Shelf, Options),
+    report: &mut Report,
+) {
+    let path = format!("{FOLDER}/{}", thing.file);
+    let relations: Vec<String> = items.iter().map(|(_, item, _)| item.clone()).collect();
+    let text = match note::render(&thing.entity, &relations) {
+        Ok(text) => text,
+        Err(error) => return report.trouble(&thing.at, error.to_string(), ""),
+    };
+    let n_facts = thing.entity.observations.len();
+    if text.len() > MAX_NOTE_BYTES || n_facts > MAX_OBSERVATIONS {
+        let what = format!(
+            "`{path}` has {} bytes and {n_facts} observations, more than is indexed",
+            text.len()
+        );
+        report.remark(&thing.at, what);
+    }
+    let added = if options.dry_run {
+        Ok(Added::New)
+    } else {
+        shelf.add(FOLDER, &thing.file, text.as_bytes())
+    };
+    match added {
+        Ok(Added::New) => {
+            report.add("observations written", n_facts as u64);
+            report.add("relations written", items.len() as u64);
+            report.note(path);
+        }
+        Ok(Added::There) => report.trouble(path, "somebody made it just now", "import again"),
+        Err(error) => report.trouble(path, format!("cannot be written: {error}"), "import again"),
+    }
+}
+
+/// Adds what a note lacks.
+fn merge(
+    thing: &Thing,
+    items: &[(Relation, String, [String; 2])],
+    (shelf, options): (&mut Shelf, Options),
+    report: &mut Report,
+) {
+    let path = format!("{FOLDER}/{}", thing.file);
+    let text = match shelf.read(FOLDER, &thing.file) {
+        Ok(Some(text)) => text,
+        Ok(None) => return report.trouble(path, "is no text", "look at it"),
+        Err(error) => {
+            return report.trouble(path, format!("cannot be read: {error}"), "look at it");
+        }
+    };
+    let note = parse(&text);
+    let stem = thing.file.trim_end_matches(".md");
+    let known: HashSet<String> = note::entity(&note, stem).observations.into_iter().collect();
+    let related: HashSet<(String, String)> = note::relations(&note).into_iter().collect();
+    let letters = "o";
+    let first = next_block_id(&text, letters, 1);
+    let first: u64 = first.trim_start_matches(letters).parse().unwrap_or(1);
+    let missing = thing.entity.observations.iter().filter(|it| !known.contains(*it));
+    let mut ops: Vec<Op> = missing
+        .zip(first..)
+        .map(|(fact, n)| Op::AddItem {
+            section: Some(OBSERVATIONS.to_string()),
+            text: note::observation(fact),
+            id: Some(format!("{letters}{n}")),
+        })
+        .collect();
+    let n_facts = ops.len();
+    for (relation, item, forms) in items {
+        let is_there =
+            |form: &String| related.contains(&(relation.relation_type.clone(), form.clone()));
+        if !forms.iter().any(is_there) {
+            let section = Some(RELATIONS.to_string());
+            ops.push(Op::AddItem { section, text: item.clone(), id: None });
+        }
+    }
+    if ops.is_empty() {
+        return;
+    }
+    let new = match edit_all(&text, &ops) {
+        Ok(changes) => apply(&text, &changes),
+        Err(error) => return report.trouble(path, error.to_string(), "look at the note"),
+    };
+    let replaced =
+        if options.dry_run { Ok(true) } else { shelf.replace(FOLDER, &thing.file, (&text, &new)) };
+    match replaced {
+        Ok(true) => {
+            report.count("notes added to");
+            report.add("observations written", n_facts as u64);
+            report.add("relations written", (ops.len() - n_facts) as u64);
+        }
+        Ok(false) => report.trouble(path, "somebody changed it just now", "import again"),
+        Err(error) => report.trouble(path, format!("cannot be written: {error}"), "import again"),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,317 @@
+//! Note: one entity of a memory as a Markdown note, and back.
+//!
+//! In: an entity and its relations. Out: front matter with `title` and `type`, observations as `- [note] text ^o1`,
+//! relations as `- type [[Name]]`.
+//! Invariants: what is written is what [`entity`] and [`relation`] read, character for character; ordinals are block
+//! ids that no later observation takes. What a form of the note cannot hold (a name with blanks around it, a type of
+//! five words) is written in another that can, never changed: every line is read back before it is taken.
+//! Not here: files (`import.rs`).
+
+use notes::edit::{EditError, NewNote, render_new};
+use notes::parse::{Note, RelationKind, parse};
+use notes::plain;
+use serde_json::{Map, Value};
+
+use super::Entity;
+
+/// The category of observations that state none.
+pub const CATEGORY: &str = "note";
+
+/// The type of a relation whose own cannot be one in a note; that stands in its context then, behind [`TYPE_IS`].
+const RELATED_TO: &str = "related_to";
+
+/// What goes before the type in the context of such a relation.
+const TYPE_IS: &str = "type: ";
+
+/// The keys of the front matter for a name and a type that YAML readers or titles would change, each as a JSON string.
+pub const EXACT_NAME: &str = "exact_name";
+/// See [`EXACT_NAME`].
+pub const EXACT_TYPE: &str = "exact_type";
+
+/// Longest name that is told in a title, characters; the daemon cuts longer titles.
+const MAX_TITLE_CHARS: usize = 200;
+
+/// The section of observations.
+pub const OBSERVATIONS: &str = "Observations";
+/// The section of relations.
+pub const RELATIONS: &str = "Relations";
+
+/// The note of an entity; `relations` are items without marker.
+///
+/// # Errors
+/// [`EditError`], for nothing that is known.
+pub fn render(entity: &Entity, relations: &[String]) -> Result<String, EditError> {
+    let mut metadata = Map::new();
+    let title = if is_a_title(&entity.name) {
+        entity.name.clone()
+    } else {
+        metadata.insert(EXACT_NAME.to_string(), quoted(&entity.name));
+        let words: Vec<&str> = entity.name.split_whitespace().collect();
+        let title = words.join(" ").replace("[[", "[ [");
+        let title: String = title.chars().take(MAX_TITLE_CHARS).collect();
+        if title.trim().is_empty() { "Unnamed".to_string() } else { title }
+    };
+    let note_type = if is_a_title(&entity.entity_type) {
+        entity.entity_type.clone()
+    } else {
+        metadata.insert(EXACT_TYPE.to_string(), quoted(&entity.entity_type));
+        CATEGORY.to_string()
+    };
+    let mut content = String::new();
+    if !entity.observations.is_empty() {
+        content += &format!("## {OBSERVATIONS}\n\n");
+        for (idx, text) in entity.observations.iter().enumerate() {
+            content += &format!("- {} ^o{}\n", observation(text), idx + 1);
+        }
+    }
+    if !relations.is_empty() {
+        let gap = if content.is_empty() { "" } else { "\n" };
+        content += &format!("{gap}## {RELATIONS}\n\n");
+        relations.iter().for_each(|item| content += &format!("- {item}\n"));
+    }
+    render_new(&NewNote { title, note_type: Some(note_type), tags: Vec::new(), metadata, content })
+}
+
+fn quoted(text: &str) -> Value {
+    // Two brackets would be a link.
+    Value::String(Value::String(text.to_string()).to_string().replace('[', "\\u005b"))
+}
+
+/// True where every reader of the title gives back these very characters.
+pub fn is_a_title(text: &str) -> bool {
+    let is_plain = |c: char| !c.is_control() && (c == ' ' || !c.is_whitespace());
+    !text.is_empty()
+        && !text.contains("[[")
+        && text.chars().count() <= MAX_TITLE_CHARS
+        && text.chars().all(|c| is_plain(c) && c != '\u{feff}')
+        && text.split(' ').all(|word| !word.is_empty())
+}
+
+/// An observation as the text of an item, without its id.
+pub fn observation(text: &str) -> String {
+    format!("[{CATEGORY}] {}", plain::encoded(text))
+}
+
+/// A relation as the text of an item: to a name where a link can hold it, else to `path`. None when neither can be.
+pub fn relation(relation_type: &str, name: &str, path: Option<&str>) -> Option<String> {
+    let types = [relation_type.to_string(), RELATED_TO.to_string()];
+    let inside = plain::encoded_inside(relation_type);
+    let contexts = [String::new(), format!(" ({TYPE_IS}{inside})")];
+    for target in [Some(name).filter(|_| path.is_none()), path].into_iter().flatten() {
+        for (stated, context) in types.iter().zip(&contexts) {
+            let item = format!("{stated} [[{target}]]{context}");
+            let note = parse(&format!("- {item}\n"));
+            let read = relations(&note);
+            let is_it =
+                matches!(read.as_slice(), [(found, to)] if found == relation_type && to == target);
+            if is_it && note.observations.is_empty() && !item.contains(['\n', '\r']) {
+                return Some(item);
+            }
+        }
+    }
+    None
+}
+
+/// The typed relations of a note: type and target as written.
+pub fn relations(note: &Note) -> Vec<(String, String)> {
+    let typed = note.relations.iter().filter(|it| it.kind == RelationKind::Typed);
+    let read = typed.filter_map(|it| {
+        let link = note.links.get(it.link)?;
+        let target = link.target.clone();
+        let has_place = link.heading.is_some() || link.block.is_some() || link.display.is_some();
+        (!has_place).then(|| (stated_type(&it.relation_type, it.context.as_deref()), target))
+    });
+    read.collect()
+}
+
+/// The type that a relation was stated with.
+pub fn stated_type(relation_type: &str, context: Option<&str>) -> String {
+    let inside = context.filter(|_| relation_type == RELATED_TO);
+    match inside.and_then(|context| context.strip_prefix(TYPE_IS)) {
+        Some(written) => plain::decoded(written),
+        None => relation_type.to_string(),
+    }
+}
+
+/// The text of an observation that was stated with a category, tags and context.
+pub fn stated_fact(
+    category: &str,
+    content: &str,
+    tags: &[String],
+    context: Option<&str>,
+) -> String {
+    let mut out = String::new();
+    if category != CATEGORY {
+        out += &format!("[{category}] ");
+    }
+    out += &plain::decoded(content);
+    tags.iter().for_each(|tag| out += &format!(" #{tag}"));
+    if let Some(context) = context {
+        out += &format!(" ({context})");
+    }
+    out
+}
+
+/// What a value of the front matter stands for that is [`EXACT_NAME`] or [`EXACT_TYPE`].
+pub fn exact(value: Option<&Value>) -> Option<String> {
+    serde_json::from_str(value?.as_str()?).ok()
+}
+
+/// The entity that a note holds, as it is called without a title.
+pub fn entity(note: &Note, stem: &str) -> Entity {
+    let values = note.frontmatter.as_ref().map(|it| &it.values);
+    let stated = |key: &str| exact(values.and_then(|values| values.get(key)));
+    let facts = note
+        .observations
+        .iter()
+        .map(|it| stated_fact(&it.category, &it.content, &it.tags, it.context.as_deref()));
+    Entity {
+        name: stated(EXACT_NAME).unwrap_or_else(|| note.title_or(stem).to_string()),
+        entity_type: stated(EXACT_TYPE)
+            .unwrap_or_else(|| note.note_type.clone().unwrap_or_else(|| CATEGORY.to_string())),
+        observations: facts.collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn check(entity_in: &Entity, relation_type: &str) {
+        let item = relation(relation_type, &entity_in.name, Some("memory/some-name"));
+        let item = item.expect("a path can always be a link");
+        let text = render(entity_in, std::slice::from_ref(&item)).expect("a note");
+        let note = parse(&text);
+        assert_eq!(&entity(&note, "stem"), entity_in, "{text}");
+        let [(found, target)] = relations(&note).try_into().expect("one relation");
+        assert_eq!(
+            (found.as_str(), target.as_str()),
+            (relation_type, "memory/some-name"),
+            "{text}"
+        );
+        let headings: Vec<&str> = note.headings.iter().map(|it| it.text.as_str()).collect();
+        let n = usize::from(entity_in.observations.is_empty());
+        assert_eq!(headings, &[OBSERVATIONS, RELATIONS][n..], "{text}");
+        let ids: Vec<String> = note.block_ids.iter().map(|it| it.id.clone()).collect();
+        let expected: Vec<String> =
+            (1..=entity_in.observations.len()).map(|n| format!("o{n}")).collect();
+        assert_eq!(ids, expected, "{text}");
+        let warning = note.frontmatter.as_ref().and_then(|it| it.warning.clone());
+        assert_eq!((warning, note.tags.len(), note.links.len()), (None, 0, 1), "{text}");
+    }
+
+    #[test]
+    fn an_ordinary_entity_is_an_ordinary_note() {
+        let entity = Entity {
+            name: "Ada Lovelace".into(),
+            entity_type: "person".into(),
+            observations: vec!["Wrote notes on the Engine".into(), "Born 1815\nin London".into()],
+        };
+        let items = [relation("worked_with", "Charles Babbage", None).expect("an item")];
+        expect![[r#"
+            ---
+            title: Ada Lovelace
+            type: person
+            ---
+
+            ## Observations
+
+            - [note] Wrote notes on the Engine ^o1
+            - [note] Born 1815&#10;in London ^o2
+
+            ## Relations
+
+            - worked_with [[Charles Babbage]]
+        "#]]
+        .assert_eq(&render(&entity, &items).expect("a note"));
+        check(&entity, "knows");
+    }
+
+    #[test]
+    fn relations_are_written_so_that_they_are_read_as_they_were() {
+        let rows = [
+            ("knows", "Bob", Some("knows [[Bob]]")),
+            (
+                "is a very good friend of",
+                "Bob",
+                Some("related_to [[Bob]] (type: is a very good friend of)"),
+            ),
+            ("Create", "Bob", Some("related_to [[Bob]] (type: Create)")),
+            ("", "Bob", Some("related_to [[Bob]] (type: <!-- -->)")),
+            ("a (b) #c\n", "Bob", Some("related_to [[Bob]] (type: a &#40;b&#41; \\#c&#10;)")),
+            ("knows", "B[o]b|x#y", None),
+            ("knows", " Bob ", None),
+            ("knows", "C#", None),
+            ("knows", "", None),
+            ("knows", "a\nb", None),
+        ];
+        for (relation_type, name, expected) in rows {
+            assert_eq!(relation(relation_type, name, None).as_deref(), expected, "{name:?}");
+        }
+    }
+
+    #[test]
+    fn names_and_types_that_yaml_would_change_come_back() {
+        for name in [
+            "yes",
+            "1",
+            "2024-01-01",
+            " x ",
+            "a  b",
+            "",
+            "null",
+            "a: b",
+            "- x",
+            "[[a]]",
+            "\"q\"",
+            "x\n---\ny",
+            "007",
+            "~",
+            "#tag",
+            "'",
+            "%",
+            "&a",
+            "*a",
+            "!t",
+            "2024-01-15 10:30:00",
+            "true",
+            "title: x",
+            "a\tb",
+            "\u{85}",
+            "e\u{301}",
+            "CON",
+            "../../x",
+            "\u{feff}x",
+            "0x1f",
+            "1e3",
+            ".inf",
+        ] {
+            let entity = Entity {
+                name: name.into(),
+                entity_type: name.into(),
+                observations: vec![name.into(), format!("{name} ^o1")],
+            };
+            check(&entity, name);
+        }
+        let long = "x y".repeat(200);
+        check(
+            &Entity { name: long.clone(), entity_type: long.clone(), observations: vec![] },
+            &long,
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn any_entity_comes_back(
+            name in r"[ -~]{0,30}|\PC{0,20}|[\x00-\x7f]{0,12}",
+            entity_type in r"[ -~]{0,12}|\PC{0,12}|[a-z]{1,8}",
+            observations in prop::collection::vec(r"[ -~]{0,40}|\PC{0,20}|[\x00-\x7f]{0,20}", 0..4),
+            relation_type in r"[a-z_ ]{0,20}|[ -~]{0,20}|\PC{0,12}",
+        ) {
+            check(&Entity { name, entity_type, observations }, &relation_type);
+        }
+    }
+}

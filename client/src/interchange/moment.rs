@@ -1,0 +1,61 @@
+//! Moment: seconds since 1970 as ISO 8601 text, in UTC.
+
+use serde_json::Value;
+
+use crate::render::day;
+
+/// The last second of the year 9999.
+const LAST: u64 = 253_402_300_799;
+
+/// `2024-03-01T12:30:00Z` of a number of seconds, or of a text that is one already; none of what is neither.
+pub(super) fn moment(value: &Value) -> Option<String> {
+    match value {
+        Value::Number(number) => {
+            let seconds = number.as_f64().filter(|it| *it >= 0.0 && *it <= LAST as f64)? as u64;
+            let (hours, minutes) = (seconds / 3_600 % 24, seconds / 60 % 60);
+            Some(format!("{}T{hours:02}:{minutes:02}:{:02}Z", day(seconds), seconds % 60))
+        }
+        Value::String(text) => {
+            let is_one = text.len() <= 40
+                && text.len() >= 10
+                && text.bytes().take(10).enumerate().all(|(i, byte)| match i {
+                    4 | 7 => byte == b'-',
+                    _ => byte.is_ascii_digit(),
+                })
+                && text.bytes().all(|byte| byte.is_ascii_digit() || b"-:.+TZ ".contains(&byte));
+            is_one.then(|| text.clone())
+        }
+        _ => None,
+    }
+}
+
+/// `2024-03-01 12:30` of such a text, for people.
+pub(super) fn shown(moment: &str) -> String {
+    moment.get(..16).unwrap_or(moment).replace('T', " ")
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn seconds_and_texts_are_moments() {
+        let rows = [
+            (json!(0), Some("1970-01-01T00:00:00Z")),
+            (json!(1_709_296_245.75), Some("2024-03-01T12:30:45Z")),
+            (json!("2024-03-01T12:30:45.123456Z"), Some("2024-03-01T12:30:45.123456Z")),
+            (json!("2024-03-01T12:30:45+00:00"), Some("2024-03-01T12:30:45+00:00")),
+            (json!(-1), None),
+            (json!(1e300), None),
+            (json!(null), None),
+            (json!("yesterday"), None),
+            (json!("2024-03-01\n# heading"), None),
+        ];
+        for (value, expected) in rows {
+            assert_eq!(moment(&value).as_deref(), expected, "{value}");
+        }
+        assert_eq!(shown("2024-03-01T12:30:45Z"), "2024-03-01 12:30");
+    }
+}
