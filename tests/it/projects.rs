@@ -278,6 +278,62 @@ fn notes_are_written_where_they_belong_and_found_from_everywhere() {
 }
 
 #[test]
+fn resources_and_prompts_of_several_projects_bear_their_names() {
+    let home = SharedHome::of(&[ALPHA, BETA]);
+    let mut agent = agent(&home, "", &["--all-projects", "--tools", "core,notes"]);
+    let mut list = |method: &str, field: &str, key: &str| -> Vec<String> {
+        let reply = agent.ask(method, json!({}))["result"][field].take();
+        let list = reply.as_array().unwrap_or_else(|| panic!("{method}: {reply}")).clone();
+        list.iter().filter_map(|it| it[key].as_str().map(str::to_string)).collect()
+    };
+    let resources = list("resources/list", "resources", "uri");
+    assert_eq!(resources[0], "kgd://project_info/alpha");
+    assert!(resources.contains(&"kgd://project_info/beta".to_string()), "{resources:?}");
+    let note = resources
+        .iter()
+        .find(|it| it.starts_with("memory://beta/"))
+        .expect("a note of beta")
+        .clone();
+    let templates = list("resources/templates/list", "resourceTemplates", "uriTemplate");
+    assert_eq!(templates, ["memory://alpha/{+permalink}", "memory://beta/{+permalink}"]);
+    let prompts = list("prompts/list", "prompts", "name");
+    assert!(prompts.contains(&"beta.recent_activity".to_string()), "{prompts:?}");
+
+    let read = agent.ask("resources/read", json!({"uri": note}));
+    let content = &read["result"]["contents"][0];
+    assert_eq!(content["uri"], note);
+    assert!(content["text"].as_str().is_some_and(|it| it.contains("Beacon Service")), "{read}");
+    let info = agent.ask("resources/read", json!({"uri": "kgd://project_info/beta"}));
+    let info = info["result"]["contents"][0]["text"].as_str().expect("a text").to_string();
+    assert!(info.contains("\"project\": \"beta\""), "{info}");
+    let nowhere = agent.ask("resources/read", json!({"uri": "memory://nowhere/x"}));
+    assert!(
+        nowhere["error"]["data"]["hint"].as_str().is_some_and(|it| it.contains("`alpha`, `beta`")),
+        "{nowhere}"
+    );
+
+    let said = agent.ask("prompts/get", json!({"name": "beta.recent_activity", "arguments": {}}));
+    assert!(said["result"]["messages"].is_array(), "{said}");
+    let template = json!({"type": "ref/resource", "uri": "memory://beta/{+permalink}"});
+    let completed = agent.ask(
+        "completion/complete",
+        json!({"ref": template, "argument": {"name": "permalink", "value": "rot"}}),
+    );
+    assert!(completed["result"]["completion"]["values"].is_array(), "{completed}");
+
+    // A change is told under the address that was watched.
+    assert!(agent.ask("resources/subscribe", json!({"uri": note})).get("result").is_some());
+    home.write("beta/notes/rotation.md", "# Rotation\n\nNobody rotates anything.\n");
+    loop {
+        let heard = agent.hear();
+        if heard["method"] == "notifications/resources/updated" {
+            assert_eq!(heard["params"]["uri"], note);
+            break;
+        }
+    }
+}
+
+#[test]
 fn one_project_is_served_without_a_word_of_others() {
     let home = SharedHome::of(&[ALPHA]);
     let mut agent = home.agent("", &["--all-projects"]);
