@@ -161,13 +161,18 @@ impl Agent {
         self.send(&json!({"jsonrpc": "2.0", "method": method, "params": params}));
     }
 
+    /// The next message of the server.
+    pub fn hear(&mut self) -> Value {
+        let mut line = String::new();
+        let n = self.output.read_line(&mut line).expect("UTF-8");
+        assert!(n > 0, "the server hung up");
+        serde_json::from_str(&line).expect("JSON")
+    }
+
     /// The reply to a request; what else comes before is dropped.
     pub fn reply_to(&mut self, id: u64) -> Value {
         loop {
-            let mut line = String::new();
-            let n = self.output.read_line(&mut line).expect("UTF-8");
-            assert!(n > 0, "the server hung up before it answered {id}");
-            let message: Value = serde_json::from_str(&line).expect("JSON");
+            let message = self.hear();
             if message["id"] == id {
                 return message;
             }

@@ -205,6 +205,135 @@ fn what_was_not_named_goes_to_the_current_folder_and_a_write_nowhere_else() {
 }
 
 #[test]
+fn notes_are_written_where_they_belong_and_found_from_everywhere() {
+    let home = SharedHome::of(&[ALPHA, BETA, GAMMA]);
+    home.kgctl_done(&["project", "add", "alpha", "--read-only"]);
+    let mut agent = agent(&home, "", &["--all-projects", "--tools", "core,notes"]);
+    // The first project is read-only, and offers no tool that writes notes; the others do.
+    let tools = agent.ask("tools/list", json!({}))["result"]["tools"].take();
+    let tools: Vec<_> = tools.as_array().expect("a list").iter().collect();
+    let write = tools.iter().find(|it| it["name"] == "write_note").expect("it is offered");
+    let required = write["inputSchema"]["required"].as_array().expect("a list");
+    assert!(required.contains(&json!("project")), "{write}");
+
+    let note = |project: Option<&str>| {
+        let mut note = json!({"title": "Lamp Oil", "content": "- [fact] The lamp burns whale oil.\n", "directory": "supplies"});
+        if let Some(project) = project {
+            note["project"] = project.into();
+        }
+        note
+    };
+    assert_eq!(agent.call("write_note", note(None)).expect_err("where?")["code"], "ambiguous");
+    let refused = agent.call("write_note", note(Some("alpha"))).expect_err("read-only");
+    assert_eq!((&refused["code"], &refused["project"]), (&json!("read_only"), &json!("alpha")));
+    let written = agent.call("write_note", note(Some("gamma"))).expect("written");
+    assert_eq!(written["project"], "gamma");
+    let path = written["path"].as_str().expect("a path").to_string();
+    assert!(home.at("gamma").join(&path).is_file() && !home.at("beta").join(&path).exists());
+
+    let result = agent.call_whole("search", json!({"query": "lamp whale oil", "limit": 2}));
+    let best = &result["structuredContent"]["notes"][0];
+    assert_eq!((&best["project"], &best["path"]), (&json!("gamma"), &json!(path)), "{result}");
+    let text = result["content"][0]["text"].as_str().expect("a text");
+    assert!(text.starts_with(&format!("1. [gamma] {path}")), "{text}");
+    let found = agent
+        .call("search_notes", json!({"query": "signing keys", "page_size": 2}))
+        .expect("answered");
+    let owners =
+        found["results"].as_array().expect("results").iter().map(|it| it["project"].clone());
+    let mut owners: Vec<_> = owners.filter_map(|it| it.as_str().map(str::to_string)).collect();
+    owners.sort_unstable();
+    owners.dedup();
+    assert_eq!(
+        (owners.len(), &found["has_more"], &found["page_size"]),
+        (2, &json!(true), &json!(2)),
+        "{found}"
+    );
+    let listed = agent.call("list_notes", json!({"page_size": 2, "page": 2})).expect("answered");
+    assert_eq!(
+        (listed["notes"].as_array().map(Vec::len), &listed["n_notes"]),
+        (Some(2), &json!(4)),
+        "{listed}"
+    );
+    let recent = agent.call("recent_activity", json!({"timeframe": "1d"})).expect("answered");
+    assert_eq!(
+        (&recent["notes"][0]["path"], &recent["notes"][0]["project"]),
+        (&json!(path), &json!("gamma"))
+    );
+
+    // By the address that a project has here, without a `project`.
+    let permalink = best["permalink"].as_str().expect("a permalink");
+    let read = agent
+        .call("read_note", json!({"path": format!("memory://gamma/{permalink}")}))
+        .expect("answered");
+    assert_eq!((&read["project"], &read["path"]), (&json!("gamma"), &json!(path)));
+
+    let projects = agent.call("list_memory_projects", json!({})).expect("answered");
+    let row = |it: &Value| {
+        format!("{} {} {} {}", it["name"], it["is_active"], it["answers"], it["n_documents"])
+    };
+    let rows: Vec<_> = projects["projects"].as_array().expect("a list").iter().map(row).collect();
+    assert_eq!(rows, [r#""alpha" true true 1"#, r#""beta" true true 1"#, r#""gamma" true true 2"#]);
+    assert!(agent.call("get_mcp_instructions", json!({})).is_ok());
+}
+
+#[test]
+fn resources_and_prompts_of_several_projects_bear_their_names() {
+    let home = SharedHome::of(&[ALPHA, BETA]);
+    let mut agent = agent(&home, "", &["--all-projects", "--tools", "core,notes"]);
+    let mut list = |method: &str, field: &str, key: &str| -> Vec<String> {
+        let reply = agent.ask(method, json!({}))["result"][field].take();
+        let list = reply.as_array().unwrap_or_else(|| panic!("{method}: {reply}")).clone();
+        list.iter().filter_map(|it| it[key].as_str().map(str::to_string)).collect()
+    };
+    let resources = list("resources/list", "resources", "uri");
+    assert_eq!(resources[0], "kgd://project_info/alpha");
+    assert!(resources.contains(&"kgd://project_info/beta".to_string()), "{resources:?}");
+    let note = resources
+        .iter()
+        .find(|it| it.starts_with("memory://beta/"))
+        .expect("a note of beta")
+        .clone();
+    let templates = list("resources/templates/list", "resourceTemplates", "uriTemplate");
+    assert_eq!(templates, ["memory://alpha/{+permalink}", "memory://beta/{+permalink}"]);
+    let prompts = list("prompts/list", "prompts", "name");
+    assert!(prompts.contains(&"beta.recent_activity".to_string()), "{prompts:?}");
+
+    let read = agent.ask("resources/read", json!({"uri": note}));
+    let content = &read["result"]["contents"][0];
+    assert_eq!(content["uri"], note);
+    assert!(content["text"].as_str().is_some_and(|it| it.contains("Beacon Service")), "{read}");
+    let info = agent.ask("resources/read", json!({"uri": "kgd://project_info/beta"}));
+    let info = info["result"]["contents"][0]["text"].as_str().expect("a text").to_string();
+    assert!(info.contains("\"project\": \"beta\""), "{info}");
+    let nowhere = agent.ask("resources/read", json!({"uri": "memory://nowhere/x"}));
+    assert!(
+        nowhere["error"]["data"]["hint"].as_str().is_some_and(|it| it.contains("`alpha`, `beta`")),
+        "{nowhere}"
+    );
+
+    let said = agent.ask("prompts/get", json!({"name": "beta.recent_activity", "arguments": {}}));
+    assert!(said["result"]["messages"].is_array(), "{said}");
+    let template = json!({"type": "ref/resource", "uri": "memory://beta/{+permalink}"});
+    let completed = agent.ask(
+        "completion/complete",
+        json!({"ref": template, "argument": {"name": "permalink", "value": "rot"}}),
+    );
+    assert!(completed["result"]["completion"]["values"].is_array(), "{completed}");
+
+    // A change is told under the address that was watched.
+    assert!(agent.ask("resources/subscribe", json!({"uri": note})).get("result").is_some());
+    home.write("beta/notes/rotation.md", "# Rotation\n\nNobody rotates anything.\n");
+    loop {
+        let heard = agent.hear();
+        if heard["method"] == "notifications/resources/updated" {
+            assert_eq!(heard["params"]["uri"], note);
+            break;
+        }
+    }
+}
+
+#[test]
 fn one_project_is_served_without_a_word_of_others() {
     let home = SharedHome::of(&[ALPHA]);
     let mut agent = home.agent("", &["--all-projects"]);

@@ -7,6 +7,7 @@
 
 use std::io::Write;
 use std::os::unix::net::UnixStream;
+use std::path::Path;
 use std::process::ExitCode;
 
 use client::gateway::{self, Choice, Gateway, Surroundings, choose};
@@ -110,6 +111,10 @@ fn serve_chosen(flags: &Flags, places: &Places) -> Result<(), String> {
         Choice::One(project) => return serve_one(flags, places, project),
         Choice::Several(projects, served) => (projects, served),
     };
+    // Settings that no daemon would accept count for none that may be written.
+    let settings = |root: &Path| config::load::load(places, Some(root), &[]);
+    let served =
+        served.told_which_are_read_only(|root| !settings(root).is_ok_and(|it| it.settings.write));
     let way = |project: Project| {
         let shim = Shim::new(&flags.tools, &flags.client);
         (project.name.clone(), shim, lazy_dial(places.clone(), project))

@@ -29,6 +29,8 @@ struct Member {
     name: String,
     permalink: String,
     root: PathBuf,
+    /// Whether its tools write nothing.
+    is_read_only: bool,
 }
 
 /// What a tool does, as far as it matters for choosing a project.
@@ -76,6 +78,7 @@ impl Served {
                 name: it.name.clone(),
                 permalink: permalink.unwrap_or_else(|| format!("project-{}", members.len() + 1)),
                 root: it.root.clone(),
+                is_read_only: false,
             });
         }
         Ok(Served { members, home: None, default: None })
@@ -90,6 +93,14 @@ impl Served {
     /// The same with the project at `root`, if it is served, as the default.
     pub fn with_default(mut self, root: Option<&Path>) -> Self {
         self.default = root.and_then(|root| self.at(root));
+        self
+    }
+
+    /// The same, told of each project whether it is read-only: such a one offers fewer tools than others.
+    pub fn told_which_are_read_only(mut self, is_read_only: impl Fn(&Path) -> bool) -> Self {
+        for it in &mut self.members {
+            it.is_read_only = is_read_only(&it.root);
+        }
         self
     }
 
@@ -130,10 +141,10 @@ impl Served {
         self.names().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
     }
 
-    /// The project of that name, or of that permalink.
+    /// The project of that name, of that permalink, or in that folder.
     pub(super) fn find(&self, name: &str) -> Option<usize> {
         let by_name = self.members.iter().position(|it| it.name == name);
-        by_name.or_else(|| {
+        by_name.or_else(|| self.at(Path::new(name))).or_else(|| {
             self.members.iter().position(|it| it.permalink == name || is_same_name(&it.name, name))
         })
     }
@@ -170,12 +181,14 @@ impl Served {
         })
     }
 
-    /// All, those first that are likeliest to run: the one of the current folder, then the default.
+    /// All, those first that tell most and are likeliest to run: the one of the current folder, then the default; those
+    /// that are read-only last, since they do not offer every tool.
     pub(super) fn likeliest_first(&self) -> Vec<usize> {
         let mut order: Vec<usize> = self.home.into_iter().chain(self.default).collect();
         order.extend(0..self.len());
         let mut seen = vec![false; self.len()];
         order.retain(|it| seen.get_mut(*it).is_some_and(|seen| !std::mem::replace(seen, true)));
+        order.sort_by_key(|it| self.members.get(*it).is_some_and(|it| it.is_read_only));
         order
     }
 }
@@ -205,6 +218,7 @@ mod tests {
             ("Work", Some(1)),
             ("!", Some(2)),
             ("project-3", Some(2)),
+            ("/work", Some(1)),
             ("notes", None),
             ("", None),
             ("wor", None),
@@ -244,6 +258,8 @@ mod tests {
         assert_eq!(refused.hint.as_deref(), Some("give `project`, one of `a`, `b`"));
         assert_eq!(home.likeliest_first(), [0, 1]);
         assert_eq!(default.likeliest_first(), [1, 0]);
+        let is_b = |root: &Path| root == Path::new("/b");
+        assert_eq!(default.told_which_are_read_only(is_b).likeliest_first(), [0, 1]);
     }
 
     #[test]
