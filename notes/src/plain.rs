@@ -2,7 +2,8 @@
 //!
 //! In: a text, whatever stands in it. Out: a line to put behind `- [note] `, or the text of such a line.
 //! Invariants: `decoded(&encoded(text)) == text` for every text; a line has no white space but single blanks, none at
-//! its ends, and is never empty; nothing in it is read as a link, tag, field, context, block id, comment, code or HTML.
+//! its ends, and is never empty; nothing in it is read as a link, tag, field, context, block id, comment, code or
+//! HTML.
 //! Facts of the format (CommonMark 0.31): a backslash before ASCII punctuation shows that character (§2.4), `&#10;`
 //! shows the character of that number (§2.5), and neither begins anything. Only what could be read otherwise is written
 //! so.

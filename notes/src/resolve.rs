@@ -4,8 +4,8 @@
 //! Out: one of them, or none.
 //! Rule: the file at that path (of a Markdown link seen from the note's folder, then from the root), else one whose
 //! path ends so, else (of a Markdown link) the one that stands for that folder, else one of that title, permalink,
-//! alias. Of several the one written in the same case, then the one that shares the most folders with the note, then the
-//! one in the fewest folders, then the first by path.
+//! alias. Of several the one written in the same case, then the one that shares the most folders with the note, then
+//! the one in the fewest folders, then the first by path.
 //! Invariant: the same documents give the same answer, in whatever order they come; case never keeps a link from
 //! leading somewhere.
 //! Not here: finding the documents (the daemon, by [`Keys`]).

@@ -460,5 +460,6 @@ fn every_tool_has_its_golden_pair() {
             }
         }
     }
-    expect![[r#"["broken_links.request.json", "broken_links.reply.json"]"#]].assert_eq(&format!("{missing:?}"));
+    expect![[r#"["broken_links.request.json", "broken_links.reply.json"]"#]]
+        .assert_eq(&format!("{missing:?}"));
 }

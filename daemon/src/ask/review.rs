@@ -150,7 +150,8 @@ fn doubtful_relations(
          FROM evidence e LEFT JOIN names sn ON sn.id = e.subject LEFT JOIN docs sd ON sd.id = -e.subject
                          LEFT JOIN names bn ON bn.id = e.object LEFT JOIN docs bd ON bd.id = -e.object
          WHERE e.predicate NOT LIKE 'not %'
-         GROUP BY 1, 2, 3 HAVING src IS NOT NULL AND dst IS NOT NULL AND src <> dst AND confidence < ?1
+         GROUP BY 1, 2, 3 HAVING src IS NOT NULL AND dst IS NOT NULL AND src <> dst
+           AND (confidence < ?1 OR ?1 >= 1.0)
          ORDER BY confidence, e.doc_id, e.seq",
     )?;
     let rows = statement.query_map(params![below], |row| {
@@ -184,7 +185,8 @@ fn doubtful_relations(
         // As every other tool tells it: with all that states it, and less what speaks against it.
         let relation = (statement.subject, statement.predicate.as_str(), statement.object);
         let confidence = weighed(&statements_of(desk, relation)?, &against(desk, relation)?);
-        if confidence >= below {
+        // At 1 also what is stated outright is listed: its author, or our reading, may be wrong.
+        if confidence >= below && below < 1.0 {
             continue;
         }
         items.push(ReviewItem {

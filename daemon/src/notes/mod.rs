@@ -33,7 +33,7 @@ use self::files::{Found, Trouble};
 use self::journal::Journal;
 use self::kept::Kept;
 pub use self::kept::{Version, Why};
-pub use self::moving::{Moved, Rewrite, Rewritten};
+pub use self::moving::{Moved, Rewrite, Rewritten, Settle};
 use crate::pipeline::normalize::redact::Redactor;
 use crate::pipeline::watch::{Rules, SkipReason, Verdict};
 use crate::terms::RelPath;

@@ -31,6 +31,9 @@ pub struct Rewritten {
     pub done: Result<Written, NoteError>,
 }
 
+/// What is to be done between a file's new name and its new bytes.
+pub type Settle<'a> = dyn Fn(&[RelPath]) + 'a;
+
 /// What a move did, or would do.
 #[derive(Debug)]
 pub struct Moved {
@@ -54,8 +57,8 @@ impl Moved {
 }
 
 impl Notes {
-    /// Moves a note. With `is_dry` nothing is changed, and what would be is told. `moved` is called when the file has its
-    /// new path and still its old bytes, by which alone it is known to be the same document.
+    /// Moves a note. With `is_dry` nothing is changed, and what would be is told. `moved` is called when the file has
+    /// its new path and still its old bytes, by which alone it is known to be the same document.
     ///
     /// # Errors
     /// [`NoteError`], for the note itself, or for the first other one that could not be edited; then nothing has
@@ -66,7 +69,7 @@ impl Notes {
         expected: Option<&str>,
         own: &[Op],
         others: &[Rewrite],
-        (is_dry, moved): (bool, &dyn Fn(&[RelPath])),
+        (is_dry, moved): (bool, &Settle<'_>),
     ) -> Result<Moved, NoteError> {
         let turn = self.turn()?;
         let note = self.opened(from)?;

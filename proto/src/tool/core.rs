@@ -287,7 +287,7 @@ impl Tool for ExtractAndLink {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ReviewLinks {
-    /// List items with confidence below this, 0 to 1; 0.6 when left out.
+    /// List items with confidence below this, 0 to 1; 0.6 when left out. At 1 also relations that are stated outright.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub below: Option<f32>,
     /// Most items to list, 1 to 100; 20 when left out.

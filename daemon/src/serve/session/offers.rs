@@ -1,8 +1,8 @@
 //! Offers: resources, prompts and completion of a session, in MCP's types.
 //!
 //! In: MCP requests. Out: pages, texts, messages, suggestions; and notifications while somebody watches.
-//! Invariants: only sessions with the tools of notes have them; a session watches at most [`MAX_WATCHED`] notes, is told
-//! of changes at most every [`TOLD_EVERY`], and costs nothing while it watches none.
+//! Invariants: only sessions with the tools of notes have them; a session watches at most [`MAX_WATCHED`] notes, is
+//! told of changes at most every [`TOLD_EVERY`], and costs nothing while it watches none.
 //! Not here: what they hold (`resources.rs`, `prompts.rs`).
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};

@@ -81,8 +81,8 @@ pub struct SearchNotes {
     /// Only notes whose title holds this.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// Only notes whose front matter says so: `{"status": "open", "priority": {"$gte": 3}}`; operators `$eq $ne $gt $gte
-    /// $lt $lte $in $nin $between $contains $exists`; `a.b` reaches into maps.
+    /// Only notes whose front matter says so: `{"status": "open", "priority": {"$gte": 3}}`; operators `$eq $ne $gt
+    /// $gte $lt $lte $in $nin $between $contains $exists`; `a.b` reaches into maps.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metadata_filters: Option<Map<String, Value>>,
     /// Least cosine of what is found by meaning, 0 to 1; the model's own floor when left out.

@@ -1,8 +1,8 @@
 //! Tools of notes: S0 §6.2 and S3, over the writer of files (`crate::notes`) and the read path (`crate::ask`).
 //!
 //! In: requests. Out: replies, or refusals with code and hint.
-//! Invariants: what a caller wrote, edited or read is indexed as it is now before the answer is made, so every answer of
-//! that tick and later knows it; a name of several notes is refused, never guessed.
+//! Invariants: what a caller wrote, edited or read is indexed as it is now before the answer is made, so every answer
+//! of that tick and later knows it; a name of several notes is refused, never guessed.
 //! Not here: which bytes an edit changes (the crate `notes`), how notes are found (`ask/`).
 
 mod browse;
