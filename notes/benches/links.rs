@@ -53,7 +53,8 @@ fn score(set: &str, folder: &Path, is_verbose: bool) {
     let gold = gold_of(folder);
     let n_right = found.intersection(&gold).count();
     println!(
-        "{set}: {} notes, {:.2} MB, {:.0} MB/s, {:.1} x the parser's bare events; links: found {}, gold {}, precision {:.4}, recall {:.4}",
+        "{set}: {} notes, {:.2} MB, {:.0} MB/s, {:.1} x the parser's bare events; links: found {}, gold {}, \
+         precision {:.4}, recall {:.4}",
         notes.len(),
         n_bytes as f64 / 1e6,
         n_bytes as f64 / 1e6 / took,

@@ -28,6 +28,7 @@ mod projects;
 mod relations;
 mod retrieval;
 mod secrets;
+mod seeds;
 mod seeing;
 mod shutdown;
 mod tidy;

@@ -88,6 +88,8 @@ fn table(settings: &Settings) -> Vec<Range> {
         ("retrieval.floor.words",            f64::from(retrieval.floor.words),      0.0,   1.0),
         ("retrieval.floor.vector",           f64::from(retrieval.floor.vector),     -1.0,  1.0),
         ("retrieval.floor.better",           f64::from(retrieval.floor.better),     -1.0,  1.0),
+        ("retrieval.floor.similar",          f64::from(retrieval.floor.similar),    -1.0,  1.0),
+        ("retrieval.floor.better_similar",   f64::from(retrieval.floor.better_similar), -1.0, 1.0),
         ("retrieval.rerank.depth",           f64::from(retrieval.rerank.depth),     1.0,   100.0),
         ("retrieval.rerank.weight",          f64::from(retrieval.rerank.weight),    0.0,   10.0),
         ("retrieval.weights.same_document",  f64::from(weights.same_document),      0.0,   10.0),

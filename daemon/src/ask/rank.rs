@@ -119,7 +119,7 @@ fn signals(plan: &Plan, recalled: &Recalled) -> (Signal, Signal) {
     let similar = || {
         let least = |chunk: i64| {
             let is_better = recalled.better.contains(&chunk);
-            let floor = if is_better { plan.floor.better } else { plan.floor.vector };
+            let floor = if is_better { plan.floor.better_similar } else { plan.floor.similar };
             plan.min_similarity.unwrap_or(floor)
         };
         vector.iter().copied().filter(|(chunk, cosine)| *cosine >= least(*chunk)).collect()

@@ -225,7 +225,8 @@ impl Search {
         if self.plan.formula == Formula::Vector && self.plan.min_similarity.is_none() {
             let floor = self.plan.floor;
             let is_better = desk.snapshot.layer().is_some();
-            self.plan.min_similarity = Some(if is_better { floor.better } else { floor.vector });
+            self.plan.min_similarity =
+                Some(if is_better { floor.better_similar } else { floor.similar });
         }
         let mut found = find(desk, &mut self.plan)?;
         if self.is_listing {
@@ -334,7 +335,7 @@ impl<'a> Judge<'a> {
     fn new(search: &'a Search, recalled: &Recalled, request: &SearchNotes) -> Judge<'a> {
         let asked = Asked::of(&search.plan, recalled);
         let vector = recalled.question.as_ref().and_then(|it| it.plain().cloned());
-        let least = request.min_similarity.unwrap_or(search.plan.floor.vector);
+        let least = request.min_similarity.unwrap_or(search.plan.floor.similar);
         Judge { search, asked, vector, least }
     }
 

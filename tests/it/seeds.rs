@@ -1,0 +1,126 @@
+//! Cases of the seeds by their names: synchronization (S0 §13.2), and what a search by meaning must find (S3).
+
+use serde_json::{Value, json};
+use tests::TestProject;
+
+/// Paths of the notes that a search finds, best first.
+fn found(project: &mut TestProject, query: &str, search_type: &str) -> Vec<String> {
+    let request = json!({"query": query, "search_type": search_type});
+    let reply = project.call("search_notes", request);
+    let results = reply["results"].as_array().expect("results");
+    results.iter().map(|it| it["path"].as_str().expect("a path").to_string()).collect()
+}
+
+fn note(project: &mut TestProject, path: &str) -> Value {
+    project.call("read_note", json!({"path": path}))
+}
+
+#[test]
+fn new_file_detected_and_indexed() {
+    let mut project = TestProject::of(&[("other.md", "Here first.\n")]);
+    project.settle();
+    project.write("test.md", "---\ntitle: Test\n---\n\nBody77.\n");
+    project.settle();
+    let note = note(&mut project, "test.md");
+    assert_eq!((&note["title"], &note["content"]), (&json!("Test"), &json!("\nBody77.\n")));
+    assert_eq!(note["checksum"].as_str().expect("a checksum").len(), 64);
+    assert_eq!(found(&mut project, "body77", "fts"), ["test.md"]);
+}
+
+#[test]
+fn modified_file_re_indexed() {
+    let mut project = TestProject::of(&[("test.md", "- [fact] Old77\n- knows [[A]]\n")]);
+    project.settle();
+    let before = note(&mut project, "test.md");
+    project.write("test.md", "- [idea] New88\n");
+    project.settle();
+    let after = note(&mut project, "test.md");
+    assert_ne!(before["checksum"], after["checksum"]);
+    assert_eq!(before["entity_id"], after["entity_id"]);
+    assert_eq!(after["observations"][0]["content"], "New88");
+    assert_eq!(after["relations"], json!([]));
+    assert_eq!(found(&mut project, "old77", "fts"), [""; 0]);
+}
+
+#[test]
+fn deleted_file_removed() {
+    let mut project = TestProject::of(&[
+        ("test.md", "- [fact] Gone77\n- knows [[Other]]\n"),
+        ("other.md", "x\n"),
+    ]);
+    project.settle();
+    project.remove("test.md");
+    project.settle();
+    let error = project.try_call("read_note", json!({"path": "test.md"})).expect_err("gone");
+    assert_eq!(error["code"], "not_found");
+    assert_eq!(note(&mut project, "other.md")["backlinks"], Value::Null);
+    let request =
+        json!({"query": "gone77", "search_type": "fts", "search_item_types": ["observation"]});
+    assert_eq!(project.call("search_notes", request)["results"], json!([]));
+}
+
+#[test]
+fn file_move_detected() {
+    let mut project =
+        TestProject::of(&[("old.md", "Moves77.\n\n- knows [[Other]]\n"), ("other.md", "x\n")]);
+    project.settle();
+    let before = note(&mut project, "old.md");
+    project.rename("old.md", "new.md");
+    project.settle();
+    let after = note(&mut project, "new.md");
+    assert_eq!(before["entity_id"], after["entity_id"]);
+    assert_eq!(before["relations"], after["relations"]);
+    assert_eq!(found(&mut project, "moves77", "fts"), ["new.md"]);
+}
+
+/// S3's vault: what words alone cannot find.
+const VAULT: &[(&str, &str)] = &[
+    (
+        "python-patterns.md",
+        "---\naliases: [py idioms]\n---\n# Python patterns\n\nUse `contextlib.contextmanager` for setup and \
+         teardown around a block. A `dataclass` holds plain records.\n",
+    ),
+    (
+        "failures.md",
+        "# When things go wrong\n\nException handling: catch exceptions close to where they can be dealt with, and \
+         let the rest crash.\n",
+    ),
+    (
+        "structure.md",
+        "# Structuring programs\n\nPatterns such as decorators and small abstractions let functions be shared by \
+         several callers. DRY: do not repeat yourself; extract common logic into one function.\n",
+    ),
+    (
+        "waiting.md",
+        "# Waiting\n\nAsynchronous tasks wait for input and output without a thread each.\n",
+    ),
+    ("garden.md", "# Garden\n\nTomatoes need sun, and water in the morning.\n"),
+    ("taxes.md", "# Taxes\n\nThe return is due in July; keep receipts of books.\n"),
+    (
+        "mcp-notes.md",
+        "---\naliases: [model context protocol]\n---\n# MCP\n\nServers offer tools over standard input.\n",
+    ),
+];
+
+#[test]
+fn searches_by_meaning_find_what_words_alone_do_not() {
+    let mut project = TestProject::of(VAULT);
+    project.settle();
+    let rows = [
+        // One compound word in code, two in the question.
+        ("context manager python", "python-patterns.md"),
+        ("error handling", "failures.md"),
+        ("how to make code reusable", "structure.md"),
+        ("async", "waiting.md"),
+        ("avoid code duplication", "structure.md"),
+        // Words and aliases, which S3 had already.
+        ("dataclass", "python-patterns.md"),
+        ("model context protocol", "mcp-notes.md"),
+    ];
+    for (query, expected) in rows {
+        let first = found(&mut project, query, "hybrid");
+        assert_eq!(first.first().map(String::as_str), Some(expected), "{query}: {first:?}");
+        let reply = project.call("search", json!({"query": query}));
+        assert_eq!(reply["notes"][0]["path"], expected, "{query}: {reply}");
+    }
+}
