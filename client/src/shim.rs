@@ -211,7 +211,7 @@ impl Shim {
         let is_kept = |id: &String| self.initialize.iter().chain(&self.held).any(|it| it.id == *id);
         let mut lost: Vec<_> = self.in_flight.extract_if(|id| !is_kept(id)).collect();
         lost.sort_unstable();
-        let hint = "call again: the daemon starts when needed";
+        let hint = "call again: the daemon starts when needed; of a call that writes, look first whether it was done";
         lost.iter().map(|id| unavailable(id, RESTARTED, hint)).collect()
     }
 

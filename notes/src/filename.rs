@@ -48,7 +48,8 @@ fn is_invisible(c: char) -> bool {
         || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}')
 }
 
-fn is_device(stem: &str) -> bool {
+/// True for the stem of a name, in lower case, that means a device on Windows.
+pub fn is_device(stem: &str) -> bool {
     let first = stem.split('.').next().unwrap_or(stem).trim_end_matches('-');
     let is_numbered = |name: &str| {
         let rest = first.strip_prefix(name);

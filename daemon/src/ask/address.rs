@@ -2,13 +2,16 @@
 //!
 //! In: a path, a permalink, a title, an alias, the name of a file, or `memory://…` of these. Out: one document, or why
 //! it is none or not one: those of that name, or those with the nearest ones.
-//! Steps: S0 §7.3 (id, permalink, path), then names as links have them. A name of several documents is refused, never
-//! guessed: what follows may be a write.
+//! Steps: a path as it is; a bare name that several documents bear is refused; S0 §7.3 (id, permalink, path); then names
+//! as links have them, but a path with folders never means a file elsewhere. A name of several documents is refused,
+//! never guessed: what follows may be a write. For a change a permalink is refused, too, that other notes of the same
+//! title wait for: it passes on when a note comes or goes.
 //! Not here: patterns (`build_context`), headings and blocks of a note.
 
 use notes::resolve::{file_key, fold, name_key};
+use notes::target::percent_decoded;
 use proto::error::{Code, ErrorView};
-use rusqlite::params;
+use rusqlite::{OptionalExtension, params};
 
 use super::error::invalid;
 use super::{AskError, notes as rows};
@@ -28,6 +31,69 @@ const MIN_LIKENESS: f64 = 0.55;
 /// # Errors
 /// `invalid_params` for what cannot be an address, `not_found` with the nearest names, `ambiguous` with the paths.
 pub fn document(snapshot: &Snapshot, address: &str) -> Result<i64, ErrorView> {
+    let address = address.trim();
+    let bare = address.strip_prefix(notes::uri::SCHEME);
+    if bare.is_none() {
+        if let Some(doc) = at_path(snapshot, address)? {
+            return Ok(doc);
+        }
+        let bearers = if address.contains('/') { vec![] } else { bearing(snapshot, address)? };
+        if bearers.len() > 1 {
+            return Err(ambiguous(snapshot, address, &bearers)?);
+        }
+    }
+    match lookup(snapshot, address) {
+        // Clients that expand a template write `%20` where it says a blank.
+        Err(missing) if bare.is_some_and(|bare| bare.contains('%')) => {
+            let decoded = percent_decoded(bare.unwrap_or_default());
+            lookup(snapshot, &format!("{}{decoded}", notes::uri::SCHEME)).map_err(|_| missing)
+        }
+        found => found,
+    }
+}
+
+/// As [`document`], for a change: never by a permalink that may pass to another note.
+///
+/// # Errors
+/// As [`document`].
+pub fn document_to_change(snapshot: &Snapshot, address: &str) -> Result<i64, ErrorView> {
+    let doc = document(snapshot, address)?;
+    if at_path(snapshot, address.trim())? == Some(doc) {
+        return Ok(doc);
+    }
+    let mut statement = snapshot
+        .prepare_cached(
+            "SELECT o.doc_id FROM notes n JOIN notes o ON o.base = n.base WHERE n.doc_id = ?1 AND NOT n.is_stated
+             ORDER BY o.doc_id LIMIT 50",
+        )
+        .map_err(AskError::from)?;
+    let bearers = statement.query_map([doc], |row| row.get(0)).map_err(AskError::from)?;
+    let bearers: Vec<i64> = bearers.collect::<Result<_, _>>().map_err(AskError::from)?;
+    match bearers.len() {
+        0 | 1 => Ok(doc),
+        _ => Err(ambiguous(snapshot, address, &bearers)?),
+    }
+}
+
+fn at_path(snapshot: &Snapshot, path: &str) -> Result<Option<i64>, AskError> {
+    let sql = "SELECT id FROM docs WHERE path = ?1";
+    Ok(snapshot.prepare_cached(sql)?.query_row([path], |row| row.get(0)).optional()?)
+}
+
+/// Documents that bear a name as title or as name of their file.
+fn bearing(snapshot: &Snapshot, name: &str) -> Result<Vec<i64>, AskError> {
+    let mut statement = snapshot.prepare_cached(
+        "SELECT doc_id FROM doc_names WHERE key = ?1 AND kind = ?2
+         UNION SELECT doc_id FROM doc_names WHERE key = ?3 AND kind = ?4 LIMIT 50",
+    )?;
+    let (by_title, by_file) =
+        (notes::resolve::By::Title as i64, notes::resolve::By::FileName as i64);
+    let keys = params![name_key(name), by_title, file_key(name), by_file];
+    let found = statement.query_map(keys, |row| row.get(0))?;
+    Ok(found.collect::<Result<_, _>>()?)
+}
+
+fn lookup(snapshot: &Snapshot, address: &str) -> Result<i64, ErrorView> {
     let found = rows::find(snapshot, address)?;
     let found = found.map_err(|why| {
         let text = why.to_string();
@@ -51,8 +117,10 @@ fn named(snapshot: &Snapshot, address: &str) -> Result<Vec<i64>, AskError> {
     let by = notes::resolve::By::Title as i64;
     let by_file = notes::resolve::By::FileName as i64;
     let by_alias = notes::resolve::By::Alias as i64;
-    for (key, kind) in [(name_key(name), by), (file_key(name), by_file), (name_key(name), by_alias)]
-    {
+    // What a path with folders would mean without them is another file.
+    let file = (!name.contains('/')).then(|| (file_key(name), by_file));
+    let keys = [Some((name_key(name), by)), file, Some((name_key(name), by_alias))];
+    for (key, kind) in keys.into_iter().flatten() {
         let found = statement.query_map(params![key, kind], |row| row.get(0))?;
         let found: Vec<i64> = found.collect::<Result<_, _>>()?;
         if !found.is_empty() {

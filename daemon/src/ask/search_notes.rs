@@ -149,13 +149,24 @@ fn filters(
 /// The notes whose front matter fits.
 fn fitting(desk: &Desk<'_>, conditions: &Conditions) -> Result<Vec<i64>, AskError> {
     let mut statement = desk.snapshot.prepare_cached("SELECT doc_id, metadata FROM notes")?;
+    let mut fields =
+        desk.snapshot.prepare_cached("SELECT key, value FROM note_fields WHERE doc_id = ?1")?;
     let mut rows = statement.query([])?;
     let mut found = Vec::new();
     while let Some(row) = rows.next()? {
         let metadata = row.get_ref(1)?.as_str().unwrap_or_default();
-        let metadata: Map<String, Value> = serde_json::from_str(metadata).unwrap_or_default();
+        let mut metadata: Map<String, Value> = serde_json::from_str(metadata).unwrap_or_default();
+        let doc: i64 = row.get(0)?;
+        // `key:: value` in the text counts beside what front matter says.
+        for field in fields.query_map([doc], |row| Ok((row.get(0)?, row.get(1)?)))? {
+            let (key, value): (String, String) = field?;
+            match metadata.entry(key).or_insert_with(|| Value::Array(vec![])) {
+                Value::Array(values) => values.push(value.into()),
+                stated => *stated = Value::Array(vec![stated.take(), value.into()]),
+            }
+        }
         if conditions.hold(&metadata) {
-            found.push(row.get(0)?);
+            found.push(doc);
         }
     }
     Ok(found)

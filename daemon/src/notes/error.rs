@@ -59,6 +59,9 @@ pub enum NoteError {
         /// The limit, `watch.max_file_bytes`.
         max: u64,
     },
+    /// Nobody may write it.
+    #[error("`{0}` is write-protected")]
+    Protected(String),
     /// Bytes that are not UTF-8.
     #[error("`{0}` is not UTF-8 text")]
     NotText(String),
@@ -116,6 +119,7 @@ impl NoteError {
             | NoteError::NotAFile(_)
             | NoteError::TooLarge { .. }
             | NoteError::NotText(_)
+            | NoteError::Protected(_)
             | NoteError::Secret { .. } => Code::Refused,
             NoteError::NotFound(_) | NoteError::NotKept(_) => Code::NotFound,
             NoteError::Exists { .. } => Code::Exists,
@@ -157,7 +161,13 @@ impl NoteError {
             }
             NoteError::NotKept(_) => "`kgctl restore` lists what is kept",
             NoteError::Edit { why, .. } => return hint_of(why).map(str::to_string),
-            NoteError::NotAFile(_) | NoteError::NotText(_) => return None,
+            NoteError::Protected(_) => {
+                "its owner took the right to write away; `chmod u+w` gives it back"
+            }
+            NoteError::NotText(_) => {
+                "convert it to UTF-8; `read_passage` shows what is indexed of it"
+            }
+            NoteError::NotAFile(_) => return None,
             NoteError::Io { .. } => {
                 "nothing was changed; look at the disk and at who may write there"
             }

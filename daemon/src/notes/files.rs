@@ -45,6 +45,11 @@ impl Found {
         self.metadata.len()
     }
 
+    /// Whether nobody may write it.
+    pub(super) fn is_protected(&self) -> bool {
+        self.metadata.permissions().mode() & 0o222 == 0
+    }
+
     fn is_same(&self, other: &Found) -> bool {
         (self.metadata.dev(), self.metadata.ino()) == (other.metadata.dev(), other.metadata.ino())
             && self.bytes == other.bytes

@@ -24,7 +24,8 @@ use std::sync::atomic::{AtomicI64, Ordering};
 
 use config::Settings;
 use jiff::Timestamp;
-use notes::edit::{Change, Op, apply, edit_all};
+use notes::edit::{Change, EditError, Op, apply, edit_all};
+use notes::filename::is_device;
 use sha2::{Digest, Sha256};
 
 use self::confine::{Missing, Spot, below, spot};
@@ -386,6 +387,9 @@ impl Notes {
             let mine = edit_all(&note.text, ops).ok().map(|changes| apply(&note.text, &changes));
             self.check_expected(path, expected, &note.checksum, mine.as_deref())?;
         }
+        if secrets::is_probed(&self.redactor, path, &note.text, ops) {
+            return Err(failed(EditError::NotFound { nearest: None }));
+        }
         let changes = edit_all(&note.text, ops).map_err(failed)?;
         let after = apply(&note.text, &changes);
         self.check_content(path, &note.text, &after)?;
@@ -461,6 +465,11 @@ impl Notes {
             written.changes.clear();
             return Ok(written);
         }
+        match old {
+            Some(old) if old.is_protected() => return Err(NoteError::Protected(path.to_string())),
+            Some(_) => {}
+            None => check_portable(path)?,
+        }
         let keep = || match old {
             Some(old) => {
                 self.kept.keep(&spot.real, &old.bytes, Why::Replaced, Timestamp::now()).map(drop)
@@ -500,6 +509,23 @@ impl Notes {
 /// SHA-256 of bytes, hexadecimal.
 pub fn checksum(bytes: &[u8]) -> String {
     Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Refuses names for new files and folders that another system, or a shell, reads as something else.
+fn check_portable(path: &str) -> Result<(), NoteError> {
+    let bad = |why: &str| NoteError::BadPath { path: path.to_string(), why: why.to_string() };
+    for name in path.split('/') {
+        let stem = name.split('.').next().unwrap_or(name).to_lowercase();
+        if is_device(&stem) {
+            return Err(bad("a part of it is the name of a device"));
+        }
+        if name.contains(['\\', ':', '*', '?', '"', '<', '>', '|']) || name.starts_with('~') {
+            return Err(bad(
+                "a part of it holds a sign that paths of other systems cannot, or begins with `~`",
+            ));
+        }
+    }
+    Ok(())
 }
 
 fn several_names(old: &Found) -> Vec<String> {

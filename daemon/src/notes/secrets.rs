@@ -8,6 +8,8 @@
 
 use std::collections::BTreeMap;
 
+use notes::edit::Op;
+
 use crate::pipeline::normalize::redact::Redactor;
 
 /// How marks begin that stand for what is hidden.
@@ -34,6 +36,33 @@ pub(super) fn objection(
     }
     let is_lost = hidden.into_iter().any(|(secret, n)| after.matches(secret).count() < n);
     is_lost.then_some("a secret in the text that would be replaced or removed")
+}
+
+/// Whether a text is looked for that stands in a secret: an answer of any other kind than "not there" would tell the
+/// caller a part of what he is not shown.
+pub(super) fn is_probed(redactor: &Redactor, path: &str, text: &str, ops: &[Op]) -> bool {
+    let wanted = ops.iter().filter_map(|op| match op {
+        Op::Replace { find, .. } if !find.is_empty() => Some(find.as_str()),
+        _ => None,
+    });
+    let mut wanted = wanted.peekable();
+    if wanted.peek().is_none() || !redactor.shows_marks_in(path) {
+        return false;
+    }
+    let start = text.as_ptr() as usize;
+    let hidden: Vec<(usize, usize)> = redactor
+        .hidden_in(text)
+        .into_iter()
+        .map(|secret| (secret.as_ptr() as usize - start, secret.len()))
+        .collect();
+    wanted.any(|find| {
+        let mut found = text.match_indices(find).map(|(at, _)| (at, at + find.len()));
+        found.any(|(from, to)| {
+            // Around a whole secret it would be lost: that is refused, and tells nothing that was not known.
+            let holds_it = |at: usize, n: usize| from <= at && at + n <= to;
+            hidden.iter().any(|(at, n)| from < at + n && *at < to && !holds_it(*at, *n))
+        })
+    })
 }
 
 #[cfg(test)]
@@ -64,6 +93,18 @@ mod tests {
         check("We write [redacted:x] there.\n", "There we write [redacted:x].\n", true);
         check("We write [redacted:x] there.\n", "Nothing.\n", true);
         check(&format!("{secret}{secret}"), &secret, false);
+    }
+
+    #[test]
+    fn a_secret_is_not_told_bit_by_bit() {
+        let redactor = Redactor::new(&Privacy::default());
+        let text = format!("The token is {}.\n", token());
+        let probed = |find: &str| {
+            let op = Op::Replace { find: find.into(), with: "x".into(), expected: 1 };
+            is_probed(&redactor, "a.md", &text, &[op])
+        };
+        assert!(probed(&token()[..6]) && probed(&format!("is {}", &token()[..5])));
+        assert!(!probed("The token") && !probed("nowhere"));
     }
 
     #[test]

@@ -94,7 +94,14 @@ pub(super) fn read(
         let text = snapshot.query_row(text, [doc], |row| row.get(0)).map_err(AskError::from)?;
         return Ok((cut(text), true));
     }
-    let note = project.notes().read(&path).map_err(|error| error.view())?;
+    let note = match project.notes().read(&path) {
+        Err(crate::notes::NoteError::NotText(_)) => {
+            let text = "SELECT text FROM docs WHERE id = ?1";
+            let text = snapshot.query_row(text, [doc], |row| row.get(0)).map_err(AskError::from)?;
+            return Ok((cut(text), true));
+        }
+        note => note.map_err(|error| error.view())?,
+    };
     Ok((cut(project.notes().shown(&path, &note.text)), true))
 }
 

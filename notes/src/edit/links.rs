@@ -76,10 +76,12 @@ pub fn retarget(
     leads_there: impl Fn(&Link) -> bool,
 ) -> Vec<Retarget> {
     let mut out: Vec<Retarget> = Vec::new();
+    // Several links may have one target (a definition of a reference).
+    let mut seen = std::collections::HashSet::new();
     for link in &note.links {
         let Some(written) = text.get(link.target_span.clone()) else { continue };
         let path = written.get(path_of(written)).unwrap_or("");
-        if path.is_empty() || out.iter().any(|it| it.span == link.target_span) {
+        if path.is_empty() || !seen.insert(link.target_span.start) {
             continue;
         }
         let target = match link.kind {

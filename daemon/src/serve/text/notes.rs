@@ -162,6 +162,16 @@ pub(super) fn note(reply: &ReadNoteReply, sheet: &mut Sheet) {
         sheet.line(&format!("memory://{}{checksum}", one_line(permalink)));
     }
     warnings(&reply.warnings, sheet);
+    let shown_already = ["title", "type", "tags", "permalink"];
+    let stated = reply.metadata.iter().filter(|(key, _)| !shown_already.contains(&key.as_str()));
+    let stated = stated.map(|(key, value)| match value.as_str() {
+        Some(text) => format!("{}: {}", one_line(key), one_line(text)),
+        None => format!("{}: {}", one_line(key), one_line(&value.to_string())),
+    });
+    let stated: Vec<String> = stated.collect();
+    if !stated.is_empty() {
+        sheet.line(&stated.join("; "));
+    }
     if let Some(next) = reply.next_line {
         let [first, last] = reply.lines;
         sheet.line(&format!("(lines {first}-{last}; go on with from_line {next})"));

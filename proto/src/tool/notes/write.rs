@@ -130,7 +130,8 @@ pub struct EditNote {
     /// The note: path, permalink, title or `memory://…`.
     #[serde(alias = "identifier")]
     pub path: String,
-    /// What to do; when left out `find_replace` with `find`, `replace_section` with `section`, else `append`.
+    /// `append`, `prepend`, `replace_section`, `insert_before`, `insert_after`, `find_replace`, `set_frontmatter` or
+    /// `remove_frontmatter`; when left out `find_replace` with `find`, `replace_section` with `section`, else `append`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub operation: Option<EditOperation>,
     /// The new text.

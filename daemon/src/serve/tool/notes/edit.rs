@@ -6,7 +6,7 @@ use notes::edit::Op;
 use proto::error::ErrorView;
 use proto::tool::notes::{EditNote, EditOperation, WrittenReply};
 
-use super::path_of;
+use super::path_to_change;
 use super::write::{changed_lines, told};
 use crate::project::Project;
 use crate::serve::Progress;
@@ -19,7 +19,7 @@ pub async fn edit_note(
     _: Progress,
 ) -> Result<WrittenReply, ErrorView> {
     let op = operation(&request)?;
-    let path = path_of(&project, &request.path).await?;
+    let path = path_to_change(&project, &request.path).await?;
     let worker = project.clone();
     let is_dry = request.dry_run == Some(true);
     let (written, changed) = blocking(move || {

@@ -53,6 +53,21 @@ fn named(project: &Project, snapshot: &Snapshot, address: &str) -> Result<Named,
     Ok(Named { doc, path })
 }
 
+/// The path of the note that a caller would change.
+async fn path_to_change(project: &Arc<Project>, address: &str) -> Result<String, ErrorView> {
+    let (worker, asked) = (project.clone(), address.to_string());
+    let path = path_of(project, address).await?;
+    blocking(move || {
+        let snapshot = worker.snapshot().map_err(unreadable)?;
+        let inside = super::within(&worker, asked.trim().to_string());
+        match address::document_to_change(&snapshot, &inside) {
+            Err(error) if error.code == Code::Ambiguous => Err(error),
+            _ => Ok(path),
+        }
+    })
+    .await
+}
+
 /// The path of the note that a caller names; a path of a file that is there and not indexed yet counts, too.
 async fn path_of(project: &Arc<Project>, address: &str) -> Result<String, ErrorView> {
     let (worker, address) = (project.clone(), address.to_string());

@@ -1,7 +1,7 @@
 //! `list_memory_projects`, `create_memory_project` and `get_mcp_instructions`.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -82,14 +82,28 @@ pub async fn create_memory_project(
     let folder = folder(&request.path)?;
     blocking(move || {
         let places = Places::from_env().map_err(|error| unusable(&error.to_string()))?;
+        let is_made = !folder.exists();
         std::fs::create_dir_all(&folder).map_err(|error| {
             let message = format!("cannot make `{}`: {error}", folder.display());
             ErrorView { code: Code::Refused, message, hint: Some("choose another folder".into()) }
         })?;
         let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |it| it.as_secs());
+        let registry =
+            Registry::load(&places.config).map_err(|error| unusable(&error.to_string()))?;
+        check_place(&registry, &folder, &name).inspect_err(|_| {
+            if is_made {
+                // Empty, since it was made just now.
+                let _ = std::fs::remove_dir(&folder);
+            }
+        })?;
         let (registered, is_new) = Registry::update(&places.config, |registry| {
             let before = registry.projects().len();
-            let registered = registry.add(&folder, Some(&name), now)?;
+            // One that is registered keeps its name: others name it by that.
+            let known = folder.canonicalize().ok().and_then(|root| registry.at(&root).cloned());
+            let registered = match known {
+                Some(known) => known,
+                None => registry.add(&folder, Some(&name), now)?,
+            };
             if request.set_default == Some(true) {
                 registry.set_default(&registered.name);
             }
@@ -114,6 +128,42 @@ pub async fn create_memory_project(
         })
     })
     .await
+}
+
+/// What no agent registers by itself.
+const SYSTEM: [&str; 12] = [
+    "/bin", "/boot", "/dev", "/etc", "/lib", "/lib64", "/proc", "/run", "/sbin", "/sys", "/usr",
+    "/var",
+];
+
+/// Refuses the system, a whole home, a folder in or around another project, and a name that is taken or unfit.
+/// `kgctl project add` asks a person.
+fn check_place(registry: &Registry, folder: &Path, name: &str) -> Result<(), ErrorView> {
+    let refuse = |message: String| ErrorView {
+        code: Code::Refused,
+        message,
+        hint: Some("choose a folder of its own; a person may use `kgctl project add`".into()),
+    };
+    let place = config::place::Project::at(folder).map_err(|error| refuse(error.to_string()))?;
+    if registry.at(&place.root).is_some() {
+        return Ok(());
+    }
+    let home = std::env::var_os("HOME").map(PathBuf::from).and_then(|it| it.canonicalize().ok());
+    let is_system = place.root.parent().is_none()
+        || SYSTEM.iter().any(|system| place.root.starts_with(system))
+        || home.is_some_and(|home| home.starts_with(&place.root));
+    if is_system {
+        let root = place.root.display();
+        return Err(refuse(format!("`{root}` is of the system, or holds all of a user's files")));
+    }
+    if let Some(other) = registry.overlapping(&place) {
+        let (root, other) = (place.root.display(), &other.name);
+        return Err(refuse(format!("`{root}` lies in or around the project `{other}`")));
+    }
+    registry.check_name(name, &place).map_err(|error| {
+        let text = error.to_string();
+        refuse(text.split("\nhint: ").next().unwrap_or(&text).to_string())
+    })
 }
 
 fn shell_word(name: &str) -> String {

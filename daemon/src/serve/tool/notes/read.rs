@@ -86,8 +86,16 @@ fn read(
         warnings: warnings_of(snapshot, note.doc)?,
         ..ReadNoteReply::default()
     };
-    let Some(row) = row else {
-        // Not a note: what is indexed of it.
+    let file = row.as_ref().map(|_| project.notes().read(&note.path)).transpose();
+    let file = match file {
+        Err(error @ crate::notes::NoteError::NotText(_)) => {
+            reply.warnings.push(format!("{error}: this is what is indexed of it"));
+            None
+        }
+        file => file.map_err(|error| error.view())?,
+    };
+    let (Some(row), Some(file)) = (row, file) else {
+        // Not a note, or none that can be edited: what is indexed of it.
         let text: String = snapshot
             .query_row("SELECT text FROM docs WHERE id = ?1", [note.doc], |row| row.get(0))
             .map_err(AskError::from)?;
@@ -95,7 +103,6 @@ fn read(
         (reply.note, reply.content, reply.lines, reply.next_line) = (view, content, lines, next);
         return Ok(reply);
     };
-    let file = project.notes().read(&note.path).map_err(|error| error.view())?;
     let body = notes::parse::parse(&file.text).body;
     let span = match part {
         Some(part) => part_of(snapshot, note, part)?,

@@ -37,8 +37,11 @@ pub(super) fn since(parameter: &str, text: &str, now: &Zoned) -> Result<Timestam
 fn plain(text: &str) -> String {
     let lower = text.to_lowercase();
     let mut words: Vec<&str> = lower.split_whitespace().collect();
+    // `in 3 days` is to come, `in the last 3 days` has been.
+    let is_to_come = matches!(words.as_slice(), ["in", next, ..] if *next != "the");
     while let [first, _, ..] = words.as_slice()
         && matches!(*first, "since" | "the" | "in" | "within" | "from" | "after" | "over")
+        && !is_to_come
     {
         words.remove(0);
     }
@@ -52,7 +55,19 @@ fn parse(text: &str, now: &Zoned) -> Option<Timestamp> {
     day_by_name(text, now)
         .or_else(|| back_by(text, now))
         .or_else(|| stated(text, now))
-        .or_else(|| Some(parse_date_string(text, now.clone(), Dialect::Us).ok()?.timestamp()))
+        .or_else(|| by_words(text, now))
+}
+
+/// What interim reads; of a day of the week the last one, today included.
+fn by_words(text: &str, now: &Zoned) -> Option<Timestamp> {
+    const DAYS: [&str; 7] = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"];
+    let moment = parse_date_string(text, now.clone(), Dialect::Us).ok()?;
+    let is_day = !text.contains(' ') && DAYS.iter().any(|day| text.starts_with(day));
+    let moment = match is_day && moment > *now {
+        true => moment.checked_sub(Span::new().days(7)).ok()?.start_of_day().ok()?,
+        false => moment,
+    };
+    Some(moment.timestamp())
 }
 
 fn day_by_name(text: &str, now: &Zoned) -> Option<Timestamp> {
@@ -137,6 +152,9 @@ mod tests {
             ("2026-02", "2026-02-01T00:00:00Z"),
             ("2026-01-31T10:00:00", "2026-01-31T10:00:00Z"),
             ("2026-01-31t10:00:00+02:00", "2026-01-31T08:00:00Z"),
+            ("monday", "2026-11-23T00:00:00Z"),
+            ("since tuesday", "2026-11-17T00:00:00Z"),
+            ("in the last 2 days", "2026-11-21T15:30:00Z"),
             ("1 April 2026", "2026-04-01T00:00:00Z"),
         ];
         for (text, expected) in rows {

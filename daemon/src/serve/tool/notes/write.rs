@@ -7,7 +7,7 @@ use notes::filename::file_name;
 use proto::error::ErrorView;
 use proto::tool::notes::{ChangedLines, DeleteNote, WriteNote, WrittenReply};
 
-use super::{index, path_of};
+use super::{index, path_to_change};
 use crate::ask::{browse, notes as rows};
 use crate::notes::{Notes, Overwrite, Written};
 use crate::project::Project;
@@ -33,6 +33,9 @@ pub async fn write_note(
 ) -> Result<WrittenReply, ErrorView> {
     let folder = request.directory.clone().unwrap_or_default();
     let folder = super::super::within(&project, folder);
+    if folder.trim_start().starts_with('/') && folder.trim() != "/" {
+        return Err(crate::notes::NoteError::Outside(folder).view());
+    }
     let folder = folder.trim().trim_start_matches("./").trim_matches('/');
     let name = file_name(&request.title);
     let path = if folder.is_empty() || folder == "." { name } else { format!("{folder}/{name}") };
@@ -53,8 +56,20 @@ pub async fn write_note(
     let worker = project.clone();
     let expected = request.expected_checksum.clone();
     let written = blocking(move || {
+        let before = match overwrite {
+            Overwrite::Yes => worker.notes().read(&path).ok(),
+            Overwrite::No => None,
+        };
         let written = worker.notes().write(&path, &text, overwrite, expected.as_deref());
-        written.map_err(|error| error.view())
+        let mut written = written.map_err(|error| error.view())?;
+        let gone = before.map(|before| keys_gone(&before.text, &text)).unwrap_or_default();
+        if !gone.is_empty() {
+            let gone = gone.join(", ");
+            let told =
+                format!("front matter that is gone: {gone}; `kgctl restore` has it for 30 days");
+            written.warnings.push(told);
+        }
+        Ok(written)
     })
     .await?;
     let action = match (&written.checksum_before, written.is_changed()) {
@@ -65,13 +80,23 @@ pub async fn write_note(
     told(&project, action, written, Vec::new()).await
 }
 
+/// Keys of the front matter before that are not there any more.
+fn keys_gone(before: &str, after: &str) -> Vec<String> {
+    let keys = |text: &str| {
+        let front = notes::parse::parse(text).frontmatter;
+        front.map(|front| front.normalized()).unwrap_or_default()
+    };
+    let now = keys(after);
+    keys(before).into_iter().map(|(key, _)| key).filter(|key| !now.contains_key(key)).collect()
+}
+
 /// Removes a note.
 pub async fn delete_note(
     project: Arc<Project>,
     request: DeleteNote,
     _: Progress,
 ) -> Result<WrittenReply, ErrorView> {
-    let path = path_of(&project, &request.path).await?;
+    let path = path_to_change(&project, &request.path).await?;
     let worker = project.clone();
     let (written, title, n_backlinks) = blocking(move || {
         let snapshot = worker.snapshot().map_err(unreadable)?;
