@@ -16,11 +16,13 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
+mod asker;
 mod backend;
 mod choose;
 mod cursor;
 mod job;
 mod line;
+mod listen;
 mod merge;
 mod naming;
 pub mod pump;
@@ -34,8 +36,10 @@ pub use choose::{Choice, Surroundings, choose};
 pub use served::Served;
 
 use crate::shim::{Kind, RESTARTED};
+use asker::Asker;
 use backend::{Asked, Backend};
 use job::{Job, Part, Task};
+use listen::Listening;
 use route::{First, Route, route};
 use trouble::Trouble;
 
@@ -91,9 +95,9 @@ impl Gateway {
         }
     }
 
-    /// Whether a request of the client waits for its answer.
+    /// Whether a request of the client waits for its answer; a subscription does not.
     pub fn is_waiting(&self) -> bool {
-        !self.jobs.is_empty()
+        self.jobs.values().any(|job| !matches!(job.task, Task::Listen(_)))
     }
 
     /// When [`Gateway::on_time`] has something to do.
@@ -108,7 +112,8 @@ impl Gateway {
             Kind::Initialize(id) => {
                 let params = params_of(line);
                 self.hello = Some(params.clone());
-                self.start_first(id, First::Hello, params, now);
+                let asker = Asker::of(id, "initialize", &params);
+                self.start_first(asker, First::Hello, params, now);
             }
             Kind::Request(id) => self.on_request(id, line, now),
             Kind::Cancelled(id) => self.cancel(&id),
@@ -204,13 +209,14 @@ impl Gateway {
         let message: Value = serde_json::from_slice(line).unwrap_or_default();
         let method = message.get("method").and_then(Value::as_str).unwrap_or_default().to_string();
         let params = params_of(line);
+        let asker = Asker::of(id, &method, &params);
         match route(&method, params, &self.served) {
-            Route::Result(result) => self.tell(line::result(&id, &result)),
-            Route::Error(error) => self.tell(line::error(&id, &error)),
-            Route::First(first, params) => self.start_first(id, first, params, now),
+            Route::Result(result) => self.tell(asker.result(result)),
+            Route::Error(error) => self.tell(asker.error(&error)),
+            Route::First(first, params) => self.start_first(asker, first, params, now),
             Route::One { project, params, is_tool } => {
                 let asks = vec![(project, Some((method, params)))];
-                self.start(id, Task::One { is_tool }, asks, now);
+                self.start(asker, Task::One { is_tool }, asks, now);
             }
             Route::Spread { spread, params } => {
                 let ask = |target: &cursor::Onward| {
@@ -219,7 +225,7 @@ impl Gateway {
                     (target.project, Some((method.clone(), params)))
                 };
                 let asks = spread.targets.iter().map(ask).collect();
-                self.start(id, Task::Search(spread), asks, now);
+                self.start(asker, Task::Search(spread), asks, now);
             }
             Route::List { field, targets, params } => {
                 let ask = |target: &cursor::Onward| {
@@ -230,12 +236,17 @@ impl Gateway {
                     (target.project, Some((method.clone(), params)))
                 };
                 let asks = targets.iter().map(ask).collect();
-                self.start(id, Task::List { field }, asks, now);
+                self.start(asker, Task::List { field }, asks, now);
             }
             Route::Projects { params, is_json } => {
                 let ask = |project| (project, Some((method.clone(), params.clone())));
                 let asks = (0..self.served.len()).map(ask).collect();
-                self.start(id, Task::Projects { is_json }, asks, now);
+                self.start(asker, Task::Projects { is_json }, asks, now);
+            }
+            Route::Listen(asks) => {
+                let task = Task::Listen(Listening::of(asks.len()));
+                let ask = |(project, params)| (project, Some((method.clone(), params)));
+                self.start(asker, task, asks.into_iter().map(ask).collect(), now);
             }
             Route::Open(params) => {
                 for project in self.open_projects() {
@@ -243,13 +254,13 @@ impl Gateway {
                     let own = self.fresh_id();
                     self.out.push(Out::Project(project, line::request(own, &method, &params)));
                 }
-                self.tell(line::result(&id, &json!({})));
+                self.tell(asker.result(json!({})));
             }
         }
     }
 
     /// Asks the likeliest project for what any can tell.
-    fn start_first(&mut self, client_id: String, of: First, params: Value, now: Instant) {
+    fn start_first(&mut self, asker: Asker, of: First, params: Value, now: Instant) {
         let method = match of {
             First::Hello => "initialize",
             First::Discover => "server/discover",
@@ -258,7 +269,7 @@ impl Gateway {
         let others = self.served.likeliest_first().into();
         let task = Task::First { of, method, params, others };
         let number = self.fresh_id();
-        self.jobs.insert(number, Job { client_id, task, parts: Vec::new() });
+        self.jobs.insert(number, Job { asker, task, parts: Vec::new() });
         self.ask_next(number, now);
     }
 
@@ -284,7 +295,7 @@ impl Gateway {
 
     fn start(
         &mut self,
-        client_id: String,
+        asker: Asker,
         task: Task,
         asks: Vec<(usize, Option<(String, Value)>)>,
         now: Instant,
@@ -297,7 +308,7 @@ impl Gateway {
         };
         let parts: Vec<Part> = asks.into_iter().map(part).collect();
         let n = parts.len();
-        self.jobs.insert(number, Job { client_id, task, parts });
+        self.jobs.insert(number, Job { asker, task, parts });
         (0..n).for_each(|idx| self.ask(number, idx, now));
     }
 
@@ -378,6 +389,7 @@ impl Gateway {
             // Only does something where the first good answer is wanted.
             self.ask_next(number, now);
         }
+        self.acknowledge(number);
         if self.jobs.get(&number).is_some_and(Job::is_done)
             && let Some(job) = self.jobs.remove(&number)
         {
@@ -408,7 +420,7 @@ impl Gateway {
         let is_meant = |job: &Job| {
             // A handshake cannot be taken back.
             let is_hello = matches!(job.task, Task::First { of: First::Hello, .. });
-            job.client_id == client_id && !is_hello
+            job.asker.id == client_id && !is_hello
         };
         let numbers: Vec<u64> =
             self.jobs.iter().filter(|(_, job)| is_meant(job)).map(|(number, _)| *number).collect();
@@ -454,21 +466,17 @@ impl Gateway {
 
     /// A notification of a project: progress and changed lists are passed on, addresses get their project.
     fn on_news(&mut self, project: usize, line: &[u8]) {
-        let is_address =
-            |message: &Value| message.pointer("/params/uri").is_some_and(Value::is_string);
-        match serde_json::from_slice::<Value>(line) {
-            Ok(mut message) if is_address(&message) => {
-                if let Some(uri) = message.pointer_mut("/params/uri") {
-                    let outward = naming::outward(
-                        uri.as_str().unwrap_or_default(),
-                        self.served.permalink(project),
-                    );
-                    *uri = outward.into();
-                }
-                self.tell(message.to_string().into_bytes());
-            }
-            Ok(_) => self.tell(line.to_vec()),
-            Err(_) => {}
+        let Ok(mut message) = serde_json::from_slice::<Value>(line) else { return };
+        let address = message.pointer_mut("/params/uri").filter(|it| it.is_string());
+        let has_address = address.is_some();
+        if let Some(uri) = address {
+            let own = uri.as_str().unwrap_or_default();
+            *uri = naming::outward(own, self.served.permalink(project)).into();
+        }
+        match listen::subscription(&message) {
+            Some(own) => self.on_told(project, own, message),
+            None if has_address => self.tell(message.to_string().into_bytes()),
+            None => self.tell(line.to_vec()),
         }
     }
 }

@@ -55,6 +55,8 @@ pub struct Shim {
     initialized: Option<Vec<u8>>,
     /// Ids (as JSON) of the client's requests that wait for an answer.
     in_flight: HashSet<String>,
+    /// Those of them that are answered when a subscription ends: nobody waits for that.
+    listening: HashSet<String>,
     /// Ids of the daemon's own requests that wait for the client's answer.
     asked: HashSet<String>,
     /// Requests sent to a daemon that has not answered the replayed handshake yet, to be sent again if it
@@ -78,6 +80,7 @@ impl Shim {
             initialize: None,
             initialized: None,
             in_flight: HashSet::new(),
+            listening: HashSet::new(),
             asked: HashSet::new(),
             held: Vec::new(),
             replayed: None,
@@ -92,9 +95,9 @@ impl Shim {
         self.connected
     }
 
-    /// Whether a request of the client waits for its answer.
+    /// Whether a request of the client waits for its answer; a subscription does not.
     pub fn is_waiting(&self) -> bool {
-        !self.in_flight.is_empty()
+        !self.in_flight.is_subset(&self.listening)
     }
 
     /// Whether the client waits for the answer to its handshake.
@@ -152,6 +155,9 @@ impl Shim {
             Kind::Initialized => self.initialized = Some(line.to_vec()),
             Kind::Request(id) => {
                 self.in_flight.insert(id.clone());
+                if line::listens(line) {
+                    self.listening.insert(id.clone());
+                }
                 if self.replayed.is_some() {
                     self.held.push(Remembered { id: id.clone(), line: line.to_vec() });
                 }
@@ -159,6 +165,7 @@ impl Shim {
             // The daemon need not answer a request that was cancelled.
             Kind::Cancelled(id) => {
                 self.in_flight.remove(id);
+                self.listening.remove(id);
                 self.held.retain(|it| it.id != *id);
             }
             // An answer to a question of a daemon that is gone would puzzle the next one.
@@ -186,6 +193,7 @@ impl Shim {
             }
             Kind::Answer(id) => {
                 self.in_flight.remove(id);
+                self.listening.remove(id);
             }
             Kind::Request(id) | Kind::Initialize(id) => {
                 self.asked.insert(id.clone());
@@ -210,6 +218,9 @@ impl Shim {
         }
         let is_kept = |id: &String| self.initialize.iter().chain(&self.held).any(|it| it.id == *id);
         let mut lost: Vec<_> = self.in_flight.extract_if(|id| !is_kept(id)).collect();
+        lost.iter().for_each(|id| {
+            self.listening.remove(id);
+        });
         lost.sort_unstable();
         let hint = "call again: the daemon starts when needed; of a call that writes, look first whether it was done";
         lost.iter().map(|id| unavailable(id, RESTARTED, hint)).collect()

@@ -19,6 +19,7 @@ use std::time::Instant;
 use anyhow::{Context, Result, bail};
 use rusqlite::{Connection, OpenFlags};
 use serde_json::{Value, json};
+use support::floor::bare_fts5;
 use support::{Scratch, median};
 
 /// The issue's limit, and what it would like: CPU of the ingest over CPU of the floor.
@@ -27,9 +28,6 @@ const STRETCH: f64 = 4.0;
 
 /// The issue's limit on peak memory, MiB.
 const MEMORY_LIMIT_MIB: f64 = 150.0;
-
-/// How often the floor is measured; the median counts.
-const FLOOR_RUNS: usize = 5;
 
 fn main() -> Result<()> {
     let mut arguments = support::arguments();
@@ -66,8 +64,10 @@ fn whole(data: &Path, runs: usize) -> Result<()> {
         peak.push(number("peak_mib")?);
         if run == 0 {
             print_counts(&scratch, &before)?;
-            floors.push(("title, headings, text", floor(&scratch, true)?));
-            floors.push(("text alone", floor(&scratch, false)?));
+            let index = scratch.state().join("index.sqlite");
+            let place = scratch.path("");
+            floors.push(("title, headings, text", bare_fts5(&index, &place, true)?));
+            floors.push(("text alone", bare_fts5(&index, &place, false)?));
         }
     }
     println!("ingest, {runs} runs: CPU s {cpu:.2?}, wall s {wall:.2?}, peak MiB {peak:.1?}");
@@ -133,35 +133,4 @@ fn print_counts(scratch: &Scratch, files: &[(std::path::PathBuf, u64)]) -> Resul
     let size = std::fs::metadata(scratch.state().join("index.sqlite"))?.len() as f64 / 1e6;
     println!("index: {}; {size:.1} MB", counts.join(", "));
     Ok(())
-}
-
-/// CPU seconds of putting the index's chunks into a bare FTS5 table in one transaction; the median of
-/// some runs.
-fn floor(scratch: &Scratch, with_headings: bool) -> Result<f64> {
-    let db = index_of(scratch)?;
-    let columns =
-        if with_headings { "d.title || char(10) || c.section || char(10) ||" } else { "" };
-    let sql = format!(
-        "SELECT {columns} CAST(substr(CAST(d.text AS BLOB), c.start + 1, c.end - c.start) AS TEXT)
-         FROM chunks c JOIN docs d ON d.id = c.doc_id ORDER BY c.id"
-    );
-    let mut statement = db.prepare(&sql)?;
-    let bodies: Vec<String> =
-        statement.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?;
-    let mut costs = Vec::new();
-    for run in 0..FLOOR_RUNS {
-        let path = scratch.path(&format!("floor-{with_headings}-{run}.sqlite"));
-        let before = support::cpu_of_thread()?;
-        let mut bare = Connection::open(path)?;
-        bare.execute_batch("CREATE VIRTUAL TABLE t USING fts5(body)")?;
-        let tx = bare.transaction()?;
-        let mut insert = tx.prepare("INSERT INTO t(body) VALUES(?1)")?;
-        for body in &bodies {
-            insert.execute([body])?;
-        }
-        drop(insert);
-        tx.commit()?;
-        costs.push(support::cpu_of_thread()? - before);
-    }
-    Ok(median(&costs))
 }

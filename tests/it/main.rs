@@ -21,6 +21,7 @@ mod ledger;
 mod life;
 mod linking;
 mod models;
+mod note_offers;
 mod note_tools;
 mod notes;
 mod operators;

@@ -10,8 +10,9 @@ use std::time::Instant;
 
 use serde_json::{Map, Value, json};
 
+use super::asker::Asker;
 use super::cursor::{self, Onward};
-use super::line;
+use super::listen::Listening;
 use super::merge::{self, Answer};
 use super::naming::{add_project, instructions, rename, rename_addresses};
 use super::route::First;
@@ -22,8 +23,7 @@ use super::trouble::Trouble;
 /// One request of the client.
 #[derive(Debug)]
 pub(super) struct Job {
-    /// Its id, as JSON.
-    pub(super) client_id: String,
+    pub(super) asker: Asker,
     pub(super) task: Task,
     pub(super) parts: Vec<Part>,
 }
@@ -41,6 +41,8 @@ pub(super) enum Task {
     List { field: &'static str },
     /// The list of projects.
     Projects { is_json: bool },
+    /// A subscription, which ends when its projects end it.
+    Listen(Listening),
 }
 
 /// What one project is asked.
@@ -61,7 +63,7 @@ pub(super) struct Part {
 impl Job {
     /// Whether its parts only read, so that one that was lost can be asked again.
     pub(super) fn may_repeat(&self) -> bool {
-        !matches!(self.task, Task::One { .. })
+        !matches!(self.task, Task::One { .. } | Task::Listen(_))
     }
 
     /// Whether there is nothing more to wait for.
@@ -72,41 +74,44 @@ impl Job {
                 self.parts.iter().any(is_good)
                     || (others.is_empty() && self.parts.iter().all(|it| it.answer.is_some()))
             }
+            Task::Listen(listening) => listening.is_done(&self.parts),
             _ => self.parts.iter().all(|it| it.answer.is_some()),
         }
     }
 
     /// The answer to the client.
     pub(super) fn conclude(self, served: &Served) -> Vec<u8> {
-        let Job { client_id, task, parts } = self;
-        let answers = parts
-            .into_iter()
-            .map(|it| (it.project, it.answer.unwrap_or_else(|| Err(Trouble::strange()))));
-        let mut answers: Vec<(usize, Answer)> = answers.collect();
+        let Job { asker, task, parts } = self;
+        let answers = |parts: Vec<Part>| -> Vec<(usize, Answer)> {
+            let answer = |it: Part| it.answer.unwrap_or_else(|| Err(Trouble::strange()));
+            parts.into_iter().map(|it| (it.project, answer(it))).collect()
+        };
         let concluded = match task {
-            Task::First { of, .. } => first(of, answers, served),
-            Task::One { is_tool } => match answers.pop() {
+            Task::First { of, .. } => first(of, answers(parts), served),
+            Task::One { is_tool } => match answers(parts).pop() {
                 Some((project, answer)) => one(project, answer, is_tool, served),
                 None => Err(Value::Null),
             },
             Task::Search(spread) => {
-                let answers = answers.into_iter().map(|(_, answer)| answer).collect();
+                let answers = answers(parts).into_iter().map(|(_, answer)| answer).collect();
                 Ok(merge::merge(&spread, answers, served))
             }
-            Task::List { field } => list(field, answers, served),
-            Task::Projects { is_json } => projects(answers, is_json, served),
+            Task::List { field } => list(field, answers(parts), served),
+            Task::Projects { is_json } => projects(answers(parts), is_json, served),
+            Task::Listen(listening) => listening.conclude(&asker, parts, served),
         };
         match concluded {
-            Ok(result) => line::result(&client_id, &result),
-            Err(error) => line::error(&client_id, &error),
+            Ok(result) => asker.result(result),
+            Err(error) => asker.error(&error),
         }
     }
 }
 
-type Concluded = Result<Value, Value>;
+/// A result or an error of JSON-RPC.
+pub(super) type Concluded = Result<Value, Value>;
 
 /// A trouble as an error of JSON-RPC that names its project.
-fn to_error(trouble: Trouble, project: usize, served: &Served) -> Value {
+pub(super) fn to_error(trouble: Trouble, project: usize, served: &Served) -> Value {
     let data = json!({ "code": trouble.code, "hint": trouble.hint });
     let made = || json!({ "code": -32_000, "message": trouble.message, "data": data });
     let mut error = trouble.error.clone().map_or_else(made, |error| *error);

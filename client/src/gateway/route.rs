@@ -9,6 +9,7 @@ use proto::error::{Code, ErrorView};
 use serde_json::{Map, Value, json};
 
 use super::cursor::{self, Onward};
+use super::listen;
 use super::naming::{PROJECTS_TOOL, inward, prompt_inward};
 use super::served::{Kind, Served};
 use super::spread::{Spread, spec};
@@ -49,6 +50,8 @@ pub(super) enum Route {
     List { field: &'static str, targets: Vec<Onward>, params: Value },
     /// To all, as the list of projects.
     Projects { params: Value, is_json: bool },
+    /// To each project that it is about, until it is ended.
+    Listen(Vec<(usize, Value)>),
     /// To all that are open, without waiting for them.
     Open(Value),
 }
@@ -66,6 +69,7 @@ pub(super) fn route(method: &str, params: Value, served: &Served) -> Route {
         "resources/read" | "resources/subscribe" | "resources/unsubscribe" => {
             at_address(params, "/uri", served)
         }
+        "subscriptions/listen" => listen(&params, served),
         "prompts/get" => of_prompt(params, "/name", served),
         "completion/complete" => match params.pointer("/ref/type").and_then(Value::as_str) {
             Some("ref/prompt") => of_prompt(params, "/ref/name", served),
@@ -191,12 +195,25 @@ fn list(field: &'static str, mut params: Value, served: &Served) -> Route {
     Route::List { field, targets, params: quiet(params) }
 }
 
+fn listen(params: &Value, served: &Served) -> Route {
+    let wanted = params.get("notifications").cloned().unwrap_or_default();
+    let Ok(shares) = listen::shares(&wanted, served) else { return no_project(served) };
+    let ask = |(project, share)| {
+        let mut params = params.clone();
+        params["notifications"] = share;
+        (project, params)
+    };
+    Route::Listen(shares.into_iter().map(ask).collect())
+}
+
+fn no_project(served: &Served) -> Route {
+    let hint = format!("addresses here are `memory://PROJECT/…`, of {}", served.listing());
+    refuse(INVALID_PARAMS, "that address names no project that is served", Some(hint))
+}
+
 fn at_address(mut params: Value, at: &str, served: &Served) -> Route {
     let uri = params.pointer(at).and_then(Value::as_str).unwrap_or_default().to_string();
-    let Some((project, inner)) = inward(&uri, served) else {
-        let hint = format!("addresses here are `memory://PROJECT/…`, of {}", served.listing());
-        return refuse(INVALID_PARAMS, "that address names no project that is served", Some(hint));
-    };
+    let Some((project, inner)) = inward(&uri, served) else { return no_project(served) };
     if let Some(slot) = params.pointer_mut(at) {
         *slot = inner.into();
     }
@@ -238,6 +255,12 @@ mod tests {
                 Route::Spread { spread, .. } => format!("spread over {}", spread.targets.len()),
                 Route::List { field, targets, .. } => format!("{field} of {}", targets.len()),
                 Route::Projects { .. } => "projects".to_string(),
+                Route::Listen(shares) => {
+                    let share = |(project, params): &(usize, Value)| {
+                        format!("{} {}", served.name(*project), params["notifications"])
+                    };
+                    shares.iter().map(share).collect::<Vec<_>>().join(", ")
+                }
                 Route::Open(_) => "all that are open".to_string(),
             };
             shown += &format!("{told}\n");
@@ -248,6 +271,30 @@ mod tests {
     fn served() -> Served {
         let project = |name: &str| Project { root: format!("/{name}").into(), name: name.into() };
         Served::new(&[project("a"), project("b"), project("c")]).expect("distinct")
+    }
+
+    #[test]
+    fn a_subscription_goes_to_each_project_that_it_is_about() {
+        let listen = |filter: Value| ("subscriptions/listen", json!({"notifications": filter}));
+        let notes = |uris: &[&str]| listen(json!({ "resourceSubscriptions": uris }));
+        let both = json!({"resourcesListChanged": true, "resourceSubscriptions": ["memory://c/x"]});
+        check(
+            &served().with_default(Some(Path::new("/c"))),
+            &[
+                notes(&["memory://b/x", "kgd://project_info/a", "memory://b/y/z"]),
+                listen(both),
+                listen(json!({"resourcesListChanged": false})),
+                notes(&["memory://b/x", "memory://nope/x"]),
+                ("subscriptions/listen", json!({})),
+            ],
+            expect![[r#"
+                a {"resourceSubscriptions":["kgd://project_info"]}, b {"resourceSubscriptions":["memory://x","memory://y/z"]}
+                a {"resourcesListChanged":true}, b {"resourcesListChanged":true}, c {"resourcesListChanged":true,"resourceSubscriptions":["memory://x"]}
+                c {}
+                error "that address names no project that is served"
+                c {}
+            "#]],
+        );
     }
 
     fn tool(name: &str, arguments: Value) -> (&'static str, Value) {

@@ -64,6 +64,24 @@ fn expand(short: &str) -> String {
         ("cancel", Some(id)) => {
             format!(r#"{{"method":"notifications/cancelled","params":{{"requestId":{id}}}}}"#)
         }
+        ("newest", Some(id)) => {
+            let (method, params) =
+                third.and_then(|it| it.split_once(' ')).expect("method, parameters");
+            newest(id, method, params.strip_prefix('{').expect("an object"))
+        }
+        ("listen", Some(id)) => {
+            let filter = format!(r#""notifications":{}}}"#, third.unwrap_or("{}"));
+            newest(id, "subscriptions/listen", &filter)
+        }
+        ("ack", Some(own)) => {
+            let filter = format!(r#""notifications":{}"#, third.unwrap_or("{}"));
+            told(own, "subscriptions/acknowledged", &filter)
+        }
+        ("updated", Some(own)) => {
+            let uri = format!(r#""uri":"{}""#, third.unwrap_or(""));
+            told(own, "resources/updated", &uri)
+        }
+        ("changed", Some(own)) => told(own, "resources/list_changed", r#""n":1"#),
         ("call", Some(id)) => {
             let (tool, arguments) =
                 third.and_then(|it| it.split_once(' ')).unwrap_or((third.unwrap_or(""), "{}"));
@@ -78,6 +96,19 @@ fn expand(short: &str) -> String {
         ),
         _ => short.to_string(),
     }
+}
+
+/// A request of the newest revision; of its parameters, what stands behind the brace.
+fn newest(id: &str, method: &str, params: &str) -> String {
+    let comma = if params == "}" { "" } else { "," };
+    let meta = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}"#;
+    format!(r#"{{"id":{id},"method":"{method}","params":{{{meta}{comma}{params}}}"#)
+}
+
+/// A notification of a subscription.
+fn told(own: &str, method: &str, params: &str) -> String {
+    let meta = format!(r#""_meta":{{"io.modelcontextprotocol/subscriptionId":{own}}}"#);
+    format!(r#"{{"method":"notifications/{method}","params":{{{params},{meta}}}}}"#)
 }
 
 #[test]
@@ -457,6 +488,120 @@ fn a_client_without_a_handshake_needs_none() {
             c {"id":2,"method":"tools/call","params":{"name":"status","arguments":{"project":"b"},"_meta":{"v":2
                 b < {"id":5,"method":"tools/call","params":{"name":"status","arguments":{},"_meta":{"v":2}}}
             waiting true
+        "#]],
+    );
+}
+
+#[test]
+fn results_that_are_made_here_are_whole_in_the_newest_revision() {
+    check(
+        r#"c newest 1 ping {}
+           c newest 2 resources/list {}
+           a 2 result {"resources":[{"uri":"memory://x","name":"x"}],"resultType":"complete","ttlMs":5}
+           b 4 result {"resources":[]}
+           c' 6 error
+           c newest 3 tools/call {"name":"entity_lookup","arguments":{"q":"x"}}
+           a 9 result {"structuredContent":{"entities":[]},"resultType":"complete"}
+           b 11 result {"structuredContent":{"entities":[]}}
+           c' 13 error"#,
+        expect![[r#"
+            c newest 1 ping {}
+                client < {"id":1,"result":{"resultType":"complete"}}
+            c newest 2 resources/list {}
+                a < {"id":2,"method":"resources/list","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}}
+                b < {"id":4,"method":"resources/list","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}}
+                c < {"id":6,"method":"resources/list","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}}
+            a 2 result {"resources":[{"uri":"memory://x","name":"x"}],"resultType":"complete","ttlMs":5}
+            b 4 result {"resources":[]}
+            c' 6 error
+                client < {"id":2,"result":{"resources":[{"uri":"memory://a/x","name":"[a] x"}],"_meta":{"unavailable":[{"project":"c","code":"unavailable","message":"ill"}]},"resultType":"complete","ttlMs":0,"cacheScope":"private"}}
+            c newest 3 tools/call {"name":"entity_lookup","arguments":{"q":"x"}}
+                a < {"id":9,"method":"tools/call","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"},"name":"entity_lookup","arguments":{"q":"x"}}}
+                b < {"id":11,"method":"tools/call","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"},"name":"entity_lookup","arguments":{"q":"x"}}}
+                c < {"id":13,"method":"tools/call","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"},"name":"entity_lookup","arguments":{"q":"x"}}}
+            a 9 result {"structuredContent":{"entities":[]},"resultType":"complete"}
+            b 11 result {"structuredContent":{"entities":[]}}
+            c' 13 error
+                client < {"id":3,"result":{"content":[{"type":"text","text":"(c is not in this: ill)\nnothing found\n(a tick 0, b tick 0)"}],"structuredContent":{"entities":[],"project":"a, b","tick":0,"projects":[{"project":"a","tick":0},{"project":"b","tick":0}],"unavailable":[{"project":"c","code":"unavailable","message":"ill"}]},"resultType":"complete"}}
+            waiting false
+        "#]],
+    );
+}
+
+#[test]
+fn a_subscription_is_one_of_each_project_and_acknowledged_once() {
+    check(
+        r#"c listen "s" {"resourcesListChanged":true,"resourceSubscriptions":["memory://b/x"]}
+           b ack 4 {"resourcesListChanged":true,"resourceSubscriptions":["memory://x"]}
+           b updated 4 memory://x
+           a ack 2 {"resourcesListChanged":true}
+           c' 6 error
+           a changed 2
+           b changed 2
+           b changed 4
+           +60
+           c cancel "s"
+           a changed 2"#,
+        expect![[r#"
+            c listen "s" {"resourcesListChanged":true,"resourceSubscriptions":["memory://b/x"]}
+                a < {"id":2,"method":"subscriptions/listen","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"},"notifications":{"resourcesListChanged":true}}}
+                b < {"id":4,"method":"subscriptions/listen","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"},"notifications":{"resourcesListChanged":true,"resourceSubscriptions":["memory://x"]}}}
+                c < {"id":6,"method":"subscriptions/listen","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"},"notifications":{"resourcesListChanged":true}}}
+            b ack 4 {"resourcesListChanged":true,"resourceSubscriptions":["memory://x"]}
+            b updated 4 memory://x
+            a ack 2 {"resourcesListChanged":true}
+            c' 6 error
+                client < {"method":"notifications/subscriptions/acknowledged","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":"s"},"notifications":{"resourcesListChanged":true,"resourceSubscriptions":["memory://b/x"]}}}
+                client < {"method":"notifications/resources/updated","params":{"uri":"memory://b/x","_meta":{"io.modelcontextprotocol/subscriptionId":"s"}}}
+            a changed 2
+                client < {"method":"notifications/resources/list_changed","params":{"n":1,"_meta":{"io.modelcontextprotocol/subscriptionId":"s"}}}
+            b changed 2
+            b changed 4
+                client < {"method":"notifications/resources/list_changed","params":{"n":1,"_meta":{"io.modelcontextprotocol/subscriptionId":"s"}}}
+            +60
+            c cancel "s"
+                a < {"method":"notifications/cancelled","params":{"requestId":2}}
+                b < {"method":"notifications/cancelled","params":{"requestId":4}}
+            a changed 2
+            waiting false
+        "#]],
+    );
+}
+
+#[test]
+fn a_subscription_ends_with_a_project_that_had_accepted_it() {
+    check(
+        r#"c listen 1 {"resourcesListChanged":true}
+           a ack 2 {"resourcesListChanged":true}
+           +11
+           b 4 error daemon restarted
+           a 2 error daemon restarted
+           c listen 2 {"resourceSubscriptions":["memory://x/y"]}
+           c listen 3 {}
+           a ack 9 {}
+           a 9 result {"_meta":{"io.modelcontextprotocol/subscriptionId":9},"resultType":"complete"}"#,
+        expect![[r#"
+            c listen 1 {"resourcesListChanged":true}
+                a < {"id":2,"method":"subscriptions/listen","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"},"notifications":{"resourcesListChanged":true}}}
+                b < {"id":4,"method":"subscriptions/listen","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"},"notifications":{"resourcesListChanged":true}}}
+                c < {"id":6,"method":"subscriptions/listen","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"},"notifications":{"resourcesListChanged":true}}}
+            a ack 2 {"resourcesListChanged":true}
+            +11
+                b < {"method":"notifications/cancelled","params":{"requestId":4}}
+                c < {"method":"notifications/cancelled","params":{"requestId":6}}
+                client < {"method":"notifications/subscriptions/acknowledged","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":1},"notifications":{"resourcesListChanged":true}}}
+            b 4 error daemon restarted
+            a 2 error daemon restarted
+                client < {"id":1,"error":{"code":-32000,"message":"daemon restarted","data":{"code":"unavailable","project":"a"}}}
+            c listen 2 {"resourceSubscriptions":["memory://x/y"]}
+                client < {"id":2,"error":{"code":-32602,"message":"that address names no project that is served","data":{"code":"not_found","hint":"addresses here are `memory://PROJECT/…`, of `a`, `b`, `c`"}}}
+            c listen 3 {}
+                a < {"id":9,"method":"subscriptions/listen","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"},"notifications":{}}}
+            a ack 9 {}
+                client < {"method":"notifications/subscriptions/acknowledged","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":3},"notifications":{}}}
+            a 9 result {"_meta":{"io.modelcontextprotocol/subscriptionId":9},"resultType":"complete"}
+                client < {"id":3,"result":{"_meta":{"io.modelcontextprotocol/subscriptionId":3},"resultType":"complete"}}
+            waiting false
         "#]],
     );
 }

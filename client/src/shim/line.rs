@@ -75,6 +75,17 @@ impl Kind {
     }
 }
 
+/// The request that is answered when its subscription ends, which may be never.
+const LISTEN: &str = "subscriptions/listen";
+
+/// Whether a line of the client asks to be told of changes from now on.
+pub(super) fn listens(line: &[u8]) -> bool {
+    // Few do; the others are not read a second time.
+    line.windows(LISTEN.len()).any(|it| it == LISTEN.as_bytes())
+        && serde_json::from_slice::<Head<'_>>(line)
+            .is_ok_and(|head| head.method.as_deref() == Some(LISTEN))
+}
+
 #[derive(Deserialize)]
 struct Head<'a> {
     id: Option<Id>,

@@ -48,9 +48,52 @@ fn expand(short: &str) -> String {
             format!(r#"{{"method":"notifications/cancelled","params":{{"requestId":{id}}}}}"#)
         }
         "result" => format!(r#"{{"id":{id},"result":{{}}}}"#),
+        "listen" => format!(r#"{{"id":{id},"method":"subscriptions/listen","params":{{}}}}"#),
         "note" => r#"{"method":"notifications/progress"}"#.to_string(),
         other => other.to_string(),
     }
+}
+
+#[test]
+fn nobody_waits_for_the_end_of_a_subscription() {
+    check(
+        "up listen 1
+         c listen 1
+         s note
+         c call 2
+         s result 2",
+        expect![[r#"
+            up listen 1: 
+                {"kgd":1,"tools":["core"],"client":"test"}
+            c listen 1: Pass
+            s note: Pass
+            c call 2: Pass
+            s result 2: Pass
+            waiting false, opening false
+        "#]],
+    );
+    check(
+        "up listen 1\n c listen 1\n down",
+        expect![[r#"
+        up listen 1: 
+            {"kgd":1,"tools":["core"],"client":"test"}
+        c listen 1: Pass
+        down: 
+            {"id":1,"error":{"code":-32000,"message":"daemon restarted"
+        waiting false, opening false
+    "#]],
+    );
+    check(
+        "up listen 1\n c listen 1\n c call 2\n c cancel 1",
+        expect![[r#"
+        up listen 1: 
+            {"kgd":1,"tools":["core"],"client":"test"}
+        c listen 1: Pass
+        c call 2: Pass
+        c cancel 1: Pass
+        waiting true, opening false
+    "#]],
+    );
 }
 
 #[test]

@@ -7,7 +7,9 @@
 #![allow(dead_code, reason = "every bench compiles this module and uses a part of it")]
 
 pub(crate) mod at_once;
+pub(crate) mod floor;
 pub(crate) mod generated;
+pub(crate) mod linked;
 pub(crate) mod shuffled;
 pub(crate) mod stages;
 

@@ -18,6 +18,7 @@ use rmcp::model::{
 use rmcp::service::{Peer, SubscriptionContext};
 use rmcp::{ErrorData, RoleServer};
 use serde_json::{Map, Value};
+use tokio::sync::watch;
 
 use crate::project::Project;
 use crate::serve::leaving;
@@ -50,14 +51,20 @@ impl Watching {
         let mut is_looked_for = self.is_looked_for.lock().unwrap_or_else(PoisonError::into_inner);
         if !std::mem::replace(&mut *is_looked_for, true) {
             let watched = Arc::downgrade(&self.watched);
-            tokio::spawn(tell_peer(project.clone(), watched, peer.clone()));
+            // From here on, not from when the task runs: a change between would never be told.
+            let changes = project.health().changes();
+            tokio::spawn(tell_peer(project.clone(), changes, watched, peer.clone()));
         }
     }
 }
 
 /// Tells a session's client what changed, until it is gone.
-async fn tell_peer(project: Arc<Project>, watched: Weak<Mutex<Watched>>, peer: Peer<RoleServer>) {
-    let mut changes = project.health().changes();
+async fn tell_peer(
+    project: Arc<Project>,
+    mut changes: watch::Receiver<u64>,
+    watched: Weak<Mutex<Watched>>,
+    peer: Peer<RoleServer>,
+) {
     while changes.changed().await.is_ok() {
         let Some(changes) = look(&project, &watched).await else { return };
         let mut sent = Ok(());

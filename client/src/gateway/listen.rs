@@ -1,0 +1,155 @@
+//! Listen: one subscription of the client (since revision 2026-07-28) as one of each project that it is about.
+//!
+//! In: what the client wants to be told of; what projects accept and tell. Out: each project's share of it; one
+//! acknowledgement, then what they tell, under the client's own id and with the project in addresses.
+//! Invariants: nothing is told before the acknowledgement. A project that does not accept is left out of it, unless none does; one
+//! that ends later ends the whole, for the client must know that it misses something.
+//! Not here: subscriptions of older revisions, which are requests like others (`route.rs`).
+
+use serde_json::{Map, Value, json};
+
+use super::Gateway;
+use super::asker::Asker;
+use super::job::{Concluded, Part, Task, to_error};
+use super::naming::{inward, outward};
+use super::served::Served;
+
+const ACKNOWLEDGED: &str = "notifications/subscriptions/acknowledged";
+const ID: &str = "io.modelcontextprotocol/subscriptionId";
+const ADDRESSES: &str = "resourceSubscriptions";
+
+/// How far a subscription is.
+#[derive(Debug)]
+pub(super) struct Listening {
+    /// What the project of each part accepted.
+    accepted: Vec<Option<Value>>,
+    /// What was told before each project had answered.
+    held: Vec<Value>,
+    is_acknowledged: bool,
+}
+
+/// Each project's share of what the client wants to be told of. Fails with an address that names no project.
+pub(super) fn shares(wanted: &Value, served: &Served) -> Result<Vec<(usize, Value)>, String> {
+    let mut lists = wanted.as_object().cloned().unwrap_or_default();
+    let addresses = lists.shift_remove(ADDRESSES).unwrap_or_default();
+    let mut theirs = vec![Vec::new(); served.len()];
+    for uri in addresses.as_array().into_iter().flatten().filter_map(Value::as_str) {
+        let (project, uri) = inward(uri, served).ok_or_else(|| uri.to_string())?;
+        if let Some(theirs) = theirs.get_mut(project) {
+            theirs.push(Value::from(uri));
+        }
+    }
+    let is_for_all = lists.values().any(|it| it == true);
+    let share = |(project, addresses): (usize, Vec<Value>)| {
+        let mut share = lists.clone();
+        if addresses.is_empty() && !is_for_all {
+            return None;
+        }
+        if !addresses.is_empty() {
+            share.insert(ADDRESSES.to_string(), addresses.into());
+        }
+        Some((project, Value::Object(share)))
+    };
+    let shares: Vec<_> = theirs.into_iter().enumerate().filter_map(share).collect();
+    // Who wants nothing is told so by a project that can.
+    let first = served.likeliest_first().into_iter().take(1).map(|it| (it, json!({})));
+    Ok(if shares.is_empty() { first.collect() } else { shares })
+}
+
+impl Listening {
+    /// A subscription in so many parts.
+    pub(super) fn of(n_parts: usize) -> Self {
+        Listening { accepted: vec![None; n_parts], held: Vec::new(), is_acknowledged: false }
+    }
+
+    /// Whether it is over.
+    pub(super) fn is_done(&self, parts: &[Part]) -> bool {
+        let mut accepted = parts.iter().zip(&self.accepted).filter(|(_, it)| it.is_some());
+        parts.iter().all(|it| it.answer.is_some()) || accepted.any(|(it, _)| it.answer.is_some())
+    }
+
+    /// What ends it: the answer of a project that had accepted, where there is one.
+    pub(super) fn conclude(self, asker: &Asker, parts: Vec<Part>, served: &Served) -> Concluded {
+        let answers = parts
+            .into_iter()
+            .zip(self.accepted)
+            .filter_map(|(part, accepted)| Some((accepted.is_none(), part.project, part.answer?)));
+        let Some((_, project, answer)) = answers.min_by_key(|(is_refusal, ..)| *is_refusal) else {
+            return Err(Value::Null);
+        };
+        let mut result = answer.map_err(|trouble| to_error(trouble, project, served))?;
+        result["_meta"][ID] = id_of(asker);
+        Ok(result)
+    }
+
+    /// The acknowledgement, then what was held back for it, once each project has answered; nothing else.
+    fn acknowledge(&mut self, asker: &Asker, parts: &[Part]) -> Vec<Value> {
+        let mut all = parts.iter().zip(&self.accepted);
+        let is_answered = all.all(|(part, it)| it.is_some() || part.answer.is_some());
+        if self.is_acknowledged || !is_answered || self.accepted.iter().all(Option::is_none) {
+            return Vec::new();
+        }
+        self.is_acknowledged = true;
+        let mut whole = Map::new();
+        for (name, value) in self.accepted.iter().flatten().filter_map(Value::as_object).flatten() {
+            match (whole.get_mut(name), value) {
+                (Some(Value::Array(all)), Value::Array(more)) => all.extend(more.iter().cloned()),
+                (Some(_), Value::Bool(false)) => {}
+                _ => {
+                    whole.insert(name.clone(), value.clone());
+                }
+            }
+        }
+        let params = json!({ "_meta": { ID: id_of(asker) }, "notifications": whole });
+        let told = json!({ "jsonrpc": "2.0", "method": ACKNOWLEDGED, "params": params });
+        std::iter::once(told).chain(self.held.drain(..)).collect()
+    }
+}
+
+fn id_of(asker: &Asker) -> Value {
+    serde_json::from_str(&asker.id).unwrap_or_default()
+}
+
+/// The subscription to which a notification belongs, by the id of our request.
+pub(super) fn subscription(message: &Value) -> Option<u64> {
+    message.get("params")?.get("_meta")?.get(ID)?.as_u64()
+}
+
+impl Gateway {
+    /// A project tells a subscription something. Addresses outside of filters have their project already.
+    pub(super) fn on_told(&mut self, project: usize, own: u64, mut message: Value) {
+        let Some((number, idx)) = self.parts.get(&own).copied() else { return };
+        let Some(job) = self.jobs.get_mut(&number) else { return };
+        let Some(part) = job.parts.get_mut(idx).filter(|it| it.project == project) else { return };
+        let Task::Listen(listening) = &mut job.task else { return };
+        if message.get("method").is_some_and(|it| it == ACKNOWLEDGED) {
+            part.deadline = None;
+            let mut accepted = message["params"]["notifications"].take();
+            for uri in
+                accepted.get_mut(ADDRESSES).and_then(Value::as_array_mut).into_iter().flatten()
+            {
+                *uri = outward(uri.as_str().unwrap_or_default(), self.served.permalink(project))
+                    .into();
+            }
+            if let Some(slot) = listening.accepted.get_mut(idx) {
+                *slot = Some(accepted);
+            }
+            return self.acknowledge(number);
+        }
+        message["params"]["_meta"][ID] = id_of(&job.asker);
+        if listening.is_acknowledged {
+            self.tell(message.to_string().into_bytes());
+        } else {
+            listening.held.push(message);
+        }
+    }
+
+    /// Acknowledges a subscription once each of its projects has answered; of other jobs there is nothing to tell.
+    pub(super) fn acknowledge(&mut self, number: u64) {
+        let Some(job) = self.jobs.get_mut(&number) else { return };
+        let Task::Listen(listening) = &mut job.task else { return };
+        for message in listening.acknowledge(&job.asker, &job.parts) {
+            self.tell(message.to_string().into_bytes());
+        }
+    }
+}
