@@ -163,7 +163,10 @@ fn entity_of(desk: &Desk<'_>, request: &HybridQuery) -> Result<Option<i64>, Erro
     let Some(given) = &request.entity else { return Ok(None) };
     match given.trim().parse::<i64>() {
         Ok(id) if explain::entity_view(desk, id, None)?.is_some() => Ok(Some(id)),
-        _ => lookup::find_one(desk, (None, Some(given))).map(Some),
+        _ => lookup::find_one(desk, (None, Some(given))).map(Some).map_err(|error| ErrorView {
+            hint: error.hint.map(|hint| hint.replace("`entity_id`", "`entity`")),
+            ..error
+        }),
     }
 }
 

@@ -50,7 +50,7 @@ pub struct HybridQuery {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before: Option<String>,
     /// Only passages that mention this entity, or stand in its note: a name or an id.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "name_or_id", skip_serializing_if = "Option::is_none")]
     pub entity: Option<String>,
     /// Longest text answer in characters, 200 to 100000; structured content gets twice as much. 2,000 when left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -140,6 +140,20 @@ const CHARS_A_TOKEN: u32 = 3;
 pub fn budget(max_chars: Option<u32>, max_tokens: Option<u32>, usual: u32) -> u32 {
     let by_tokens = max_tokens.map(|n| n.saturating_mul(CHARS_A_TOKEN));
     max_chars.into_iter().chain(by_tokens).min().unwrap_or(usual)
+}
+
+/// A name, or an id as answers tell it: a number.
+fn name_or_id<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Option<String>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum NameOrId {
+        Name(String),
+        Id(Id),
+    }
+    Ok(Option::<NameOrId>::deserialize(from)?.map(|given| match given {
+        NameOrId::Name(name) => name,
+        NameOrId::Id(id) => id.to_string(),
+    }))
 }
 
 fn are_none(lines: &[u32; 2]) -> bool {

@@ -46,7 +46,7 @@ pub(crate) struct Arguments {
     /// Only documents dated before this day, `YYYY-MM-DD`.
     #[arg(long, value_name = "DAY")]
     before: Option<String>,
-    /// Ranking: `hybrid`, `rrf`, `minmax`, `s4`, `text` or `vector`.
+    /// Ranking: `hybrid`, `rrf`, `minmax`, `s0`, `s4`, `text` or `vector`.
     #[arg(long)]
     formula: Option<String>,
     /// Only passages that mention this entity, or stand in its note: a name or an id.

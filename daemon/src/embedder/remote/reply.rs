@@ -48,6 +48,10 @@ pub(super) fn vectors(
         return Err(format!("{} vectors for {n_texts} texts", vectors.len()));
     }
     match vectors.iter().flatten().all(|number| number.is_finite()) {
+        // A vector without length says nothing, and would hide the static one.
+        true if vectors.iter().any(|vector| vector.iter().all(|number| *number == 0.0)) => {
+            Err("a vector is of zeros alone".to_string())
+        }
         true => Ok(vectors),
         false => Err("a vector holds what is no number".to_string()),
     }

@@ -50,7 +50,9 @@ pub fn search(
         ..HybridQuery::default()
     };
     let room = core::budget(request.max_chars, request.max_tokens, core::PASSAGE_CHARS) as usize;
-    let found = ask::hybrid_query(&project.desk(snapshot), &question)?;
+    let found = ask::hybrid_query(&project.desk(snapshot), &question).map_err(|error| {
+        ErrorView { message: error.message.replace("`q` has", "`query` has"), ..error }
+    })?;
     let mut notes: Vec<FoundNote> = Vec::new();
     let mut docs = Vec::new();
     let mut n_further = 0_usize;
