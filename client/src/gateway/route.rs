@@ -76,11 +76,6 @@ pub(super) fn route(method: &str, params: Value, served: &Served) -> Route {
             _ => at_address(params, "/ref/uri", served),
         },
         "logging/setLevel" => Route::Open(params),
-        "subscriptions/listen" => refuse(
-            METHOD_NOT_FOUND,
-            "subscriptions are not joined over several projects",
-            Some("serve one project, or use `resources/subscribe` of an earlier revision".into()),
-        ),
         _ => refuse(METHOD_NOT_FOUND, &format!("no method is called `{method}`"), None),
     }
 }
