@@ -42,7 +42,8 @@ impl SharedHome {
         std::fs::write(path, text).expect("a file");
     }
 
-    fn command(&self, program: &Path) -> Command {
+    /// A program in this home that is not told which project is meant.
+    pub fn command(&self, program: &Path) -> Command {
         let mut command = Command::new(program);
         command
             .current_dir(self.at(""))

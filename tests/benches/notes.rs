@@ -1,9 +1,9 @@
 //! Notes: what it costs to index, read, search and move notes that are linked with each other.
 //!
 //! `cargo bench -p tests --bench notes -- [NOTES] [LINKS]`: 10,000 and 50,000 when left out.
-//! A real `kgd` with the default debounce, without the deep pass, on notes of our own making; asked by one MCP client, so with
-//! JSON, the text form and the socket. Beside the first index stands what must be paid in any case, in the same run: parsing
-//! every note, and putting its chunks into a bare FTS5 table.
+//! A real `kgd` with the default debounce, without the deep pass, on notes of our own making; asked by one MCP client,
+//! so with JSON, the text form and the socket. Beside the first index stands what must be paid in any case, in the same
+//! run: parsing every note, and putting its chunks into a bare FTS5 table.
 
 #![allow(clippy::print_stdout, reason = "a bench prints its table")]
 

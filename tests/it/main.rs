@@ -26,6 +26,7 @@ mod note_tools;
 mod notes;
 mod operators;
 mod projects;
+mod real_clients;
 mod relations;
 mod retrieval;
 mod secrets;

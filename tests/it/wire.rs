@@ -99,11 +99,16 @@ fn misfits(schema: &Value, value: &Value, at: &str, out: &mut Vec<String>) {
         out.push(format!("{at}: {value} is no {}", schema["type"]));
         return;
     }
-    for field in schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str) {
-        if value.get(field).is_none() {
-            out.push(format!("{at}: `{field}` is missing"));
-        }
-    }
+    let branches = schema["anyOf"].as_array().map(|all| {
+        all.iter().map(|branch| {
+            let mut out = Vec::new();
+            required(branch, value, at, &mut out);
+            out
+        })
+    });
+    // What is meant is what fits best.
+    out.extend(branches.into_iter().flatten().min_by_key(Vec::len).unwrap_or_default());
+    required(schema, value, at, out);
     let nothing = Map::new();
     let properties = schema["properties"].as_object().unwrap_or(&nothing);
     for (field, inner) in value.as_object().into_iter().flatten() {
@@ -120,6 +125,34 @@ fn misfits(schema: &Value, value: &Value, at: &str, out: &mut Vec<String>) {
         if schema["items"].is_object() {
             misfits(&schema["items"], inner, &format!("{at}[{i}]"), out);
         }
+    }
+}
+
+fn required(schema: &Value, value: &Value, at: &str, out: &mut Vec<String>) {
+    for field in schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str) {
+        if value.get(field).is_none() {
+            out.push(format!("{at}: `{field}` is missing"));
+        }
+    }
+}
+
+#[test]
+fn an_error_fits_the_output_schema_of_each_tool() {
+    let mut project = TestProject::of(NOTES);
+    let tools = project.client().ask("tools/list", json!({}));
+    let error = project.client().call("read_note", json!({"path": "nowhere"})).expect_err("none");
+    for tool in tools["result"]["tools"].as_array().expect("tools") {
+        let mut schema = tool["outputSchema"].clone();
+        // As JSON Schema has it, fields that are not declared fit.
+        for field in ["code", "message", "hint"] {
+            let declared = &mut schema["properties"][field];
+            if declared.is_null() {
+                *declared = json!({"type": "string"});
+            }
+        }
+        let mut out = Vec::new();
+        misfits(&schema, &error, "error", &mut out);
+        assert_eq!(out, Vec::<String>::new(), "{}", tool["name"]);
     }
 }
 

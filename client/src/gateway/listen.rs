@@ -2,8 +2,8 @@
 //!
 //! In: what the client wants to be told of; what projects accept and tell. Out: each project's share of it; one
 //! acknowledgement, then what they tell, under the client's own id and with the project in addresses.
-//! Invariants: nothing is told before the acknowledgement. A project that does not accept is left out of it, unless none does; one
-//! that ends later ends the whole, for the client must know that it misses something.
+//! Invariants: nothing is told before the acknowledgement. A project that does not accept is left out of it, unless
+//! none does; one that ends later ends the whole, for the client must know that it misses something.
 //! Not here: subscriptions of older revisions, which are requests like others (`route.rs`).
 
 use serde_json::{Map, Value, json};

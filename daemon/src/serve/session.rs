@@ -29,7 +29,7 @@ use rmcp::model::{
     ToolAnnotations, UnsubscribeRequestParams,
 };
 use rmcp::service::{Peer, RequestContext, SubscriptionContext};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use tokio::time::Instant;
 
 mod offers;
@@ -143,8 +143,18 @@ fn describe(entry: &Entry) -> Tool {
     let hints =
         ToolAnnotations::new().read_only(reads).destructive(changes_files).open_world(false);
     Tool::new(entry.name, entry.summary, (entry.input)())
-        .with_raw_output_schema(Arc::new((entry.output)()))
+        .with_raw_output_schema(Arc::new(outcome((entry.output)())))
         .with_annotations(hints)
+}
+
+/// The schema of a reply, into which an error fits as well: the TypeScript SDK checks the structured content of errors,
+/// too, and of those that do not fit it tells nothing else.
+fn outcome(mut reply: Map<String, Value>) -> Map<String, Value> {
+    if let Some(required) = reply.shift_remove("required") {
+        let either = json!([{ "required": required }, { "required": ["code", "message"] }]);
+        reply.insert("anyOf".into(), either);
+    }
+    reply
 }
 
 /// A reply in both forms; `max_chars` is that of the text, which is the structured one again where there is none.

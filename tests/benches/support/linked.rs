@@ -1,7 +1,7 @@
 //! Linked: notes as people and agents keep them, with as many links as are wanted. The same ones every time.
 //!
-//! A note has front matter, headings, sentences of common words, observations, and links: by title, with other words, by
-//! path; one of five is a typed relation. Some notes are linked to more than others, [`HUB`] from [`N_TO_HUB`].
+//! A note has front matter, headings, sentences of common words, observations, and links: by title, with other words,
+//! by path; some are typed relations. Some notes are linked to more than others, [`HUB`] from [`N_TO_HUB`].
 
 use std::path::Path;
 
@@ -85,7 +85,8 @@ impl Linked {
         let (priority, tag, more) = (dice.below(5) + 1, dice.word(NOUNS), dice.word(ADJECTIVES));
         let title = title(n);
         let mut text = format!(
-            "---\ntitle: {title}\ntype: {}\ntags: [{tag}, {more}/{tag}]\nstatus: {status}\npriority: {priority}\n---\n\n# {title}\n\n",
+            "---\ntitle: {title}\ntype: {}\ntags: [{tag}, {more}/{tag}]\nstatus: {status}\n\
+             priority: {priority}\n---\n\n# {title}\n\n",
             dice.word(&["note", "project", "person", "meeting"])
         );
         let mut links = self.links(n, &mut dice);

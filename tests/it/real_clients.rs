@@ -1,0 +1,192 @@
+//! Clients that others made talk with `kg-mcp`: the official Python SDK of MCP, driven by `tests/clients/drive.py`, and
+//! the command line of the MCP inspector.
+//!
+//! `tests/clients/setup.sh` installs them below the target folder, once; that needs their registries. `KG_CLIENTS` names
+//! another folder (empty: none). Where they cannot be had, nothing is tested here, and each test says so. To run them:
+//! `cargo nextest run --workspace --test it -E 'test(/real_clients/)' --no-capture`.
+
+use std::fs::{File, OpenOptions};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tests::SharedHome;
+
+/// How long the set-up is tried, seconds.
+const SETUP_SECONDS: &str = "180";
+
+/// How long a client may take, seconds. Only a bug takes so long.
+const CLIENT_SECONDS: &str = "200";
+
+/// For so long a set-up that failed is not tried again: other tests need the same.
+const TRY_AGAIN: Duration = Duration::from_secs(600);
+
+const BEES: (&str, &str, &str) = ("notes", "bees.md", "# Bees\n\nThey fly. Bees dance.\n");
+
+/// The folder with the clients; none where they cannot be had, which is told.
+fn clients() -> Option<PathBuf> {
+    let folder = match std::env::var_os("KG_CLIENTS") {
+        Some(named) => PathBuf::from(named),
+        // `target/debug/deps/it-0123` and `target/clients`.
+        None => std::env::current_exe().ok()?.ancestors().nth(3)?.join("clients"),
+    };
+    let set_up = match folder.as_os_str().is_empty() {
+        true => Err("`KG_CLIENTS` is empty".to_string()),
+        false => set_up(&folder),
+    };
+    match set_up {
+        Ok(()) => Some(folder),
+        Err(why) => {
+            eprintln!("skipped: there are no MCP clients of others: {why}");
+            None
+        }
+    }
+}
+
+/// Installs the clients, unless they are there; fails with the reason.
+fn set_up(folder: &Path) -> Result<(), String> {
+    let lock = folder.with_extension("lock");
+    let lock =
+        OpenOptions::new().create(true).append(true).open(lock).map_err(|it| it.to_string())?;
+    // Test processes run at once: one installs, the others wait for it.
+    lock.lock().map_err(|it| it.to_string())?;
+    let failed = folder.with_extension("failed");
+    if let Some(why) = lately(&failed) {
+        return Err(why);
+    }
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("clients/setup.sh");
+    let mut command = Command::new("timeout");
+    command.arg(SETUP_SECONDS).arg("sh").arg(script).arg(folder);
+    let output = command.output().map_err(|error| format!("`timeout`: {error}"))?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let said = String::from_utf8_lossy(&output.stderr);
+    let why = match output.status.code() {
+        Some(124) => format!("installing them took more than {SETUP_SECONDS} s"),
+        _ => said.lines().last().unwrap_or("no reason was given").to_string(),
+    };
+    std::fs::write(failed, &why).map_err(|it| it.to_string())?;
+    Err(why)
+}
+
+/// Why the set-up failed, if that is not long ago.
+fn lately(failed: &Path) -> Option<String> {
+    let modified = File::open(failed).ok()?.metadata().ok()?.modified().ok()?;
+    let is_recent = modified.elapsed().is_ok_and(|it| it < TRY_AGAIN);
+    is_recent.then(|| std::fs::read_to_string(failed).ok()).flatten()
+}
+
+fn kg_mcp() -> PathBuf {
+    tests::kgctl().with_file_name("kg-mcp")
+}
+
+/// Runs a program of the clients in a home, with a limit.
+fn run(home: &SharedHome, clients: &Path, program: &Path, arguments: &[&str]) -> Output {
+    let own = clients.join("venv/bin");
+    let paths = std::env::var_os("PATH").unwrap_or_default();
+    let paths = std::env::join_paths(std::iter::once(own).chain(std::env::split_paths(&paths)));
+    let mut command = home.command(Path::new("timeout"));
+    command
+        .arg(CLIENT_SECONDS)
+        .arg(program)
+        .args(arguments)
+        .env("PATH", paths.expect("paths without a colon"))
+        .env("PYTHONWARNINGS", "ignore");
+    command.output().expect("`timeout` runs")
+}
+
+/// Runs `drive.py`, which must come to its end, with a server that ends by itself.
+fn drive(home: &SharedHome, clients: &Path, what: &[&str], flags: &[&str]) {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("clients/drive.py");
+    let (script, server) = (script.display().to_string(), kg_mcp().display().to_string());
+    let arguments = [&[script.as_str()], what, &[server.as_str()], flags].concat();
+    let output = run(home, clients, &clients.join("venv/bin/python"), &arguments);
+    let (said, error) =
+        (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{:?}\n{said}\n{error}", output.status);
+    assert!(said.ends_with("ok: ended\n"), "{said}");
+    assert!(error.contains("kg-mcp ended: 0"), "it did not end by itself:\n{error}");
+}
+
+fn drive_one(revision: &str) {
+    let Some(clients) = clients() else { return };
+    let home = SharedHome::of(&[BEES]);
+    let folder = home.at("notes").display().to_string();
+    drive(&home, &clients, &[revision, &folder], &["--project", "notes", "--tools", "core,notes"]);
+}
+
+#[test]
+fn the_python_sdk_works_in_the_newest_revision() {
+    drive_one("newest");
+}
+
+#[test]
+fn the_python_sdk_works_in_the_last_revision_with_a_handshake() {
+    drive_one("2025-11-25");
+}
+
+#[test]
+fn the_python_sdk_works_in_an_older_revision() {
+    drive_one("2025-06-18");
+}
+
+#[test]
+fn the_python_sdk_works_with_several_projects() {
+    let Some(clients) = clients() else { return };
+    let home = SharedHome::of(&[
+        ("alpha", "bees.md", "# Bees\n\nThey fly.\n"),
+        ("beta", "ants.md", "# Ants\n\nThey walk.\n"),
+    ]);
+    let flags = ["--project", "alpha", "--project", "beta", "--tools", "core,notes"];
+    drive(&home, &clients, &["several", "alpha,beta"], &flags);
+}
+
+#[test]
+fn the_command_line_of_the_inspector_lists_calls_and_reads() {
+    let Some(clients) = clients() else { return };
+    let home = SharedHome::of(&[BEES]);
+    let script =
+        clients.join("inspector/node_modules/@modelcontextprotocol/inspector/cli/build/cli.js");
+    let server = kg_mcp().display().to_string();
+    let ask = |method: &[&str]| -> Value {
+        let script = script.display().to_string();
+        let server =
+            [script.as_str(), "--cli", &server, "--project", "notes", "--tools", "core,notes"];
+        let arguments = [&server[..], &["--method"], method].concat();
+        let output = run(&home, &clients, Path::new("node"), &arguments);
+        let error = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{method:?}: {error}");
+        serde_json::from_slice(&output.stdout)
+            .unwrap_or_else(|why| panic!("{method:?}: {why} {error}"))
+    };
+    let names = |list: &Value, field: &str| -> Vec<String> {
+        let rows = list.as_array().expect("a list").iter();
+        rows.filter_map(|it| it[field].as_str().map(String::from)).collect()
+    };
+    let tools = names(&ask(&["tools/list"])["tools"], "name");
+    assert!(
+        tools.contains(&"hybrid_query".into()) && tools.contains(&"write_note".into()),
+        "{tools:?}"
+    );
+    let call = ["tools/call", "--tool-name", "read_note", "--tool-arg", "path=bees"];
+    let note = ask(&call);
+    assert_eq!(note["structuredContent"]["path"], "bees.md", "{note}");
+    let failed = ask(&["tools/call", "--tool-name", "read_note", "--tool-arg", "path=wasps"]);
+    assert_eq!(
+        (&failed["isError"], &failed["structuredContent"]["code"]),
+        (&json!(true), &json!("not_found"))
+    );
+    let uris = names(&ask(&["resources/list"])["resources"], "uri");
+    assert_eq!(uris, ["kgd://project_info", "memory://bees"]);
+    let read = ask(&["resources/read", "--uri", "memory://bees"]);
+    assert_eq!(read["contents"][0]["text"], BEES.2);
+    let prompts = names(&ask(&["prompts/list"])["prompts"], "name");
+    assert!(prompts.contains(&"search".into()), "{prompts:?}");
+    let prompt = ask(&["prompts/get", "--prompt-name", "search", "--prompt-args", "query=bees"]);
+    assert!(
+        prompt["messages"][0]["content"]["text"].as_str().is_some_and(|it| it.contains("They fly")),
+        "{prompt}"
+    );
+}
