@@ -596,7 +596,7 @@ fn requests_that_cannot_be_meant() {
     expect![[r#"
         hybrid_search {"q":"x"}
           -32602: no tool is called `hybrid_search`
-          hint: this session has `hybrid_query`, `read_passage`, `entity_lookup`, `explain_entity`, `ingest_docs`, `extract_and_link`, `review_links`, `status`, `graph`, `dump`, `wait`, `verify`, `rescan`, `retry`, `deep_pass`, `checkup`, `backup`, `shutdown`
+          hint: this session has `hybrid_query`, `read_passage`, `entity_lookup`, `explain_entity`, `ingest_docs`, `extract_and_link`, `review_links`, `status`, `search`, `search_notes`, `read_note`, `write_note`, `edit_note`, `move_note`, `delete_note`, `build_context`, `backlinks`, `list_directory`, `list_notes`, `recent_activity`, `list_memory_projects`, `create_memory_project`, `get_mcp_instructions`, `graph`, `dump`, `broken_links`, `wait`, `verify`, `rescan`, `retry`, `deep_pass`, `checkup`, `backup`, `shutdown`
           hint: null
         hybrid_query {}
           invalid_params: `hybrid_query` needs the parameter `q`
@@ -621,7 +621,7 @@ fn requests_that_cannot_be_meant() {
           hint: give a day as YYYY-MM-DD
         hybrid_query {"q":"x","formula":"best"}
           invalid_params: no formula `best`
-          hint: use hybrid, rrf, minmax, s4, text or vector
+          hint: use hybrid, rrf, minmax, s0, s4, text or vector
         hybrid_query {"q":"x","max_chars":10}
           invalid_params: `max_chars` is 10
           hint: give a number from 200 to 100000

@@ -1,7 +1,8 @@
 //! Clients that others made talk with `kg-mcp`: the official Python SDK of MCP, driven by `tests/clients/drive.py`, and
 //! the command line of the MCP inspector.
 //!
-//! `tests/clients/setup.sh` installs them below the target folder, once; that needs their registries. `KG_CLIENTS` names
+//! `tests/clients/setup.sh` installs them below the target folder, once; that needs their registries. `KG_CLIENTS`
+//! names
 //! another folder (empty: none). Where they cannot be had, nothing is tested here, and each test says so. To run them:
 //! `cargo nextest run --workspace --test it -E 'test(/real_clients/)' --no-capture`.
 
