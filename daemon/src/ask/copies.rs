@@ -180,13 +180,19 @@ fn is_partial(desk: &Desk<'_>, chunk: i64) -> Result<bool, AskError> {
 }
 
 pub(super) fn passes(desk: &Desk<'_>, plan: &Plan, chunk: i64) -> Result<bool, AskError> {
-    let Some((condition, values)) = plan.filter.sql() else { return Ok(true) };
+    let docs = &plan.filter.of_notes;
+    let (condition, values) = match plan.filter.sql_beside_docs() {
+        None if docs.docs.is_none() => return Ok(true),
+        condition => condition.unwrap_or_else(|| ("1".into(), Vec::new())),
+    };
     let sql = format!(
-        "SELECT 1 FROM chunks c JOIN docs d ON d.id = c.doc_id WHERE c.id = ? AND {condition}"
+        "SELECT d.id FROM chunks c JOIN docs d ON d.id = c.doc_id WHERE c.id = ? AND {condition}"
     );
     let mut arguments: Vec<&dyn ToSql> = vec![&chunk];
     arguments.extend(values.iter().map(|value| value as &dyn ToSql));
-    Ok(desk.snapshot.prepare_cached(&sql)?.exists(arguments.as_slice())?)
+    let mut statement = desk.snapshot.prepare_cached(&sql)?;
+    let doc = statement.query_row(arguments.as_slice(), |row| row.get(0)).optional()?;
+    Ok(doc.is_some_and(|doc| docs.means(doc)))
 }
 
 fn part(desk: &Desk<'_>, id: i64) -> Result<Option<Part>, AskError> {

@@ -197,7 +197,8 @@ fn chunks_of_statements(
     plan: &Plan,
     expanded: &Expanded,
 ) -> Result<Vec<i64>, AskError> {
-    let (condition, values) = plan.filter.sql().unwrap_or_else(|| ("1".into(), Vec::new()));
+    let (condition, values) =
+        plan.filter.sql_beside_docs().unwrap_or_else(|| ("1".into(), Vec::new()));
     let mut by_place = desk.snapshot.prepare_cached(&format!(
         "SELECT c.id FROM chunks c JOIN docs d ON d.id = c.doc_id
          WHERE c.doc_id = ? AND c.start <= ? AND c.end > ? AND {condition} ORDER BY c.idx LIMIT 1"
@@ -209,6 +210,9 @@ fn chunks_of_statements(
     });
     let mut chunks = Vec::new();
     for (_, statement) in ways.into_iter().take(MAX_GRAPH_CHUNKS) {
+        if !plan.filter.of_notes.means(statement.doc) {
+            continue;
+        }
         let at = statement.span.0 as i64;
         let mut arguments: Vec<&dyn rusqlite::ToSql> = vec![&statement.doc, &at, &at];
         arguments.extend(values.iter().map(|value| value as &dyn rusqlite::ToSql));

@@ -99,11 +99,16 @@ pub(super) struct OfNotes {
     pub permalink: Option<String>,
     /// How a permalink begins, or a pattern with `*`.
     pub permalink_match: Option<String>,
-    /// Rows of documents, where only these may answer.
+    /// Rows of documents, ascending, where only these may answer.
     pub docs: Option<Vec<i64>>,
 }
 
 impl OfNotes {
+    /// Whether a document may answer, as far as rows of documents say.
+    pub(super) fn means(&self, doc: i64) -> bool {
+        self.docs.as_ref().is_none_or(|docs| docs.binary_search(&doc).is_ok())
+    }
+
     fn add(&self, clauses: &mut Vec<Cow<'_, str>>, values: &mut Vec<String>) {
         if !self.types.is_empty() {
             let types = serde_json::to_string(&self.types).unwrap_or_default();
@@ -142,16 +147,21 @@ impl OfNotes {
             );
             values.extend([BY_PATH_SLUG.to_string(), given.clone(), given]);
         }
-        if let Some(docs) = &self.docs {
-            clauses.push("d.id IN (SELECT value FROM json_each(?))".into());
-            values.push(serde_json::to_string(docs).unwrap_or_default());
-        }
     }
 }
 
 impl Filter {
     /// The condition on `docs d` as SQL with its parameters; `None` when every document may answer.
     pub(super) fn sql(&self) -> Option<(String, Vec<String>)> {
+        let Some(docs) = &self.of_notes.docs else { return self.sql_beside_docs() };
+        let rows = "d.id IN (SELECT value FROM json_each(?))";
+        let (beside, mut values) = self.sql_beside_docs().unwrap_or_else(|| ("1".into(), vec![]));
+        values.push(serde_json::to_string(docs).unwrap_or_default());
+        Some((format!("{beside} AND {rows}"), values))
+    }
+
+    /// The same without what [`OfNotes::means`] tells. To look at one document, SQLite would have to read all of a list.
+    pub(super) fn sql_beside_docs(&self) -> Option<(String, Vec<String>)> {
         let (mut clauses, mut values): (Vec<Cow<'_, str>>, Vec<String>) = Default::default();
         if let Some(entity) = self.entity {
             clauses.push(

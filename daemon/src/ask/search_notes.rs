@@ -169,6 +169,7 @@ fn fitting(desk: &Desk<'_>, conditions: &Conditions) -> Result<Vec<i64>, AskErro
             found.push(doc);
         }
     }
+    found.sort_unstable();
     Ok(found)
 }
 

@@ -322,8 +322,12 @@ fn around(
                 if seen.len() >= MAX_VISITED || !seen.insert(to) {
                     continue;
                 }
+                if related.len() == most {
+                    // What is farther changes nothing any more: a note that many link to has much around it.
+                    return Ok(related);
+                }
                 next.push(to);
-                if related.len() < most && is_new_enough(snapshot, to, newest)? {
+                if is_new_enough(snapshot, to, newest)? {
                     related.push(RelatedView {
                         note: browse::brief(snapshot, to)?,
                         depth: step,
