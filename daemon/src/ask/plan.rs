@@ -160,7 +160,8 @@ impl Filter {
         Some((format!("{beside} AND {rows}"), values))
     }
 
-    /// The same without what [`OfNotes::means`] tells. To look at one document, SQLite would have to read all of a list.
+    /// The same without what [`OfNotes::means`] tells. To look at one document, SQLite would have to read all of a
+    /// list.
     pub(super) fn sql_beside_docs(&self) -> Option<(String, Vec<String>)> {
         let (mut clauses, mut values): (Vec<Cow<'_, str>>, Vec<String>) = Default::default();
         if let Some(entity) = self.entity {
