@@ -1,4 +1,4 @@
-//! Tools of notes, through the whole daemon; the cases of S0 §13.2 to §13.4 by their names.
+//! Tools that read and write notes, through the whole daemon; the cases of S0 §13.4 by their names.
 
 use serde_json::{Value, json};
 use tests::{Client, Revision, TestProject};
@@ -8,7 +8,7 @@ fn text_of(project: &TestProject, path: &str) -> String {
 }
 
 /// Values of one field of every row.
-fn all<'v>(rows: &'v Value, field: &str) -> Vec<&'v str> {
+pub(crate) fn all<'v>(rows: &'v Value, field: &str) -> Vec<&'v str> {
     let rows = rows.as_array().expect("rows");
     rows.iter().map(|row| row[field].as_str().unwrap_or_default()).collect()
 }
@@ -107,20 +107,6 @@ fn a_note_is_read_in_parts_by_heading_block_and_lines() {
         }
     }
     assert_eq!(told, lines);
-}
-
-#[test]
-fn search_notes_with_output_formats() {
-    let mut project = TestProject::of(&[("a.md", "# Harvest\n\nApples are ripe.\n")]);
-    project.settle();
-    let mut call = |format: &str| {
-        let arguments = json!({"query": "apples", "output_format": format});
-        let result = project.client().call_whole("search_notes", arguments).expect("a result");
-        result["content"][0]["text"].as_str().expect("text").to_string()
-    };
-    let parsed: Value = serde_json::from_str(&call("json")).expect("JSON");
-    assert_eq!(parsed["results"][0]["path"], "a.md");
-    assert!(call("text").starts_with("1. a (a.md:3"), "{}", call("text"));
 }
 
 #[test]
@@ -230,178 +216,6 @@ fn case_insensitive_resolution() {
     project.settle();
     let note = project.call("read_note", json!({"path": "a.md"}));
     assert_eq!(note["relations"][0]["to_path"], "machine-learning.md");
-}
-
-#[test]
-fn fts_basic_search() {
-    let mut project = TestProject::of(&[
-        ("a.md", "---\ntitle: Machine Learning Basics\n---\nx\n"),
-        ("b.md", "Other\n"),
-    ]);
-    project.settle();
-    let reply =
-        project.call("search_notes", json!({"query": "machine learning", "search_type": "fts"}));
-    assert_eq!(all(&reply["results"], "path"), ["a.md"]);
-    assert!(reply["results"][0]["score"].as_f64().expect("a score") > 0.0);
-}
-
-#[test]
-fn fts_special_character_handling() {
-    let mut project =
-        TestProject::of(&[("node-js-tutorial.md", "How to.\n"), ("b.md", "A node.\n")]);
-    project.settle();
-    let reply = project.call("search_notes", json!({"query": "node-js", "search_type": "fts"}));
-    assert_eq!(all(&reply["results"], "path"), ["node-js-tutorial.md"]);
-}
-
-#[test]
-fn fts_relaxed_fallback() {
-    let mut project =
-        TestProject::of(&[("a.md", "Project management tips.\n"), ("b.md", "Cake.\n")]);
-    project.settle();
-    let query = json!({"query": "project planning ideas", "search_type": "fts"});
-    let reply = project.call("search_notes", query);
-    assert_eq!(all(&reply["results"], "path"), ["a.md"]);
-    assert!(reply["hint"].as_str().expect("told").contains("some of them"), "{reply}");
-    // All words must stand there while something holds them all.
-    project.write("c.md", "Project planning, and ideas of it.\n");
-    project.settle();
-    let query = json!({"query": "project planning ideas", "search_type": "fts"});
-    assert_eq!(all(&project.call("search_notes", query)["results"], "path"), ["c.md"]);
-}
-
-#[test]
-fn vector_semantic_search() {
-    let notes =
-        [("a.md", "Canine behavior: how puppies obey.\n"), ("b.md", "Invoices and taxes.\n")];
-    let mut project = TestProject::of(&notes);
-    project.settle();
-    let query = json!({"query": "dog training", "search_type": "vector"});
-    let reply = project.call("search_notes", query);
-    assert_eq!(all(&reply["results"], "path"), ["a.md"], "{reply}");
-    let near = reply["results"][0]["similarity"].as_f64().expect("a cosine");
-    assert!(near > 0.2, "{near}");
-    let strict = json!({"query": "dog training", "search_type": "vector", "min_similarity": 0.99});
-    assert_eq!(project.call("search_notes", strict)["results"], json!([]));
-}
-
-#[test]
-fn hybrid_search_scoring() {
-    let notes = [
-        ("words.md", "The dog barked at the training table of the furniture fair.\n"),
-        ("meaning.md", "Canine behavior: how puppies learn to obey and to sit.\n"),
-        ("far.md", "Invoices and taxes.\n"),
-    ];
-    let mut project = TestProject::of(&notes);
-    project.settle();
-    let reply = project.call("search_notes", json!({"query": "dog training"}));
-    let paths = all(&reply["results"], "path");
-    assert!(paths.contains(&"words.md") && paths.contains(&"meaning.md"), "{reply}");
-    for result in reply["results"].as_array().expect("rows") {
-        let part = |name: &str| result[name].as_f64().unwrap_or(0.0);
-        let expected = 0.5 * part("text") + 0.5 * part("similarity");
-        assert!((part("score") - expected).abs() < 0.002, "{result}");
-    }
-}
-
-#[test]
-fn search_with_filters() {
-    let notes = [
-        (
-            "a.md",
-            "---\ntype: concept\ntags: [x/y]\nstatus: open\npriority: 3\ntitle: Alpha kite\n---\n# Alpha kite\n\nA kite flies.\n",
-        ),
-        (
-            "b.md",
-            "---\ntype: person\nstatus: done\npriority: 12\ntitle: Beta kite\n---\n# Beta kite\n\nA kite flies.\n",
-        ),
-        ("sub/c.md", "---\ntitle: Gamma kite\n---\n# Gamma kite\n\nA kite flies. - no fact\n"),
-    ];
-    let mut project = TestProject::of(&notes);
-    project.settle();
-    let rows = [
-        (json!({"note_types": ["concept"]}), vec!["a.md"]),
-        (json!({"note_types": ["Concept", "person"]}), vec!["a.md", "b.md"]),
-        (json!({"tags": ["x"]}), vec!["a.md"]),
-        (json!({"title": "BETA"}), vec!["b.md"]),
-        (json!({"permalink": "gamma-kite"}), vec!["sub/c.md"]),
-        (json!({"permalink_match": "memory://sub/*"}), vec!["sub/c.md"]),
-        (json!({"permalink_match": "alp"}), vec!["a.md"]),
-        (json!({"metadata_filters": {"status": "open"}}), vec!["a.md"]),
-        (json!({"metadata_filters": {"priority": {"$gt": 4}}}), vec!["b.md"]),
-        (json!({"metadata_filters": {"status": {"$exists": false}}}), vec!["sub/c.md"]),
-        (json!({"after_date": "1 day"}), vec!["a.md", "b.md", "sub/c.md"]),
-    ];
-    for (filter, expected) in rows {
-        for (query, search_type) in
-            [("kite", "fts"), ("kite", "vector"), ("kite", "hybrid"), ("", "fts")]
-        {
-            let mut request = filter.clone();
-            request["query"] = json!(query);
-            request["search_type"] = json!(search_type);
-            let reply = project.call("search_notes", request);
-            let mut paths = all(&reply["results"], "path");
-            paths.sort_unstable();
-            assert_eq!(paths, expected, "{filter} {search_type}: {reply}");
-        }
-    }
-    for wrong in [
-        json!({"query": ""}),
-        json!({"query": "x", "page_size": 0}),
-        json!({"query": "x", "after_date": "soon"}),
-    ] {
-        let error = project.try_call("search_notes", wrong.clone()).expect_err("refused");
-        assert_eq!(error["code"], "invalid_params", "{wrong}");
-    }
-}
-
-#[test]
-fn pagination() {
-    let mut project = TestProject::empty();
-    for n in 0..100 {
-        project.write(&format!("n{n:03}.md"), format!("Comet number {n} was seen.\n"));
-    }
-    project.start();
-    project.settle();
-    let mut seen = Vec::new();
-    for page in 1..=10 {
-        let request =
-            json!({"query": "comet", "page_size": 10, "page": page, "search_type": "fts"});
-        let reply = project.call("search_notes", request);
-        let paths: Vec<String> =
-            all(&reply["results"], "path").into_iter().map(String::from).collect();
-        assert_eq!((paths.len(), &reply["has_more"]), (10, &json!(page < 10)), "page {page}");
-        seen.extend(paths);
-    }
-    let from_11 = json!({"query": "comet", "page_size": 10, "offset": 10, "search_type": "fts"});
-    assert_eq!(all(&project.call("search_notes", from_11)["results"], "path"), seen[10..20]);
-    seen.sort();
-    seen.dedup();
-    assert_eq!(seen.len(), 100);
-}
-
-#[test]
-fn facts_and_relations_are_found_by_themselves() {
-    let notes = [
-        (
-            "bread.md",
-            "# Bread\n\n- [ratio] Water is seventy percent of flour #baking\n- [tip] Preheat the stone\n- needs [[Flour]]\n",
-        ),
-        ("flour.md", "# Flour\n\nMilled grain.\n"),
-    ];
-    let mut project = TestProject::of(&notes);
-    project.settle();
-    let request =
-        json!({"query": "how much water for the flour", "search_item_types": ["observation"]});
-    let reply = project.call("search_notes", request);
-    assert_eq!(reply["results"][0]["item"], "observation");
-    assert_eq!(reply["results"][0]["category"], "ratio");
-    assert_eq!(reply["results"][0]["line"], 3);
-    let request =
-        json!({"query": "needs flour", "search_type": "fts", "search_item_types": ["relation"]});
-    let reply = project.call("search_notes", request);
-    assert_eq!(reply["results"][0]["relation"], "needs");
-    assert_eq!(reply["results"][0]["target"], "flour.md");
 }
 
 #[test]
@@ -531,28 +345,6 @@ fn folders_and_notes_are_listed_in_pages() {
         (all(&second["notes"], "path"), &second["n_notes"]),
         (vec!["docs/deep/c.md"], &json!(3))
     );
-}
-
-#[test]
-fn search_tells_the_best_notes_whole_within_the_budget() {
-    let long = "Filler text about other things. ".repeat(300);
-    let notes = [
-        ("short.md", "# Comet\n\nA comet has a tail of dust.\n".to_string()),
-        ("long.md", format!("# Comets at length\n\nThe comet returned. {long}\n")),
-    ];
-    let mut project = TestProject::empty();
-    for (path, text) in &notes {
-        project.write(path, text);
-    }
-    project.start();
-    project.settle();
-    let reply = project.call("search", json!({"query": "comet tail", "max_chars": 2_000}));
-    assert_eq!(reply["notes"][0]["path"], "short.md");
-    assert_eq!(reply["notes"][0]["is_whole"], true);
-    assert!(reply["notes"][0]["content"].as_str().expect("text").contains("tail of dust"));
-    assert_eq!(reply["notes"][1]["is_whole"], false);
-    assert!(reply["more"].as_str().expect("told").contains("read_note"), "{reply}");
-    assert_eq!(reply["notes"][0]["vault"], reply["project"]);
 }
 
 #[test]

@@ -258,7 +258,8 @@ fn notes_are_written_where_they_belong_and_found_from_everywhere() {
     let recent = agent.call("recent_activity", json!({"timeframe": "1d"})).expect("answered");
     assert_eq!(
         (&recent["notes"][0]["path"], &recent["notes"][0]["project"]),
-        (&json!(path), &json!("gamma"))
+        (&json!(path), &json!("gamma")),
+        "{recent}"
     );
 
     // By the address that a project has here, without a `project`.

@@ -195,8 +195,11 @@ mod tests {
         rename("prompts", &mut prompt, 1, &served());
         assert_eq!(prompt, json!({"name": "work.recap", "title": "[work] Recap"}));
         let mut read = json!({"contents": [{"uri": "memory://a", "text": "memory://a"}]});
-        rename_addresses(&mut read, 1, &served());
-        assert_eq!(read, json!({"contents": [{"uri": "memory://work/a", "text": "memory://a"}]}));
+        rename_addresses(&mut read, 0, &served());
+        assert_eq!(
+            read,
+            json!({"contents": [{"uri": "memory://my-notes/a", "text": "memory://a"}]})
+        );
     }
 
     #[test]

@@ -97,9 +97,10 @@ fn note_view(row: &rusqlite::Row<'_>) -> rusqlite::Result<NoteView> {
     })
 }
 
-/// A moment as people and programs read it, to the second.
+/// A moment as people and programs read it, to the millisecond: always three digits, so that what is merged from
+/// several projects is in order of time when it is in order of text.
 pub fn rfc3339(ms: i64) -> String {
-    Timestamp::from_second(ms.div_euclid(1_000)).map(|it| it.to_string()).unwrap_or_default()
+    Timestamp::from_millisecond(ms).map(|it| format!("{it:.3}")).unwrap_or_default()
 }
 
 /// Notes, a page of them.

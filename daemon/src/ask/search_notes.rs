@@ -12,7 +12,7 @@ use notes::resolve::{fold, name_key};
 use proto::error::ErrorView;
 use proto::tool::core::HybridQuery;
 use proto::tool::notes::{ItemType, NoteView, ResultView, SearchNotes, SearchReply, SearchType};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use serde_json::{Map, Value};
 
 use super::error::invalid;
@@ -66,13 +66,13 @@ pub fn search_notes(
         search.hints.push("the question has no vector: searched by words alone".into());
     }
     search.tell(&found.recalled);
-    let results = search.results(desk, request, found)?;
-    let has_more = results.len() > skip + size;
-    let results: Vec<ResultView> = results.into_iter().skip(skip).take(size).collect();
+    let candidates = search.candidates(desk, request, found)?;
+    let has_more = candidates.len() > skip + size;
+    let page = candidates.into_iter().skip(skip).take(size);
+    let results = page.map(|it| search.view(desk, it)).collect::<Result<Vec<_>, _>>()?;
     if results.is_empty() && search.hints.is_empty() {
         search.hints.push(nothing(skip, used).into());
     }
-    let results = search.tell_words(desk, results)?;
     Ok(SearchReply {
         results,
         page: (skip / size) as u32 + 1,
@@ -148,9 +148,8 @@ fn filters(
 
 /// The notes whose front matter fits.
 fn fitting(desk: &Desk<'_>, conditions: &Conditions) -> Result<Vec<i64>, AskError> {
+    let mut fields = fields(desk)?;
     let mut statement = desk.snapshot.prepare_cached("SELECT doc_id, metadata FROM notes")?;
-    let mut fields =
-        desk.snapshot.prepare_cached("SELECT key, value FROM note_fields WHERE doc_id = ?1")?;
     let mut rows = statement.query([])?;
     let mut found = Vec::new();
     while let Some(row) = rows.next()? {
@@ -158,8 +157,7 @@ fn fitting(desk: &Desk<'_>, conditions: &Conditions) -> Result<Vec<i64>, AskErro
         let mut metadata: Map<String, Value> = serde_json::from_str(metadata).unwrap_or_default();
         let doc: i64 = row.get(0)?;
         // `key:: value` in the text counts beside what front matter says.
-        for field in fields.query_map([doc], |row| Ok((row.get(0)?, row.get(1)?)))? {
-            let (key, value): (String, String) = field?;
+        for (key, value) in fields.remove(&doc).unwrap_or_default() {
             match metadata.entry(key).or_insert_with(|| Value::Array(vec![])) {
                 Value::Array(values) => values.push(value.into()),
                 stated => *stated = Value::Array(vec![stated.take(), value.into()]),
@@ -170,6 +168,18 @@ fn fitting(desk: &Desk<'_>, conditions: &Conditions) -> Result<Vec<i64>, AskErro
         }
     }
     found.sort_unstable();
+    Ok(found)
+}
+
+/// What notes say by `key:: value`, by document.
+fn fields(desk: &Desk<'_>) -> Result<FxHashMap<i64, Vec<(String, String)>>, AskError> {
+    let mut statement =
+        desk.snapshot.prepare_cached("SELECT doc_id, key, value FROM note_fields")?;
+    let mut rows = statement.query([])?;
+    let mut found: FxHashMap<i64, Vec<(String, String)>> = FxHashMap::default();
+    while let Some(row) = rows.next()? {
+        found.entry(row.get(0)?).or_default().push((row.get(1)?, row.get(2)?));
+    }
     Ok(found)
 }
 
@@ -256,79 +266,89 @@ impl Search {
     }
 
     /// Everything that is found, best first.
-    fn results(
+    fn candidates(
         &self,
         desk: &Desk<'_>,
         request: &SearchNotes,
         found: Found,
-    ) -> Result<Vec<ResultView>, ErrorView> {
+    ) -> Result<Vec<Candidate>, ErrorView> {
         let wanted = request.search_item_types.clone().unwrap_or_default();
         let wants =
             |item| wanted.contains(&item) || (wanted.is_empty() && item == ItemType::Entity);
         let by_doc = best_of_documents(desk, &found.ranked)?;
-        let mut results = Vec::new();
-        if wants(ItemType::Entity) {
-            for (doc, ranked) in &by_doc {
-                results.push(self.of_note(desk, *doc, ranked)?);
-            }
-        }
+        let mut candidates = Vec::new();
         if wants(ItemType::Observation) || wants(ItemType::Relation) {
-            let judge = Judge::new(self, &found.recalled, request);
+            let mut judge = Judge::new(self, &found.recalled, request);
             for (doc, _) in by_doc.iter().take(MAX_STATING) {
                 let note = browse::brief(desk.snapshot, *doc)?;
                 if wants(ItemType::Observation) {
-                    results.extend(judge.observations(desk, (*doc, &note))?);
+                    candidates.extend(judge.observations(desk, (*doc, &note))?);
                 }
                 if wants(ItemType::Relation) {
-                    results.extend(judge.relations(desk, (*doc, &note))?);
+                    candidates.extend(judge.relations(desk, (*doc, &note))?);
                 }
             }
-            // What is listed keeps the order of its notes.
-            if !self.is_listing {
-                results.sort_by(|a, b| b.score.total_cmp(&a.score));
-            }
         }
-        Ok(results)
+        let mut candidates: Vec<Candidate> =
+            candidates.into_iter().map(|it| Candidate::Stated(Box::new(it))).collect();
+        if wants(ItemType::Entity) {
+            let notes = by_doc.into_iter().map(|(doc, ranked)| Candidate::Note(doc, ranked));
+            candidates.splice(0..0, notes);
+        }
+        // What is listed keeps the order of its notes.
+        if !self.is_listing {
+            candidates.sort_by(|a, b| b.score().total_cmp(&a.score()));
+        }
+        Ok(candidates)
     }
 
-    /// A note by its best passage; its words are told later.
-    fn of_note(&self, desk: &Desk<'_>, doc: i64, ranked: &Ranked) -> Result<ResultView, AskError> {
-        let of = |name: &str| ranked.components.get(name).copied();
+    /// A candidate as it is told; a note by its best passage.
+    fn view(&self, desk: &Desk<'_>, candidate: Candidate) -> Result<ResultView, AskError> {
+        let (doc, ranked) = match candidate {
+            Candidate::Stated(view) => return Ok(*view),
+            Candidate::Note(doc, ranked) => (doc, ranked),
+        };
         let halved = if self.plan.formula == Formula::S0 { S0_HALF } else { 1.0 };
+        let of = |name: &str| ranked.components.get(name).map(|part| rounded(part / halved));
+        let told = explain::passage_of(desk, &self.plan, ranked.chunk)?;
+        let (line, snippet) = told.unwrap_or_default();
         Ok(ResultView {
             note: browse::brief(desk.snapshot, doc)?,
             score: rounded(ranked.score),
-            text: of("text").map(|part| rounded(part / halved)),
-            similarity: of("vector").map(|part| rounded(part / halved)),
-            // The chunk, until its words are told.
-            snippet: ranked.chunk.to_string(),
+            text: of("text"),
+            similarity: of("vector"),
+            line,
+            snippet,
             ..ResultView::default()
         })
     }
+}
 
-    /// Puts the words that fit best in the place of the chunks of a page.
-    fn tell_words(
-        &self,
-        desk: &Desk<'_>,
-        mut results: Vec<ResultView>,
-    ) -> Result<Vec<ResultView>, ErrorView> {
-        for result in results.iter_mut().filter(|it| it.item == ItemType::Entity) {
-            let Ok(chunk) = result.snippet.parse::<i64>() else { continue };
-            let told = explain::passage_of(desk, &self.plan, chunk)?;
-            (result.line, result.snippet) = told.unwrap_or_default();
+/// What may be told.
+enum Candidate {
+    /// A document by its best passage.
+    Note(i64, Ranked),
+    /// What a note states.
+    Stated(Box<ResultView>),
+}
+
+impl Candidate {
+    fn score(&self) -> f32 {
+        match self {
+            Candidate::Note(_, ranked) => ranked.score,
+            Candidate::Stated(view) => view.score,
         }
-        Ok(results)
     }
 }
 
 /// The best passage of each document, best first.
 fn best_of_documents(desk: &Desk<'_>, ranked: &[Ranked]) -> Result<Vec<(i64, Ranked)>, AskError> {
     let mut doc_of = desk.snapshot.prepare_cached("SELECT doc_id FROM chunks WHERE id = ?1")?;
-    let mut seen: FxHashMap<i64, ()> = FxHashMap::default();
+    let mut seen = FxHashSet::default();
     let mut best = Vec::new();
     for candidate in ranked {
         let doc: i64 = doc_of.query_row([candidate.chunk], |row| row.get(0))?;
-        if seen.insert(doc, ()).is_none() {
+        if seen.insert(doc) {
             best.push((doc, candidate.clone()));
         }
     }
@@ -341,6 +361,7 @@ struct Judge<'a> {
     asked: Asked,
     vector: Option<crate::pipeline::parcel::UnitVector>,
     least: f32,
+    indexer: Indexer,
 }
 
 impl<'a> Judge<'a> {
@@ -348,16 +369,20 @@ impl<'a> Judge<'a> {
         let asked = Asked::of(&search.plan, recalled);
         let vector = recalled.question.as_ref().and_then(|it| it.plain().cloned());
         let least = request.min_similarity.unwrap_or(search.plan.floor.similar);
-        Judge { search, asked, vector, least }
+        Judge { search, asked, vector, least, indexer: Indexer::new() }
     }
 
     /// Text, cosine and score of a statement; none when it does not answer.
-    fn score(&self, desk: &Desk<'_>, statement: &str) -> Option<(Option<f32>, Option<f32>, f32)> {
+    fn score(
+        &mut self,
+        desk: &Desk<'_>,
+        statement: &str,
+    ) -> Option<(Option<f32>, Option<f32>, f32)> {
         if self.search.is_listing {
             return Some((None, None, 0.0));
         }
         let mut words = String::new();
-        Indexer::new().index(statement, true, &mut words);
+        self.indexer.index(statement, true, &mut words);
         let text = self.asked.share(&words);
         let near = || {
             let vector = desk.embedder.embed(&[statement]).pop()?;
@@ -377,7 +402,7 @@ impl<'a> Judge<'a> {
     }
 
     fn observations(
-        &self,
+        &mut self,
         desk: &Desk<'_>,
         (doc, note): (i64, &NoteView),
     ) -> Result<Vec<ResultView>, AskError> {
@@ -402,7 +427,7 @@ impl<'a> Judge<'a> {
     }
 
     fn relations(
-        &self,
+        &mut self,
         desk: &Desk<'_>,
         (doc, note): (i64, &NoteView),
     ) -> Result<Vec<ResultView>, AskError> {

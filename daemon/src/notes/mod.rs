@@ -156,6 +156,7 @@ impl Notes {
     ) -> Result<Written, NoteError> {
         let _turn = self.turn()?;
         let path = self.allowed(path)?;
+        check_portable(&self.root, &path)?;
         let spot = spot(&self.root, &path, Missing::Make)?;
         let path = self.indexed_path(path, &spot)?;
         let old = self.read_at(&path, &spot)?;
@@ -465,10 +466,8 @@ impl Notes {
             written.changes.clear();
             return Ok(written);
         }
-        match old {
-            Some(old) if old.is_protected() => return Err(NoteError::Protected(path.to_string())),
-            Some(_) => {}
-            None => check_portable(path)?,
+        if old.is_some_and(Found::is_protected) {
+            return Err(NoteError::Protected(path.to_string()));
         }
         let keep = || match old {
             Some(old) => {
@@ -511,18 +510,24 @@ pub fn checksum(bytes: &[u8]) -> String {
     Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Refuses names for new files and folders that another system, or a shell, reads as something else.
-fn check_portable(path: &str) -> Result<(), NoteError> {
+/// Refuses names for new files and folders that another system, or a shell, reads as something else. What is there
+/// already keeps its name.
+fn check_portable(root: &Path, path: &str) -> Result<(), NoteError> {
     let bad = |why: &str| NoteError::BadPath { path: path.to_string(), why: why.to_string() };
+    let mut place = root.to_path_buf();
     for name in path.split('/') {
-        let stem = name.split('.').next().unwrap_or(name).to_lowercase();
-        if is_device(&stem) {
+        place.push(name);
+        if place.symlink_metadata().is_ok() {
+            continue;
+        }
+        if is_device(&name.split('.').next().unwrap_or(name).to_lowercase()) {
             return Err(bad("a part of it is the name of a device"));
         }
-        if name.contains(['\\', ':', '*', '?', '"', '<', '>', '|']) || name.starts_with('~') {
-            return Err(bad(
-                "a part of it holds a sign that paths of other systems cannot, or begins with `~`",
-            ));
+        let is_foreign = name.contains(['\\', ':', '*', '?', '"', '<', '>', '|']);
+        if is_foreign || name.starts_with('~') {
+            let why =
+                "a part of it holds a sign that paths of other systems cannot, or begins with `~`";
+            return Err(bad(why));
         }
     }
     Ok(())

@@ -82,7 +82,7 @@ impl Notes {
             self.edited(&other, &rewrite.ops, rewrite.expected.as_deref())?;
             planned.push((rewrite, other.checksum));
         }
-        super::check_portable(&to)?;
+        super::check_portable(&self.root, &to)?;
         self.check_free(&note.spot.real, &to)?;
         let paths = (RelPath::new(note.path.clone()), RelPath::new(to.clone()));
         if is_dry {

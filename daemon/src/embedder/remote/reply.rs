@@ -109,6 +109,7 @@ mod tests {
             r#"{"data": [{"index": 5, "embedding": [1]}]}"#,
             r#"{"data": [{"index": 0, "embedding": [1]}, {"index": 0, "embedding": [1]}]}"#,
             r#"{"data": [{"embedding": [1e999]}]}"#,
+            r#"{"data": [{"embedding": [0, 0.0]}]}"#,
         ] {
             assert!(openai(garbage, 1).is_err(), "{garbage}");
             assert!(ollama(garbage, 1).is_err(), "{garbage}");

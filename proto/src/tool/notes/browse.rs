@@ -289,7 +289,7 @@ pub struct EntryView {
     /// A file's bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub n_bytes: Option<u64>,
-    /// When a file was last modified, RFC 3339.
+    /// When a file was last modified, RFC 3339, to the millisecond.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub modified: Option<String>,
     /// How many indexed files a folder holds, at any depth.

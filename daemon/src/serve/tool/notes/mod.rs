@@ -47,43 +47,43 @@ struct Named {
 fn named(project: &Project, snapshot: &Snapshot, address: &str) -> Result<Named, ErrorView> {
     let address = super::within(project, address.trim().to_string());
     let doc = address::document(snapshot, &address)?;
-    let path = snapshot
-        .query_row("SELECT path FROM docs WHERE id = ?1", [doc], |row| row.get(0))
-        .map_err(crate::ask::AskError::from)?;
+    let path = path_at(snapshot, doc)?;
     Ok(Named { doc, path })
+}
+
+/// How the index finds the document that a caller names.
+type Find = fn(&Snapshot, &str) -> Result<i64, ErrorView>;
+
+/// The path of the note that a caller names.
+async fn path_of(project: &Arc<Project>, address: &str) -> Result<String, ErrorView> {
+    path_by(address::document, project, address).await
 }
 
 /// The path of the note that a caller would change.
 async fn path_to_change(project: &Arc<Project>, address: &str) -> Result<String, ErrorView> {
-    let (worker, asked) = (project.clone(), address.to_string());
-    let path = path_of(project, address).await?;
+    path_by(address::document_to_change, project, address).await
+}
+
+/// A path of a file that is there and not indexed yet counts, too.
+async fn path_by(find: Find, project: &Arc<Project>, address: &str) -> Result<String, ErrorView> {
+    let (worker, address) = (project.clone(), address.to_string());
     blocking(move || {
         let snapshot = worker.snapshot().map_err(unreadable)?;
-        let inside = super::within(&worker, asked.trim().to_string());
-        match address::document_to_change(&snapshot, &inside) {
-            Err(error) if error.code == Code::Ambiguous => Err(error),
-            _ => Ok(path),
+        let inside = super::within(&worker, address.trim().to_string());
+        match find(&snapshot, &inside) {
+            Ok(doc) => path_at(&snapshot, doc),
+            Err(missing) if missing.code == Code::NotFound => {
+                worker.notes().read(&inside).map(|note| note.path).map_err(|_| missing)
+            }
+            Err(error) => Err(error),
         }
     })
     .await
 }
 
-/// The path of the note that a caller names; a path of a file that is there and not indexed yet counts, too.
-async fn path_of(project: &Arc<Project>, address: &str) -> Result<String, ErrorView> {
-    let (worker, address) = (project.clone(), address.to_string());
-    blocking(move || {
-        let snapshot = worker.snapshot().map_err(unreadable)?;
-        let missing = match named(&worker, &snapshot, &address) {
-            Ok(found) => return Ok(found.path),
-            Err(missing) => missing,
-        };
-        let inside = super::within(&worker, address.trim().to_string());
-        match worker.notes().read(&inside) {
-            Ok(note) if missing.code == Code::NotFound => Ok(note.path),
-            _ => Err(missing),
-        }
-    })
-    .await
+fn path_at(snapshot: &Snapshot, doc: i64) -> Result<String, ErrorView> {
+    let path = snapshot.query_row("SELECT path FROM docs WHERE id = ?1", [doc], |row| row.get(0));
+    Ok(path.map_err(crate::ask::AskError::from)?)
 }
 
 /// Has the index show files as they are now; tells what could not be read.

@@ -1,0 +1,178 @@
+//! Which note a tool means, and what is refused rather than guessed, through the whole daemon.
+
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt;
+
+use serde_json::{Value, json};
+use tests::TestProject;
+
+/// Code of the refusal of a call that must be refused.
+#[track_caller]
+fn refused(project: &mut TestProject, tool: &str, arguments: Value) -> Value {
+    project.try_call(tool, arguments.clone()).expect_err(&format!("{tool} {arguments}"))
+}
+
+fn text_of(project: &TestProject, path: &str) -> String {
+    std::fs::read_to_string(project.at(path)).expect("it is there")
+}
+
+#[test]
+fn a_path_with_another_folder_is_no_note() {
+    let mut project = TestProject::of(&[("keepme.md", "Mine.\n")]);
+    project.settle();
+    for (tool, path) in [
+        ("delete_note", "archive/2020/keepme.md"),
+        ("edit_note", "journal/keepme"),
+        ("read_note", "zzz/keepme.md"),
+        ("delete_note", "memory://other/keepme"),
+    ] {
+        let arguments = match tool {
+            "edit_note" => json!({"path": path, "content": "x"}),
+            _ => json!({"path": path}),
+        };
+        let error = refused(&mut project, tool, arguments);
+        assert_eq!(error["code"], "not_found", "{tool} {path}");
+        assert!(error["hint"].as_str().expect("a hint").contains("keepme.md"), "{error}");
+    }
+    assert_eq!(text_of(&project, "keepme.md"), "Mine.\n");
+}
+
+#[test]
+fn a_name_of_several_notes_is_refused_with_their_paths() {
+    let notes = [
+        ("t1.md", "---\ntitle: Twin\n---\nOne.\n"),
+        ("t2.md", "---\ntitle: Twin\n---\nTwo.\n"),
+        ("x/dup.md", "X.\n"),
+        ("y/dup.md", "Y.\n"),
+    ];
+    let mut project = TestProject::of(&notes);
+    project.settle();
+    for (name, paths) in [("Twin", ["t1.md", "t2.md"]), ("dup", ["x/dup.md", "y/dup.md"])] {
+        let error = refused(&mut project, "delete_note", json!({"path": name}));
+        assert_eq!(error["code"], "ambiguous", "{name}");
+        let hint = error["hint"].as_str().expect("a hint");
+        assert!(paths.iter().all(|path| hint.contains(path)), "{error}");
+    }
+    // A permalink that passes on when the first note goes is read, and not written by.
+    assert_eq!(project.call("read_note", json!({"path": "memory://twin"}))["path"], "t1.md");
+    let error = refused(&mut project, "delete_note", json!({"path": "memory://twin"}));
+    assert_eq!(error["code"], "ambiguous");
+    project.call("delete_note", json!({"path": "x/dup.md"}));
+    project.call("delete_note", json!({"path": "memory://dup"}));
+    assert!(project.at("t1.md").exists() && !project.at("y/dup.md").exists());
+}
+
+#[test]
+fn addresses_may_be_written_with_percent_signs() {
+    let mut project = TestProject::of(&[("\u{e9}tude.md", "Piano.\n"), ("a b.md", "Blank.\n")]);
+    project.settle();
+    let read = |project: &mut TestProject, path: &str| {
+        project.call("read_note", json!({"path": path}))["path"].clone()
+    };
+    assert_eq!(read(&mut project, "memory://%C3%A9tude"), "\u{e9}tude.md");
+    assert_eq!(read(&mut project, "memory://a%20b"), "a b.md");
+}
+
+#[test]
+fn a_name_that_others_read_as_something_else_is_not_made() {
+    let mut project = TestProject::of(&[("a.md", "x\n"), ("q: b/c.md", "x\n")]);
+    project.settle();
+    // A folder that is there is as its owner called it.
+    let inside = json!({"title": "Note", "content": "x", "directory": "q: b"});
+    assert_eq!(project.call("write_note", inside)["path"], "q: b/note.md");
+    for folder in ["CON", "w\\x", "~/x", "C:", "/tmp"] {
+        let note = json!({"title": "Note", "content": "x", "directory": folder});
+        let error = refused(&mut project, "write_note", note);
+        assert!(error["hint"].is_string(), "{folder}: {error}");
+    }
+    let moved = json!({"path": "a.md", "destination": "CON.md"});
+    assert_eq!(refused(&mut project, "move_note", moved)["code"], "invalid_params");
+    let files = std::fs::read_dir(project.root()).expect("a folder").flatten();
+    let mut names: Vec<_> = files.map(|it| it.file_name().into_string().expect("text")).collect();
+    names.sort();
+    assert_eq!(names, ["a.md", "q: b"]);
+}
+
+#[test]
+fn a_write_protected_note_is_left_alone_and_one_that_is_no_utf_8_is_read() {
+    let mut project = TestProject::empty();
+    project.write("fixed.md", "Fixed.\n");
+    project.write("latin.md", b"Caf\xe9 au lait, and a long line of plain words behind it.\n");
+    std::fs::set_permissions(project.at("fixed.md"), Permissions::from_mode(0o444)).expect("set");
+    project.start();
+    project.settle();
+    let error = refused(&mut project, "edit_note", json!({"path": "fixed", "content": "more"}));
+    assert_eq!(error["code"], "refused");
+    assert_eq!(text_of(&project, "fixed.md"), "Fixed.\n");
+    let read = project.call("read_note", json!({"path": "latin"}));
+    assert!(read["content"].as_str().expect("text").contains("Caf\u{e9} au lait"), "{read}");
+    assert!(read["warnings"][0].as_str().expect("told").contains("UTF-8"), "{read}");
+    let error = refused(&mut project, "edit_note", json!({"path": "latin", "content": "more"}));
+    assert!(error["hint"].as_str().expect("a hint").contains("UTF-8"), "{error}");
+}
+
+#[test]
+fn an_overwrite_tells_which_front_matter_goes() {
+    let text = "---\ntitle: Plan\nauthor: Ada\nstatus: open\n---\nText.\n";
+    let mut project = TestProject::of(&[("plan.md", text)]);
+    project.settle();
+    let new = json!({
+        "title": "Plan", "content": "New.", "overwrite": true, "metadata": {"status": "done"},
+    });
+    let told = project.call("write_note", new);
+    let warning = told["warnings"][0].as_str().expect("a warning");
+    assert!(warning.contains("author") && !warning.contains("status"), "{told}");
+}
+
+#[test]
+fn an_agent_registers_neither_the_system_nor_what_is_a_project_already() {
+    let mut project = TestProject::of(&[("a.md", "x\n")]);
+    project.settle();
+    let scratch = project.scratch().to_path_buf();
+    let made = |folder: &str, name: &str| json!({"name": name, "path": scratch.join(folder).to_str().expect("a path")});
+    project.call("create_memory_project", made("one", "One"));
+    for wrong in [
+        json!({"name": "all", "path": "/"}),
+        json!({"name": "etc", "path": "/etc"}),
+        made("one/inner", "Inner"),
+        made(".", "Outer"),
+        made("two", "one"),
+        made("three", "a/b"),
+    ] {
+        let error = refused(&mut project, "create_memory_project", wrong.clone());
+        assert_eq!(error["code"], "refused", "{wrong}");
+        assert!(error["hint"].is_string(), "{error}");
+    }
+    assert!(!scratch.join("two").exists() && !scratch.join("one/inner").exists());
+    // One that is registered keeps its name.
+    let again = project.call("create_memory_project", made("one", "Renamed"));
+    assert_eq!((&again["name"], &again["is_new"]), (&json!("One"), &json!(false)));
+}
+
+#[test]
+fn a_secret_is_not_guessed_sign_by_sign() {
+    let token = format!("gh{}", "p_a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8");
+    let mut project = TestProject::of(&[("keys.md", &format!("The token is {token}.\n"))]);
+    project.settle();
+    let mut guess = |find: &str| {
+        let edit = json!({"path": "keys", "find": find, "content": "x", "dry_run": true});
+        refused(&mut project, "edit_note", edit)
+    };
+    assert_eq!(guess(&token[..9]), guess("ghp_wrong"));
+    assert_eq!(guess(&format!("is {}", &token[..5])), guess("is ghp_0"));
+}
+
+#[test]
+fn an_entity_is_given_by_its_name_or_by_its_number() {
+    let note = "---\ntype: Service\n---\n# Key Store\n\nThe Key Store keeps keys.\n";
+    let mut project = TestProject::of(&[("Key Store.md", note), ("b.md", "Other keys.\n")]);
+    project.settle();
+    let found = project.call("entity_lookup", json!({"q": "Key Store"}));
+    let id = found["entities"][0]["id"].as_i64().expect("an id");
+    for entity in [json!("Key Store"), json!(id), json!(id.to_string())] {
+        let reply = project.call("hybrid_query", json!({"q": "keys", "entity": entity}));
+        let paths: Vec<&Value> =
+            reply["chunks"].as_array().expect("hits").iter().map(|hit| &hit["path"]).collect();
+        assert_eq!(paths, ["Key Store.md"], "{entity}");
+    }
+}
