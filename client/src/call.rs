@@ -87,7 +87,7 @@ fn read<T: Tool>(result: CallToolResult) -> Result<T::Reply, CallError> {
 }
 
 fn without_code(message: String) -> ErrorView {
-    ErrorView { code: Code::Internal, message, hint: None }
+    ErrorView { code: Code::Internal, message, hint: None, conflict: None }
 }
 
 fn refused(tool: &'static str, error: ServiceError) -> CallError {
@@ -110,7 +110,7 @@ fn view_of(error: ErrorData) -> ErrorView {
     let data = error.data.and_then(|data| Data::deserialize(data).ok());
     let message = error.message.into_owned();
     match data {
-        Some(Data { code, hint }) => ErrorView { code, message, hint },
+        Some(Data { code, hint }) => ErrorView { code, message, hint, conflict: None },
         None => without_code(message),
     }
 }

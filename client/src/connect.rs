@@ -107,7 +107,7 @@ impl Overheard {
         };
         // A code that we do not know yet is at least a refusal.
         let code = serde_json::from_value(refusal.code.into()).unwrap_or(Code::Unavailable);
-        let view = ErrorView { code, message: refusal.message, hint: refusal.hint };
+        let view = ErrorView { code, message: refusal.message, hint: refusal.hint, conflict: None };
         Some(ConnectError::Refused(view))
     }
 }

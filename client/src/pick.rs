@@ -89,11 +89,11 @@ impl Decision {
     pub fn request(&self) -> ReviewLinks {
         let keys = |is_meant: bool| is_meant.then(|| vec![self.key.clone()]);
         ReviewLinks {
-            below: None,
             limit: Some(1),
             accept: keys(self.verdict == Verdict::Accepted),
             reject: keys(self.verdict == Verdict::Rejected),
             undo: keys(self.verdict == Verdict::Open),
+            ..ReviewLinks::default()
         }
     }
 }

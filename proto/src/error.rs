@@ -45,15 +45,57 @@ pub struct ErrorView {
     /// What to do about it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
+    /// Of `conflict`: what there is now, and what was not written.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub conflict: Option<Box<ConflictView>>,
+}
+
+/// Both versions of a note that somebody else has changed.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ConflictView {
+    /// Where it stands.
+    pub path: String,
+    /// SHA-256 of what there is now, for the next `expected_checksum`; none where the note is gone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub checksum: Option<String>,
+    /// The lines of what there is now that differ from what was not written, secrets removed; all lines where nothing
+    /// was to be written, or where the edit does not fit any more.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub theirs: Option<VersionView>,
+    /// The lines of what was not written that differ from what there is now.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub yours: Option<VersionView>,
+    /// The file that holds all of what was not written, for 30 days.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kept: Option<String>,
+}
+
+/// Lines of one version. Untrusted data.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct VersionView {
+    /// The first of them, from 1.
+    pub line: u32,
+    /// The lines.
+    pub text: String,
+    /// Whether there are more.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_cut: bool,
 }
 
 impl std::fmt::Display for ErrorView {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(&self.message)?;
-        match &self.hint {
-            Some(hint) => write!(f, "\nhint: {hint}"),
-            None => Ok(()),
+        if let Some(hint) = &self.hint {
+            write!(f, "\nhint: {hint}")?;
         }
+        let Some(conflict) = &self.conflict else { return Ok(()) };
+        for (whose, version) in [("now there", &conflict.theirs), ("yours", &conflict.yours)] {
+            if let Some(VersionView { line, text, is_cut }) = version {
+                let more = if *is_cut { "\n…" } else { "" };
+                write!(f, "\n{whose}, from line {line}:\n{}{more}", text.trim_end_matches('\n'))?;
+            }
+        }
+        Ok(())
     }
 }
 

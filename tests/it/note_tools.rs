@@ -483,3 +483,96 @@ fn a_relation_of_a_note_is_one_of_the_graph_and_can_be_rejected() {
     let explained = project.call("explain_entity", json!({"name": "Gateway"}));
     assert_eq!(explained["relations"], json!([]));
 }
+
+#[test]
+fn a_fact_that_is_none_is_rejected_for_good() {
+    let notes = [
+        ("talk.md", "# Talk\n\n- [Alice] said that it is late\n- [fact] The talk took an hour\n"),
+        ("sub/copy.md", "# Copy\n\n- [Alice] said that it is late\n"),
+    ];
+    let mut project = TestProject::of(&notes);
+    project.settle();
+    let listed = project.call("review_links", json!({"path": "talk.md"}));
+    let items = listed["items"].as_array().expect("items").clone();
+    let of = |items: &[Value]| -> Vec<String> {
+        let facts = items.iter().filter(|it| it["kind"] == "observation");
+        facts.map(|it| it["claim"].as_str().unwrap_or_default().to_string()).collect()
+    };
+    assert_eq!(
+        of(&items),
+        [
+            r#"`talk` states the Alice "said that it is late""#,
+            r#"`talk` states the fact "The talk took an hour""#
+        ]
+    );
+    let key = items[0]["key"].clone();
+    assert_eq!(items[0]["evidence"]["source"]["line"], 3);
+    let rejected = project.call("review_links", json!({"reject": [key], "path": "sub"}));
+    assert_eq!(
+        (&rejected["decided"], of(rejected["items"].as_array().expect("items"))),
+        (&json!(1), vec![])
+    );
+    let facts = |project: &mut TestProject, path: &str| -> Vec<String> {
+        let note = project.call("read_note", json!({"path": path}));
+        all(&note["observations"], "category").into_iter().map(String::from).collect()
+    };
+    assert_eq!(facts(&mut project, "talk.md"), ["fact"]);
+    assert_eq!(facts(&mut project, "sub/copy.md"), [""; 0], "worded so, it is none anywhere");
+    let search = json!({"query": "late", "search_item_types": ["observation"]});
+    assert_eq!(project.call("search_notes", search.clone())["results"], json!([]));
+    project.stop();
+    project.lose_index();
+    project.start();
+    project.settle();
+    assert_eq!(facts(&mut project, "talk.md"), ["fact"], "also when the index is built anew");
+    project.call("review_links", json!({"undo": [key]}));
+    assert_eq!(facts(&mut project, "talk.md"), ["Alice", "fact"]);
+    let unknown = json!({"reject": ["observation:fact>0123456789abcdef"]});
+    let error = project.try_call("review_links", unknown).expect_err("no such fact");
+    assert_eq!(error["code"], "invalid_params");
+}
+
+#[test]
+fn a_note_tells_its_fields_and_embeds_and_each_missing_target_once() {
+    let text = "# Trip\n\nstatus:: planned\n\nWe (with:: Ada) go; with:: Bo\n\n![[Map]] ![[photo.png]] [[Nowhere]] [[nowhere|x]] needs [[Nowhere]]\n";
+    let mut project = TestProject::of(&[("trip.md", text), ("map.md", "# Map\n")]);
+    project.settle();
+    let note = project.call("read_note", json!({"path": "trip.md"}));
+    assert_eq!(note["fields"]["status"], json!(["planned"]), "{note}");
+    assert!(all(&note["relations"], "relation").contains(&"embeds"), "{note}");
+    assert!(!all(&note["relations"], "target").contains(&"photo.png"), "{note}");
+    let edited = project
+        .call("edit_note", json!({"path": "trip.md", "content_updates": "- needs [[Nowhere]]"}));
+    assert_eq!(edited["unresolved"].as_array().map(Vec::len), Some(1), "{edited}");
+}
+
+#[test]
+fn a_conflict_tells_both_versions() {
+    let mut project = TestProject::of(&[("a.md", "# A\n\none\n")]);
+    project.settle();
+    let read = project.call("read_note", json!({"path": "a.md"}));
+    project.write("a.md", "# A\n\ntheirs\n");
+    let edit =
+        json!({"path": "a.md", "content_updates": "mine", "expected_checksum": read["checksum"]});
+    let error = project.try_call("edit_note", edit.clone()).expect_err("a conflict");
+    assert_eq!(error["code"], "conflict");
+    let conflict = &error["conflict"];
+    assert_eq!(conflict["yours"]["text"], "\nmine\n", "{error}");
+    let kept = conflict["kept"].as_str().expect("it is kept");
+    assert_eq!(std::fs::read_to_string(kept).expect("kept"), "# A\n\ntheirs\n\nmine\n");
+    let mut again = edit;
+    again["expected_checksum"] = conflict["checksum"].clone();
+    assert_eq!(project.call("edit_note", again)["action"], "edited");
+}
+
+#[test]
+fn a_key_within_a_key_is_not_set_as_another_one() {
+    let text = "---\nnested:\n  deep: 1\nflat.key: 2\n---\nx\n";
+    let mut project = TestProject::of(&[("a.md", text)]);
+    project.settle();
+    let set = |key: &str| json!({"path": "a.md", "operation": "set_frontmatter", "key": key, "value": "3"});
+    let error = project.try_call("edit_note", set("nested.deep")).expect_err("refused");
+    assert!(error["hint"].as_str().is_some_and(|it| it.contains("`nested`")), "{error}");
+    project.call("edit_note", set("flat.key"));
+    assert!(text_of(&project, "a.md").contains("flat.key: 3"), "{}", text_of(&project, "a.md"));
+}

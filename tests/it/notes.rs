@@ -107,6 +107,40 @@ fn a_death_while_a_note_is_written_loses_nothing_and_leaves_nothing() {
 }
 
 #[test]
+fn a_death_while_a_note_is_removed_or_moved_leaves_it_at_one_path_or_kept() {
+    let rows = [
+        ("note.removed", "delete_note", json!({"path": "sub/a.md"}), None),
+        (
+            "note.moved",
+            "move_note",
+            json!({"path": "sub/a.md", "destination": "b/"}),
+            Some("b/a.md"),
+        ),
+    ];
+    for (point, tool, arguments, now_at) in rows {
+        let mut project = TestProject::empty();
+        project.write("sub/a.md", "# Quagga77\n\nStripes77.\n");
+        project.write("c.md", "See [q](sub/a.md).\n");
+        project.set_environment("KG_FAIL", point);
+        project.start();
+        project.settle();
+        assert!(project.attempt(tool, arguments).is_none(), "{point} was not reached");
+        project.wait_for_end();
+        project.set_environment("KG_FAIL", "");
+        project.start();
+        project.settle();
+        assert!(!project.at("sub/a.md").exists(), "{point}");
+        assert_eq!(project.found("stripes77"), now_at.map_or(vec![], |path| vec![path]), "{point}");
+        if now_at.is_none() {
+            json_of(&restore(&project, &["sub/a.md", "--at", "last"], ""));
+            project.settle();
+            assert_eq!(project.found("stripes77"), ["sub/a.md"], "{point}");
+        }
+        project.verify(point);
+    }
+}
+
+#[test]
 fn no_temporary_file_is_ever_indexed_and_writes_are_one_change() {
     let mut project = TestProject::of(&[("a.md", "start\n")]);
     let notes = editor(&project);

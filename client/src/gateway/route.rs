@@ -130,6 +130,7 @@ fn at_its_end() -> ErrorView {
         code: Code::InvalidParams,
         message: "that project has no further hits".to_string(),
         hint: Some("leave `project` out to go on with the others".to_string()),
+        conflict: None,
     }
 }
 
@@ -145,6 +146,7 @@ fn named(arguments: &mut Map<String, Value>, served: &Served) -> Result<Option<u
                     code: Code::InvalidParams,
                     message: format!("`{name}` is not a name"),
                     hint: Some(format!("it takes one of {}", served.listing())),
+                    conflict: None,
                 });
             }
         }

@@ -155,6 +155,7 @@ impl Served {
             code: Code::NotFound,
             message: format!("no project that is served here is called `{}`", brief(name)),
             hint: Some(format!("served are {}", self.listing())),
+            conflict: None,
         })
     }
 
@@ -178,6 +179,7 @@ impl Served {
                     .to_string(),
             },
             hint: Some(format!("give `project`, one of {}", self.listing())),
+            conflict: None,
         })
     }
 

@@ -183,6 +183,7 @@ impl Spread {
                     code: Code::InvalidParams,
                     message: format!("over several projects, `{}` goes {most} deep", spec.tool),
                     hint: Some(format!("give `project`, one of {}", served.listing())),
+                    conflict: None,
                 });
             }
         }
@@ -248,6 +249,7 @@ fn onward(text: &str, served: &Served) -> Result<Vec<Onward>, ErrorView> {
             "give the `next_cursor` of an answer to the same question, or the `project` it is of"
                 .to_string(),
         ),
+        conflict: None,
     })
 }
 

@@ -95,7 +95,7 @@ impl Trouble {
     /// The same as the error of a whole call.
     pub(super) fn view(&self) -> ErrorView {
         let code = serde_json::from_value(self.code.as_str().into()).unwrap_or(Code::Unavailable);
-        ErrorView { code, message: self.message.clone(), hint: self.hint.clone() }
+        ErrorView { code, message: self.message.clone(), hint: self.hint.clone(), conflict: None }
     }
 }
 

@@ -142,6 +142,7 @@ fn ambiguous(snapshot: &Snapshot, address: &str, documents: &[i64]) -> Result<Er
         code: Code::Ambiguous,
         message: format!("several documents are called `{}`", short(address)),
         hint: Some(format!("give the path: {}{more}", paths.join(", "))),
+        conflict: None,
     })
 }
 
@@ -156,6 +157,7 @@ fn missing(snapshot: &Snapshot, address: &str) -> Result<ErrorView, AskError> {
         code: Code::NotFound,
         message: format!("no note or document is called `{}`", short(address)),
         hint: Some(hint),
+        conflict: None,
     })
 }
 

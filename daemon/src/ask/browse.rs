@@ -220,6 +220,7 @@ fn no_folder(folder: &str) -> ErrorView {
         code: proto::error::Code::NotFound,
         message: format!("nothing is indexed in `{name}`"),
         hint: Some("`list_directory` without `path` shows the folders there are".into()),
+        conflict: None,
     }
 }
 

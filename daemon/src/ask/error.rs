@@ -24,11 +24,12 @@ impl From<AskError> for ErrorView {
             code: Code::Internal,
             message: error.to_string(),
             hint: Some("see `kgctl logs`; if it lasts, `kgctl restart`".into()),
+            conflict: None,
         }
     }
 }
 
 /// A parameter out of range or malformed.
 pub(super) fn invalid(message: String, hint: &str) -> ErrorView {
-    ErrorView { code: Code::InvalidParams, message, hint: Some(hint.into()) }
+    ErrorView { code: Code::InvalidParams, message, hint: Some(hint.into()), conflict: None }
 }

@@ -184,6 +184,7 @@ fn ambiguous(desk: &Desk<'_>, name: &str, norm: &str) -> Result<ErrorView, AskEr
         code: Code::Ambiguous,
         message: format!("`{name}` names {} {things}: {}", ids.len(), ids.join(", ")),
         hint: Some("call again with one of these as `entity_id`".into()),
+        conflict: None,
     })
 }
 
@@ -196,6 +197,7 @@ pub(super) fn not_found(name: &str, near: &[String]) -> ErrorView {
         code: Code::NotFound,
         message: format!("nothing goes by `{name}`"),
         hint: Some(hint),
+        conflict: None,
     }
 }
 

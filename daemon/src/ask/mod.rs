@@ -48,6 +48,7 @@ mod review;
 mod search_notes;
 mod snippet;
 mod source;
+pub mod stated;
 mod text;
 mod timeline;
 mod web;

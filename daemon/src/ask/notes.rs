@@ -5,6 +5,8 @@
 //! leads nowhere.
 //! Not here: how it is shown, and what is left out of an answer (the tools).
 
+use std::collections::BTreeMap;
+
 use notes::parse::LinkKind;
 use notes::resolve::fold;
 use notes::uri::{self, Address, Lookup, UriError};
@@ -18,6 +20,9 @@ use crate::store::links::{BY_PATH_SLUG, place_key};
 
 /// Most notes that an address with `*` names.
 const MAX_MATCHES: i64 = 1_000;
+
+/// What an embed is called where relations have types.
+pub const EMBEDS: &str = "embeds";
 
 /// Extensions of files that are documents: only a link to one of these, or to a bare name, can be missing its target.
 const DOCUMENT_EXTENSIONS: [&str; 7] = ["md", "markdown", "txt", "html", "htm", "pdf", "docx"];
@@ -263,14 +268,33 @@ pub fn links(snapshot: &Snapshot, doc: i64) -> Result<Vec<LinkRow>, AskError> {
     Ok(rows.collect::<Result<_, _>>()?)
 }
 
-/// The relations of a note: its links but for embeds, each type and target once, the first time it is stated.
+/// What a note says by `key:: value`, by key.
+pub fn fields(snapshot: &Snapshot, doc: i64) -> Result<BTreeMap<String, Vec<String>>, AskError> {
+    let mut statement = snapshot
+        .prepare_cached("SELECT key, value FROM note_fields WHERE doc_id = ?1 ORDER BY seq")?;
+    let mut rows = statement.query([doc])?;
+    let mut fields: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    while let Some(row) = rows.next()? {
+        fields.entry(row.get(0)?).or_default().push(row.get(1)?);
+    }
+    Ok(fields)
+}
+
+/// The relations of a note: its links, and the notes that it embeds, each type and target once, the first time it is
+/// stated.
 pub fn relations(snapshot: &Snapshot, doc: i64) -> Result<Vec<LinkRow>, AskError> {
     let mut rows = links(snapshot, doc)?;
     let mut seen = std::collections::HashSet::new();
     rows.retain(|it| {
-        let Some(relation) = it.relation.as_deref().filter(|_| it.to != Some(doc)) else {
-            return false;
+        let is_document = it.to.is_some() || may_be_document(it.kind, &it.target);
+        let relation = match it.relation.as_deref() {
+            Some(relation) => relation,
+            None if is_document => EMBEDS,
+            None => return false,
         };
+        if it.to == Some(doc) {
+            return false;
+        }
         let target = it.to.map_or_else(|| fold(&it.target), |to| to.to_string());
         seen.insert((fold(relation), it.to.is_some(), target))
     });

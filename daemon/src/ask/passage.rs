@@ -204,8 +204,7 @@ fn by_handle(desk: &Desk<'_>, at: &str) -> Result<Option<(Document, usize)>, Err
     Err(ErrorView {
         code: Code::NotFound,
         message: format!("no passage is called `{at}` any more"),
-        hint: Some("its words were changed or its document is gone: ask again, or give the hit's path and line".into()),
-    })
+        hint: Some("its words were changed or its document is gone: ask again, or give the hit's path and line".into()), conflict: None })
 }
 
 fn documents_of(desk: &Desk<'_>, uid: &str) -> Result<Vec<i64>, AskError> {
@@ -240,6 +239,7 @@ fn by_place(desk: &Desk<'_>, at: &str) -> Result<(Document, usize), ErrorView> {
             code: Code::NotFound,
             message: format!("`{}` has no text", doc.path),
             hint: None,
+            conflict: None,
         });
     }
     let idx = match spot {
@@ -275,7 +275,7 @@ fn beyond(doc: &Document, spot: Spot) -> ErrorView {
         Spot::Beginning => ("text".into(), String::new()),
     };
     let message = format!("`{}` has no {what}", doc.path);
-    ErrorView { code: Code::NotFound, message, hint: Some(hint) }
+    ErrorView { code: Code::NotFound, message, hint: Some(hint), conflict: None }
 }
 
 /// The ways to read a place: all of it as a path, then a path with a line, a page, a section behind.
@@ -319,6 +319,7 @@ fn no_document(desk: &Desk<'_>, at: &str) -> Result<ErrorView, AskError> {
         code: Code::NotFound,
         message: format!("no document `{path}`"),
         hint: Some(hint),
+        conflict: None,
     })
 }
 

@@ -13,13 +13,16 @@ use super::error::invalid;
 use super::graph::{Statement, name_of};
 use super::source::Source;
 use super::why::features_of;
-use super::{AskError, Desk};
+use super::{AskError, Desk, stated};
 use crate::store::{link_key, relation_key};
 use crate::terms::norm_of;
 
 /// Doubtful links and relations without a decision, least certain first.
 pub fn list_doubtful(desk: &Desk<'_>, request: &ReviewLinks) -> Result<Vec<ReviewItem>, ErrorView> {
-    let below = request.below.unwrap_or(0.6);
+    let place =
+        request.path.as_deref().map(|path| path.trim().trim_start_matches("./").trim_matches('/'));
+    let place = place.map(|path| if path == "." { "" } else { path });
+    let below = request.below.unwrap_or(if place.is_some() { 1.0 } else { 0.6 });
     let limit = request.limit.unwrap_or(20);
     if !(0.0..=1.0).contains(&below) || !(1..=100).contains(&limit) {
         return Err(invalid(
@@ -27,18 +30,32 @@ pub fn list_doubtful(desk: &Desk<'_>, request: &ReviewLinks) -> Result<Vec<Revie
             "give `below` from 0 to 1 and a limit of 1 to 100",
         ));
     }
-    let mut items = doubtful_links(desk, below, limit)?;
-    items.extend(proposals(desk, limit)?);
-    items.extend(contradicted_relations(desk, limit)?);
-    for item in doubtful_relations(desk, below, limit)? {
+    // What is listed of one place is chosen from all.
+    let most = if place.is_some() { u32::MAX } else { limit };
+    let mut items = doubtful_links(desk, below, most)?;
+    items.extend(proposals(desk, most)?);
+    items.extend(contradicted_relations(desk, most)?);
+    for item in doubtful_relations(desk, below, (place, most))? {
         // What is contradicted is told with what speaks against it.
         if items.iter().all(|told| told.key != item.key) {
             items.push(item);
         }
     }
+    if let Some(place) = place {
+        items.retain(|it| it.evidence.as_ref().is_some_and(|it| is_at(&it.source.path, place)));
+        if below >= 1.0 {
+            items.extend(stated::undecided(desk, place, limit)?);
+        }
+    }
     items.sort_by(|a, b| a.confidence.total_cmp(&b.confidence).then_with(|| a.key.cmp(&b.key)));
     items.truncate(limit as usize);
     Ok(items)
+}
+
+/// Whether a document is this one, or below this folder.
+fn is_at(path: &str, place: &str) -> bool {
+    place.is_empty()
+        || path.strip_prefix(place).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
 /// Two names that are one thing, or may be.
@@ -141,7 +158,7 @@ fn first_mention(desk: &Desk<'_>, name: i64, score: f32) -> Result<Option<Eviden
 fn doubtful_relations(
     desk: &Desk<'_>,
     below: f32,
-    limit: u32,
+    (place, limit): (Option<&str>, u32),
 ) -> Result<Vec<ReviewItem>, AskError> {
     let mut statement = desk.snapshot.prepare_cached(
         "SELECT coalesce(sn.entity_id, sd.entity_id) AS src, coalesce(bn.entity_id, bd.entity_id) AS dst,
@@ -150,11 +167,13 @@ fn doubtful_relations(
          FROM evidence e LEFT JOIN names sn ON sn.id = e.subject LEFT JOIN docs sd ON sd.id = -e.subject
                          LEFT JOIN names bn ON bn.id = e.object LEFT JOIN docs bd ON bd.id = -e.object
          WHERE e.predicate NOT LIKE 'not %'
+           AND (?2 IS NULL OR e.doc_id IN
+             (SELECT id FROM docs WHERE ?2 = '' OR path = ?2 OR (path >= ?2 || '/' AND path < ?2 || '0')))
          GROUP BY 1, 2, 3 HAVING src IS NOT NULL AND dst IS NOT NULL AND src <> dst
            AND (confidence < ?1 OR ?1 >= 1.0)
          ORDER BY confidence, e.doc_id, e.seq",
     )?;
-    let rows = statement.query_map(params![below], |row| {
+    let rows = statement.query_map(params![below, place], |row| {
         let number = |i: usize| row.get::<_, i64>(i);
         Ok(Statement {
             subject: number(0)?,
@@ -233,6 +252,11 @@ fn contradicted_relations(desk: &Desk<'_>, limit: u32) -> Result<Vec<ReviewItem>
 /// Refuses keys that name nothing in this graph, so that a typing error is not kept for ever.
 pub fn norm_keys_exist(desk: &Desk<'_>, keys: &[String]) -> Result<(), ErrorView> {
     for key in keys {
+        if let Some(("observation", rest)) = key.split_once(':')
+            && stated::is_known(desk.snapshot, rest)?
+        {
+            continue;
+        }
         let names: Vec<&str> = match key.split_once(':') {
             Some(("link", rest)) => rest.split('>').collect(),
             Some(("relation", rest)) => {

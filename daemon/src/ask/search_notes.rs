@@ -21,7 +21,9 @@ use super::plan::{MAX_RECALL, OfNotes, Plan, plan};
 use super::proximity::Asked;
 use super::rank::{Ranked, S0_HALF};
 use super::recall::Recalled;
-use super::{AskError, Desk, Found, browse, condition, explain, find, listing, notes as rows};
+use super::{
+    AskError, Desk, Found, browse, condition, explain, find, listing, notes as rows, stated,
+};
 use crate::embedder::cosine;
 use crate::words::Indexer;
 
@@ -407,7 +409,7 @@ impl<'a> Judge<'a> {
         (doc, note): (i64, &NoteView),
     ) -> Result<Vec<ResultView>, AskError> {
         let mut found = Vec::new();
-        for it in rows::observations(desk.snapshot, doc)? {
+        for it in stated::accepted(desk, doc)? {
             let context = it.context.as_deref().unwrap_or_default();
             let said = format!("{} {} {} {context}", it.category, it.content, it.tags.join(" "));
             let Some((text, similarity, score)) = self.score(desk, &said) else { continue };
@@ -433,7 +435,7 @@ impl<'a> Judge<'a> {
     ) -> Result<Vec<ResultView>, AskError> {
         let mut found = Vec::new();
         for it in rows::relations(desk.snapshot, doc)? {
-            let relation = it.relation.unwrap_or_default();
+            let relation = it.relation.unwrap_or_else(|| rows::EMBEDS.into());
             let said = format!("{relation} {} {}", it.target, it.said);
             let Some((text, similarity, score)) = self.score(desk, &said) else { continue };
             found.push(ResultView {

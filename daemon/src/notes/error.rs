@@ -3,10 +3,8 @@
 //! Invariant: whatever the reason, the file is as it was; a version that could not be written lies where the error
 //! says.
 
-use std::path::PathBuf;
-
 use notes::edit::EditError;
-use proto::error::{Code, ErrorView};
+use proto::error::{Code, ConflictView, ErrorView};
 
 use crate::pipeline::watch::SkipReason;
 
@@ -66,15 +64,8 @@ pub enum NoteError {
     #[error("`{0}` is not UTF-8 text")]
     NotText(String),
     /// It is not what the caller, or this very edit, has read.
-    #[error("`{path}` was changed by somebody else: {}", now(found.as_deref()))]
-    Conflict {
-        /// The path.
-        path: String,
-        /// SHA-256 of what is there now, if something is.
-        found: Option<String>,
-        /// Where the version lies that could not be written.
-        unwritten: Option<PathBuf>,
-    },
+    #[error("`{}` was changed by somebody else: {}", .0.path, now(.0.checksum.as_deref()))]
+    Conflict(Box<ConflictView>),
     /// It would remove a secret that the caller cannot have seen, or write the mark in its place.
     #[error("`{path}` holds {why}")]
     Secret {
@@ -123,7 +114,7 @@ impl NoteError {
             | NoteError::Secret { .. } => Code::Refused,
             NoteError::NotFound(_) | NoteError::NotKept(_) => Code::NotFound,
             NoteError::Exists { .. } => Code::Exists,
-            NoteError::Conflict { .. } => Code::Conflict,
+            NoteError::Conflict(_) => Code::Conflict,
             NoteError::Edit { why, .. } => code_of(why),
             NoteError::Io { .. } => Code::Unavailable,
         }
@@ -149,13 +140,17 @@ impl NoteError {
                 ));
             }
             NoteError::TooLarge { .. } => "part it into several notes",
-            NoteError::Conflict { unwritten: Some(kept), .. } => {
-                return Some(format!(
-                    "read it again and repeat the edit; your version lies in `{}`",
-                    kept.display()
-                ));
-            }
-            NoteError::Conflict { .. } => "read it again and repeat the edit",
+            NoteError::Conflict(conflict) => match (&conflict.kept, &conflict.checksum) {
+                (Some(kept), _) => {
+                    return Some(format!(
+                        "read it again and repeat the edit; your version lies in `{kept}`"
+                    ));
+                }
+                (None, Some(_)) => "read it again and repeat the edit",
+                (None, None) => {
+                    "`expected_checksum` is that of a note that was read; leave it out to write a new one"
+                }
+            },
             NoteError::Secret { .. } => {
                 "edit what stands around it by `find` and `replace`; secrets are changed by hand only"
             }
@@ -177,7 +172,12 @@ impl NoteError {
 
     /// The error as a caller sees it.
     pub fn view(&self) -> ErrorView {
-        ErrorView { code: self.code(), message: self.to_string(), hint: self.hint() }
+        ErrorView {
+            code: self.code(),
+            message: self.to_string(),
+            hint: self.hint(),
+            conflict: None,
+        }
     }
 }
 

@@ -8,6 +8,7 @@
 //! Not here: what an edit changes (the crate `notes`), waiting until it can be found (`Project::index_now`), tools.
 
 mod confine;
+mod conflict;
 mod error;
 mod files;
 mod journal;
@@ -162,7 +163,7 @@ impl Notes {
         let old = self.read_at(&path, &spot)?;
         let Some(old) = old else {
             if expected.is_some() {
-                return Err(NoteError::Conflict { path, found: None, unwritten: None });
+                return Err(self.conflict(&path, None, Some(content.as_bytes())));
             }
             self.check_content(&path, "", content)?;
             return self.replace(
@@ -173,11 +174,10 @@ impl Notes {
                 vec![Change { span: 0..0, replacement: content.into() }],
             );
         };
-        let checksum = checksum(&old.bytes);
         if overwrite == Overwrite::No {
-            return Err(NoteError::Exists { path, checksum });
+            return Err(NoteError::Exists { path, checksum: checksum(&old.bytes) });
         }
-        self.check_expected(&path, expected, &checksum, Some(content))?;
+        self.check_expected(&path, expected, &old.bytes, Some(content))?;
         let before = String::from_utf8_lossy(&old.bytes).into_owned();
         self.check_content(&path, &before, content)?;
         let changes = vec![Change { span: 0..old.bytes.len(), replacement: content.into() }];
@@ -236,7 +236,7 @@ impl Notes {
             files::read(&spot, u64::MAX).map_err(|trouble| self.failed(&path, trouble, None))?;
         let old = old.ok_or_else(|| NoteError::NotFound(path.clone()))?;
         let before = checksum(&old.bytes);
-        self.check_expected(&path, expected, &before, None)?;
+        self.check_expected(&path, expected, &old.bytes, None)?;
         let keep =
             || self.kept.keep(&spot.real, &old.bytes, Why::Removed, Timestamp::now()).map(drop);
         files::remove(&spot, &old, keep).map_err(|trouble| self.failed(&path, trouble, None))?;
@@ -386,7 +386,7 @@ impl Notes {
         if expected.is_some_and(|it| it != note.checksum) {
             // What would have been written is kept, where the edit fits the note as it is now.
             let mine = edit_all(&note.text, ops).ok().map(|changes| apply(&note.text, &changes));
-            self.check_expected(path, expected, &note.checksum, mine.as_deref())?;
+            self.check_expected(path, expected, note.text.as_bytes(), mine.as_deref())?;
         }
         if secrets::is_probed(&self.redactor, path, &note.text, ops) {
             return Err(failed(EditError::NotFound { nearest: None }));
@@ -401,20 +401,22 @@ impl Notes {
         &self,
         path: &str,
         expected: Option<&str>,
-        checksum: &str,
+        found: &[u8],
         mine: Option<&str>,
     ) -> Result<(), NoteError> {
         match expected {
-            Some(expected) if !expected.trim().eq_ignore_ascii_case(checksum) => {
-                let unwritten = mine.and_then(|mine| self.keep_unwritten(path, mine.as_bytes()));
-                Err(NoteError::Conflict {
-                    path: path.to_string(),
-                    found: Some(checksum.to_string()),
-                    unwritten,
-                })
+            Some(expected) if !expected.trim().eq_ignore_ascii_case(&checksum(found)) => {
+                Err(self.conflict(path, Some(found), mine.map(str::as_bytes)))
             }
             _ => Ok(()),
         }
+    }
+
+    /// A note that is not what it was; what was to be written is kept.
+    fn conflict(&self, path: &str, found: Option<&[u8]>, mine: Option<&[u8]>) -> NoteError {
+        let kept = mine.and_then(|mine| self.keep_unwritten(path, mine));
+        let shown = |text: &str| self.shown(path, text);
+        NoteError::Conflict(Box::new(conflict::view(path, (found, mine), kept.as_deref(), shown)))
     }
 
     fn check_content(&self, path: &str, before: &str, after: &str) -> Result<(), NoteError> {
@@ -484,14 +486,10 @@ impl Notes {
 
     /// What a caller is told; of a version that could not be written where it lies.
     fn failed(&self, path: &str, trouble: Trouble, mine: Option<&[u8]>) -> NoteError {
-        let path = path.to_string();
         match trouble {
-            Trouble::NotAFile => NoteError::NotAFile(path),
-            Trouble::Changed(found) => {
-                let unwritten = mine.and_then(|mine| self.keep_unwritten(&path, mine));
-                NoteError::Conflict { path, found: found.as_deref().map(checksum), unwritten }
-            }
-            Trouble::Io(why) => NoteError::Io { path, why },
+            Trouble::NotAFile => NoteError::NotAFile(path.to_string()),
+            Trouble::Changed(found) => self.conflict(path, found.as_deref(), mine),
+            Trouble::Io(why) => NoteError::Io { path: path.to_string(), why },
         }
     }
 

@@ -126,11 +126,13 @@ fn a_checksum_that_is_not_the_note_s_is_a_conflict_that_loses_nothing() {
         Code::Conflict,
         "changed by somebody else",
     );
-    let NoteError::Conflict { found, unwritten: Some(unwritten), .. } = error else {
-        panic!("{error}")
-    };
-    assert_eq!(found, Some(checksum(b"theirs\n")));
-    assert_eq!(fs::read_to_string(unwritten).expect("kept"), "theirs\n\nmine\n");
+    let conflict = error.view().conflict.expect("both versions");
+    assert_eq!(conflict.checksum, Some(checksum(b"theirs\n")));
+    let kept = conflict.kept.expect("kept");
+    assert_eq!(fs::read_to_string(kept).expect("kept"), "theirs\n\nmine\n");
+    let told = error.view().to_string();
+    assert!(told.contains("now there, from line 2:"), "{told}");
+    assert!(told.ends_with("yours, from line 2:\n\nmine"), "{told}");
     assert_eq!(place.text("a.md"), "theirs\n");
     notes.edit("a.md", &append("mine"), Some(&checksum(b"theirs\n"))).expect("written");
     refused(notes.remove("a.md", Some(&read)), Code::Conflict, "changed");

@@ -200,6 +200,6 @@ async fn refuse(mut stream: UnixStream) {
     let message = format!("{MAX_CLIENTS} clients are connected");
     tracing::warn!("a client was refused: {message}");
     let hint = Some("close some".to_string());
-    let line = refusal_line(&ErrorView { code: Code::Unavailable, message, hint });
+    let line = refusal_line(&ErrorView { code: Code::Unavailable, message, hint, conflict: None });
     let _ = tokio::time::timeout(Duration::from_secs(1), stream.write_all(&line)).await;
 }

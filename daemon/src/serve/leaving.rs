@@ -63,9 +63,12 @@ pub(super) fn clean_text(text: &str) -> String {
 
 /// Cleans what an error says.
 pub(super) fn clean_error(error: ErrorView) -> ErrorView {
-    let ErrorView { code, message, hint } = error;
+    let ErrorView { code, message, hint, mut conflict } = error;
     let hint = hint.map(|hint| clean(&hint).into_owned());
-    ErrorView { code, message: clean(&message).into_owned(), hint }
+    for version in conflict.iter_mut().flat_map(|it| [&mut it.theirs, &mut it.yours]).flatten() {
+        version.text = clean(&version.text).into_owned();
+    }
+    ErrorView { code, message: clean(&message).into_owned(), hint, conflict }
 }
 
 #[cfg(test)]

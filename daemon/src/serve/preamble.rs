@@ -74,7 +74,7 @@ impl PreambleError {
             Some((message, hint)) => (message.to_string(), Some(hint.to_string())),
             None => (text, None),
         };
-        ErrorView { code, message, hint }
+        ErrorView { code, message, hint, conflict: None }
     }
 }
 

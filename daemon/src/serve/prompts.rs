@@ -190,5 +190,5 @@ fn told<T: Tool>(reply: &impl Serialize) -> String {
 }
 
 fn invalid(message: String, hint: String) -> ErrorView {
-    ErrorView { code: Code::InvalidParams, message, hint: Some(hint) }
+    ErrorView { code: Code::InvalidParams, message, hint: Some(hint), conflict: None }
 }

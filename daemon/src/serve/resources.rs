@@ -79,6 +79,7 @@ pub(super) fn read(
             code: Code::NotFound,
             message: format!("no resource `{shown}`"),
             hint: Some(format!("resources are `{INFO}` and `memory://PERMALINK`")),
+            conflict: None,
         });
     }
     let doc = address::document(snapshot, uri)?;

@@ -336,7 +336,7 @@ fn answer<T: Tool>(reply: Result<T::Reply, ErrorView>) -> Answer {
 }
 
 fn error_view(code: Code, message: String, hint: Option<&str>) -> ErrorView {
-    ErrorView { code, message, hint: hint.map(str::to_string) }
+    ErrorView { code, message, hint: hint.map(str::to_string), conflict: None }
 }
 
 fn unreadable(error: &crate::store::StoreError) -> ErrorView {

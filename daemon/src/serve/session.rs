@@ -378,12 +378,14 @@ impl Session {
                         "leave `project` out; `kg-mcp --project A --project B` serves several"
                             .into(),
                     ),
+                    conflict: None,
                 })
             }
             None => Some(ErrorView {
                 code: Code::InvalidParams,
                 message: "`project` is not a name".into(),
                 hint: Some("give the name of a project".into()),
+                conflict: None,
             }),
         }
     }

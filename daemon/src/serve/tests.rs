@@ -86,7 +86,7 @@ fn query(project: &Project, db: &Snapshot, asked: HybridQuery) -> Result<HybridR
     let _counted = Counted::new(&asked.q);
     if asked.q.starts_with("endless") {
         let message = db.query_row(ENDLESS, [], |_| Ok(())).expect_err("stopped").to_string();
-        return Err(ErrorView { code: Code::Internal, message, hint: None });
+        return Err(ErrorView { code: Code::Internal, message, hint: None, conflict: None });
     }
     let n_chars = asked.q.strip_prefix("big ").and_then(|n| n.parse().ok());
     let truncated = n_chars.map(|n| "x".repeat(n));
@@ -95,7 +95,12 @@ fn query(project: &Project, db: &Snapshot, asked: HybridQuery) -> Result<HybridR
 
 fn explain(_: &Project, _: &Snapshot, _: ExplainEntity) -> Result<ExplainReply, ErrorView> {
     let message = "nothing is called `x`".to_string();
-    Err(ErrorView { code: Code::NotFound, message, hint: Some("look it up".into()) })
+    Err(ErrorView {
+        code: Code::NotFound,
+        message,
+        hint: Some("look it up".into()),
+        conflict: None,
+    })
 }
 
 async fn ingest(

@@ -34,7 +34,8 @@ pub use dump::dump_page;
 pub use error::StoreError;
 pub use ledger::{
     Backup, Breakers, Checkup, Decisions, DecisionsAt, Failing, IngestRecord, Ledger, LedgerError,
-    Restored, Verdict, back_up, check_backup, check_up, link_key, relation_key, restore,
+    Restored, Verdict, back_up, check_backup, check_up, link_key, observation_key, relation_key,
+    restore,
 };
 pub use likeness::Likeness;
 pub use replace::copy_ledger;

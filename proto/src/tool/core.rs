@@ -304,6 +304,10 @@ pub struct ReviewLinks {
     /// List items with confidence below this, 0 to 1; 0.6 when left out. At 1 also relations that are stated outright.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub below: Option<f32>,
+    /// Only what is read in this document, or below this folder, and the facts that its notes state, too. `below` is 1
+    /// then when left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
     /// Most items to list, 1 to 100; 20 when left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<u32>,
@@ -336,7 +340,7 @@ pub struct ReviewItem {
     /// Names the item in `accept`, `reject` and `undo`; stays the same across rebuilds.
     pub key: String,
     /// `link`: a name was linked to another one; `same_as`: it was not, but nearly; `unsure`: it could be one of
-    /// several and denotes nothing; `relation`.
+    /// several and denotes nothing; `relation`; `observation`: a fact that a note states.
     pub kind: String,
     /// What is claimed, as a sentence.
     pub claim: String,

@@ -214,7 +214,12 @@ mod tests {
         let own = Failure::new(Exit::NoDaemon, "a\nhint: b").json();
         let expected = r#"{"error":{"code":"unavailable","message":"a","hint":"b"}}"#;
         assert_eq!(own.as_deref(), Some(&*format!("{expected}\n")));
-        let view = ErrorView { code: Code::Ambiguous, message: "two `x`".into(), hint: None };
+        let view = ErrorView {
+            code: Code::Ambiguous,
+            message: "two `x`".into(),
+            hint: None,
+            conflict: None,
+        };
         let given = Failure::from(CallError::Refused(view)).json();
         let expected = r#"{"error":{"code":"ambiguous","message":"two `x`"}}"#;
         assert_eq!(given.as_deref(), Some(&*format!("{expected}\n")));
@@ -228,6 +233,7 @@ mod tests {
                 code,
                 message: String::new(),
                 hint: None,
+                conflict: None,
             }))
             .exit()
         };

@@ -137,6 +137,17 @@ fn write(
         None => ctx.project()?.root,
     };
     let project = project_around(&places, &into)?;
+    if let Some(named) = ctx.project_flag()
+        && arguments.into.is_some()
+    {
+        let named = ctx.project().map(|it| it.root).unwrap_or_else(|_| named.into());
+        if project.as_ref().is_none_or(|it| it.root != named) {
+            let message = format!("`{}` is not in `{}`", into.display(), named.display());
+            return Err(Failure::new(Exit::Refused, message).hint(
+                "`--into` is a path from the current folder; leave out `--project` or `--into`",
+            ));
+        }
+    }
     if let Some(project) = &project {
         let settings = load(&places, Some(&project.root), &[])?.settings;
         if !settings.write && !arguments.dry_run {

@@ -32,6 +32,9 @@ pub(crate) struct Arguments {
     /// List what has less confidence than this, 0 to 1.
     #[arg(long, value_name = "CONFIDENCE")]
     below: Option<f32>,
+    /// Only what is read in this document, or below this folder, and the facts that its notes state, too.
+    #[arg(long, value_name = "PATH")]
+    path: Option<String>,
     /// Most items to list, 1 to 100.
     #[arg(long, value_name = "N")]
     limit: Option<u32>,
@@ -47,6 +50,7 @@ pub(crate) async fn run(arguments: Arguments, ctx: &Context) -> Result<Exit, Fai
     let some = |keys: Vec<String>| (!keys.is_empty()).then_some(keys);
     let request = ReviewLinks {
         below: arguments.below,
+        path: arguments.path,
         limit: arguments.limit,
         accept: some(arguments.accept),
         reject: some(arguments.reject),
@@ -62,15 +66,17 @@ pub(crate) async fn run(arguments: Arguments, ctx: &Context) -> Result<Exit, Fai
 impl Arguments {
     fn is_bare(&self) -> bool {
         let keys = [&self.accept, &self.reject, &self.undo];
-        keys.iter().all(|keys| keys.is_empty()) && self.below.is_none() && self.limit.is_none()
+        keys.iter().all(|keys| keys.is_empty())
+            && self.below.is_none()
+            && self.limit.is_none()
+            && self.path.is_none()
     }
 }
 
 /// Lets a person decide with keys, until they are done.
 async fn pick(ctx: &Context) -> Result<Exit, Failure> {
     let session = ctx.session().await?;
-    let request =
-        ReviewLinks { below: None, limit: Some(LISTED), accept: None, reject: None, undo: None };
+    let request = ReviewLinks { limit: Some(LISTED), ..ReviewLinks::default() };
     let reply = session.call(&request).await?;
     if reply.items.is_empty() {
         session.close().await;

@@ -211,7 +211,13 @@ impl EventSide {
     async fn take_due(&mut self) {
         // What was changed together settles together: a tool that moves a file by writing it anew needs moments for it.
         let together = Duration::from_millis(self.shared.intake.settings.debounce_ms / TOGETHER);
-        let changes = self.settler.due(Instant::now() + together);
+        let now = Instant::now();
+        let (held, changes): (Vec<_>, Vec<_>) = self
+            .settler
+            .due(now + together)
+            .into_iter()
+            .partition(|it| it.moved_from.is_none() && self.shared.held.holds(&it.path));
+        held.iter().for_each(|it| self.settler.note(&it.path, now));
         let shared = self.shared.clone();
         let work = spawn_blocking(move || {
             let listener = shared.listener();

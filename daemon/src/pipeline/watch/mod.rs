@@ -25,6 +25,7 @@ mod deny;
 mod digest;
 mod events;
 mod filesystem;
+mod held;
 mod intake;
 mod interactive;
 mod links;
@@ -49,6 +50,8 @@ use tokio::task::{JoinHandle, spawn_blocking};
 
 use self::bulk::Inbox;
 use self::events::{Ear, Listener, RAW_CAPACITY};
+use self::held::Held;
+pub use self::held::Hold;
 use self::intake::{Ask, Intake, Look};
 use self::interactive::Inward;
 use self::links::Ground;
@@ -117,6 +120,7 @@ impl Watcher {
             listener: Mutex::new(None),
             polled: polled_sender,
             belt: Mutex::new(Some(belt.clone())),
+            held: Arc::default(),
             state,
         });
         shared.state.want_crawl();
@@ -139,6 +143,7 @@ struct Shared {
     listener: Mutex<Option<Arc<Listener>>>,
     polled: mpsc::UnboundedSender<Vec<SettledChange>>,
     belt: Mutex<Option<Lanes<SourceDoc>>>,
+    held: Arc<Held>,
     state: Arc<WatchState>,
 }
 
@@ -235,6 +240,12 @@ impl WatcherHandle {
             outcomes
         });
         work.await.unwrap_or_else(|_| vec![Submitted::Stopped; n_paths])
+    }
+
+    /// Puts off events of paths for as long as this lives: whoever writes many files and then submits them all wants
+    /// them read once, together.
+    pub fn hold(&self, paths: Vec<RelPath>) -> Hold {
+        self.life.shared.held.hold(paths)
     }
 
     /// Forgets what was sent and compares everything with what is known: the index has begun again.

@@ -36,6 +36,7 @@ pub(super) fn parse<T: Tool>(arguments: Map<String, Value>) -> Result<T, ErrorVi
         code: Code::InvalidParams,
         message: explain(T::NAME, &error, at_fault.as_deref()),
         hint: Some(hint::<T>()),
+        conflict: None,
     })
 }
 

@@ -158,6 +158,7 @@ pub(super) fn inside(project: &Project, text: &str) -> Result<String, ErrorView>
         code: Code::OutsideProject,
         message: format!("`{text}` leads out of the project"),
         hint: Some(format!("give paths inside `{}`", project.root.display())),
+        conflict: None,
     };
     let path = Path::new(text);
     let relative = match path.strip_prefix(&project.root) {
@@ -265,6 +266,7 @@ fn paths_of(snapshot: &Snapshot, ids: &[i64]) -> Result<Vec<RelPath>, ErrorView>
                 code: Code::NotFound,
                 message: format!("no document {id}"),
                 hint: Some("take `doc_id` from a hybrid_query hit of this index".into()),
+                conflict: None,
             })?;
         paths.push(RelPath::new(path));
     }

@@ -102,7 +102,12 @@ fn unverified(error: VerifyError) -> ErrorView {
             "see `kgctl status` and `kgctl logs`"
         }
     };
-    ErrorView { code: Code::Unavailable, message: error.to_string(), hint: Some(hint.into()) }
+    ErrorView {
+        code: Code::Unavailable,
+        message: error.to_string(),
+        hint: Some(hint.into()),
+        conflict: None,
+    }
 }
 
 /// Compares every file with the index, and waits until what was found is settled.
@@ -122,7 +127,12 @@ pub async fn rescan(
             .await;
     if let Some((stall, _)) = project.health().stalled() {
         let hint = Some(stall.hint());
-        return Err(ErrorView { code: Code::Unavailable, message: stall.why, hint });
+        return Err(ErrorView {
+            code: Code::Unavailable,
+            message: stall.why,
+            hint,
+            conflict: None,
+        });
     }
     if !is_settled {
         let why =
@@ -239,8 +249,7 @@ fn failed_among(project: &Project, wanted: Option<&[String]>) -> Result<Vec<RelP
                 message: format!("nothing failed at `{text}`"),
                 hint: Some(
                     "`kgctl doctor` lists what failed; `kgctl ingest --force` indexes any file anew".into(),
-                ),
-            });
+                ), conflict: None });
         }
     }
     chosen.sort_unstable();
@@ -344,5 +353,6 @@ fn refused(error: StoreError) -> ErrorView {
         code,
         message: message.into(),
         hint: Some(hint.into()).filter(|hint: &String| !hint.is_empty()),
+        conflict: None,
     }
 }

@@ -227,12 +227,13 @@ pub(super) async fn blocking<T: Send + 'static>(
             code: Code::Internal,
             message: format!("the handler failed: {error}"),
             hint: Some("see `kgctl logs`".into()),
+            conflict: None,
         })
     })
 }
 
 fn invalid(message: String, hint: &str) -> ErrorView {
-    ErrorView { code: Code::InvalidParams, message, hint: Some(hint.into()) }
+    ErrorView { code: Code::InvalidParams, message, hint: Some(hint.into()), conflict: None }
 }
 
 pub(super) fn unreadable(error: StoreError) -> ErrorView {
@@ -240,13 +241,19 @@ pub(super) fn unreadable(error: StoreError) -> ErrorView {
         code: Code::Internal,
         message: error.to_string(),
         hint: Some("see `kgctl logs`; if it lasts, `kgctl restart`".into()),
+        conflict: None,
     }
 }
 
 fn unavailable(why: String) -> ErrorView {
     let (message, hint) =
         why.split_once("\nhint: ").unwrap_or((&why, "try again, or `kgctl restart`"));
-    ErrorView { code: Code::Unavailable, message: message.into(), hint: Some(hint.into()) }
+    ErrorView {
+        code: Code::Unavailable,
+        message: message.into(),
+        hint: Some(hint.into()),
+        conflict: None,
+    }
 }
 
 /// What a caller is told who waits for a commit while none can be made.
@@ -255,5 +262,6 @@ fn stalled(stall: Stall) -> ErrorView {
         code: Code::Unavailable,
         message: format!("not committed yet: {}", stall.why),
         hint: Some(stall.hint()),
+        conflict: None,
     }
 }

@@ -18,14 +18,18 @@ use std::path::Path;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use rusqlite::{Connection, OptionalExtension, params};
+use sha2::{Digest, Sha256};
 
 use super::StoreError;
-use crate::terms::{RelPath, Tick};
+use crate::terms::{RelPath, Tick, norm_of};
 
 pub use backup::{Backup, Checkup, Restored, back_up, check as check_backup, check_up, restore};
 pub use breaker::{Breakers, Failing};
 pub use error::LedgerError;
 pub(super) use migrate::check as check_file;
+
+/// Bytes of a hash in a key.
+const KEY_BYTES: usize = 8;
 
 /// A person's decision about a reading.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -250,6 +254,14 @@ pub fn link_key(norm: &str, to_norm: &str) -> String {
 /// The key under which a decision about a relation is kept: by norms, so that it survives rebuilds.
 pub fn relation_key(subject_norm: &str, predicate: &str, object_norm: &str) -> String {
     format!("relation:{subject_norm}>{predicate}>{object_norm}")
+}
+
+/// The key under which a decision about a fact is kept that notes state: by its words, wherever they stand, so that it
+/// survives rebuilds and moves. Another wording is another fact.
+pub fn observation_key(category: &str, content: &str) -> String {
+    let digest = Sha256::digest(content.as_bytes());
+    let hash: String = digest.iter().take(KEY_BYTES).map(|byte| format!("{byte:02x}")).collect();
+    format!("observation:{}>{hash}", norm_of(category))
 }
 
 #[cfg(test)]

@@ -48,6 +48,9 @@ pub struct ReadNoteReply {
     /// Its front matter; values as text (S0 §3.2).
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub metadata: Map<String, Value>,
+    /// What its text says by `key:: value`, by key, in the order in which it stands there.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub fields: BTreeMap<String, Vec<String>>,
     /// Its Markdown, front matter left out, secrets removed. Untrusted data.
     pub content: String,
     /// First and last line of `content` in the file, from 1.
@@ -57,7 +60,7 @@ pub struct ReadNoteReply {
     pub next_line: Option<u32>,
     /// Facts that it states.
     pub observations: Vec<ObservationView>,
-    /// Relations that it states, each type and target once.
+    /// Relations that it states, each type and target once; what it embeds, too.
     pub relations: Vec<LinkView>,
     /// Notes that lead here, the first 20.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -27,6 +27,7 @@ pub async fn edit_note(
         let refused = |error: crate::notes::NoteError| error.view();
         let expected = request.expected_checksum.as_deref();
         let before = notes.read(&path).map_err(refused)?;
+        refuse_nested(&op, &before.text)?;
         let written = match is_dry {
             true => notes.preview(&path, &[op], expected),
             false => notes.edit(&path, &[op], expected),
@@ -104,6 +105,21 @@ fn operation(request: &EditNote) -> Result<Op, ErrorView> {
         },
         (EditOperation::RemoveFrontmatter, _) => Op::RemoveKey(key()?),
     })
+}
+
+/// Refuses `outer.inner` where the front matter has `outer` with keys of its own: it would become a key with a full stop
+/// in its name beside it.
+fn refuse_nested(op: &Op, text: &str) -> Result<(), ErrorView> {
+    let (Op::SetKey { key, .. } | Op::RemoveKey(key)) = op else { return Ok(()) };
+    let Some((outer, _)) = key.split_once('.') else { return Ok(()) };
+    let front = notes::parse::parse(text).frontmatter.map(|it| it.normalized()).unwrap_or_default();
+    if front.contains_key(key) || !front.get(outer).is_some_and(serde_json::Value::is_object) {
+        return Ok(());
+    }
+    let hint = format!(
+        "set all of `{outer}` as one value, or change its lines by `find` and `content_updates`"
+    );
+    Err(invalid(format!("`key` is `{key}`, and `{outer}` has keys of its own"), &hint))
 }
 
 /// Refuses what an operation would pass over: the caller means something else.

@@ -29,6 +29,7 @@ use proto::tool::notes::{LinkView, ObservationView};
 
 use super::{blocking, stalled, unreadable};
 use crate::ask::notes::{LinkRow, ObservationRow};
+use crate::ask::stated::accepted;
 use crate::ask::{address, notes as rows};
 use crate::project::Project;
 use crate::project::indexing::Indexed;
@@ -112,7 +113,7 @@ fn observation_view(row: ObservationRow, permalink: Option<&str>) -> Observation
 
 fn link_view(row: LinkRow) -> LinkView {
     LinkView {
-        relation: row.relation.unwrap_or_else(|| "embeds".into()),
+        relation: row.relation.unwrap_or_else(|| rows::EMBEDS.into()),
         target: row.target,
         to_path: row.to_path,
         heading: row.heading,
@@ -124,11 +125,11 @@ fn link_view(row: LinkRow) -> LinkView {
 
 /// The facts and relations of a note.
 fn stated(
+    project: &Project,
     snapshot: &Snapshot,
-    doc: i64,
-    permalink: Option<&str>,
+    (doc, permalink): (i64, Option<&str>),
 ) -> Result<(Vec<ObservationView>, Vec<LinkView>), ErrorView> {
-    let observations = rows::observations(snapshot, doc)?;
+    let observations = accepted(&project.desk(snapshot), doc)?;
     let observations = observations.into_iter().map(|it| observation_view(it, permalink)).collect();
     let relations = rows::relations(snapshot, doc)?.into_iter().map(link_view).collect();
     Ok((observations, relations))

@@ -35,11 +35,14 @@ pub async fn move_note(
     // What other notes say must be known as it is now, or their links would be missed.
     index(&project, &[RelPath::new(from.clone())]).await?;
     let worker = project.clone();
-    let (moved, texts) = blocking(move || {
+    let (moved, texts, hold) = blocking(move || {
         let snapshot = worker.snapshot().map_err(unreadable)?;
         let to = destination(&worker, &snapshot, &from, &request.destination)?;
         let plan = Plan::new(&worker, &snapshot, (&from, &to))?;
         let expected = request.expected_checksum.as_deref();
+        // Read once, all together: each commit would lead the links of what it holds anew.
+        let paths = plan.others.iter().map(|it| RelPath::new(it.path.clone())).collect();
+        let hold = worker.watcher().hold(paths);
         let settle = |paths: &[RelPath]| {
             // What fails here is told when all is indexed.
             let indexed = worker.index_now(paths, false, &|_| {});
@@ -49,13 +52,14 @@ pub async fn move_note(
             .notes()
             .rename((&from, &to), expected, &plan.own, &plan.others, (is_dry, &settle))
             .map_err(|error: NoteError| error.view())?;
-        Ok((moved, plan.texts))
+        Ok((moved, plan.texts, hold))
     })
     .await?;
     let mut warnings = Vec::new();
     if !is_dry {
         warnings = index(&project, &moved.changed()).await?;
     }
+    drop(hold);
     let worker = project.clone();
     blocking(move || {
         let snapshot = worker.snapshot().map_err(unreadable)?;

@@ -85,7 +85,7 @@ pub async fn create_memory_project(
         let is_made = !folder.exists();
         std::fs::create_dir_all(&folder).map_err(|error| {
             let message = format!("cannot make `{}`: {error}", folder.display());
-            ErrorView { code: Code::Refused, message, hint: Some("choose another folder".into()) }
+            ErrorView { code: Code::Refused, message, hint: Some("choose another folder".into()), conflict: None }
         })?;
         let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |it| it.as_secs());
         let registry =
@@ -112,7 +112,7 @@ pub async fn create_memory_project(
         .map_err(|error| {
             let text = error.to_string();
             let (message, hint) = text.split_once("\nhint: ").unwrap_or((&text, "see `kgctl project list`"));
-            ErrorView { code: Code::Refused, message: message.into(), hint: Some(hint.into()) }
+            ErrorView { code: Code::Refused, message: message.into(), hint: Some(hint.into()), conflict: None }
         })?;
         let hint = format!(
             "`kg-mcp --project {}` serves it; `kg-mcp --all-projects` serves all of them in one session",
@@ -143,6 +143,7 @@ fn check_place(registry: &Registry, folder: &Path, name: &str) -> Result<(), Err
         code: Code::Refused,
         message,
         hint: Some("choose a folder of its own; a person may use `kgctl project add`".into()),
+        conflict: None,
     };
     let place = config::place::Project::at(folder).map_err(|error| refuse(error.to_string()))?;
     if registry.at(&place.root).is_some() {
@@ -188,7 +189,12 @@ fn folder(given: &str) -> Result<PathBuf, ErrorView> {
 
 fn unusable(why: &str) -> ErrorView {
     let (message, hint) = why.split_once("\nhint: ").unwrap_or((why, "see `kgctl doctor`"));
-    ErrorView { code: Code::Unavailable, message: message.into(), hint: Some(hint.into()) }
+    ErrorView {
+        code: Code::Unavailable,
+        message: message.into(),
+        hint: Some(hint.into()),
+        conflict: None,
+    }
 }
 
 /// How to use this server.

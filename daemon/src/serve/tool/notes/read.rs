@@ -113,7 +113,9 @@ fn read(
     let (content, lines, next) = window(&text, first_line, from_line, room)?;
     (reply.content, reply.lines, reply.next_line) = (content, lines, next);
     (reply.checksum, reply.metadata) = (file.checksum, row.metadata);
-    (reply.observations, reply.relations) = stated(snapshot, note.doc, view.permalink.as_deref())?;
+    reply.fields = rows::fields(snapshot, note.doc)?;
+    (reply.observations, reply.relations) =
+        stated(project, snapshot, (note.doc, view.permalink.as_deref()))?;
     let leading = rows::backlinks(snapshot, note.doc, (0, MAX_BACKLINKS))?;
     reply.backlinks = leading.into_iter().map(backlink_view).collect();
     reply.note = view;
@@ -133,6 +135,7 @@ fn part_of(snapshot: &Snapshot, note: &Named, part: &str) -> Result<(usize, usiz
         code: proto::error::Code::NotFound,
         message: format!("`{}` has no {what} `{name}`", note.path),
         hint: Some("`read_note` without `#…` reads all of it".into()),
+        conflict: None,
     })
 }
 
@@ -251,6 +254,7 @@ fn documents(project: &Project, snapshot: &Snapshot, given: &str) -> Result<Vec<
                 code: proto::error::Code::NotFound,
                 message,
                 hint: Some(hint.into()),
+                conflict: None,
             });
         }
         return Ok(found);
@@ -272,7 +276,7 @@ fn context_note(
         .map_err(AskError::from)?;
     let content: String = text.chars().take(room).collect();
     let is_cut = content.len() < text.len();
-    let (observations, relations) = stated(snapshot, doc, note.permalink.as_deref())?;
+    let (observations, relations) = stated(project, snapshot, (doc, note.permalink.as_deref()))?;
     let mut stated_elsewhere = Vec::new();
     if let Some(id) = note.entity_id {
         let request = ExplainEntity { entity_id: Some(id), ..ExplainEntity::default() };
@@ -304,11 +308,12 @@ fn around(
             let from = browse::brief(snapshot, *doc)?;
             let out = rows::relations(snapshot, *doc)?.into_iter().take(MAX_LINKS);
             let out = out.filter_map(|it| {
-                let by = format!("{} →", it.relation.clone().unwrap_or_default());
+                let by = format!("{} →", it.relation.as_deref().unwrap_or(rows::EMBEDS));
                 Some((it.to?, by))
             });
             let back = rows::backlinks(snapshot, *doc, (0, MAX_LINKS))?.into_iter().map(|it| {
-                let by = format!("← {}", it.relation.clone().unwrap_or_else(|| "embeds".into()));
+                let by =
+                    format!("← {}", it.relation.clone().unwrap_or_else(|| rows::EMBEDS.into()));
                 (it.from_path, by)
             });
             let mut steps: Vec<(i64, String)> = out.collect();

@@ -93,6 +93,18 @@ fn back_by(text: &str, now: &Zoned) -> Option<Timestamp> {
         Some(("last" | "past" | "previous", rest)) => (true, rest),
         _ => (false, text),
     };
+    let rest = match rest {
+        "half an hour" | "half hour" => "30 minutes",
+        "half a day" => "12 hours",
+        "half a year" => "6 months",
+        "fortnight" | "a fortnight" => "2 weeks",
+        "quarter" | "a quarter" => "3 months",
+        "couple of days" | "a couple of days" => "2 days",
+        "couple of weeks" | "a couple of weeks" => "2 weeks",
+        "few days" | "a few days" => "3 days",
+        "few weeks" | "a few weeks" => "3 weeks",
+        rest => rest,
+    };
     let (count, unit) = match rest.split_once(' ') {
         None if is_last => ("1", rest),
         None => ("", rest),
@@ -155,6 +167,10 @@ mod tests {
             ("monday", "2026-11-23T00:00:00Z"),
             ("since tuesday", "2026-11-17T00:00:00Z"),
             ("in the last 2 days", "2026-11-21T15:30:00Z"),
+            ("half an hour ago", "2026-11-23T15:00:00Z"),
+            ("a fortnight ago", "2026-11-09T15:30:00Z"),
+            ("last quarter", "2026-08-23T15:30:00Z"),
+            ("in the last few days", "2026-11-20T15:30:00Z"),
             ("1 April 2026", "2026-04-01T00:00:00Z"),
         ];
         for (text, expected) in rows {

@@ -8,6 +8,7 @@ use proto::error::ErrorView;
 use proto::tool::notes::{ChangedLines, DeleteNote, WriteNote, WrittenReply};
 
 use super::{index, path_to_change};
+use crate::ask::stated::accepted;
 use crate::ask::{browse, notes as rows};
 use crate::notes::{Notes, Overwrite, Written};
 use crate::project::Project;
@@ -162,14 +163,18 @@ pub(super) async fn told(
         let Ok(doc) = doc else { return Ok(WrittenReply { title: stem(&path), ..reply }) };
         let note = browse::brief(&snapshot, doc)?;
         let relations = rows::relations(&snapshot, doc)?;
-        let lead_nowhere =
-            relations.iter().filter(|it| it.to.is_none()).map(|it| it.target.clone());
+        let mut lead_nowhere: Vec<String> = Vec::new();
+        for target in relations.iter().filter(|it| it.to.is_none()).map(|it| &it.target) {
+            if lead_nowhere.len() < MAX_UNRESOLVED && !lead_nowhere.contains(target) {
+                lead_nowhere.push(target.clone());
+            }
+        }
         Ok(WrittenReply {
             title: note.title,
             permalink: note.permalink,
-            n_observations: rows::observations(&snapshot, doc)?.len() as u64,
+            n_observations: accepted(&worker.desk(&snapshot), doc)?.len() as u64,
             n_relations: relations.len() as u64,
-            unresolved: lead_nowhere.take(MAX_UNRESOLVED).collect(),
+            unresolved: lead_nowhere,
             ..reply
         })
     })
