@@ -570,7 +570,8 @@ fn a_key_within_a_key_is_not_set_as_another_one() {
     let text = "---\nnested:\n  deep: 1\nflat.key: 2\n---\nx\n";
     let mut project = TestProject::of(&[("a.md", text)]);
     project.settle();
-    let set = |key: &str| json!({"path": "a.md", "operation": "set_frontmatter", "key": key, "value": "3"});
+    let set =
+        |key: &str| json!({"path": "a.md", "operation": "set_frontmatter", "key": key, "value": 3});
     let error = project.try_call("edit_note", set("nested.deep")).expect_err("refused");
     assert!(error["hint"].as_str().is_some_and(|it| it.contains("`nested`")), "{error}");
     project.call("edit_note", set("flat.key"));

@@ -130,11 +130,16 @@ fn a_death_while_a_note_is_removed_or_moved_leaves_it_at_one_path_or_kept() {
         project.start();
         project.settle();
         assert!(!project.at("sub/a.md").exists(), "{point}");
-        assert_eq!(project.found("stripes77"), now_at.map_or(vec![], |path| vec![path]), "{point}");
+        // A word that is gone may be read as a near one, so other notes may be found: the one that died is not.
+        let found = project.found("stripes77");
+        assert!(!found.iter().any(|path| path == "sub/a.md"), "{point}: {found:?}");
+        if let Some(path) = now_at {
+            assert_eq!(found[0], path, "{point}");
+        }
         if now_at.is_none() {
             json_of(&restore(&project, &["sub/a.md", "--at", "last"], ""));
             project.settle();
-            assert_eq!(project.found("stripes77"), ["sub/a.md"], "{point}");
+            assert_eq!(project.found("stripes77")[0], "sub/a.md", "{point}");
         }
         project.verify(point);
     }

@@ -204,7 +204,13 @@ fn by_handle(desk: &Desk<'_>, at: &str) -> Result<Option<(Document, usize)>, Err
     Err(ErrorView {
         code: Code::NotFound,
         message: format!("no passage is called `{at}` any more"),
-        hint: Some("its words were changed or its document is gone: ask again, or give the hit's path and line".into()), conflict: None })
+        hint: Some(
+            "its words were changed or its document is gone: ask again, or give the hit's path \
+             and line"
+                .into(),
+        ),
+        conflict: None,
+    })
 }
 
 fn documents_of(desk: &Desk<'_>, uid: &str) -> Result<Vec<i64>, AskError> {

@@ -223,7 +223,7 @@ fn doubtful_relations(
 /// Relations against which something is said, without a decision.
 fn contradicted_relations(desk: &Desk<'_>, limit: u32) -> Result<Vec<ReviewItem>, AskError> {
     let mut items = Vec::new();
-    for (subject, predicate, object) in contradicted(desk, limit * 2)? {
+    for (subject, predicate, object) in contradicted(desk, limit.saturating_mul(2))? {
         let relation = (subject, predicate.as_str(), object);
         let (stated, against) = (statements_of(desk, relation)?, against(desk, relation)?);
         let (Some(best), Some(denial)) = (stated.first(), against.first()) else { continue };

@@ -172,12 +172,11 @@ impl NoteError {
 
     /// The error as a caller sees it.
     pub fn view(&self) -> ErrorView {
-        ErrorView {
-            code: self.code(),
-            message: self.to_string(),
-            hint: self.hint(),
-            conflict: None,
-        }
+        let conflict = match self {
+            NoteError::Conflict(conflict) => Some(conflict.clone()),
+            _ => None,
+        };
+        ErrorView { code: self.code(), message: self.to_string(), hint: self.hint(), conflict }
     }
 }
 

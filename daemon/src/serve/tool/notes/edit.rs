@@ -107,8 +107,8 @@ fn operation(request: &EditNote) -> Result<Op, ErrorView> {
     })
 }
 
-/// Refuses `outer.inner` where the front matter has `outer` with keys of its own: it would become a key with a full stop
-/// in its name beside it.
+/// Refuses `outer.inner` where the front matter has `outer` with keys of its own: it would become a key with a full
+/// stop in its name beside it.
 fn refuse_nested(op: &Op, text: &str) -> Result<(), ErrorView> {
     let (Op::SetKey { key, .. } | Op::RemoveKey(key)) = op else { return Ok(()) };
     let Some((outer, _)) = key.split_once('.') else { return Ok(()) };
