@@ -50,6 +50,7 @@ mod snippet;
 mod source;
 mod text;
 mod timeline;
+mod unmet;
 mod web;
 mod why;
 
