@@ -1,7 +1,7 @@
 //! Unmet: which condition leaves nothing.
 //!
-//! In: the conditions of a question. Out: in words, the one that no document meets, with what there is instead; else the
-//! two that none meets at once.
+//! In: the conditions of a question. Out: in words, the one that no document meets, with what there is instead; else
+//! the two that none meets at once.
 //! Invariant: nothing is asked of the index where there are hits.
 //! Not here: what is near to a tag or path that is not there (`condition.rs`).
 

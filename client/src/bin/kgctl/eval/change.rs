@@ -1,6 +1,7 @@
 //! Change: the settings that a comparison changes, checked before anything is read.
 //!
-//! In: texts `KEY=VALUE`, the settings as they are. Out: variables of the environment, and which of them change nothing.
+//! In: texts `KEY=VALUE`, the settings as they are. Out: variables of the environment, and which of them change
+//! nothing.
 //! Not here: running (`questions.rs`), reading settings (`config::load`).
 
 use std::path::Path;

@@ -146,8 +146,8 @@ async fn is_indexed(session: &Session, path: &str) -> Result<bool, Failure> {
 
 /// Reads the table.
 fn parse(path: &Path, root: &Path) -> Result<Table, Failure> {
-    let hint = "a line is a question, a tab, and the files that answer it, parted by commas; a header names the columns \
-                `question` and `paths`";
+    let hint = "a line is a question, a tab, and the files that answer it, parted by commas; a header names \
+                the columns `question` and `paths`";
     let shown = path.display();
     let refused = |why: String| Failure::new(Exit::Refused, why).hint(hint);
     let table =
