@@ -315,7 +315,7 @@ fn a_question_is_asked_over_mcp() {
     assert!(out.starts_with("a.md:1  0.500\n  A signs.\n"), "{out}");
     let (_, out, _) = home.kgctl(&[&asked[..], &["--json"]].concat());
     let reply: Value = serde_json::from_str(&out).expect("JSON");
-    assert_eq!((&reply["hits"][0]["path"], &reply["tick"]), (&json!("a.md"), &json!(3)));
+    assert_eq!((&reply["chunks"][0]["path"], &reply["tick"]), (&json!("a.md"), &json!(3)));
     let (code, out, _) = home.kgctl(&["--project", "notes", "query", "nothing"]);
     assert_eq!((code, out.as_str()), (3, "nothing found\n"));
 }

@@ -71,8 +71,11 @@ impl Manifest {
     /// Why it cannot be read, in words.
     pub fn read(folder: &Path) -> Result<Self, String> {
         let mut text = Vec::new();
-        let opened =
-            std::fs::File::open(folder.join(MANIFEST)).map_err(|error| error.to_string())?;
+        let path = folder.join(MANIFEST);
+        if path.exists() && !path.is_file() {
+            return Err("it is no file".to_string());
+        }
+        let opened = std::fs::File::open(path).map_err(|error| error.to_string())?;
         let read = opened.take(MAX_MANIFEST_BYTES).read_to_end(&mut text);
         read.map_err(|error| error.to_string())?;
         serde_json::from_slice(&text).map_err(|error| error.to_string())
@@ -198,7 +201,8 @@ fn usual_weights(folder: &Path) -> Result<Option<PathBuf>, String> {
 fn with_extension(folder: &Path, place: &str, extension: &str) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder.join(place)).into_iter().flatten().flatten();
     let paths = entries.map(|entry| Path::new(place).join(entry.file_name()));
-    paths.filter(|path| path.extension().is_some_and(|it| it == extension)).collect()
+    let is_meant = |path: &PathBuf| path.extension().is_some_and(|it| it == extension);
+    paths.filter(|path| is_meant(path) && folder.join(path).is_file()).collect()
 }
 
 /// Files beside an ONNX file that hold its weights: their names begin with its own.
@@ -214,7 +218,8 @@ fn external_data(folder: &Path, weights: &Path) -> Vec<PathBuf> {
             .strip_prefix(name)
             .is_some_and(|rest| rest.starts_with("_data") || rest.starts_with(".data"))
     };
-    names.filter(is_data).map(|name| place.join(name)).collect()
+    let paths = names.filter(is_data).map(|name| place.join(name));
+    paths.filter(|path| folder.join(path).is_file()).collect()
 }
 
 #[cfg(test)]

@@ -234,6 +234,12 @@ impl Build {
         backfilling.as_ref().map(|it| it.pace().stand())
     }
 
+    /// Asks a better model again that could not be used; false where there is none that waits for that.
+    pub(crate) fn try_embedding_again(&self) -> bool {
+        let backfilling = self.backfilling.lock().unwrap_or_else(PoisonError::into_inner);
+        backfilling.as_ref().is_some_and(Backfilling::try_again)
+    }
+
     /// Everything on the belt.
     pub(crate) fn depth(&self) -> Depth {
         sum(&self.gauges)

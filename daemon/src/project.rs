@@ -68,6 +68,10 @@ pub struct Project {
     tick_before: Option<Tick>,
     recipe: Recipe,
     reranker: Option<Reranker>,
+    /// Why the better model that is named cannot be had.
+    missing_model: Option<String>,
+    /// What is set and counts nothing.
+    ignored: Option<String>,
     /// Relations that contradict themselves when stated both ways.
     one_way: Vec<&'static str>,
     build: Build,
@@ -93,21 +97,34 @@ impl Project {
         let opened = SystemTime::now();
         let tokens = WordPiece::builtin();
         let embedder: Arc<dyn Embedder> = Arc::new(StaticModel::builtin(tokens.clone()));
-        let better = crate::embedder::better(&settings.embed)?;
+        let mut made_with = settings.clone();
+        let (better, missing_model) = match crate::embedder::better(&settings.embed) {
+            Ok(better) => (better, None),
+            Err(error) => {
+                tracing::warn!(%error, "the static vectors answer alone");
+                // What follows must not take the static vectors for those of the model that is named.
+                made_with.embed.model = "none".to_string();
+                (None, Some(format!("{error}; then `kgctl restart`")))
+            }
+        };
+        let ignored = crate::embedder::ignored(&settings.embed);
+        if let Some(ignored) = &ignored {
+            tracing::warn!(ignored, "a setting counts nothing");
+        }
         let better: Option<Arc<dyn Embedder>> = match settings.vectors.precision {
             Precision::Float32 => {
                 Some(Arc::new(Unrounded::of(better.unwrap_or_else(|| embedder.clone()))))
             }
             Precision::Int8 | Precision::Bit => better,
         };
-        let reranker = Reranker::of(&settings.retrieval.rerank)?;
+        let reranker = Reranker::of(&settings.retrieval.rerank);
         let vocabulary = Vocabulary::load(&root, &settings.relate)?;
         let model = TaggerRecognizer::open_tried(&settings.recognize)?;
         let given = GivenNames::open(&settings.recognize)?;
         let recipe = Recipe {
             root: root.clone(),
             state_dir: state_dir.clone(),
-            settings: settings.clone(),
+            settings: made_with,
             vocabulary,
             tokens,
             embedder,
@@ -132,6 +149,8 @@ impl Project {
             answers: ArcSwap::new(answers),
             tick_before,
             reranker,
+            missing_model,
+            ignored,
             one_way: recipe.vocabulary.one_way(),
             recipe,
             build,
@@ -169,6 +188,21 @@ impl Project {
     /// Why hits are not ordered anew, where a model for that is named and cannot be used.
     pub fn reranker_trouble(&self) -> Option<&str> {
         self.reranker.as_ref().and_then(Reranker::trouble)
+    }
+
+    /// Why the better model that is named cannot be had; without it, the static vectors answer.
+    pub fn missing_model(&self) -> Option<&str> {
+        self.missing_model.as_deref()
+    }
+
+    /// What the settings say and no model takes notice of.
+    pub fn ignored_settings(&self) -> Option<&str> {
+        self.ignored.as_deref()
+    }
+
+    /// Asks a better model again that could not be used; false where there is none that waits for that.
+    pub fn try_embedding_again(&self) -> bool {
+        self.build.try_embedding_again()
     }
 
     /// The folder's files of settings that were written since they were read.

@@ -3,7 +3,8 @@
 //!
 //! In: its folder, as `retrieval.rerank.model` names it; two texts. Out: a number from 0 to 1.
 //! Invariants: nothing is loaded before the first question; it is tried before that in a process that may use only so
-//! much; what cannot be used costs no answer: it is told in the status, and hits keep their order.
+//! much; what is not there or cannot be used costs no answer: it is told in the log and the status, and hits keep their
+//! order.
 //! Not here: computing (the crate `onnx`), which passages are read and what the number counts (`ask/rerank.rs`).
 
 use std::path::PathBuf;
@@ -14,15 +15,9 @@ use onnx::PairModel;
 
 use crate::embedder::prepare;
 
-/// A re-ranking model that cannot be had.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "`retrieval.rerank.model` is `{model}`: there is no such folder\nhint: give the whole path of a folder with \
-     `model.onnx`, `tokenizer.json` and `config.json`"
-)]
-pub struct RerankerError {
-    model: String,
-}
+/// What to do about a folder that is not there.
+const GIVE: &str = "give the whole path of a folder with `model.onnx`, `tokenizer.json` and `config.json`, then \
+                    `kgctl restart`";
 
 /// The model, loaded when it is first asked.
 pub struct Reranker {
@@ -31,19 +26,19 @@ pub struct Reranker {
 }
 
 impl Reranker {
-    /// The one that the settings name; none where they name none.
-    ///
-    /// # Errors
-    /// When they name what is no folder.
-    pub fn of(settings: &Rerank) -> Result<Option<Self>, RerankerError> {
+    /// The one that the settings name; none where they name none. One that is not there is known not to be usable.
+    pub fn of(settings: &Rerank) -> Option<Self> {
         if settings.model.is_empty() {
-            return Ok(None);
+            return None;
         }
         let folder = PathBuf::from(&settings.model);
+        let loaded = OnceLock::new();
         if !folder.is_absolute() || !folder.is_dir() {
-            return Err(RerankerError { model: settings.model.clone() });
+            let why = format!("there is no folder `{}`\nhint: {GIVE}", settings.model);
+            tracing::warn!(why, "`retrieval.rerank.model` cannot be used");
+            let _ = loaded.set(Err(why));
         }
-        Ok(Some(Reranker { folder, loaded: OnceLock::new() }))
+        Some(Reranker { folder, loaded })
     }
 
     /// How well a passage answers a question, 0 to 1.
@@ -52,8 +47,9 @@ impl Reranker {
     /// Why the model cannot be used.
     pub fn score(&self, question: &str, passage: &str) -> Result<f32, String> {
         let load = || {
-            prepare::hold("--try-reranking", &self.folder)?;
-            PairModel::load(&self.folder).map_err(|error| error.to_string())
+            let loaded = prepare::hold("--try-reranking", &self.folder)
+                .and_then(|()| PairModel::load(&self.folder).map_err(|error| error.to_string()));
+            loaded.inspect_err(|why| tracing::warn!(why, "`retrieval.rerank.model` cannot be used"))
         };
         let model = self.loaded.get_or_init(load).as_ref().map_err(Clone::clone)?;
         model.score(question, passage).map_err(|error| error.to_string())

@@ -291,3 +291,65 @@ fn a_cursor_that_begins_with_a_hyphen_is_no_option() {
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(errors.contains("`cursor` is of another question"), "{errors}");
 }
+
+#[test]
+fn an_answer_without_hits_names_the_condition_that_leaves_nothing() {
+    let mut project = TestProject::of(&[
+        (
+            "docs/2024-03-01.md",
+            "---\ntags: [ops]\n---\n# Keys\n\nThe keys are rotated every spring.\n",
+        ),
+        ("docs/plan.txt", "The plan is dated in words, and it is about keys.\n"),
+        ("old/2020-01-01.md", "# Before\n\nOnce the keys were kept in a drawer.\n"),
+    ]);
+    project.settle();
+    for (condition, hint) in [
+        (json!({"type": "pdf"}), "no document has type `pdf`; there are `md`, `txt`"),
+        (json!({"language": "de"}), "no document is mainly in language `de`"),
+        (
+            json!({"after": "2999-01-01"}),
+            "no document is dated 2999-01-01 or later; the newest is of ",
+        ),
+        (
+            json!({"before": "2001-01-01"}),
+            "no document is dated before 2001-01-01; the oldest is of 2020-01-01",
+        ),
+        (json!({"path": "dcos/"}), "no document lies under `dcos/`; nearest: `docs/`"),
+        (json!({"tags": ["opps"]}), "no document has the tag `opps`; nearest: `ops`"),
+        (
+            json!({"type": "txt", "path": "old/"}),
+            "no document lies under `old/` and has type `txt`",
+        ),
+        (
+            json!({"after": "2024-01-01", "before": "2024-01-02"}),
+            "no document is dated 2024-01-01 or later and is dated before 2024-01-02",
+        ),
+    ] {
+        let mut request = json!({"q": "keys"});
+        for (key, value) in condition.as_object().expect("parameters") {
+            request[key] = value.clone();
+        }
+        let reply = project.call("hybrid_query", request);
+        assert_eq!(paths(&reply), [""; 0], "{condition}");
+        let told = reply["hint"].as_str().unwrap_or_default();
+        assert!(told.starts_with(hint), "{condition}: {told}");
+    }
+}
+
+#[test]
+fn a_note_that_is_named_like_a_common_word_says_what_counts_as_its_mention() {
+    let mut project = TestProject::of(&[
+        ("vault.md", "It keeps secrets.\n"),
+        ("night.md", "# Night\n\nThe vault is sealed at night by the guard.\n"),
+    ]);
+    project.settle();
+    let asked = json!({"q": "\"sealed at night\"", "entity": "vault", "formula": "text"});
+    let reply = project.call("hybrid_query", asked.clone());
+    assert_eq!(paths(&reply), [""; 0], "{reply}");
+    let told = reply["hint"].as_str().unwrap_or_default();
+    assert!(told.starts_with("`vault` is a common word: "), "{reply}");
+    assert!(told.contains("`[[vault]]`"), "{told}");
+    project.write("night.md", "# Night\n\nThe [[vault]] is sealed at night by the guard.\n");
+    project.settle();
+    assert_eq!(paths(&project.call("hybrid_query", asked)), ["night.md"]);
+}

@@ -79,13 +79,154 @@ fn a_model_is_added_used_by_its_name_and_removed() {
     assert_eq!((code, error.lines().next()), (2, Some("error: your settings name `tiny`")));
     let (code, out, _) = kgctl(&project, &["model", "remove", "tiny", "--force"], NOWHERE);
     assert_eq!((code, out.as_str()), (0, "tiny: removed\n"));
+    // Without it the static vectors answer, and whoever asks is told what to do.
     project.stop();
-    let ended = project.try_start().expect_err("a refusal");
-    assert!(
-        ended.log.contains("`embed.model` is `tiny`: there is no such model\nhint: "),
-        "{}",
-        ended.log
-    );
+    project.start();
+    project.settle();
+    assert_eq!(first(&mut project, "bread").0, "bread.md");
+    let status = project.status();
+    assert_eq!(status["embedding"]["state"], "failed", "{status}");
+    let why = "`embed.model` is `tiny`: there is no such model";
+    let told = status["warnings"][0]["warning"].as_str().expect("a warning");
+    assert!(told.contains(why) && told.contains("`kgctl model add FOLDER`"), "{told}");
+    assert!(project.log().contains(why), "{}", project.log());
+    let (_, out, _) = in_project(&project, &["doctor"]);
+    assert!(out.contains("warning models: `embed.model` gives no vectors"), "{out}");
+    assert!(out.contains(why) && out.contains("`kgctl model add FOLDER`"), "{out}");
+    assert!(!out.contains("document: `.`"), "{out}");
+    let (_, out, _) = kgctl(&project, &["model", "list"], NOWHERE);
+    let row = out.lines().find(|line| line.starts_with("tiny *")).unwrap_or_default();
+    assert!(row.contains("not there"), "{out}");
+    // The folder's files are read as before when it is there again.
+    project.verify("without the model that is named");
+}
+
+#[test]
+fn a_model_that_cannot_be_had_costs_nobody_the_start() {
+    for (settings, why) in [
+        ("embed: {model: /nowhere/at/all}", "the folder has no `config.json`"),
+        ("embed: {model: remote}", "`embed.remote.url` is not set"),
+        ("embed: {model: tiny}\nvectors: {precision: float32}", "there is no such model"),
+    ] {
+        let mut project = TestProject::empty();
+        write_notes(&project);
+        configure(&project, settings);
+        project.start();
+        project.settle();
+        assert_eq!(first(&mut project, "olives").0, "olives.md", "{settings}");
+        let status = project.status();
+        assert_eq!(status["embedding"]["state"], "failed", "{settings}: {status}");
+        assert_eq!(status["embedding"]["eta_seconds"], Value::Null);
+        assert!(status["warnings"][0]["warning"].to_string().contains(why), "{status}");
+    }
+}
+
+#[test]
+fn what_the_built_in_model_takes_no_notice_of_is_told() {
+    let mut project = TestProject::empty();
+    configure(&project, "embed: {dimensions: 128}");
+    project.start();
+    let warning = project.status()["warnings"][0].clone();
+    assert_eq!(warning["path"], ".");
+    let told = warning["warning"].as_str().expect("a warning");
+    assert!(told.starts_with("`embed.dimensions`: the built-in model `minilm-l6`"), "{told}");
+    let (_, out, _) = in_project(&project, &["doctor"]);
+    assert!(out.contains("warning models: `embed.dimensions`"), "{out}");
+}
+
+#[test]
+fn commands_about_models_say_what_is_meant() {
+    let project = TestProject::empty();
+    let folder = sample(&project);
+    let from = folder.display().to_string();
+    let (code, _, error) = kgctl(&project, &["model", "pull", "--from", &from], NOWHERE);
+    assert!(code == 2 && error.contains("MODEL"), "{error}");
+    let pull = ["model", "pull", "Some/Tiny", "--from", &from, "--name", "1e3"];
+    let (code, out, error) = kgctl(&project, &pull, NOWHERE);
+    assert!(code == 0 && error.contains("that this is `Some/Tiny` was not verified"), "{error}");
+    // As it is printed, it is a text to YAML, too.
+    assert!(out.contains("`embed: {model: \"1e3\"}`"), "{out}");
+    configure(&project, "embed: {model: \"1e3\"}");
+    let (_, out, _) = kgctl(&project, &["model", "list"], NOWHERE);
+    assert!(out.contains("1e3 *"), "{out}");
+    // What is used is marked wherever it is.
+    let remote = "{url: \"http://127.0.0.1:9\", model: m, dimensions: 7}";
+    for (settings, row) in [
+        (format!("model: remote, remote: {remote}"), "remote *   7"),
+        (format!("model: \"{from}\""), "<scratch>/Tiny *"),
+        ("model: none".to_string(), "none *"),
+        ("model: gone".to_string(), "gone *"),
+    ] {
+        configure(&project, &format!("embed: {{{settings}}}"));
+        let (_, out, _) = kgctl(&project, &["model", "list"], NOWHERE);
+        let marked: Vec<&str> = out.lines().filter(|line| line.contains(" *")).collect();
+        assert!(marked.len() == 1 && marked[0].starts_with(row), "{out}");
+    }
+}
+
+/// As [`kgctl`], about the project.
+fn in_project(project: &TestProject, arguments: &[&str]) -> (i32, String, String) {
+    let root = project.root().display().to_string();
+    kgctl(project, &[&["--project", &root], arguments].concat(), NOWHERE)
+}
+
+/// Notes whose vectors a server makes, or not.
+fn with_server(answer: impl FnMut(&Request) -> Answer + Send + 'static) -> (TestProject, Mock) {
+    let mut project = TestProject::empty();
+    let mock = Mock::start(answer).expect("a server");
+    write_notes(&project);
+    let remote = "    api: ollama\n    model: food\n    dimensions: 3\n";
+    let key = project.scratch().join("key");
+    std::fs::write(&key, "old").expect("written");
+    let own = format!("    url: {}\n    key_file: {}\n", mock.url(), key.display());
+    configure(&project, &format!("embed:\n  model: remote\n  remote:\n{remote}{own}"));
+    project.set("embed.background=on");
+    project.start();
+    project.settle();
+    (project, mock)
+}
+
+#[test]
+fn what_a_server_refused_for_good_is_told_and_asked_again_when_somebody_wants_it() {
+    let with_key = |request: &Request| match request.header("authorization") {
+        Some("Bearer new") => server(request),
+        _ => Answer::of(401, "who are you?"),
+    };
+    let (mut project, _mock) = with_server(with_key);
+    project.until("a refusal", |status| status["embedding"]["state"] == "failed");
+    let status = project.status();
+    assert_eq!(status["embedding"]["eta_seconds"], Value::Null, "{status}");
+    let trouble = status["embedding"]["trouble"].as_str().expect("a reason");
+    assert!(trouble.contains("401") && trouble.contains("`kgctl retry --all`"), "{trouble}");
+    let (_, out, _) = in_project(&project, &["status"]);
+    assert!(out.contains("vectors by remote, failed; ") && !out.contains(", about"), "{out}");
+    let (_, out, _) = in_project(&project, &["doctor"]);
+    assert!(out.contains("warning models: `embed.model` gives no vectors"), "{out}");
+    assert!(out.contains("`kgctl retry --all` asks it again"), "{out}");
+
+    let (code, out, _) = in_project(&project, &["retry", "--all"]);
+    assert!(code == 1 && out.contains("failed; ") && out.contains("401"), "{out}");
+    // The key is read again, so it may be mended meanwhile.
+    std::fs::write(project.scratch().join("key"), "new").expect("written");
+    let (code, out, _) = in_project(&project, &["retry", "--all"]);
+    assert!(code == 0 && out.starts_with("embedding: "), "{out}");
+    embedded(&mut project);
+    assert_eq!(first(&mut project, "bread").0, "bread.md");
+    assert_eq!(project.status()["warnings"], json!([]));
+}
+
+#[test]
+fn a_server_that_asks_to_wait_is_waited_for_not_given_up() {
+    let busy = |_: &Request| Answer::of(429, "too many").with("retry-after", "60");
+    let (mut project, _mock) = with_server(busy);
+    project.until("a pause", |status| status["embedding"]["trouble"].is_string());
+    let embedding = project.status()["embedding"].clone();
+    assert_eq!(embedding["state"], "waiting", "{embedding}");
+    let seconds = embedding["again_seconds"].as_u64();
+    assert!(seconds > Some(30) && seconds <= Some(60), "{embedding}");
+    let (_, out, _) = in_project(&project, &["status"]);
+    assert!(out.contains("waiting, asked again in about "), "{out}");
+    assert_eq!(project.status()["warnings"], json!([]), "it passes by itself");
 }
 
 #[test]

@@ -233,8 +233,11 @@ fn questions_of_one_s_own_are_scored_by_signal_and_two_configurations_compared()
     assert!(row("text").contains("0.500"), "words alone find one of the two: {text}");
     assert!(row("fuel for my vehicle").split_whitespace().any(|rank| rank == "-"), "{text}");
     assert!(row("rrf").contains('.') && row("minmax").contains('.'), "{text}");
-    let (_, _, errors) = eval_questions(&project, &[&table, "--with-vectors"]);
-    assert_eq!(errors, "", "all vectors are there");
+    // Nobody makes any, so nothing is waited for: not in silence.
+    let (code, _, errors) = eval_questions(&project, &[&table, "--with-vectors"]);
+    assert_eq!(code, 0, "{errors}");
+    assert!(errors.starts_with("0 of 3 windows have a vector of minilm-l6"), "{errors}");
+    assert!(errors.contains("`embed.background` is off, so no more are made"), "{errors}");
     let against = [&table, "--json", "--against", "retrieval.weights.text=0"];
     let (code, text, errors) = eval_questions(&project, &against);
     assert_eq!(code, 0, "{text}{errors}");
@@ -246,6 +249,8 @@ fn questions_of_one_s_own_are_scored_by_signal_and_two_configurations_compared()
         let same = [&table, "--json", "--against", setting];
         let (code, text, errors) = eval_questions(&project, &same);
         assert_eq!(code, 0, "{text}{errors}");
+        let key = setting.split('=').next().unwrap_or_default();
+        assert_eq!(errors, format!("`{key}` changes no score: nothing to compare\n"));
         let report: Value = serde_json::from_str(&text).expect("JSON");
         assert_eq!(report["against"]["answered"]["formulas"], report["formulas"], "{setting}");
     }
@@ -262,8 +267,9 @@ fn a_wrong_table_of_questions_is_named_with_its_line() {
     let (project, table) = asked();
     for (rows, why) in [
         ("how?\tno.md\n", "line 1: `no.md` is no file of"),
-        ("how?\ttapir.md\nwhy?\n", "line 2: it has no tab"),
-        ("how?\t , \n", "line 1: a question or its files are missing"),
+        ("why?\n", "line 1: it has no tab"),
+        ("how?\t , \n", "line 1: it names no file"),
+        ("id\tquestion\n1\thow?\n", "line 1: the header has no column `paths`"),
         ("# nothing\n", "no question in"),
     ] {
         fs::write(&table, rows).expect("written");
@@ -273,11 +279,57 @@ fn a_wrong_table_of_questions_is_named_with_its_line() {
     }
     fs::write(&table, "how?\ttapir.md\n").expect("written");
     let table = table.display().to_string();
-    for (setting, why) in
-        [("hops", "`hops` is not KEY=VALUE"), ("retrieval.hop=1", "with the other settings:")]
-    {
+    for (setting, why) in [
+        ("hops", "`hops` is not KEY=VALUE"),
+        ("retrieval.hop=1", "`retrieval.hop` is not a setting"),
+    ] {
         let (code, _, errors) = eval_questions(&project, &[&table, "--against", setting]);
         assert_ne!(code, 0, "{setting}");
         assert!(errors.contains(why), "{errors}");
     }
+}
+
+#[test]
+fn what_can_be_asked_is_asked_and_the_rest_is_told() {
+    let (project, table) = asked();
+    project.write("photo.log", "A tapir browses.\n");
+    let rows = format!(
+        "\u{feff}question\tpaths\r\ntapir browses\t./tapir.md \r\ntapir browses\t{}\r\nwhy?\r\nhow?\tno.md\r\n\
+         tapir browses\tphoto.log\r\n",
+        project.at("tapir.md").display()
+    );
+    fs::write(&table, rows).expect("written");
+    let table = table.display().to_string();
+    let (code, text, errors) = eval_questions(&project, &[&table]);
+    assert_eq!(code, 0, "{text}{errors}");
+    assert!(text.starts_with("3 questions, 2 left out (lines 4, 5)\n"), "{text}");
+    let row = text.lines().find(|line| line.starts_with("text ")).unwrap_or_default();
+    assert!(row.contains("0.667"), "two are found, what is not indexed is not: {text}");
+    for told in [
+        "line 4: it has no tab",
+        "line 5: `no.md` is no file of",
+        "line 6: `photo.log` is not indexed, or has no text: counted as not found",
+    ] {
+        assert!(errors.contains(told), "{errors}");
+    }
+}
+
+#[test]
+fn a_comparison_finds_the_models_that_were_added_and_says_in_words_what_failed() {
+    let (project, table) = asked();
+    let folder = project.scratch().join("Tiny");
+    onnx::sample::write_tagger(&folder, &[("tapir", "A"), ("moon", "B")]).expect("written");
+    let config = r#"{"max_position_embeddings": 64, "hidden_size": 3}"#;
+    fs::write(folder.join("config.json"), config).expect("written");
+    let added = project.kgctl().args(["model", "add"]).arg(&folder).output().expect("it runs");
+    assert!(added.status.success(), "{added:?}");
+    let table = table.display().to_string();
+    let (code, text, errors) = eval_questions(&project, &[&table, "--against", "embed.model=tiny"]);
+    assert_eq!((code, errors.as_str()), (0, ""), "{text}");
+    assert!(text.contains("\nwith embed.model=tiny\n"), "{text}");
+    assert!(project.scratch().join("state/models/tiny/model.onnx").exists(), "it was only lent");
+    let (code, _, errors) = eval_questions(&project, &[&table, "--against", "embed.model=gone"]);
+    assert_eq!(code, 1, "{errors}");
+    let why = "error: with the other settings: the vectors cannot be made: `embed.model` is `gone`";
+    assert!(errors.starts_with(why) && !errors.contains('{'), "{errors}");
 }

@@ -174,7 +174,7 @@ fn a_tag_or_path_that_is_not_there_is_named_with_the_nearest_ones() {
         ("tag:bakign", "no document has the tag `bakign`; nearest: `baking`, `baking/bread`"),
         ("loaf tag:harbour", "no document has the tag `harbour`; nearest: `harbor`"),
         ("path:kichen/", "no document lies under `kichen/`; nearest: `kitchen/`"),
-        ("tag:harbor tag:draft", "no document meets all of the conditions"),
+        ("tag:harbor tag:draft", "no document has the tag `harbor` and has the tag `draft`"),
         ("loaf path:zzz/*.md", "no document fits the path's pattern"),
     ] {
         let reply = whole(&mut project, question);

@@ -200,14 +200,14 @@ fn a_reranking_model_that_cannot_be_used_is_told_and_costs_no_answer() {
         "{told}"
     );
 
-    for (setting, why) in [
-        ("retrieval.rerank.model=/nowhere/at/all", "there is no such folder"),
-        ("retrieval.rerank.model=some/where", "there is no such folder"),
-    ] {
-        let mut project = TestProject::empty();
-        project.set(setting);
-        let ended = project.try_start().expect_err("refused");
-        assert!(ended.log.contains(why) && ended.log.contains("hint:"), "{}", ended.log);
+    // One that is not there is told at once, in the log, too.
+    for model in ["/nowhere/at/all", "some/where"] {
+        let mut project = self::project(LAMPS, &[&format!("retrieval.rerank.model={model}")]);
+        let why = format!("there is no folder `{model}`");
+        let warning = project.status()["warnings"][0]["warning"].to_string();
+        assert!(warning.contains(&why) && warning.contains("hint:"), "{warning}");
+        assert!(project.log().contains(&why), "{}", project.log());
+        assert_eq!(paths(&ask(&mut project, "lamp of the harbor")).len(), 2);
     }
     // A folder may not name a file of the user's.
     let mut project = TestProject::empty();

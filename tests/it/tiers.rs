@@ -123,15 +123,16 @@ fn while_the_better_model_does_not_answer_at_all_the_answer_says_whose_vectors_i
 }
 
 #[test]
-fn a_model_that_does_not_exist_is_refused_with_a_hint() {
+fn without_a_model_that_does_not_exist_the_static_vectors_answer_and_it_is_logged() {
     let mut project = project("on");
     project.set("embed.model=nonsuch");
-    let ended = project.try_start().expect_err("refused");
-    assert!(
-        ended.log.contains("`embed.model` is `nonsuch`") && ended.log.contains("hint:"),
-        "{}",
-        ended.log
-    );
+    project.start();
+    project.settle();
+    let reply = ask(&mut project, "olive harvest");
+    assert_eq!(reply["chunks"][0]["path"], "olives.md", "{reply}");
+    assert_eq!(reply["explanations"][0], "vector by potion-base-8M", "{reply}");
+    let log = project.log();
+    assert!(log.contains("`embed.model` is `nonsuch`") && log.contains("hint:"), "{log}");
 }
 
 #[test]

@@ -33,8 +33,13 @@ struct Entry {
 
 /// Unpacks the files around the first `tokenizer.json` into a folder.
 pub(super) fn unpack(archive: &Path, to: &Path) -> Result<(), ModelError> {
-    let size = archive.metadata().map_err(io(archive))?.len();
+    let metadata = archive.metadata().map_err(io(archive))?;
+    let size = metadata.len();
     let wrong = |why: String| ModelError::Archive { path: archive.to_path_buf(), why };
+    if !metadata.is_file() {
+        // Whoever opened a pipe would wait.
+        return Err(wrong("it is neither a file nor a folder".to_string()));
+    }
     if size > MAX_BYTES {
         return Err(wrong(format!("it has more than {MAX_BYTES} bytes")));
     }

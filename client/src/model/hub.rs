@@ -43,6 +43,17 @@ pub enum Source<'a> {
     Local(&'a Path),
 }
 
+/// How it is known that a model is the one that was meant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Proof {
+    /// Its weights have the hash that is pinned.
+    Pinned,
+    /// The hub gave them by that name.
+    OfHub,
+    /// It is not known.
+    None,
+}
+
 /// A model of the hub.
 struct Wanted<'a> {
     repository: &'a str,
@@ -51,8 +62,8 @@ struct Wanted<'a> {
     sha256: Option<&'static str>,
 }
 
-/// Gets a model and puts it on the shelf. `wish.name` may be empty: then it is called as it is known. `changed`: what
-/// differs from the first download is taken as it is now.
+/// Gets a model and puts it on the shelf; tells how it is known to be the one that was meant. `wish.name` may be empty:
+/// then it is called as it is known. `changed`: what differs from the first download is taken as it is now.
 ///
 /// # Errors
 /// When the name leads nowhere, the files do not come, or they are no model.
@@ -61,33 +72,35 @@ pub fn pull(
     (model, source): (&str, Source<'_>),
     (fetcher, changed): (&Fetcher<'_>, bool),
     wish: &Wish,
-) -> Result<Manifest, ModelError> {
+) -> Result<(Manifest, Proof), ModelError> {
     let known = KNOWN.iter().find(|known| known.name == model);
     let mut wish = named(wish, model, known);
     shelf.check(&wish.name, wish.force)?;
     let folder = shelf.fetching(&wish.name);
-    match source {
+    let proof = match source {
         Source::Local(path) if path.is_dir() => {
             wish.origin = path.display().to_string();
-            verify(path, known)?;
-            return shelf.add(path, &wish);
+            let proof = verify(path, known, &mut wish)?;
+            return Ok((shelf.add(path, &wish)?, proof));
         }
         Source::Local(path) => {
             wish.origin = path.display().to_string();
             let _ = std::fs::remove_dir_all(&folder);
-            archive::unpack(path, &folder).and_then(|()| verify(&folder, known))?;
+            archive::unpack(path, &folder)?;
+            verify(&folder, known, &mut wish)?
         }
         Source::Hub(base) => {
             let wanted = wanted(model, known, &wish)?;
             wish.origin = format!("{base}/{}@{}", wanted.repository, wanted.revision);
             wish.weights = Some(fetch(base, &folder, (fetcher, &wanted))?);
             remember(shelf, &folder, (&wish.origin, changed))?;
+            if wanted.sha256.is_some() { Proof::Pinned } else { Proof::OfHub }
         }
-    }
+    };
     let added = shelf.add(&folder, &wish);
     // What cannot be used is fetched anew; the files of a model that was added are copies.
     let _ = std::fs::remove_dir_all(&folder);
-    added
+    Ok((added?, proof))
 }
 
 /// The wish with what is known of the model filled in.
@@ -205,23 +218,34 @@ fn modules(path: &Path) -> Vec<String> {
     paths.filter(is_plain).take(MAX_MODULES).map(String::from).collect()
 }
 
-/// Checks the weights of a copy of a known model.
-fn verify(folder: &Path, known: Option<&Known>) -> Result<(), ModelError> {
-    let Some((known, expected)) = known.and_then(|known| Some((known, known.sha256?))) else {
-        return Ok(());
-    };
+/// Checks a copy of a known model: how long its vectors are, and the weights whose hash is pinned, which are then the
+/// ones that are taken.
+fn verify(folder: &Path, known: Option<&Known>, wish: &mut Wish) -> Result<Proof, ModelError> {
+    let Some(known) = known else { return Ok(Proof::None) };
+    if let Some(found) = width(folder).filter(|found| *found != known.dimensions) {
+        let (folder, name) = (folder.to_path_buf(), known.name.to_string());
+        return Err(ModelError::OtherModel { folder, name, expected: known.dimensions, found });
+    }
     let path = folder.join(known.weights);
-    if !path.is_file() {
-        return Ok(());
-    }
+    let is_other = wish.weights.as_deref().is_some_and(|own| own != Path::new(known.weights));
+    let Some(expected) = known.sha256.filter(|_| path.is_file() && !is_other) else {
+        return Ok(Proof::None);
+    };
     let found = hash::of_file(&path).map_err(io(&path))?;
-    match found == expected {
-        true => Ok(()),
-        false => {
-            let (url, expected) = (path.display().to_string(), expected.to_string());
-            Err(ModelError::WrongHash { url, expected, found, recorded: false })
-        }
+    if found != expected {
+        let (url, expected) = (path.display().to_string(), expected.to_string());
+        return Err(ModelError::WrongHash { url, expected, found, recorded: false });
     }
+    wish.weights = Some(PathBuf::from(known.weights));
+    Ok(Proof::Pinned)
+}
+
+/// Numbers of a model's hidden states, which its vectors have as well, as its `config.json` tells.
+fn width(folder: &Path) -> Option<u64> {
+    let path = folder.join("config.json");
+    let text = path.is_file().then(|| std::fs::read(&path).ok()).flatten()?;
+    let config: Value = serde_json::from_slice(&text).ok()?;
+    config.get("hidden_size").or_else(|| config.get("dim"))?.as_u64()
 }
 
 /// Compares what came with the first download of the same files, and notes what was not there yet.

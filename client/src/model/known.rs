@@ -14,6 +14,8 @@ pub struct Known {
     pub revision: &'static str,
     /// The file with its weights.
     pub weights: &'static str,
+    /// Numbers of a vector.
+    pub dimensions: u64,
     /// SHA-256 of that file, where it was verified.
     pub sha256: Option<&'static str>,
     /// What it wants before a question, where its files do not say.
@@ -29,6 +31,7 @@ const NONE: Known = Known {
     repository: "",
     revision: "main",
     weights: "onnx/model.onnx",
+    dimensions: 384,
     sha256: None,
     query_prompt: "",
     document_prompt: "",
@@ -66,6 +69,7 @@ pub const KNOWN: &[Known] = &[
     Known {
         name: "bge-base-en-v1.5",
         repository: "BAAI/bge-base-en-v1.5",
+        dimensions: 768,
         query_prompt: BGE,
         about: "English, 768 dimensions",
         ..NONE
@@ -73,12 +77,14 @@ pub const KNOWN: &[Known] = &[
     Known {
         name: "all-mpnet-base-v2",
         repository: "sentence-transformers/all-mpnet-base-v2",
+        dimensions: 768,
         about: "English, 768 dimensions",
         ..NONE
     },
     Known {
         name: "embeddinggemma-300m",
         repository: "onnx-community/embeddinggemma-300m-ONNX",
+        dimensions: 768,
         query_prompt: "task: search result | query: ",
         document_prompt: "title: none | text: ",
         about: "100 languages, 768 dimensions (`embed.dimensions`: also 512, 384, 256, 128); not tried by us",
@@ -95,6 +101,7 @@ mod tests {
         for known in KNOWN {
             assert!(config::models::is_name(known.name), "{}", known.name);
             assert!(known.repository.split('/').count() == 2 && !known.about.is_empty());
+            assert!(known.about.contains(&format!("{} dimensions", known.dimensions)));
             assert!(known.sha256.is_none_or(super::super::hash::is_one));
         }
     }

@@ -16,7 +16,7 @@ mod shelf;
 use std::path::PathBuf;
 
 pub use fetch::{Fetcher, Progress};
-pub use hub::{Source, pull};
+pub use hub::{Proof, Source, pull};
 pub use known::{KNOWN, Known};
 pub use shelf::{Shelf, Wish};
 
@@ -46,6 +46,21 @@ pub enum ModelError {
         name: String,
         /// The names that are known.
         known: String,
+    },
+    /// What is there is another model than the one that was named.
+    #[error(
+        "`{}` is not `{name}`: its vectors have {found} numbers, not {expected}\nhint: give its own name, or \
+         `kgctl model add FOLDER`", folder.display()
+    )]
+    OtherModel {
+        /// The folder.
+        folder: PathBuf,
+        /// As it was given.
+        name: String,
+        /// What that one has.
+        expected: u64,
+        /// What is there.
+        found: u64,
     },
     /// The folder holds no model.
     #[error(

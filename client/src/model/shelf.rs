@@ -101,6 +101,9 @@ impl Shelf {
     pub fn add(&self, folder: &Path, wish: &Wish) -> Result<Manifest, ModelError> {
         self.check(&wish.name, wish.force)?;
         let no_model = |why: String| ModelError::NoModel { folder: folder.to_path_buf(), why };
+        if !folder.is_dir() {
+            return Err(no_model("is no folder".to_string()));
+        }
         let found = files(folder, wish.weights.as_deref()).map_err(no_model)?;
         let adding = self.models.join(format!(".adding-{}", wish.name));
         remove(&adding)?;

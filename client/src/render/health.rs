@@ -35,7 +35,9 @@ pub fn status(reply: &StatusReply, style: Style) -> String {
     }
     if !reply.warnings.is_empty() {
         let row = |it: &proto::tool::core::WarningView| {
-            [&it.path, &it.warning].map(|cell| clean(cell).into_owned()).to_vec()
+            let path = if it.is_of_folder() { "(folder)" } else { &it.path };
+            let warning = it.warning.replace("\nhint: ", "; hint: ");
+            [path, &warning].map(|cell| clean(cell).into_owned()).to_vec()
         };
         let _ = write!(
             text,

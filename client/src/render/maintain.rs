@@ -80,10 +80,12 @@ pub fn deep(reply: &DeepPassReply) -> String {
 
 /// What became of files that had failed.
 pub fn retry(reply: &RetryReply, style: Style) -> String {
-    if reply.files.is_empty() {
-        return "nothing has failed\n".to_string();
-    }
     let mut text = String::new();
+    match &reply.embedding {
+        Some(embedding) => drop(writeln!(text, "embedding: {}", clean(&embedding.told()))),
+        None if reply.files.is_empty() => return "nothing has failed\n".to_string(),
+        None => {}
+    }
     for it in &reply.files {
         let outcome = match it.outcome.as_str() {
             "failed" => style.red("failed"),

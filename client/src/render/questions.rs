@@ -36,9 +36,35 @@ pub struct Answered {
     pub questions: Vec<String>,
     /// By formula: the scores of each question, in the same order.
     pub formulas: BTreeMap<String, Vec<Scored>>,
+    /// What is to be known of the table and of the figures.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub told: Vec<Told>,
     /// The same under the settings of `against`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub against: Option<Box<Against>>,
+}
+
+/// What is to be known of a line of the table, or of all figures.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Told {
+    /// The line, from 1, where it is about one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub line: Option<usize>,
+    /// In words.
+    pub why: String,
+    /// True when the question of that line was not asked.
+    #[serde(default)]
+    pub left_out: bool,
+}
+
+impl Told {
+    /// In words, with the line.
+    pub fn text(&self) -> String {
+        match self.line {
+            Some(line) => format!("line {line}: {}", self.why),
+            None => self.why.clone(),
+        }
+    }
 }
 
 /// Another configuration.
@@ -63,7 +89,15 @@ const METRICS: [Metric; 5] = [
 /// The report as tables: the scores; where two configurations are compared, those of the other, and the difference.
 /// `shows_each`: also the rank of each question.
 pub fn questions(answered: &Answered, shows_each: bool, style: Style) -> String {
-    let mut text = format!("{} questions\n\n{}", answered.questions.len(), scores(answered, style));
+    let left_out = answered.told.iter().filter(|it| it.left_out).filter_map(|it| it.line);
+    let lines: Vec<String> = left_out.map(|line| line.to_string()).collect();
+    let left_out = match lines.as_slice() {
+        [] => String::new(),
+        [line] => format!(", 1 left out (line {line})"),
+        lines => format!(", {} left out (lines {})", lines.len(), lines.join(", ")),
+    };
+    let mut text =
+        format!("{} questions{left_out}\n\n{}", answered.questions.len(), scores(answered, style));
     if let Some(against) = &answered.against {
         text.push_str(&format!(
             "\nwith {}\n\n{}\ndifference to the first, question by question\n\n{}",
@@ -162,8 +196,17 @@ mod tests {
         Answered {
             questions: (1..=ranks.len()).map(|i| format!("question {i}")).collect(),
             formulas: [("hybrid".to_string(), ranks.iter().map(|it| scored(*it)).collect())].into(),
+            told: Vec::new(),
             against: None,
         }
+    }
+
+    #[test]
+    fn questions_that_were_left_out_are_counted() {
+        let told = |line| Told { line: Some(line), why: "empty".into(), left_out: line > 2 };
+        let answered = Answered { told: vec![told(2), told(3), told(9)], ..answered(&[1]) };
+        let text = questions(&answered, false, Style::plain());
+        assert!(text.starts_with("1 questions, 2 left out (lines 3, 9)\n"), "{text}");
     }
 
     #[test]

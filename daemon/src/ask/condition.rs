@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 
 use super::demand::Demand;
 use super::plan::{Filter, Plan};
-use super::{AskError, Desk};
+use super::{AskError, Desk, unmet};
 
 /// Spellings of one path in other cases that are followed.
 const MAX_CASES: usize = 8;
@@ -83,7 +83,8 @@ fn plain(tag: &str) -> String {
     tag.trim().trim_start_matches('#').trim_end_matches('/').to_lowercase()
 }
 
-/// Finds paths in any case where none is as asked; says which tags and paths are not there at all.
+/// Finds paths in any case where none is as asked; says which tags, paths, types, languages and days are not there at
+/// all.
 pub(super) fn resolve(desk: &Desk<'_>, plan: &mut Plan) -> Result<Vec<String>, AskError> {
     let mut hints = Vec::new();
     let mut tags: Vec<String> = plan.filter.tags.clone();
@@ -108,6 +109,7 @@ pub(super) fn resolve(desk: &Desk<'_>, plan: &mut Plan) -> Result<Vec<String>, A
             hints.push(missing(&format!("no document has the tag `{}`", plain(&tag)), &near));
         }
     }
+    hints.extend(unmet::alone(desk, &plan.filter)?);
     Ok(hints)
 }
 

@@ -5,12 +5,11 @@
 
 use proto::tool::core::{HybridQuery, HybridReply};
 
-use super::condition::exists;
 use super::demand::Demand;
 use super::expression::only_excludes;
 use super::plan::Plan;
 use super::recall::Recalled;
-use super::{AskError, Desk};
+use super::{AskError, Desk, unmet};
 
 /// Longest question that is repeated, characters.
 const MAX_REPEATED: usize = 40;
@@ -42,9 +41,10 @@ pub(super) fn add(
             "it only says what is not wanted, so these are its words: add one that is".into(),
         );
     }
-    if !has_hits && hints.is_empty() && plan.filter.sql().is_some() && !exists(desk, &plan.filter)?
-    {
-        hints.push("no document meets all of the conditions".into());
+    if !has_hits && hints.is_empty() {
+        let common = unmet::common_name(desk, &plan.filter)?;
+        let unmet = if common.is_some() { common } else { unmet::together(desk, plan)? };
+        hints.extend(unmet);
     }
     Ok(())
 }

@@ -51,6 +51,7 @@ mod source;
 pub mod stated;
 mod text;
 mod timeline;
+mod unmet;
 mod web;
 mod why;
 

@@ -26,6 +26,24 @@ pub struct BetterError {
     pub hint: &'static str,
 }
 
+/// What the settings say of a model that takes no notice of it.
+pub fn ignored(settings: &Embed) -> Option<String> {
+    let said = [
+        ("embed.dimensions", settings.dimensions > 0),
+        ("embed.query_prompt", !settings.query_prompt.is_empty()),
+        ("embed.document_prompt", !settings.document_prompt.is_empty()),
+    ];
+    let said = said.iter().filter(|(_, is_said)| *is_said).map(|(key, _)| format!("`{key}`"));
+    let said: Vec<String> = said.collect();
+    (settings.model == DEFAULT_MODEL && !said.is_empty()).then(|| {
+        format!(
+            "{}: the built-in model `{DEFAULT_MODEL}` takes no notice of it\nhint: leave it out, or name a model that \
+             was trained for it as `embed.model`",
+            said.join(", ")
+        )
+    })
+}
+
 /// The model that the settings name, of those that the user's own folder of models holds; none for `none`.
 ///
 /// # Errors
@@ -56,6 +74,15 @@ pub fn better_of(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_the_built_in_model_takes_no_notice_of_is_told() {
+        assert_eq!(ignored(&Embed::default()), None);
+        let cut = Embed { dimensions: 128, ..Embed::default() };
+        let told = ignored(&cut).expect("a warning");
+        assert!(told.starts_with("`embed.dimensions`: the built-in model `minilm-l6`"), "{told}");
+        assert_eq!(ignored(&Embed { model: "gemma".into(), ..cut }), None);
+    }
 
     #[test]
     fn a_model_is_named_or_there_is_none() {

@@ -21,7 +21,8 @@ pub enum EmbedError {
         why: String,
     },
     /// The model gives nothing that can be used (a folder that is gone, vectors of another dimension): it is not asked
-    /// again until the daemon starts anew.
+    /// again until somebody wants that (`kgctl retry`, where [`super::Embedder::may_recover`] says so) or the daemon
+    /// starts anew.
     #[error("the model cannot be used: {why}")]
     Model {
         /// What failed.

@@ -11,7 +11,7 @@ mod transformer;
 mod unrounded;
 pub mod wordpiece;
 
-pub use better::better;
+pub use better::{better, ignored};
 pub use error::EmbedError;
 pub use folder::FolderModel;
 pub use minilm::MiniLm;
@@ -58,6 +58,11 @@ pub trait Embedder: Send + Sync {
         let vectors = self.try_embed(&[question])?;
         let none = || EmbedError::Model { why: "it gave no vector for a question".to_string() };
         vectors.into_iter().next().ok_or_else(none)
+    }
+    /// True where what an [`EmbedError::Model`] says may be mended without a new start, so that it is asked again when
+    /// somebody wants that.
+    fn may_recover(&self) -> bool {
+        false
     }
     /// True when the space keeps 32-bit floats: a [`UnitVector`] of it is their bytes, little-endian.
     fn keeps_floats(&self) -> bool {

@@ -47,8 +47,8 @@ const INCOMPLETE: &str = "set `embed.remote.url`, `embed.remote.model` and `embe
 pub struct RemoteModel {
     settings: Remote,
     url: String,
-    /// What is sent as `Authorization`.
-    authorization: Option<String>,
+    /// What is sent as `Authorization`; read again after it was refused, for then it may be another.
+    authorization: Mutex<Option<String>>,
     query_prompt: String,
     document_prompt: String,
     space: String,
@@ -94,7 +94,7 @@ impl RemoteModel {
             whole: Some(whole),
         };
         Ok(RemoteModel {
-            authorization: key(remote).map_err(wrong)?.map(|key| format!("Bearer {key}")),
+            authorization: Mutex::new(authorization(remote).map_err(wrong)?),
             query_prompt: settings.query_prompt.clone(),
             document_prompt: settings.document_prompt.clone(),
             space: format!("{}@{told:016x}/{n_dimensions}/i8x254", remote.model),
@@ -137,15 +137,22 @@ impl RemoteModel {
 
     fn ask_once(&self, web: &Web, texts: &[String]) -> Result<Vec<Vec<f32>>, EmbedError> {
         let body = json!({ "model": self.settings.model, "input": texts }).to_string();
-        let authorization = self.authorization.as_deref();
+        let authorization = self.authorization().clone();
         let headers: Vec<(&str, &str)> =
-            authorization.map(|it| ("authorization", it)).into_iter().collect();
+            authorization.iter().map(|it| ("authorization", it.as_str())).collect();
         let reply =
             web.post_json(&self.url, &headers, body.as_bytes()).map_err(|error| trouble(&error))?;
         let (status, after) = (reply.status, pause::told(reply.header("retry-after")));
         let bytes = self.body(reply)?;
         if status != 200 {
             let said = self.without_key(&reply::complaint(&bytes));
+            // Somebody may have mended it since it was read.
+            if let (401 | 403, Ok(now)) = (status, self::authorization(&self.settings))
+                && now != authorization
+            {
+                *self.authorization() = now;
+                return self.ask_once(web, texts);
+            }
             return Err(refusal(&self.url, status, (after, &said)));
         }
         let vectors = reply::vectors(self.settings.api, &bytes, texts.len()).map_err(|why| {
@@ -170,7 +177,8 @@ impl RemoteModel {
 
     /// What a server said, which may quote what it was given.
     fn without_key(&self, said: &str) -> String {
-        let key = self.authorization.as_deref().and_then(|it| it.strip_prefix("Bearer "));
+        let authorization = self.authorization();
+        let key = authorization.as_deref().and_then(|it| it.strip_prefix("Bearer "));
         key.map_or_else(|| said.to_string(), |key| said.replace(key, "[key]"))
     }
 
@@ -184,6 +192,10 @@ impl RemoteModel {
                 .map_err(|error| EmbedError::Model { why: error.to_string() })
         };
         cell.get_or_init(open).as_ref().map_err(Clone::clone)
+    }
+
+    fn authorization(&self) -> MutexGuard<'_, Option<String>> {
+        self.authorization.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn pause(&self) -> MutexGuard<'_, Pause> {
@@ -211,6 +223,10 @@ impl Embedder for RemoteModel {
 
     fn batch(&self) -> usize {
         self.settings.batch as usize
+    }
+
+    fn may_recover(&self) -> bool {
+        true
     }
 
     fn try_embed(&self, texts: &[&str]) -> Result<Vec<UnitVector>, EmbedError> {
@@ -260,6 +276,11 @@ fn address(remote: &Remote) -> String {
         RemoteApi::Openai if base.ends_with("/v1") => format!("{base}/embeddings"),
         RemoteApi::Openai => format!("{base}/v1/embeddings"),
     }
+}
+
+/// What is sent as `Authorization`.
+fn authorization(remote: &Remote) -> Result<Option<String>, String> {
+    Ok(key(remote)?.map(|key| format!("Bearer {key}")))
 }
 
 /// The key that the settings lead to. Errors never hold it.

@@ -58,6 +58,10 @@ impl Embedder for Unrounded {
         self.rounded.batch()
     }
 
+    fn may_recover(&self) -> bool {
+        self.rounded.may_recover()
+    }
+
     fn keeps_floats(&self) -> bool {
         true
     }

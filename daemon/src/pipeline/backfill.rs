@@ -12,13 +12,13 @@ mod run;
 
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use config::settings::Embed;
 use rusqlite::{OptionalExtension, params};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-pub use self::pace::{Pace, Stand};
+pub use self::pace::{Again, Pace, Stand, Trouble};
 pub use self::run::{Backfilling, Gate, start};
 use crate::embedder::{EmbedError, Embedder, Unrounded, unit_vector};
 use crate::pipeline::embed::better_text;
@@ -243,8 +243,9 @@ impl Backfill {
                 return each.find_map(Result::transpose).transpose();
             }
             Err(EmbedError::Later { why, after }) => {
-                self.pace.fail(Some(why));
-                return Ok(Some(Step::Later(after.unwrap_or(LATER))));
+                let after = after.unwrap_or(LATER);
+                self.pace.fail(Some(Trouble { why, again: Again::At(Instant::now() + after) }));
+                return Ok(Some(Step::Later(after)));
             }
             Err(EmbedError::Model { why }) => return Ok(Some(self.broken(&why))),
         };
@@ -285,8 +286,14 @@ impl Backfill {
 
     fn broken(&self, why: &str) -> Step {
         tracing::error!(why, "the better embedding model cannot be used");
-        self.pace.fail(Some(why.to_string()));
+        let again = if self.may_recover() { Again::WhenWanted } else { Again::AtStart };
+        self.pace.fail(Some(Trouble { why: why.to_string(), again }));
         Step::Broken
+    }
+
+    /// Whether a model that cannot be used may be asked again.
+    fn may_recover(&self) -> bool {
+        self.wanted.layer.embedder().may_recover()
     }
 
     /// What the model reads of the first of these windows that is still there.

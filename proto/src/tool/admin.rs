@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use self::graph::*;
-use super::core::DeepView;
+use super::core::{DeepView, EmbeddingView};
 use super::{Effect, Tool, ToolSet};
 use crate::shape::Freshness;
 
@@ -177,7 +177,8 @@ impl Tool for Rescan {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Retry {
-    /// Files that failed, or folders with such files, relative to the project; all that failed when left out.
+    /// Files that failed, or folders with such files, relative to the project; all that failed when left out, and the
+    /// better model too.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub paths: Option<Vec<String>>,
 }
@@ -187,6 +188,10 @@ pub struct Retry {
 pub struct RetryReply {
     /// What became of each file, by path.
     pub files: Vec<Retried>,
+    /// What became of a better model that had been given up and was asked again; absent where there was none, or where
+    /// paths were named.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub embedding: Option<EmbeddingView>,
     /// How fresh this is.
     #[serde(flatten)]
     pub freshness: Freshness,

@@ -20,11 +20,13 @@ use super::context::{Context, last_words};
 use super::failure::{Exit, Failure};
 use super::{dump, stop, wait};
 
+mod change;
 mod compare;
 mod gold;
 mod graph;
 mod questions;
 mod stage;
+mod table;
 
 use compare::{Answer, Answers};
 use gold::Gold;
@@ -46,8 +48,9 @@ const PATIENCE: Duration = Duration::from_secs(600);
 /// Measure answers to questions of your own, or all stages on a corpus that was annotated by hand.
 ///
 /// With a table of questions (question, tab, the files that answer it, parted by commas; lines that begin with `#` are
-/// passed over): hit@k, MRR and nDCG by signal from the project's own index, with the vectors that it has by now
-/// (`--with-vectors` waits for all of the better model's). `--against KEY=VALUE` reads the folder twice into scratch
+/// passed over; what cannot be asked is left out, and told; a file that is not indexed counts as not found): hit@k, MRR
+/// and nDCG by signal from the project's own index, with the vectors that it has by now (`--with-vectors` waits for all
+/// of the better model's). `--against KEY=VALUE` reads the folder twice into scratch
 /// indexes, as it is set and with other settings, and compares: both by static vectors, unless what is compared is
 /// `embed.…` or `vectors.…`.
 ///
@@ -79,7 +82,8 @@ pub(crate) async fn run(arguments: &Arguments, ctx: &Context) -> Result<Exit, Fa
     }
     let gold = Gold::read(&arguments.of)?;
     let scratch = Scratch::make()?;
-    let stages = Stage::all(&scratch, &arguments.of, &gold)?;
+    let models = ctx.places()?.models();
+    let stages = Stage::all((&scratch, &models), &arguments.of, &gold)?;
     let measured = tokio::select! {
         // First, so that the signal is ours before the first daemon starts.
         biased;

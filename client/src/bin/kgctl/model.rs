@@ -10,8 +10,9 @@ use std::time::Duration;
 use ::config::limits::DEFAULT_MODEL;
 use ::config::load::load;
 use ::config::models::{Manifest, all};
+use ::config::settings::Embed;
 use client::launch::find_kgd;
-use client::model::{Fetcher, KNOWN, ModelError, Shelf, Source, Wish, pull};
+use client::model::{Fetcher, KNOWN, ModelError, Proof, Shelf, Source, Wish, pull};
 use client::render::models::{ModelRow, models};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::json;
@@ -52,7 +53,7 @@ struct Pull {
     /// A known name (without one, they are listed), or a repository of the hub: `OWNER/NAME`, `OWNER/NAME@REVISION`.
     model: Option<String>,
     /// Take it from this folder, `.zip` or `.whl` instead of the hub.
-    #[arg(long, value_name = "PATH")]
+    #[arg(long, value_name = "PATH", requires = "model")]
     from: Option<PathBuf>,
     /// Take files that differ from those of the first download as they are now.
     #[arg(long)]
@@ -118,7 +119,8 @@ pub(crate) fn run(arguments: &Arguments, ctx: &Context) -> Result<Exit, Failure>
 
 fn list(ctx: &Context) -> Result<Exit, Failure> {
     let folder = ctx.places()?.models();
-    let used = used(ctx)?;
+    let embed = settings(ctx)?;
+    let used = embed.model.as_str();
     let mut rows = vec![ModelRow {
         name: DEFAULT_MODEL.to_string(),
         used: used == DEFAULT_MODEL,
@@ -141,8 +143,29 @@ fn list(ctx: &Context) -> Result<Exit, Failure> {
             },
         });
     }
+    if !rows.iter().any(|row| row.used) {
+        rows.push(elsewhere(&embed));
+    }
     ctx.print_reply(&rows, |rows| models(rows, ctx.style))?;
     Ok(Exit::Done)
+}
+
+/// What is used and is not in the folder of models.
+fn elsewhere(embed: &Embed) -> ModelRow {
+    let (state, origin, dimensions) = match embed.model.as_str() {
+        "none" => ("static vectors alone", "", None),
+        "remote" => ("a server", embed.remote.url.as_str(), Some(embed.remote.dimensions as usize)),
+        path if Path::new(path).is_dir() => ("a folder", path, None),
+        _ => ("not there: `kgctl model add` or `pull` brings it", "", None),
+    };
+    ModelRow {
+        name: embed.model.clone(),
+        used: true,
+        dimensions: dimensions.filter(|n| *n > 0),
+        bytes: None,
+        state: state.to_string(),
+        origin: origin.to_string(),
+    }
 }
 
 fn row(manifest: Manifest, folder: &Path, used: bool) -> ModelRow {
@@ -169,7 +192,7 @@ fn add(it: &Add, ctx: &Context) -> Result<Exit, Failure> {
 
 fn fetch(it: &Pull, ctx: &Context) -> Result<Exit, Failure> {
     let Some(model) = &it.model else { return known(ctx) };
-    let hub = load(&ctx.places()?, None, &[])?.settings.embed.hub;
+    let hub = settings(ctx)?.hub;
     let bar = bar();
     let shown = RefCell::new(String::new());
     let progress = |name: &str, done: u64, total: Option<u64>| {
@@ -186,7 +209,16 @@ fn fetch(it: &Pull, ctx: &Context) -> Result<Exit, Failure> {
     let wish = it.wish.wish("", Path::new(""));
     let pulled = pull(&shelf(ctx)?, (model, source), (&fetcher, it.changed), &wish);
     bar.finish_and_clear();
-    told(&pulled?, ctx)
+    let (manifest, proof) = pulled?;
+    if proof == Proof::None {
+        let message = format!(
+            "that this is `{model}` was not verified: it was taken as it lies in `{}`\nhint: compare it with what its \
+             maker says, or pull it from the hub\n",
+            manifest.origin
+        );
+        warn(&message);
+    }
+    told(&manifest, ctx)
 }
 
 fn known(ctx: &Context) -> Result<Exit, Failure> {
@@ -202,7 +234,7 @@ fn known(ctx: &Context) -> Result<Exit, Failure> {
 }
 
 fn remove(it: &Remove, ctx: &Context) -> Result<Exit, Failure> {
-    if used(ctx)? == it.name && !it.force {
+    if settings(ctx)?.model == it.name && !it.force {
         let failure = Failure::new(Exit::Refused, format!("your settings name `{}`", it.name));
         return Err(failure.hint("set another `embed.model` first, or give `--force`"));
     }
@@ -211,9 +243,9 @@ fn remove(it: &Remove, ctx: &Context) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-/// What `embed.model` says in the user's own settings.
-fn used(ctx: &Context) -> Result<String, Failure> {
-    Ok(load(&ctx.places()?, None, &[])?.settings.embed.model)
+/// What the user's own settings say of embedding.
+fn settings(ctx: &Context) -> Result<Embed, Failure> {
+    Ok(load(&ctx.places()?, None, &[])?.settings.embed)
 }
 
 fn shelf(ctx: &Context) -> Result<Shelf, Failure> {
@@ -224,7 +256,7 @@ fn shelf(ctx: &Context) -> Result<Shelf, Failure> {
 fn told(manifest: &Manifest, ctx: &Context) -> Result<Exit, Failure> {
     ctx.print_reply(manifest, |it| {
         format!(
-            "{}: added; {} dimensions, reads {} tokens\nto use it: `embed: {{model: {}}}` in `config.yaml`, then \
+            "{}: added; {} dimensions, reads {} tokens\nto use it: `embed: {{model: \"{}\"}}` in `config.yaml`, then \
              `kgctl restart`\n",
             it.name, it.dimensions, it.max_tokens, it.name
         )
@@ -251,6 +283,7 @@ impl From<ModelError> for Failure {
             ModelError::Name(_)
             | ModelError::Exists(_)
             | ModelError::NotKnown { .. }
+            | ModelError::OtherModel { .. }
             | ModelError::NoModel { .. }
             | ModelError::Archive { .. } => Exit::Refused,
             _ => Exit::Failed,

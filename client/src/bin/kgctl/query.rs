@@ -63,10 +63,10 @@ pub(crate) struct Arguments {
     cursor: Option<String>,
 }
 
-/// The reply as `--json` prints it: hits first, each with its place first.
+/// The reply as `--json` prints it, by the names that `hybrid_query` has: hits first, each with its place first.
 #[derive(Serialize)]
 struct QueryView<'a> {
-    hits: Vec<HitRow<'a>>,
+    chunks: Vec<HitRow<'a>>,
     entities: &'a [proto::shape::EntityView],
     edges: &'a [proto::shape::EdgeView],
     explanations: &'a [String],
@@ -149,7 +149,7 @@ fn view(reply: &HybridReply) -> QueryView<'_> {
     let HybridReply { chunks, entities, edges, explanations, truncated, .. } = reply;
     let HybridReply { nothing_relevant, relaxed, hint, next_cursor, freshness, .. } = reply;
     QueryView {
-        hits: chunks.iter().map(row).collect(),
+        chunks: chunks.iter().map(row).collect(),
         entities,
         edges,
         explanations,
@@ -209,7 +209,7 @@ mod tests {
         let json = serde_json::to_string_pretty(&view(&reply)).expect("plain data");
         expect_test::expect![[r#"
             {
-              "hits": [
+              "chunks": [
                 {
                   "path": "a.md",
                   "lines": [

@@ -9,7 +9,8 @@ use super::context::Context;
 use super::failure::{Exit, Failure};
 use super::progress;
 
-/// Try files that failed again at once, and tell what became of each. `kgctl doctor` lists them.
+/// Try files that failed again at once, and tell what became of each. `kgctl doctor` lists them. `--all` also asks a
+/// server of vectors again that had refused (`embed.remote`).
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
     /// Files that failed, or folders with such files.
@@ -32,7 +33,8 @@ pub(crate) async fn run(arguments: &Arguments, ctx: &Context) -> Result<Exit, Fa
     let reply = reply?;
     session.close().await;
     ctx.print_reply(&reply, |reply| maintain::retry(reply, ctx.style))?;
-    let is_clear = reply.files.iter().all(|it| it.outcome != "failed");
+    let has_vectors = reply.embedding.as_ref().is_none_or(|it| it.state != "failed");
+    let is_clear = has_vectors && reply.files.iter().all(|it| it.outcome != "failed");
     Ok(if is_clear { Exit::Done } else { Exit::Failed })
 }
 

@@ -22,6 +22,15 @@ fn place() -> Place {
 
 impl Place {
     fn pull(&self, model: &str, source: Source<'_>, changed: bool) -> Result<Manifest, ModelError> {
+        self.pull_proved(model, source, changed).map(|(manifest, _)| manifest)
+    }
+
+    fn pull_proved(
+        &self,
+        model: &str,
+        source: Source<'_>,
+        changed: bool,
+    ) -> Result<(Manifest, Proof), ModelError> {
         let wish = Wish { force: changed, ..Wish::default() };
         pull(&self.shelf, (model, source), (&Fetcher::new(&|_| {}, &|_, _, _| {}), changed), &wish)
     }
@@ -108,7 +117,55 @@ fn a_pinned_hash_must_hold_wherever_the_files_come_from() {
     OTHER.iter().for_each(|(name, body)| std::fs::write(folder.join(name), body).expect("written"));
     let found = place.pull("all-minilm-l6-v2", Source::Local(&folder), false);
     assert!(matches!(found, Err(ModelError::WrongHash { .. })), "{found:?}");
-    assert!(place.pull("Owner/Other", Source::Local(&folder), false).is_ok());
+    let other = place.pull_proved("Owner/Other", Source::Local(&folder), false);
+    assert_eq!(other.expect("pulled").1, Proof::None);
+}
+
+#[test]
+fn a_copy_under_the_name_of_another_model_is_refused_or_said_to_be_unverified() {
+    let place = place();
+    let folder = place.dir.path().join("copy");
+    std::fs::create_dir(&folder).expect("made");
+    let write = |name: &str, body: &str| std::fs::write(folder.join(name), body).expect("written");
+    write("config.json", r#"{"hidden_size": 768}"#);
+    write("tokenizer.json", "{}");
+    write("model.onnx", "graph");
+    let found = place.pull("bge-small-en-v1.5", Source::Local(&folder), false).map(|_| ());
+    let error = found.expect_err("another model").to_string();
+    assert!(error.contains("is not `bge-small-en-v1.5`: its vectors have 768 numbers"), "{error}");
+    let (_, proof) =
+        place.pull_proved("bge-base-en-v1.5", Source::Local(&folder), false).expect("pulled");
+    assert_eq!(proof, Proof::None);
+    // A hash is pinned, but of another file than the one that is there.
+    write("config.json", r#"{"hidden_size": 384}"#);
+    let (_, proof) =
+        place.pull_proved("all-minilm-l6-v2", Source::Local(&folder), false).expect("pulled");
+    assert_eq!(proof, Proof::None);
+}
+
+#[test]
+fn nobody_waits_for_what_is_neither_file_nor_folder() {
+    let place = place();
+    let fifo = |path: &Path| {
+        let made = std::process::Command::new("mkfifo").arg(path).status().expect("it runs");
+        assert!(made.success());
+    };
+    let pipe = place.dir.path().join("pipe");
+    fifo(&pipe);
+    let found = place.pull("Owner/M", Source::Local(&pipe), false);
+    assert!(matches!(found, Err(ModelError::Archive { .. })), "{found:?}");
+    let folder = place.dir.path().join("source");
+    std::fs::create_dir(&folder).expect("made");
+    for name in ["config.json", "tokenizer.json"] {
+        std::fs::write(folder.join(name), "{}").expect("written");
+    }
+    fifo(&folder.join("model.onnx"));
+    let wish = |name: &str| Wish { name: name.into(), ..Wish::default() };
+    let found = place.shelf.add(&folder, &wish("m"));
+    assert!(matches!(found, Err(ModelError::NoModel { .. })), "{found:?}");
+    std::fs::rename(folder.join("model.onnx"), folder.join("model.onnx_data")).expect("renamed");
+    std::fs::write(folder.join("model.onnx"), "graph").expect("written");
+    place.shelf.add(&folder, &wish("m")).expect("without the pipe");
 }
 
 #[test]

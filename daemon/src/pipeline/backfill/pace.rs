@@ -24,14 +24,35 @@ pub struct Stand {
     /// Seconds that a text took lately; 0 while that is not known.
     pub seconds_a_text: f64,
     /// What the model said last, if that was an error.
-    pub trouble: Option<String>,
+    pub trouble: Option<Trouble>,
+}
+
+/// Why a model gives no vectors.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Trouble {
+    /// In words; may end in a line `hint: …`.
+    pub why: String,
+    /// When it is asked again.
+    pub again: Again,
+}
+
+/// When a model that gave no vectors is asked again.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Again {
+    /// By itself, then.
+    At(Instant),
+    /// When somebody wants it.
+    WhenWanted,
+    /// When the daemon starts anew.
+    AtStart,
 }
 
 impl Stand {
-    /// How long the rest of so many windows takes at this pace, if nothing else is to be done meanwhile.
+    /// How long the rest of so many windows takes at this pace, if nothing else is to be done meanwhile; not told of a
+    /// model that gives no vectors.
     pub fn eta(&self, n_windows: u64) -> Option<Duration> {
         let n_left = n_windows.saturating_sub(self.n_done);
-        let is_known = self.seconds_a_text > 0.0 && n_left > 0;
+        let is_known = self.seconds_a_text > 0.0 && n_left > 0 && self.trouble.is_none();
         is_known.then(|| Duration::from_secs_f64(self.seconds_a_text * n_left as f64))
     }
 }
@@ -70,7 +91,7 @@ impl Pace {
         self.lock().n_done += n_done as u64;
     }
 
-    pub(super) fn fail(&self, trouble: Option<String>) {
+    pub(super) fn fail(&self, trouble: Option<Trouble>) {
         self.lock().trouble = trouble;
     }
 
@@ -102,6 +123,8 @@ mod tests {
         let stand = Stand { n_done: 10, seconds_a_text: 0.5, ..Stand::default() };
         assert_eq!(stand.eta(110), Some(Duration::from_secs(50)));
         assert_eq!(stand.eta(10), None, "nothing is left");
+        let trouble = Some(Trouble { why: "401".into(), again: Again::WhenWanted });
+        assert_eq!(Stand { trouble, ..stand.clone() }.eta(110), None, "nobody works on it");
         assert_eq!(Stand { seconds_a_text: 0.0, ..stand }.eta(110), None, "nothing is known");
     }
 }

@@ -8,9 +8,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use config::settings::Background;
+use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 
-use super::{Backfill, Pace, Step};
+use super::{Again, Backfill, Pace, Step};
 use crate::belt::crew;
 use crate::health::Health;
 use crate::terms::Tick;
@@ -32,6 +33,7 @@ const TROUBLE: Duration = Duration::from_secs(30);
 pub struct Backfilling {
     task: JoinHandle<()>,
     is_stopping: Arc<AtomicBool>,
+    is_wanted_again: Arc<Notify>,
     pace: Arc<Pace>,
 }
 
@@ -39,6 +41,16 @@ impl Backfilling {
     /// How far it is.
     pub fn pace(&self) -> &Pace {
         &self.pace
+    }
+
+    /// Asks a model again that could not be used. False where there is none that waits for that.
+    pub fn try_again(&self) -> bool {
+        let waits = self.pace.stand().trouble.is_some_and(|it| it.again == Again::WhenWanted);
+        if waits {
+            self.pace.fail(None);
+            self.is_wanted_again.notify_one();
+        }
+        waits
     }
 }
 
@@ -90,14 +102,15 @@ impl Gate {
 pub fn start(backfill: Backfill, health: Arc<Health>, gate: Gate) -> Backfilling {
     let is_stopping = Arc::new(AtomicBool::new(false));
     let pace = backfill.pace().clone();
-    let run = run(backfill, health, (gate, is_stopping.clone()));
-    Backfilling { task: tokio::spawn(run), is_stopping, pace }
+    let is_wanted_again = Arc::new(Notify::new());
+    let run = run(backfill, health, (gate, is_stopping.clone(), is_wanted_again.clone()));
+    Backfilling { task: tokio::spawn(run), is_stopping, is_wanted_again, pace }
 }
 
 async fn run(
     mut backfill: Backfill,
     health: Arc<Health>,
-    (gate, is_stopping): (Gate, Arc<AtomicBool>),
+    (gate, is_stopping, is_wanted_again): (Gate, Arc<AtomicBool>, Arc<Notify>),
 ) {
     // First what there is, however busy the daemon is: questions are asked already.
     let mut is_first = true;
@@ -131,6 +144,10 @@ async fn run(
             Ok(Step::Waits(_)) => LOOK_AGAIN,
             Ok(Step::Moved) => COMMITS_WITHIN,
             Ok(Step::Later(after)) => after,
+            Ok(Step::Broken) if backfill.may_recover() => {
+                is_wanted_again.notified().await;
+                Duration::ZERO
+            }
             Ok(Step::Broken) => return,
             Err(error) => {
                 tracing::warn!(%error, "better vectors could not be made");

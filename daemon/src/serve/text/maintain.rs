@@ -41,7 +41,9 @@ pub(super) fn rescan(reply: &RescanReply, sheet: &mut Sheet) {
 }
 
 pub(super) fn retry(reply: &RetryReply, sheet: &mut Sheet) {
-    if reply.files.is_empty() {
+    if let Some(embedding) = &reply.embedding {
+        sheet.line(&format!("embedding: {}", one_line(&embedding.told())));
+    } else if reply.files.is_empty() {
         sheet.line("nothing has failed");
     }
     sheet.items(reply.files.iter().map(|it| {

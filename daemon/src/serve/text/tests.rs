@@ -368,7 +368,7 @@ fn what_looks_after_index_and_ledger() {
         stage: Some("normalize".into()),
         reason: Some("too deep".into()),
     };
-    let reply = admin::RetryReply { files: vec![retried], freshness: fresh() };
+    let reply = admin::RetryReply { files: vec![retried], embedding: None, freshness: fresh() };
     check::<admin::Retry>(
         &reply,
         2000,

@@ -17,6 +17,7 @@ use proto::tool::admin::{
 use proto::tool::core::DeepView;
 
 use super::ingest::inside;
+use super::status::embedding_now;
 use super::{blocking, invalid, report_building, stalled, unavailable, unreadable};
 use crate::pipeline::watch::Submitted;
 use crate::pipeline::write::Command;
@@ -30,6 +31,9 @@ use crate::terms::RelPath;
 
 /// Longest wait for what a rescan found.
 const LONGEST: Duration = Duration::from_secs(600);
+
+/// Longest wait for what a better model says that is asked again: it may have to wait for its turn.
+const ASKED_AGAIN: Duration = Duration::from_secs(5);
 
 /// Most files listed by `checkup`.
 const MAX_LISTED: usize = 1_000;
@@ -181,6 +185,7 @@ pub async fn retry(
     progress: Progress,
 ) -> Result<RetryReply, ErrorView> {
     let paths = failed_among(&project, request.paths.as_deref())?;
+    let asks_again = request.paths.is_none() && asked_again(&project).await;
     let cleared = paths.clone();
     project.command(|reply| Command::CloseBreakers(cleared, reply)).await.map_err(unavailable)?;
     let mut outcome = Indexed::default();
@@ -210,9 +215,25 @@ pub async fn retry(
             Ok(retried(path, failure, is_indexed))
         });
         let files = files.collect::<Result<_, ErrorView>>()?;
-        Ok(RetryReply { files, freshness: project.freshness(&snapshot) })
+        let embedding = asks_again.then(|| embedding_now(&project, &snapshot)).transpose();
+        let embedding = embedding.map_err(|error| unreadable(error.into()))?.flatten();
+        Ok(RetryReply { files, embedding, freshness: project.freshness(&snapshot) })
     })
     .await
+}
+
+/// Asks a better model again that had been given up, and waits a little for what it says. False where there is none.
+async fn asked_again(project: &Project) -> bool {
+    let n_done = project.backfilled().map_or(0, |stand| stand.n_done);
+    if !project.try_embedding_again() {
+        return false;
+    }
+    let has_answered = |project: &Project| {
+        let stand = project.backfilled();
+        stand.is_none_or(|it| it.trouble.is_some() || it.n_done > n_done || it.is_full)
+    };
+    project.wait_until(ASKED_AGAIN, has_answered).await;
+    true
 }
 
 fn retried(path: &RelPath, failure: Option<&(String, String)>, is_indexed: bool) -> Retried {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
 
 use config::settings::Background;
 use proto::error::ErrorView;
@@ -15,6 +16,7 @@ use rusqlite::Connection;
 use super::unreadable;
 use crate::ask;
 
+use crate::pipeline::backfill::{Again, Trouble};
 use crate::pipeline::watch::{WatchMode, WatchView};
 use crate::project::Project;
 use crate::store::{Breakers, SCHEMA_VERSION, Snapshot};
@@ -22,6 +24,10 @@ use crate::terms::Tick;
 
 /// Rows of each list of trouble.
 const MAX_LISTED: i64 = 50;
+
+/// What is said of a better model that gives no vectors.
+const NO_BETTER: &str =
+    "`embed.model` gives no vectors, so questions are answered by those there are: ";
 
 /// Tables whose rows are counted, by the name they are told under.
 const COUNTS: [(&str, &str); 12] = [
@@ -47,6 +53,9 @@ const COUNTS: [(&str, &str); 12] = [
     ),
 ];
 
+/// Windows that are searched.
+const WINDOWS: &str = "SELECT count(*) FROM chunk_vec_map WHERE aside IS NULL";
+
 /// An entity must have a home or a name that is mentioned or stated.
 const ORPHANS: &str = "SELECT count(*) FROM entities e WHERE e.doc_id IS NULL
     AND NOT EXISTS (SELECT 1 FROM names n WHERE n.entity_id = e.id)";
@@ -59,6 +68,7 @@ pub fn status(project: &Project, snapshot: &Snapshot, _: Status) -> Result<Statu
     let trouble = |error: rusqlite::Error| unreadable(error.into());
     let tally = project.tallies.at(snapshot).map_err(trouble)?;
     let documents = tally.counts.get("documents").copied().unwrap_or(0);
+    let embedding = embedding(project, snapshot, tally.n_windows);
     Ok(StatusReply {
         root: project.root.display().to_string(),
         pid: std::process::id(),
@@ -74,7 +84,7 @@ pub fn status(project: &Project, snapshot: &Snapshot, _: Status) -> Result<Statu
             bytes: vectors.n_bytes() as u64,
             precision: project.settings.vectors.precision.as_str().into(),
         }),
-        embedding: embedding(project, snapshot, tally.n_windows),
+        embedding: embedding.clone(),
         formats: tally.formats.clone(),
         queues: queues(project),
         bytes_in_flight: project.bytes_in_flight(),
@@ -92,7 +102,7 @@ pub fn status(project: &Project, snapshot: &Snapshot, _: Status) -> Result<Statu
         flagged: tally.flagged.clone(),
         skipped: watch.skipped.iter().map(|(reason, n)| (reason.to_string(), *n)).collect(),
         quarantine: quarantine(snapshot, &watch, project.breakers()).map_err(trouble)?,
-        warnings: warnings(project, snapshot, &watch).map_err(trouble)?,
+        warnings: warnings(project, (snapshot, embedding.as_ref()), &watch).map_err(trouble)?,
         watcher: watcher(&watch),
         workers: workers(project),
         clients: project.activity().n_clients(),
@@ -100,12 +110,34 @@ pub fn status(project: &Project, snapshot: &Snapshot, _: Status) -> Result<Statu
     })
 }
 
+/// As `status` tells how far the better model's vectors are.
+pub(super) fn embedding_now(
+    project: &Project,
+    snapshot: &Snapshot,
+) -> rusqlite::Result<Option<EmbeddingView>> {
+    Ok(embedding(project, snapshot, count(snapshot, WINDOWS)?))
+}
+
 /// How far the better model's vectors are, where there is such a model.
 fn embedding(project: &Project, snapshot: &Snapshot, n_windows: u64) -> Option<EmbeddingView> {
+    if let Some(why) = project.missing_model() {
+        return Some(EmbeddingView {
+            model: project.settings.embed.model.clone(),
+            total: n_windows,
+            state: "failed".into(),
+            trouble: Some(why.into()),
+            ..EmbeddingView::default()
+        });
+    }
     let stand = project.backfilled()?;
+    let again_at = match stand.trouble.as_ref().map(|it| it.again) {
+        Some(Again::At(at)) => Some(at),
+        _ => None,
+    };
     let state = match project.settings.embed.background {
-        _ if stand.trouble.is_some() => "failed",
+        _ if stand.trouble.is_some() && again_at.is_none() => "failed",
         _ if snapshot.has_all_better_vectors() && project.settled().searchable => "done",
+        _ if again_at.is_some() => "waiting",
         Background::Off => "off",
         Background::On => "working",
         Background::Idle if project.settled().deep => "working",
@@ -119,11 +151,24 @@ fn embedding(project: &Project, snapshot: &Snapshot, n_windows: u64) -> Option<E
         total: n_windows,
         texts_a_second: rate,
         eta_seconds: stand.eta(n_windows).map(|eta| eta.as_secs().max(1)),
+        again_seconds: again_at
+            .map(|at| at.saturating_duration_since(Instant::now()).as_secs().max(1)),
         answers: stand.before,
-        trouble: stand.trouble,
+        trouble: stand.trouble.map(told_trouble),
         model: stand.model,
         space: stand.space,
     })
+}
+
+/// Why a model gives no vectors, and who may change that.
+fn told_trouble(trouble: Trouble) -> String {
+    let again = match trouble.again {
+        Again::At(_) => return trouble.why,
+        Again::WhenWanted => "`kgctl retry --all` asks it again",
+        Again::AtStart => "`kgctl restart` tries it again",
+    };
+    let joint = if trouble.why.contains("\nhint: ") { "; then " } else { "\nhint: " };
+    trouble.why + joint + again
 }
 
 /// What counting all rows of one commit gave.
@@ -157,7 +202,7 @@ impl Tallies {
             redacted: findings(snapshot, "$.redacted")?,
             flagged: findings(snapshot, "$.flagged")?,
             n_orphans: count(snapshot, ORPHANS)?,
-            n_windows: count(snapshot, "SELECT count(*) FROM chunk_vec_map WHERE aside IS NULL")?,
+            n_windows: count(snapshot, WINDOWS)?,
         });
         let counted = Some((snapshot.tick(), tally.clone()));
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = counted;
@@ -240,7 +285,7 @@ fn quarantine(
 
 fn warnings(
     project: &Project,
-    db: &Snapshot,
+    (db, embedding): (&Snapshot, Option<&EmbeddingView>),
     watch: &WatchView,
 ) -> rusqlite::Result<Vec<WarningView>> {
     let mut out: Vec<WarningView> = Vec::new();
@@ -248,12 +293,14 @@ fn warnings(
         path: path.into(),
         warning: "written since the daemon read it; `kgctl restart` makes it count".into(),
     }));
-    out.extend(project.reranker_trouble().map(|why| WarningView {
-        path: ".".into(),
-        warning: format!(
-            "`retrieval.rerank.model` cannot be used, so hits keep their order: {why}"
-        ),
-    }));
+    let failed = embedding.filter(|it| it.state == "failed").and_then(|it| it.trouble.as_ref());
+    let failed = failed.map(|why| format!("{NO_BETTER}{why}"));
+    let unranked = project.reranker_trouble().map(|why| {
+        format!("`retrieval.rerank.model` cannot be used, so hits keep their order: {why}")
+    });
+    let ignored = project.ignored_settings().map(String::from);
+    let of_models = failed.into_iter().chain(unranked).chain(ignored);
+    out.extend(of_models.map(|warning| WarningView { path: ".".into(), warning }));
     let rels = &project.settings.retrieval.rels;
     let unknown = ask::unknown_relations(&project.desk(db), rels).unwrap_or_default();
     out.extend(unknown.into_iter().map(|rel| WarningView {

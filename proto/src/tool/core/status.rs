@@ -134,8 +134,8 @@ pub struct EmbeddingView {
     pub done: u64,
     /// Windows of chunks.
     pub total: u64,
-    /// `done`; `working`; `waiting`, for documents to be read or questions to be answered; `off`, by
-    /// `embed.background`; `failed`.
+    /// `done`; `working`; `waiting`, for documents to be read, questions to be answered, or a model that is asked again
+    /// by itself; `off`, by `embed.background`; `failed`: it is not asked again by itself.
     pub state: String,
     /// Texts a second that the model embeds while it works; absent before it has.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -143,7 +143,10 @@ pub struct EmbeddingView {
     /// How long the rest takes at the pace so far, seconds, if nothing else is to be done.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub eta_seconds: Option<u64>,
-    /// What the model said last, if that was an error.
+    /// When a model that gave no vectors is asked again by itself, in seconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub again_seconds: Option<u64>,
+    /// What the model said last, if that was an error, and what to do.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trouble: Option<String>,
 }
@@ -164,8 +167,11 @@ impl EmbeddingView {
         if let (Some(seconds), "working" | "waiting") = (self.eta_seconds, self.state.as_str()) {
             text.push_str(&about(seconds));
         }
+        if let Some(seconds) = self.again_seconds {
+            text.push_str(&format!(", asked again in{}", about(seconds).trim_start_matches(',')));
+        }
         if let Some(trouble) = &self.trouble {
-            text.push_str(&format!("; {trouble}"));
+            text.push_str(&format!("; {}", trouble.replace("\nhint: ", "; hint: ")));
         }
         text
     }
@@ -250,13 +256,20 @@ pub struct QuarantineView {
     pub reason: String,
 }
 
-/// A document indexed with a warning.
+/// A document indexed with a warning, or what is to be said of the folder as a whole.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WarningView {
-    /// Path relative to the project.
+    /// Path relative to the project; `.` where no document is meant.
     pub path: String,
     /// What was odd.
     pub warning: String,
+}
+
+impl WarningView {
+    /// True when it is about no document.
+    pub fn is_of_folder(&self) -> bool {
+        self.path == "."
+    }
 }
 
 impl Tool for Status {
@@ -289,6 +302,22 @@ mod tests {
         );
         (view.done, view.state) = (9_720, "done".into());
         assert_eq!(view.told(), "9720 of 9720 vectors by minilm-l6");
+        let waiting = EmbeddingView {
+            model: "remote".into(),
+            total: 9,
+            state: "waiting".into(),
+            again_seconds: Some(7),
+            trouble: Some("it answered 429".into()),
+            ..EmbeddingView::default()
+        };
+        let expected =
+            "0 of 9 vectors by remote, waiting, asked again in about 7 s; it answered 429";
+        assert_eq!(waiting.told(), expected);
+        let trouble = Some("it answered 401\nhint: check the key".into());
+        let failed =
+            EmbeddingView { state: "failed".into(), again_seconds: None, trouble, ..waiting };
+        let expected = "0 of 9 vectors by remote, failed; it answered 401; hint: check the key";
+        assert_eq!(failed.told(), expected);
     }
 
     #[test]

@@ -11,7 +11,7 @@ use client::render::counted;
 use client::render::health::Finding;
 use proto::PROTOCOL_VERSION;
 use proto::tool::admin::{Checkup, CheckupReply};
-use proto::tool::core::{Status, StatusReply};
+use proto::tool::core::{Status, StatusReply, WarningView};
 
 use super::super::failure::{Exit, Failure};
 use super::{failed, good, memory, warning};
@@ -38,6 +38,7 @@ pub(super) async fn findings(target: &Target) -> Vec<Finding> {
         }
     };
     found.extend(of_status(&status));
+    found.extend(of_folder(&status));
     found.push(watching(&status.watcher));
     found.push(memory::finding(status.pid));
     found.extend(status.workers.as_ref().and_then(|it| sandbox(it.sandbox.as_deref()?)));
@@ -204,7 +205,8 @@ fn documents(status: &StatusReply, checkup: &CheckupReply) -> Vec<Finding> {
         let hint = own_hint.unwrap_or("correct the file; it is read again when it changes");
         found.push(warning("document", detail, hint));
     }
-    for it in &status.warnings {
+    let is_of_folder = |it: &&WarningView| it.is_of_folder() || OF_SETTINGS.contains(&&*it.path);
+    for it in status.warnings.iter().filter(|it| !is_of_folder(it)) {
         found.push(warning(
             "document",
             format!("`{}`: {}", it.path, it.warning),
@@ -213,6 +215,30 @@ fn documents(status: &StatusReply, checkup: &CheckupReply) -> Vec<Finding> {
     }
     found
 }
+
+/// What is said of the folder as a whole, its settings and the models they name; of no document.
+fn of_folder(status: &StatusReply) -> Vec<Finding> {
+    let told = |it: &WarningView| {
+        let (subject, place) = match OF_SETTINGS.contains(&&*it.path) {
+            true => ("settings", format!("`{}`: ", it.path)),
+            false if OF_MODELS.iter().any(|key| it.warning.starts_with(key)) => {
+                ("models", String::new())
+            }
+            false => ("folder", String::new()),
+        };
+        let (warned, hint) = it.warning.split_once("\nhint: ").unwrap_or((&it.warning, ""));
+        let finding = warning(subject, place + warned, hint);
+        Finding { hint: finding.hint.filter(|hint| !hint.is_empty()), ..finding }
+    };
+    let is_meant = |it: &&WarningView| it.is_of_folder() || OF_SETTINGS.contains(&&*it.path);
+    status.warnings.iter().filter(is_meant).map(told).collect()
+}
+
+/// How warnings begin that are about a model.
+const OF_MODELS: [&str; 2] = ["`embed.", "`retrieval.rerank."];
+
+/// Files of settings in the folder, which are no documents.
+const OF_SETTINGS: [&str; 2] = [::config::load::PROJECT_FILE, ::config::limits::DEFAULT_PREDICATES];
 
 /// What went wrong, and what the stage that says so would do about it, if it says that.
 fn reason_and_hint(reason: &str) -> (&str, Option<&str>) {

@@ -34,7 +34,11 @@ pub(super) struct Stage {
 
 impl Stage {
     /// The three readings, none begun.
-    pub(super) fn all(scratch: &Scratch, corpus: &Path, gold: &Gold) -> Result<[Self; 3], Failure> {
+    pub(super) fn all(
+        (scratch, models): (&Scratch, &Path),
+        corpus: &Path,
+        gold: &Gold,
+    ) -> Result<[Self; 3], Failure> {
         if std::env::var_os(OWN_TABLE).is_some() {
             let failure = Failure::new(Exit::Refused, format!("`{OWN_TABLE}` is set"));
             return Err(failure.hint("unset it: the annotations of the corpus are given here"));
@@ -42,6 +46,7 @@ impl Stage {
         let stage = |given| {
             let places = scratch.places(given);
             write_settings((&places, given), gold)?;
+            scratch.lend(models, &format!("{}/state", given as u8))?;
             let target = Target::new(&places, Project::at(&corpus.join("docs"))?)?;
             Ok::<_, Failure>(Stage { given, target })
         };
@@ -104,6 +109,17 @@ impl Scratch {
     /// A folder inside it, not made yet.
     pub(super) fn at(&self, name: &str) -> PathBuf {
         self.dir.join(name)
+    }
+
+    /// Has a daemon whose state lies there find the models that the user added; they are only read.
+    pub(super) fn lend(&self, models: &Path, state: &str) -> Result<(), Failure> {
+        if models.is_dir() {
+            let places =
+                Places { state: self.at(state), runtime: self.at(""), config: self.at("") };
+            ::config::place::create_private_dir(&places.state)?;
+            std::os::unix::fs::symlink(models, places.models())?;
+        }
+        Ok(())
     }
 
     fn places(&self, given: Given) -> Places {
