@@ -23,7 +23,7 @@ const APART: &[&str] = &[
     "embed.remote.",
 ];
 
-/// Fingerprint of the layer of rows: sections `privacy`, `chunk`, `recognize`, `link`, `embed` and `dedup`, with
+/// Fingerprint of the layer of rows: sections `privacy`, `chunk`, `recognize`, `link`, `embed`, `dedup` and `memory`, with
 /// `extra` for versions that settings do not know. 32 hexadecimal digits.
 ///
 /// `recognize.given` does not count: what its table says does, in `extra`. Of `embed`, only `window_tokens` counts: the
@@ -32,13 +32,14 @@ const APART: &[&str] = &[
 /// Sections `watch`, `belt`, `worker`, `vectors`, `retrieval` and `serve` do not count: which files are read shows in
 /// the files' own rows, how vectors are held changes no row, and ranking happens when a question is asked.
 pub fn rows(settings: &Settings, extra: &str) -> String {
-    let sections: [(&str, Value); 6] = [
+    let sections: [(&str, Value); 7] = [
         ("privacy", exact(&settings.privacy)),
         ("chunk", exact(&settings.chunk)),
         ("recognize", exact(&settings.recognize)),
         ("link", exact(&settings.link)),
         ("embed", exact(&settings.embed)),
         ("dedup", exact(&settings.dedup)),
+        ("memory", exact(&settings.memory)),
     ];
     let mut lines = Vec::new();
     for (section, value) in &sections {

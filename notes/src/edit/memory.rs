@@ -7,21 +7,23 @@
 //! written down with the first change of the note; what is there already is not added twice.
 //! Not here: the shape (`crate::memory`), summary, tags and type, which are keys of the front matter.
 
+mod form;
+mod insert;
+
 use std::collections::BTreeSet;
 use std::ops::Range;
 
 use super::front::{set_key, still_readable};
-use super::item::{
-    end_of_item, is_indentation, lines_of_item, marker_at, next_marker, remove_span,
-};
-use super::lines::{eol_at, line_end, line_start};
-use super::place::{append, append_to_section};
+use super::item::{is_indentation, marker_at, remove_span};
+use super::lines::{eol_at, line_start};
 use super::{Change, EditError, NewNote, apply, compose, render_new};
 use crate::memory::{
-    CATEGORY, EXACT_NAME, EXACT_TYPE, Fact, LAST_ORDINAL, Node, OBSERVATIONS, RELATIONS, SUMMARY,
-    Stated, is_a_title, numbered, quoted, read, relation_item,
+    CATEGORY, EXACT_NAME, EXACT_TYPE, Fact, LAST_ORDINAL, Node, SUMMARY, Stated, is_a_title,
+    numbered, quoted, read, relation_item,
 };
 use crate::plain;
+use form::{exact_form, form};
+use insert::{insert_facts, insert_relation};
 
 /// Longest name that is told in a title, characters.
 const MAX_TITLE_CHARS: usize = 200;
@@ -443,115 +445,6 @@ fn with_ordinal(node: &Node, scope: Scope, ordinal: u64) -> Result<&Fact, EditEr
     let mut all = node.facts(scope.in_folder).zip(ordinals_of(node, scope));
     let found = all.find(|(_, own)| *own == ordinal).map(|(fact, _)| fact);
     found.ok_or_else(|| EditError::NoItem(format!("`^o{ordinal}`")))
-}
-
-/// A fact as the text of an item, as it is where that is read as it is, else with escapes. Lines after the first are
-/// lines of the item.
-fn form(content: &str) -> String {
-    let escaped = || plain::encoded(content);
-    [content.to_string(), escaped()]
-        .into_iter()
-        .find(|form| is_read_as(form, content))
-        .unwrap_or_else(|| exact_form(content))
-}
-
-/// The form that holds every text.
-fn exact_form(content: &str) -> String {
-    format!("[{CATEGORY}] {}", plain::encoded(content))
-}
-
-fn is_read_as(form: &str, content: &str) -> bool {
-    if form.trim() != form || form.contains('\r') {
-        return false;
-    }
-    let item = lines_of_item("", "-", &format!("{form} ^o1"), "\n");
-    let text = format!("- before ^o8\n{item}\n- next ^o2\n\nAfter.\n\n# End\n\n- last ^o3\n");
-    let note = crate::parse::parse(&text);
-    let node = crate::memory::of(&text, &note);
-    let read: Vec<_> = node.items.iter().map(|it| (it.ordinal, it.content.as_str())).collect();
-    let tasks = note.items.iter().any(|it| it.task.is_some());
-    read == [(Some(8), "before"), (Some(1), content), (Some(2), "next"), (Some(3), "last")]
-        && node.relations.is_empty()
-        && note.items.len() == read.len()
-        && note.headings.len() == 1
-        && note.footnotes.is_empty()
-        && !tasks
-}
-
-/// Facts below the last one with a number, else the last one, else above the first relation, else at the end.
-fn insert_facts(
-    text: &str,
-    node: &Node,
-    scope: Scope,
-    items: &[String],
-) -> Result<Vec<Change>, EditError> {
-    let last = node.facts(scope.in_folder).filter(|it| it.ordinal.is_some()).last();
-    if let Some(last) = last.or_else(|| node.facts(scope.in_folder).last()) {
-        return Ok(vec![below(text, &last.item, items, false)]);
-    }
-    let outermost = |it: &&Stated| {
-        it.item.as_ref().is_some_and(|(item, _)| column(text, item.start) == Some(""))
-    };
-    if let Some((item, _)) = node.relations.iter().find(outermost).and_then(|it| it.item.as_ref()) {
-        let eol = eol_at(text, item.start);
-        let lines: String =
-            items.iter().map(|it| format!("{}{eol}", lines_of_item("", "-", it, eol))).collect();
-        return Ok(vec![Change::insert(line_start(text, item.start), format!("{lines}{eol}"))]);
-    }
-    let block: Vec<String> = items.iter().map(|it| lines_of_item("", "-", it, "\n")).collect();
-    let block = block.join("\n");
-    append_to_section(text, OBSERVATIONS, &block).or_else(|_| append(text, &block))
-}
-
-/// A relation below the last one, else apart below the last fact, else at the end.
-fn insert_relation(
-    text: &str,
-    node: &Node,
-    scope: Scope,
-    item: &str,
-) -> Result<Vec<Change>, EditError> {
-    let items = [item.to_string()];
-    let outermost = |it: &&Stated| {
-        it.item.as_ref().is_some_and(|(item, _)| column(text, item.start) == Some(""))
-    };
-    if let Some((last, _)) = node.relations.iter().rfind(outermost).and_then(|it| it.item.as_ref())
-    {
-        return Ok(vec![below(text, last, &items, false)]);
-    }
-    let block = lines_of_item("", "-", item, "\n");
-    if let Ok(change) = append_to_section(text, RELATIONS, &block) {
-        return Ok(change);
-    }
-    match node.facts(scope.in_folder).last() {
-        Some(last) => Ok(vec![below(text, &last.item, &items, true)]),
-        None => append(text, &block),
-    }
-}
-
-/// Blanks before an item on its line; none where something else stands there.
-fn column(text: &str, at: usize) -> Option<&str> {
-    text.get(line_start(text, at)..at).filter(|it| is_indentation(it))
-}
-
-/// Items below another one; apart from it by a blank line if wanted, and then in a list of their own.
-fn below(text: &str, item: &Range<usize>, items: &[String], is_apart: bool) -> Change {
-    let end = end_of_item(text, item);
-    let eol = eol_at(text, item.start);
-    let before = if is_apart { "" } else { column(text, item.start).unwrap_or("") };
-    let mut marker = if is_apart { "-" } else { marker_at(text, item.start) }.to_string();
-    let mut out = if is_apart { eol.to_string() } else { String::new() };
-    for it in items {
-        if !is_apart {
-            marker = next_marker(&marker);
-        }
-        out += &format!("{eol}{}", lines_of_item(before, &marker, it, eol));
-    }
-    let next = line_end(text, end);
-    let follows = text.get(next..line_end(text, next)).is_some_and(|line| !line.trim().is_empty());
-    if is_apart && follows {
-        out += eol;
-    }
-    Change::insert(end, out)
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ mod backup;
 mod breaker;
 mod error;
 mod identity;
+mod memory;
 mod migrate;
 mod reconcile;
 mod vanished;
@@ -25,6 +26,7 @@ use crate::terms::{RelPath, Tick};
 pub use backup::{Backup, Checkup, Restored, back_up, check as check_backup, check_up, restore};
 pub use breaker::{Breakers, Failing};
 pub use error::LedgerError;
+pub use memory::{EventCounts, LastWrites, MemoryEvent, MemoryLedger, Operation};
 pub(super) use migrate::check as check_file;
 
 /// A person's decision about a reading.

@@ -105,7 +105,7 @@ fn a_life_of_an_entity() {
     ), "{text}");
     let links: Vec<_> = read(&text).relations.iter().map(|it| it.link.clone()).collect();
     let text = apply(&text, &remove_relations(&text, &links).expect("removed"));
-    assert!(text.ends_with("- New ^o4\n"), "{text:?}");
+    assert!(text.ends_with("- New ^o4\n\n"), "{text:?}");
 }
 
 #[test]
