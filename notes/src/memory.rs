@@ -69,6 +69,8 @@ pub struct Fact {
     pub item: Range<usize>,
     /// Line of the file, from 1.
     pub line: usize,
+    /// Lines that its own text takes.
+    pub n_lines: usize,
 }
 
 /// A relation that a note states.
@@ -200,6 +202,7 @@ fn fact(text: &str, note: &Note, (idx, item): (usize, &Item)) -> Option<Fact> {
         other_id,
         item: item.place.span.clone(),
         line: item.place.line,
+        n_lines: shown.lines().count(),
     })
 }
 

@@ -471,6 +471,8 @@ pub struct EmbeddedFact {
     pub ordinal: Option<u64>,
     /// What it says.
     pub content: String,
+    /// First and last line of the file on which its own text stands.
+    pub lines: (usize, usize),
     /// Of length 0 in a language that the model has not learned.
     pub vector: UnitVector,
 }

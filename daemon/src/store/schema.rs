@@ -210,6 +210,7 @@ CREATE TABLE memory_vectors(doc_id INTEGER PRIMARY KEY, vectors BLOB NOT NULL, m
 -- `ordinal` is null while the file has none for it. `n_words`: of `words::Indexer`, which stand in `memory_words`.
 CREATE TABLE memory_facts(
   doc_id INTEGER NOT NULL, seq INTEGER NOT NULL, ordinal INTEGER, content TEXT NOT NULL, n_words INTEGER NOT NULL,
+  line_start INTEGER NOT NULL, line_end INTEGER NOT NULL,
   PRIMARY KEY(doc_id, seq)) WITHOUT ROWID;
 CREATE TABLE memory_words(word TEXT NOT NULL, doc_id INTEGER NOT NULL, seq INTEGER NOT NULL, n INTEGER NOT NULL,
   PRIMARY KEY(word, doc_id, seq)) WITHOUT ROWID;

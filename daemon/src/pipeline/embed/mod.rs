@@ -87,6 +87,7 @@ impl EmbedStage {
         let embedded = |it: &notes::memory::Fact| EmbeddedFact {
             ordinal: it.ordinal,
             content: it.content.clone(),
+            lines: (it.line, it.line + it.n_lines.saturating_sub(1)),
             vector: vectors.next().unwrap_or(UnitVector(Box::default())),
         };
         Ok(facts.into_iter().map(embedded).collect())

@@ -100,8 +100,10 @@ impl Ledger {
                     .optional()?;
                 let uid = uid.unwrap_or_default();
                 if it.operation == Operation::Delete && !uid.is_empty() {
-                    tx.prepare_cached("DELETE FROM memory_events WHERE uid = ?1")?
-                        .execute([&uid])?;
+                    // One that is made anew at the same place begins anew.
+                    for table in ["memory_ordinals", "memory_events"] {
+                        tx.execute(&format!("DELETE FROM {table} WHERE uid = ?1"), [&uid])?;
+                    }
                 }
                 tx.prepare_cached(
                     "INSERT INTO memory_events(at_ms, client, tool, operation, uid, node)
