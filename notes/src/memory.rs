@@ -279,7 +279,8 @@ mod tests {
     #[test]
     fn facts_are_numbered_stated_or_lines_of_the_folder() {
         let text = "# Ada\n\n- plain\n- numbered ^o7\n- [fact] filed #tag (there)\n  - nested\n\
-            - [note] imported \\*x\\* ^o2\n- knows [[Bob]]\n- [ ] a task\n- see [[Bob]]\n\n1. first\n2. second ^o9\n\n> - quoted\n";
+            - [note] imported \\*x\\* ^o2\n- knows [[Bob]]\n- [ ] a task\n- see [[Bob]]\n\n1. first\n\
+            2. second ^o9\n\n> - quoted\n";
         check(
             text,
             true,
@@ -312,7 +313,8 @@ mod tests {
     #[test]
     fn an_ordinal_belongs_to_the_first_that_has_it_and_none_is_given_again() {
         check(
-            "---\nlast_ordinal: 20\n---\n- a ^o3\n- copied ^o3\n- mine ^own\n- both ^o4 ^own2\n- two\n  lines ^o5\n- `x ^o6`\n- y ^o07\n",
+            "---\nlast_ordinal: 20\n---\n- a ^o3\n- copied ^o3\n\
+             - mine ^own\n- both ^o4 ^own2\n- two\n  lines ^o5\n- `x ^o6`\n- y ^o07\n",
             true,
             expect![[r#"
                 4: o3 "a"

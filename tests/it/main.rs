@@ -20,6 +20,7 @@ mod languages;
 mod ledger;
 mod life;
 mod linking;
+mod memory;
 mod models;
 mod note_names;
 mod note_offers;

@@ -16,7 +16,7 @@ const BLOCK: usize = 128;
 const N_NEAREST: usize = 5;
 
 /// Least likeness of two neighbors in a cluster, and of two that are related.
-const CLUSTERED: f32 = 0.75;
+const CLUSTERED: f32 = 0.6;
 const RELATED: f32 = 0.5;
 
 /// Most pairs kept while they are looked for.

@@ -24,7 +24,7 @@ pub(super) fn exact_form(content: &str) -> String {
 
 fn is_read_as(form: &str, content: &str) -> bool {
     let ends_in_id = form.split_whitespace().next_back().is_some_and(|word| word.starts_with('^'));
-    if form.trim() != form || form.contains('\r') || ends_in_id {
+    if form.trim() != form || form.contains('\r') || form.starts_with('>') || ends_in_id {
         return false;
     }
     let item = lines_of_item("", "-", &format!("{form} ^o1"), "\n");

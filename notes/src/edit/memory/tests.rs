@@ -203,7 +203,9 @@ proptest! {
         for it in &first {
             if !wanted.contains(it) { wanted.push(it.clone()); }
         }
-        let read_all = |text: &str| -> Vec<String> { facts_of(text, FOLDER).into_iter().map(|it| it.content).collect() };
+        let read_all = |text: &str| -> Vec<String> {
+            facts_of(text, FOLDER).into_iter().map(|it| it.content).collect()
+        };
         prop_assert_eq!(&read_all(&text), &wanted, "{}", text);
         let change = add_relation(&text, FOLDER, (&relation_type, "Some name"), None).expect("stated").expect("new");
         let text = apply(&text, &change);

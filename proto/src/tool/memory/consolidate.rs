@@ -182,8 +182,8 @@ pub struct ConsolidationReply {
 
 impl Tool for GetConsolidationReport {
     const NAME: &'static str = "get_consolidation_report";
-    const SUMMARY: &'static str = "Tell where memory needs attention: stale summaries, likely relations, orphans, clusters, \
-        events.";
+    const SUMMARY: &'static str = "Tell where memory needs attention: stale summaries, likely relations, orphans, \
+        clusters, events.";
     const EFFECT: Effect = Effect::Reads;
     const SET: ToolSet = ToolSet::Memory;
     type Reply = ConsolidationReply;

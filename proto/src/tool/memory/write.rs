@@ -75,8 +75,8 @@ pub struct CreatedEntitiesReply {
 
 impl Tool for CreateEntities {
     const NAME: &'static str = "create_entities";
-    const SUMMARY: &'static str = "Remember new things: name, type, observations. Each becomes a note that people can read and \
-        edit.";
+    const SUMMARY: &'static str = "Remember new things: name, type, observations. Each becomes a note that \
+        people can read and edit.";
     const EFFECT: Effect = Effect::Writes;
     const SET: ToolSet = ToolSet::Memory;
     type Reply = CreatedEntitiesReply;
@@ -111,7 +111,8 @@ pub struct DeletedEntitiesReply {
 
 impl Tool for DeleteEntities {
     const NAME: &'static str = "delete_entities";
-    const SUMMARY: &'static str = "Forget entities with all their observations and relations. The notes are kept for 30 days.";
+    const SUMMARY: &'static str = "Forget entities with all their observations and relations. Their notes are kept \
+        for 30 days.";
     const EFFECT: Effect = Effect::Writes;
     const SET: ToolSet = ToolSet::Memory;
     type Reply = DeletedEntitiesReply;
