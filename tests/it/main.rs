@@ -21,6 +21,7 @@ mod ledger;
 mod life;
 mod linking;
 mod memory;
+mod memory_reference;
 mod models;
 mod note_names;
 mod note_offers;

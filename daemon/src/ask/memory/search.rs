@@ -3,7 +3,7 @@
 //! In: a question. Out: facts of each note with their scores.
 //! Invariants: by meaning every vector is compared, exactly; by words BM25 over the facts; ties go by row.
 //! With the static model an instruction before a text moves all texts alike and ranks them no better
-//! (`tests/benches/RESULTS.md`), so there is one perspective, [`GENERAL`].
+//! (`tests/it/memory_reference.rs`), so there is one perspective, [`GENERAL`].
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 

@@ -11,6 +11,7 @@ mod relate;
 mod search;
 mod write;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use notes::edit::memory::Scope;
@@ -154,10 +155,13 @@ impl Aftermath {
         });
     }
 
-    /// Has the index show what was written, and the ledger keep it. Gives what could not be indexed.
-    async fn settle(mut self, project: &Arc<Project>) -> Result<Vec<String>, ErrorView> {
+    /// Has the index show what was written, and the ledger keep it. Gives what could not be indexed, by path.
+    async fn settle(
+        mut self,
+        project: &Arc<Project>,
+    ) -> Result<BTreeMap<String, String>, ErrorView> {
         if self.paths.is_empty() {
-            return Ok(vec![]);
+            return Ok(BTreeMap::new());
         }
         self.paths.sort();
         self.paths.dedup();
@@ -173,10 +177,9 @@ impl Aftermath {
             let record = |reply| Command::RecordMemory(others, reply);
             project.command(record).await.map_err(unavailable)?;
         }
-        let told = indexed
-            .failed
-            .iter()
-            .map(|(path, (stage, reason))| format!("`{path}` was not indexed ({stage}): {reason}"));
+        let told = indexed.failed.iter().map(|(path, (stage, reason))| {
+            (path.to_string(), format!("`{path}` was not indexed ({stage}): {reason}"))
+        });
         Ok(told.collect())
     }
 }

@@ -61,8 +61,9 @@ pub async fn create_entities(
     })
     .await?;
     let troubles = aftermath.settle(&project).await?;
-    for (made, trouble) in reply.entities.iter().zip(troubles) {
-        let error = ErrorView { code: Code::Unavailable, message: trouble, hint: None };
+    for made in &reply.entities {
+        let Some(why) = troubles.get(&made.path) else { continue };
+        let error = ErrorView { code: Code::Unavailable, message: why.clone(), hint: None };
         reply.failed.push(item_error(&made.name, error));
     }
     reply.freshness = project.freshness_now().map_err(unreadable)?;
