@@ -301,6 +301,11 @@ impl Web {
         Ok(Web { neighbors, edges })
     }
 
+    /// Those that are related to one, in either direction.
+    pub fn neighbors(&self, doc: i64) -> impl Iterator<Item = i64> + '_ {
+        self.neighbors.get(&doc).into_iter().flatten().copied()
+    }
+
     /// Whether two are related, in either direction.
     pub fn relates(&self, one: i64, other: i64) -> bool {
         self.neighbors.get(&one).is_some_and(|all| all.contains(&other))

@@ -140,20 +140,14 @@ impl Means {
         let n = self.docs.len();
         let mut nearest: Vec<Vec<usize>> = vec![Vec::new(); n];
         let mut related: Vec<(usize, usize)> = Vec::new();
+        let places: HashMap<i64, usize> =
+            self.docs.iter().enumerate().map(|(at, doc)| (*doc, at)).collect();
         self.each_row(|one, row| {
-            let mut best: Vec<(usize, f32)> = Vec::new();
-            for (other, score) in row.iter().enumerate().filter(|(other, _)| *other != one) {
-                if *score >= CLUSTERED {
-                    best.push((other, *score));
-                }
-                if *score >= RELATED && other > one && web.relates(self.doc(one), self.doc(other)) {
-                    related.push((one, other));
-                }
-            }
-            best.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
-            best.truncate(N_NEAREST);
+            let others = web.neighbors(self.doc(one)).filter_map(|doc| places.get(&doc).copied());
+            let is_like = |other: &usize| row.get(*other).is_some_and(|it| *it >= RELATED);
+            related.extend(others.filter(is_like).map(|other| (one, other)));
             if let Some(slot) = nearest.get_mut(one) {
-                *slot = best.into_iter().map(|(other, _)| other).collect();
+                *slot = nearest_of(row, one);
             }
         });
         let is_near =
@@ -174,6 +168,21 @@ impl Means {
         groups.sort_by_key(|it| std::cmp::Reverse(it.len()));
         groups
     }
+}
+
+/// The places of the highest cosines of a row but its own, those of at least [`CLUSTERED`]; ties go by place.
+fn nearest_of(row: &[f32], own: usize) -> Vec<usize> {
+    let mut best: Vec<(usize, f32)> = Vec::with_capacity(N_NEAREST + 1);
+    for (other, score) in row.iter().enumerate() {
+        let is_beaten = best.len() == N_NEAREST && best.last().is_some_and(|it| *score <= it.1);
+        if *score < CLUSTERED || is_beaten || other == own {
+            continue;
+        }
+        let at = best.partition_point(|it| it.1 >= *score);
+        best.insert(at, (other, *score));
+        best.truncate(N_NEAREST);
+    }
+    best.into_iter().map(|(other, _)| other).collect()
 }
 
 fn sort(pairs: &mut [Pair]) {
