@@ -59,7 +59,9 @@ impl Client {
     /// When nobody listens, or the handshake fails.
     pub fn admin(socket: &Path) -> Self {
         let mut client = Client::connect(socket).expect("a daemon listens");
-        client.send(&json!({"kgd": 1, "tools": ["core", "notes", "admin"], "client": "tests"}));
+        client.send(
+            &json!({"kgd": 1, "tools": ["core", "notes", "memory", "admin"], "client": "tests"}),
+        );
         client.open(Revision::Initialize("2025-06-18"));
         client
     }
@@ -71,8 +73,9 @@ impl Client {
             "protocolVersion": "2025-06-18", "capabilities": {},
             "clientInfo": {"name": "tests", "version": "0"},
         }});
-        client
-            .try_send(&json!({"kgd": 1, "tools": ["core", "notes", "admin"], "client": "tests"}))?;
+        client.try_send(
+            &json!({"kgd": 1, "tools": ["core", "notes", "memory", "admin"], "client": "tests"}),
+        )?;
         client.try_send(&hello)?;
         client.try_hear(0)?;
         client.try_send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}))?;

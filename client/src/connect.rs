@@ -148,7 +148,7 @@ impl Session {
         let (reading, mut writing) = UnixStream::from_std(stream)?.into_split();
         let overheard = Overheard::default();
         let reading = Overhearing { inner: reading, heard: overheard.clone() };
-        let tools = [ToolSet::Core, ToolSet::Notes, ToolSet::Admin].map(ToolSet::as_str);
+        let tools = ToolSet::ALL.map(ToolSet::as_str);
         let preamble = json!({ "kgd": PREAMBLE_VERSION, "tools": tools, "client": "kgctl" });
         let said = writing.write_all(format!("{preamble}\n").as_bytes()).await;
         if let Err(error) = said {

@@ -23,8 +23,8 @@ const APART: &[&str] = &[
     "embed.remote.",
 ];
 
-/// Fingerprint of the layer of rows: sections `privacy`, `chunk`, `recognize`, `link`, `embed` and `dedup`, with
-/// `extra` for versions that settings do not know. 32 hexadecimal digits.
+/// Fingerprint of the layer of rows: sections `privacy`, `chunk`, `recognize`, `link`, `embed`, `dedup` and `memory`,
+/// with `extra` for versions that settings do not know. 32 hexadecimal digits.
 ///
 /// `recognize.given` does not count: what its table says does, in `extra`. Of `embed`, only `window_tokens` counts: the
 /// better model's vectors are kept beside the others, each under the name of its space.
@@ -32,13 +32,14 @@ const APART: &[&str] = &[
 /// Sections `watch`, `belt`, `worker`, `vectors`, `retrieval` and `serve` do not count: which files are read shows in
 /// the files' own rows, how vectors are held changes no row, and ranking happens when a question is asked.
 pub fn rows(settings: &Settings, extra: &str) -> String {
-    let sections: [(&str, Value); 6] = [
+    let sections: [(&str, Value); 7] = [
         ("privacy", exact(&settings.privacy)),
         ("chunk", exact(&settings.chunk)),
         ("recognize", exact(&settings.recognize)),
         ("link", exact(&settings.link)),
         ("embed", exact(&settings.embed)),
         ("dedup", exact(&settings.dedup)),
+        ("memory", exact(&settings.memory)),
     ];
     let mut lines = Vec::new();
     for (section, value) in &sections {
@@ -103,7 +104,7 @@ mod tests {
     #[test]
     fn the_text_is_the_same_in_every_build() {
         // A change here means that every index of every user is rebuilt: do it knowingly.
-        expect_test::expect!["8fa98a7924e8f148fc71e607dfdac1f1"]
+        expect_test::expect!["2afe5245ae2906b89ca6eea4a1c50246"]
             .assert_eq(&rows(&Settings::default(), "schema 1"));
     }
 }

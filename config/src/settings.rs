@@ -7,12 +7,14 @@ use crate::limits::DOCUMENT_EXTENSIONS;
 use serde::{Deserialize, Serialize};
 
 mod embed;
+mod memory;
 mod privacy;
 mod recognize;
 mod retrieval;
 mod vectors;
 
 pub use embed::{Background, Embed, Remote, RemoteApi};
+pub use memory::Memory;
 pub use privacy::{PiiKind, PiiMode};
 pub use recognize::{Gazetteer, Recognize};
 pub use retrieval::{Floor, Formula, Rerank, Retrieval, Weights};
@@ -46,6 +48,8 @@ pub struct Settings {
     pub vectors: Vectors,
     /// What stands in several places and is indexed once.
     pub dedup: Dedup,
+    /// What agents learn, kept as notes.
+    pub memory: Memory,
     /// How questions are answered.
     pub retrieval: Retrieval,
     /// The daemon's socket. User only.
@@ -67,6 +71,7 @@ impl Default for Settings {
             embed: Embed::default(),
             vectors: Vectors::default(),
             dedup: Dedup::default(),
+            memory: Memory::default(),
             retrieval: Retrieval::default(),
             serve: Serve::default(),
         }

@@ -13,6 +13,7 @@ mod headings;
 mod item;
 mod lines;
 mod links;
+pub mod memory;
 mod new;
 mod place;
 mod span;

@@ -7,6 +7,7 @@
 
 pub mod edit;
 pub mod filename;
+pub mod memory;
 pub mod parse;
 pub mod plain;
 pub mod resolve;

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value};
 
-use crate::tool::{Effect, Tool, ToolSet, admin, core, notes};
+use crate::tool::{Effect, Tool, ToolSet, admin, core, memory, notes};
 
 /// A tool as the catalog describes it.
 #[derive(Debug, Clone)]
@@ -59,6 +59,31 @@ pub const CATALOG: &[Entry] = &[
     entry::<notes::ListMemoryProjects>(),
     entry::<notes::CreateMemoryProject>(),
     entry::<notes::GetMcpInstructions>(),
+    entry::<memory::CreateEntities>(),
+    entry::<memory::DeleteEntities>(),
+    entry::<memory::OpenNodes>(),
+    entry::<memory::GetNodesByType>(),
+    entry::<memory::GetRecentlyModified>(),
+    entry::<memory::SetSummary>(),
+    entry::<memory::SetTags>(),
+    entry::<memory::AddObservations>(),
+    entry::<memory::ReplaceObservation>(),
+    entry::<memory::DeleteObservations>(),
+    entry::<memory::QueryObservations>(),
+    entry::<memory::CreateRelations>(),
+    entry::<memory::DeleteRelations>(),
+    entry::<memory::UpdateRelationType>(),
+    entry::<memory::GetRelationsBetween>(),
+    entry::<memory::GetNeighborhood>(),
+    entry::<memory::GetPath>(),
+    entry::<memory::GetOrphans>(),
+    entry::<memory::GetRelationGaps>(),
+    entry::<memory::FindSimilarNodes>(),
+    entry::<memory::SearchNodes>(),
+    entry::<memory::GetConsolidationReport>(),
+    entry::<memory::GetPendingConsolidation>(),
+    entry::<memory::GetStats>(),
+    entry::<memory::ReadGraph>(),
     entry::<admin::Graph>(),
     entry::<admin::Dump>(),
     entry::<admin::BrokenLinks>(),

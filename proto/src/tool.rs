@@ -6,6 +6,7 @@ use serde::de::DeserializeOwned;
 
 pub mod admin;
 pub mod core;
+pub mod memory;
 pub mod notes;
 
 /// What calling a tool may do.
@@ -24,23 +25,29 @@ pub enum ToolSet {
     Core,
     /// For agents that read and write notes.
     Notes,
+    /// For agents that remember.
+    Memory,
     /// For `kgctl`; never listed to agents.
     Admin,
 }
 
 impl ToolSet {
+    /// Every set, in teaching order.
+    pub const ALL: [ToolSet; 4] = [ToolSet::Core, ToolSet::Notes, ToolSet::Memory, ToolSet::Admin];
+
     /// The name used in the preamble and in `kg-mcp --tools`.
     pub fn as_str(self) -> &'static str {
         match self {
             ToolSet::Core => "core",
             ToolSet::Notes => "notes",
+            ToolSet::Memory => "memory",
             ToolSet::Admin => "admin",
         }
     }
 
     /// Reads [`ToolSet::as_str`].
     pub fn parse(text: &str) -> Option<Self> {
-        [ToolSet::Core, ToolSet::Notes, ToolSet::Admin].into_iter().find(|set| set.as_str() == text)
+        Self::ALL.into_iter().find(|set| set.as_str() == text)
     }
 }
 

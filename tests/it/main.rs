@@ -20,6 +20,8 @@ mod languages;
 mod ledger;
 mod life;
 mod linking;
+mod memory;
+mod memory_reference;
 mod models;
 mod note_names;
 mod note_offers;

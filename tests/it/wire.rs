@@ -70,7 +70,7 @@ fn tools_are_listed_by_set() {
     };
     assert_eq!(names(&mut project.agent()), of(&[ToolSet::Core]));
     let mut admin = Client::admin(&project.paths().socket);
-    assert_eq!(names(&mut admin), of(&[ToolSet::Core, ToolSet::Notes, ToolSet::Admin]));
+    assert_eq!(names(&mut admin), of(&ToolSet::ALL));
     let error = project.agent().call("dump", json!({})).expect_err("not for agents");
     assert!(
         error["message"].as_str().expect("words").contains("no tool is called `dump`"),
@@ -204,6 +204,75 @@ fn calls() -> Vec<(&'static str, Value)> {
         ("create_memory_project", json!({"name": "Second", "path": "<scratch>/second"})),
         ("get_mcp_instructions", json!({})),
         ("delete_note", json!({"path": "boats/pilot-boat.md"})),
+        (
+            "create_entities",
+            json!({"entities": [
+                {"name": "Ada Lovelace", "entity_type": "person", "tags": ["history"], "summary": "A mathematician.",
+                 "observations": ["Wrote the first program", "Maintains the Tide Clock"]},
+                {"name": "Charles Babbage", "entity_type": "person", "observations": ["Wrote the first plans"]},
+                {"name": "Tide Clock", "entity_type": "Service"},
+            ]}),
+        ),
+        (
+            "add_observations",
+            json!({"observations": [
+                {"entity_name": "Ada Lovelace", "contents": ["Likes poetry", "Lives in London"]},
+                {"entity_name": "Nobody", "contents": ["x"]},
+            ]}),
+        ),
+        (
+            "create_relations",
+            json!({"relations": [
+                {"from_entity": "Ada Lovelace", "to_entity": "Charles Babbage", "relation_type": "works_with"},
+                {"from_entity": "Charles Babbage", "to_entity": "Harbor Gateway", "relation_type": "builds"},
+                {"from_entity": "Charles Babbage", "to_entity": "Nobody", "relation_type": "knows"},
+            ]}),
+        ),
+        ("open_nodes", json!({"names": ["Ada Lovelace", "Nobody"]})),
+        ("get_nodes_by_type", json!({"entity_type": "person"})),
+        ("get_recently_modified", json!({"days": 1, "limit": 1})),
+        ("set_summary", json!({"name": "Charles Babbage", "summary": "An engineer."})),
+        ("set_tags", json!({"name": "Charles Babbage", "tags": ["engines"]})),
+        (
+            "replace_observation",
+            json!({"entity_name": "Ada Lovelace", "ordinal": 3, "new_content": "Reads poetry"}),
+        ),
+        (
+            "delete_observations",
+            json!({"deletions": [{"entity_name": "Ada Lovelace", "ordinals": [4, 9]}]}),
+        ),
+        (
+            "query_observations",
+            json!({"entity_name": "Ada Lovelace", "query": "program", "mode": "text"}),
+        ),
+        (
+            "update_relation_type",
+            json!({
+                "from_entity": "Ada Lovelace", "to_entity": "Charles Babbage", "old_type": "works_with",
+                "new_type": "writes_to",
+            }),
+        ),
+        (
+            "get_relations_between",
+            json!({"entity_a": "Charles Babbage", "entity_b": "Ada Lovelace"}),
+        ),
+        ("get_neighborhood", json!({"name": "Ada Lovelace", "depth": 2})),
+        ("get_path", json!({"from_entity": "Ada Lovelace", "to_entity": "Harbor Gateway"})),
+        ("get_orphans", json!({})),
+        ("get_relation_gaps", json!({})),
+        ("find_similar_nodes", json!({"min_score": 0.1})),
+        ("search_nodes", json!({"query": "program", "limit": 2})),
+        ("get_consolidation_report", json!({})),
+        ("get_pending_consolidation", json!({})),
+        ("get_stats", json!({})),
+        ("read_graph", json!({})),
+        (
+            "delete_relations",
+            json!({"relations": [
+                {"from_entity": "Charles Babbage", "to_entity": "Harbor Gateway", "relation_type": "builds"},
+            ]}),
+        ),
+        ("delete_entities", json!({"entity_names": ["Ada Lovelace", "Charles Babbage", "Nobody"]})),
         ("graph", json!({"name": "HGW", "hops": 2, "limit": 3})),
         ("dump", json!({"limit": 2})),
         ("broken_links", json!({"limit": 2})),
@@ -433,6 +502,11 @@ fn mask(value: &mut Value, field: &str, root: &str) {
         "modified",
         "since",
         "entity_id",
+        "created_at",
+        "updated_at",
+        "last_modified",
+        "last_observation_at",
+        "summary_updated_at",
     ];
     match value {
         _ if VOLATILE.contains(&field) => *value = json!(format!("<{field}>")),

@@ -30,6 +30,7 @@ mod graph;
 mod hint;
 mod listing;
 mod lookup;
+pub mod memory;
 mod metadata;
 mod naming;
 mod nearness;

@@ -7,6 +7,7 @@
 //! here.
 //! Not here: what an edit changes (the crate `notes`), waiting until it can be found (`Project::index_now`), tools.
 
+mod change;
 mod confine;
 mod conflict;
 mod error;

@@ -169,7 +169,9 @@ impl Stations {
                 relate::RelateStage::new(vocabulary.clone())
             }),
             embed: station(&queues.related, &queues.embedded, move || {
-                embed::EmbedStage::new(t4.embedder.clone()).with_dedup(t4.settings.dedup.clone())
+                embed::EmbedStage::new(t4.embedder.clone())
+                    .with_dedup(t4.settings.dedup.clone())
+                    .with_memory(t4.settings.memory.clone())
             }),
         }
     }

@@ -105,6 +105,8 @@ pub struct StatedNote {
     pub note: notes::parse::Note,
     /// The line on which each link stands, or a part of it.
     pub said: Vec<String>,
+    /// The entity that it holds. Its places are not those of the file.
+    pub node: notes::memory::Node,
 }
 
 /// What was found that is nobody's business: kind and number of each, never the value.
@@ -456,6 +458,23 @@ pub struct EmbeddedDoc {
     pub vectors: Vec<Vec<UnitVector>>,
     /// What its paragraphs and chunks are compared by.
     pub prints: Vec<Print>,
+    /// The facts of a note, in the order of lines.
+    pub facts: Vec<EmbeddedFact>,
+    /// It lies in the folder of memory.
+    pub in_memory: bool,
+}
+
+/// A fact of a note (`notes::memory`).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EmbeddedFact {
+    /// Its number, where it has one.
+    pub ordinal: Option<u64>,
+    /// What it says.
+    pub content: String,
+    /// First and last line of the file on which its own text stands.
+    pub lines: (usize, usize),
+    /// Of length 0 in a language that the model has not learned.
+    pub vector: UnitVector,
 }
 
 /// A vector of length 1, quantized to int8: component × [`crate::embedder::UNIT`], rounded, cut off where int8 ends.

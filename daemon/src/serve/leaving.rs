@@ -16,7 +16,14 @@ const STORED: [&str; 8] =
 
 /// Keys of requests that must be taken as they are: to find what they name, or because they are to be written. What a
 /// write may do to secrets is decided where the note is known (`notes/secrets.rs`).
-const TAKEN: [&str; 12] = [
+const TAKEN: [&str; 19] = [
+    "entities",
+    "observations",
+    "deletions",
+    "relations",
+    "new_content",
+    "newContent",
+    "summary",
     "paths",
     "cursor",
     "path",

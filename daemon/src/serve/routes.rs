@@ -64,6 +64,31 @@ pub(crate) fn routes() -> Routes {
         reads(tool::list_memory_projects),
         writes(tool::create_memory_project),
         reads(tool::get_mcp_instructions),
+        remembers(tool::memory::create_entities),
+        remembers(tool::memory::delete_entities),
+        reads(tool::memory::open_nodes),
+        reads(tool::memory::get_nodes_by_type),
+        reads(tool::memory::get_recently_modified),
+        remembers(tool::memory::set_summary),
+        remembers(tool::memory::set_tags),
+        remembers(tool::memory::add_observations),
+        remembers(tool::memory::replace_observation),
+        remembers(tool::memory::delete_observations),
+        reads(tool::memory::query_observations),
+        remembers(tool::memory::create_relations),
+        remembers(tool::memory::delete_relations),
+        remembers(tool::memory::update_relation_type),
+        reads(tool::memory::get_relations_between),
+        reads(tool::memory::get_neighborhood),
+        reads(tool::memory::get_path),
+        reads(tool::memory::get_orphans),
+        reads(tool::memory::get_relation_gaps),
+        reads(tool::memory::find_similar_nodes),
+        reads(tool::memory::search_nodes),
+        reads(tool::memory::get_consolidation_report),
+        reads(tool::memory::get_pending_consolidation),
+        reads(tool::memory::get_stats),
+        reads(tool::memory::read_graph),
         reads(tool::graph),
         reads(tool::dump),
         reads(tool::broken_links),
@@ -96,6 +121,8 @@ pub(crate) struct Caller {
     pub(crate) in_flight: InFlight,
     /// This request's id.
     pub(crate) request: RequestId,
+    /// What the client calls itself.
+    pub(crate) client: String,
 }
 
 impl Caller {
@@ -271,6 +298,41 @@ where
         )
     };
     route::<T>(Patience::Request, spawning::<T, F, Fut>(handler, true))
+}
+
+/// A tool that remembers who called it; it waits for indexing, too.
+pub(crate) fn remembers<T, F, Fut>(handler: F) -> Route
+where
+    T: Tool,
+    F: Fn(Arc<Project>, T, Who) -> Fut + Send + Sync + 'static,
+    Fut: Future<Output = Result<T::Reply, ErrorView>> + Send + 'static,
+{
+    const {
+        assert!(
+            matches!(T::EFFECT, Effect::Writes),
+            "a tool that only reads must be a `reads` route"
+        )
+    };
+    let handler = Arc::new(handler);
+    route::<T>(Patience::Indexing, move |call, _| {
+        let handler = Arc::clone(&handler);
+        Box::pin(async move {
+            let parameters = parameters::parse::<T>(call.arguments)?;
+            let who = Who { client: call.caller.client, tool: T::NAME };
+            let mut task = EndsWithCaller(tokio::spawn(handler(call.project, parameters, who)));
+            let reply = (&mut task.0).await.map_err(|error| crashed(T::NAME, &error))?;
+            answer::<T>(reply)
+        })
+    })
+}
+
+/// Who calls a tool.
+#[derive(Debug, Clone)]
+pub struct Who {
+    /// What the client calls itself.
+    pub client: String,
+    /// The tool.
+    pub tool: &'static str,
 }
 
 /// A tool that waits for indexing; it has minutes.

@@ -68,6 +68,8 @@ pub(crate) struct Session {
     sets: Vec<ToolSet>,
     in_flight: InFlight,
     watching: Watching,
+    /// What the preamble called the client.
+    client: String,
 }
 
 impl Session {
@@ -79,7 +81,8 @@ impl Session {
         in_flight: InFlight,
     ) -> Self {
         let sets = preamble.sets.clone();
-        Session { project, routes, sets, in_flight, watching: Watching::default() }
+        let client = preamble.client.clone();
+        Session { project, routes, sets, in_flight, watching: Watching::default(), client }
     }
 
     fn find(&self, name: &str) -> Option<&Route> {
@@ -94,7 +97,9 @@ impl Session {
         context: RequestContext<RoleServer>,
     ) -> Result<Value, ErrorView> {
         let project = Arc::clone(&self.project);
-        let caller = Caller { in_flight: self.in_flight.clone(), request: context.id.clone() };
+        let client = self.client_of(&context);
+        let caller =
+            Caller { in_flight: self.in_flight.clone(), request: context.id.clone(), client };
         let Some(token) = context.meta.get_progress_token() else {
             let call = Call { project, arguments, progress: Progress::silent(), caller };
             return self.routes.call(route, call, context.ct.cancelled()).await;
@@ -139,7 +144,7 @@ async fn notify(peer: &Peer<RoleServer>, token: &ProgressToken, step: Step) {
 fn describe(entry: &Entry) -> Tool {
     let reads = matches!(entry.effect, Effect::Reads);
     // Decisions can be undone and documents are never touched, but for the tools of notes.
-    let changes_files = !reads && entry.set == ToolSet::Notes;
+    let changes_files = !reads && matches!(entry.set, ToolSet::Notes | ToolSet::Memory);
     let hints =
         ToolAnnotations::new().read_only(reads).destructive(changes_files).open_world(false);
     Tool::new(entry.name, entry.summary, (entry.input)())
@@ -230,7 +235,9 @@ impl ServerHandler for Session {
             arguments.get(name).and_then(Value::as_u64).map(|n| n.min(u32::MAX.into()) as u32)
         };
         let usual = match (route.name, set_of(route.name)) {
-            (core::ReadPassage::NAME, _) | (_, Some(ToolSet::Notes)) => core::PASSAGE_CHARS,
+            (core::ReadPassage::NAME, _) | (_, Some(ToolSet::Notes | ToolSet::Memory)) => {
+                core::PASSAGE_CHARS
+            }
             _ => self.project.settings.retrieval.max_chars,
         };
         let max_chars = core::budget(given("max_chars"), given("max_tokens"), usual) as usize;
@@ -328,6 +335,14 @@ impl ServerHandler for Session {
 }
 
 impl Session {
+    /// What the client calls itself in its handshake, else in the preamble.
+    fn client_of(&self, context: &RequestContext<RoleServer>) -> String {
+        let info = context.peer.peer_info();
+        let name = info.map(|info| info.client_info.name.clone()).unwrap_or_default();
+        let name: String = name.chars().filter(|c| !c.is_control()).take(60).collect();
+        if name.trim().is_empty() { self.client.clone() } else { name }
+    }
+
     /// Whether resources, prompts and completion are offered.
     fn has_notes(&self) -> bool {
         self.sets.contains(&ToolSet::Notes)
@@ -346,7 +361,9 @@ impl Session {
     /// Whether a tool would write notes where none may be written: it is not offered then, and refused.
     fn is_forbidden(&self, tool: &str) -> bool {
         let writes_notes = |entry: &&Entry| {
-            entry.name == tool && entry.set == ToolSet::Notes && entry.effect == Effect::Writes
+            entry.name == tool
+                && matches!(entry.set, ToolSet::Notes | ToolSet::Memory)
+                && entry.effect == Effect::Writes
         };
         !self.project.settings.write && CATALOG.iter().any(|entry| writes_notes(&entry))
     }

@@ -8,6 +8,7 @@
 
 use proto::shape::{EntityView, Freshness};
 use proto::tool::Tool;
+use proto::tool::memory as mem;
 use proto::tool::notes as tools;
 use proto::tool::{admin, core};
 use serde::Deserialize;
@@ -17,6 +18,7 @@ use serde_json::Value;
 mod answer;
 mod clean;
 mod maintain;
+mod memory;
 mod notes;
 mod sheet;
 mod upkeep;
@@ -66,6 +68,57 @@ pub fn render(tool: &str, reply: &Value, max_chars: usize) -> String {
         tools::GetMcpInstructions::NAME => {
             fill::<tools::InstructionsReply>(reply, max_chars, notes::instructions)
         }
+        mem::CreateEntities::NAME => {
+            fill::<mem::CreatedEntitiesReply>(reply, max_chars, memory::created)
+        }
+        mem::DeleteEntities::NAME => {
+            fill::<mem::DeletedEntitiesReply>(reply, max_chars, memory::deleted)
+        }
+        mem::OpenNodes::NAME => fill::<mem::MemoryGraphReply>(reply, max_chars, memory::graph),
+        mem::GetNodesByType::NAME => fill::<mem::MemoryNodesReply>(reply, max_chars, memory::nodes),
+        mem::GetRecentlyModified::NAME => {
+            fill::<mem::MemoryNodesReply>(reply, max_chars, memory::nodes)
+        }
+        mem::SetSummary::NAME => fill::<mem::SummaryReply>(reply, max_chars, memory::summary),
+        mem::SetTags::NAME => fill::<mem::TagsReply>(reply, max_chars, memory::tags),
+        mem::AddObservations::NAME => fill::<mem::AddedReply>(reply, max_chars, memory::added),
+        mem::ReplaceObservation::NAME => {
+            fill::<mem::ReplacedReply>(reply, max_chars, memory::replaced)
+        }
+        mem::DeleteObservations::NAME => {
+            fill::<mem::DeletedObservationsReply>(reply, max_chars, memory::forgotten)
+        }
+        mem::QueryObservations::NAME => {
+            fill::<mem::ObservationsReply>(reply, max_chars, memory::observations)
+        }
+        mem::CreateRelations::NAME => {
+            fill::<mem::CreatedRelationsReply>(reply, max_chars, memory::related)
+        }
+        mem::DeleteRelations::NAME => {
+            fill::<mem::DeletedRelationsReply>(reply, max_chars, memory::unrelated)
+        }
+        mem::UpdateRelationType::NAME => {
+            fill::<mem::UpdatedRelationReply>(reply, max_chars, memory::retyped)
+        }
+        mem::GetRelationsBetween::NAME => {
+            fill::<mem::RelationsReply>(reply, max_chars, memory::relations)
+        }
+        mem::GetNeighborhood::NAME => {
+            fill::<mem::NeighborhoodReply>(reply, max_chars, memory::neighborhood)
+        }
+        mem::GetPath::NAME => fill::<mem::PathReply>(reply, max_chars, memory::path),
+        mem::GetOrphans::NAME => fill::<mem::MemoryNodesReply>(reply, max_chars, memory::nodes),
+        mem::GetRelationGaps::NAME => fill::<mem::GapsReply>(reply, max_chars, memory::gaps),
+        mem::FindSimilarNodes::NAME => fill::<mem::SimilarReply>(reply, max_chars, memory::similar),
+        mem::SearchNodes::NAME => fill::<mem::FoundNodesReply>(reply, max_chars, memory::found),
+        mem::GetConsolidationReport::NAME => {
+            fill::<mem::ConsolidationReply>(reply, max_chars, memory::report)
+        }
+        mem::GetPendingConsolidation::NAME => {
+            fill::<mem::PendingReply>(reply, max_chars, memory::pending)
+        }
+        mem::GetStats::NAME => fill::<mem::StatsReply>(reply, max_chars, memory::stats),
+        mem::ReadGraph::NAME => fill::<mem::MemoryGraphReply>(reply, max_chars, memory::graph),
         admin::Graph::NAME => fill::<admin::GraphReply>(reply, max_chars, answer::graph),
         admin::Dump::NAME => fill::<admin::DumpReply>(reply, max_chars, upkeep::dump),
         admin::BrokenLinks::NAME => {

@@ -137,6 +137,21 @@ pub const PARTS: &[(&str, &str)] = &[
         "SELECT d.path, p.seq, p.kind, p.level, p.name, p.key, p.start, p.end, p.line
          FROM note_places p LEFT JOIN docs d ON d.id = p.doc_id",
     ),
+    (
+        "memory node",
+        "SELECT d.path, n.key, n.name, n.type, n.is_node, n.in_folder, n.summary, n.tags, n.last_ordinal, n.n_facts,
+           n.n_vectors, v.vectors, v.mean
+         FROM memory_nodes n LEFT JOIN docs d ON d.id = n.doc_id LEFT JOIN memory_vectors v ON v.doc_id = n.doc_id",
+    ),
+    (
+        "memory fact",
+        "SELECT d.path, f.seq, f.ordinal, f.content, f.n_words, f.line_start, f.line_end
+         FROM memory_facts f LEFT JOIN docs d ON d.id = f.doc_id",
+    ),
+    (
+        "memory word",
+        "SELECT d.path, w.seq, w.word, w.n FROM memory_words w LEFT JOIN docs d ON d.id = w.doc_id",
+    ),
     ("dirty link", "SELECT key FROM dirty_links"),
     ("dirty permalink", "SELECT base FROM dirty_permalinks"),
     ("dirty name", "SELECT n.norm FROM dirty_names d LEFT JOIN names n ON n.id = d.name_id"),

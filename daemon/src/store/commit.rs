@@ -6,6 +6,7 @@
 mod chunks;
 mod identity;
 mod late;
+mod memory;
 mod names;
 mod note;
 
@@ -122,6 +123,7 @@ fn write_content(
     count_terms(tx, existing.map_or("", |old| &old.terms), &terms)?;
     ensure_note_entity(tx, (id, &identity.uid), normal)?;
     note::write(tx, id, normal)?;
+    memory::write(tx, id, doc)?;
     Ok(id)
 }
 
@@ -158,6 +160,7 @@ pub(super) fn remove(
     let touched = names_of_doc(tx, id)?;
     duplicates::remove(tx, id, late)?;
     note::remove(tx, id)?;
+    memory::remove(tx, id)?;
     for chunk in chunk_ids(tx, id)?.into_values().flatten() {
         delete_chunk(tx, chunk, late)?;
     }

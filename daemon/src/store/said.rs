@@ -8,7 +8,7 @@
 use rusqlite::OptionalExtension;
 
 use super::StoreError;
-use super::ledger::{IngestRecord, Verdict};
+use super::ledger::{IngestRecord, MemoryEvent, Verdict};
 use super::writer::IndexWriter;
 use crate::terms::{RelPath, Tick};
 
@@ -53,6 +53,14 @@ impl IndexWriter {
         }
         tx.commit()?;
         Ok(names)
+    }
+
+    /// Remembers what tools did to entities.
+    ///
+    /// # Errors
+    /// When the ledger cannot be written.
+    pub fn record_memory(&self, events: &[MemoryEvent], now_ms: i64) -> Result<(), StoreError> {
+        self.ledger.record_memory(events, now_ms)
     }
 
     /// Remembers what a caller said about documents. The next commit of each shows it; should we die before, the

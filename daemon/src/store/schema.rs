@@ -3,7 +3,7 @@
 //! The index is derived: a new [`SCHEMA_VERSION`] rebuilds it from the files, nothing is migrated.
 
 /// Raised with every change below or in what the rows mean.
-pub const SCHEMA_VERSION: u32 = 10;
+pub const SCHEMA_VERSION: u32 = 11;
 
 /// `docs.pass`: read swiftly; to be read deeply from now on; read deeply.
 pub(crate) const PASS_SWIFT: i64 = 0;
@@ -196,6 +196,25 @@ CREATE TABLE note_places(
   doc_id INTEGER NOT NULL, seq INTEGER NOT NULL, kind INTEGER NOT NULL, level INTEGER NOT NULL, name TEXT NOT NULL,
   key TEXT NOT NULL, start INTEGER NOT NULL, end INTEGER NOT NULL, line INTEGER NOT NULL,
   PRIMARY KEY(doc_id, seq)) WITHOUT ROWID;
+
+-- Notes as entities with facts (`notes::memory`), one row a note. `key` is what its name is compared by, `is_node` that
+-- it has a type or lies in the folder of memory. `vectors`: those of its facts, one after the other; `mean`: of
+-- length 1, of those that have one.
+CREATE TABLE memory_nodes(
+  doc_id INTEGER PRIMARY KEY, key TEXT NOT NULL, name TEXT NOT NULL, type TEXT, is_node INTEGER NOT NULL,
+  in_folder INTEGER NOT NULL, summary TEXT, tags TEXT NOT NULL, last_ordinal INTEGER NOT NULL,
+  n_facts INTEGER NOT NULL, n_vectors INTEGER NOT NULL);
+CREATE INDEX memory_nodes_key ON memory_nodes(key);
+CREATE INDEX memory_nodes_type ON memory_nodes(type) WHERE is_node;
+CREATE TABLE memory_vectors(doc_id INTEGER PRIMARY KEY, vectors BLOB NOT NULL, mean BLOB NOT NULL);
+-- `ordinal` is null while the file has none for it. `n_words`: of `words::Indexer`, which stand in `memory_words`.
+CREATE TABLE memory_facts(
+  doc_id INTEGER NOT NULL, seq INTEGER NOT NULL, ordinal INTEGER, content TEXT NOT NULL, n_words INTEGER NOT NULL,
+  line_start INTEGER NOT NULL, line_end INTEGER NOT NULL,
+  PRIMARY KEY(doc_id, seq)) WITHOUT ROWID;
+CREATE TABLE memory_words(word TEXT NOT NULL, doc_id INTEGER NOT NULL, seq INTEGER NOT NULL, n INTEGER NOT NULL,
+  PRIMARY KEY(word, doc_id, seq)) WITHOUT ROWID;
+CREATE INDEX memory_words_doc ON memory_words(doc_id);
 
 -- Work that a commit made necessary; it survives a crash with the commit.
 CREATE TABLE dirty_names(name_id INTEGER PRIMARY KEY);

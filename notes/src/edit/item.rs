@@ -103,11 +103,18 @@ pub(super) fn replace(text: &str, item: &ItemRef, with: &str) -> Result<Vec<Chan
 pub(super) fn remove(text: &str, item: &ItemRef) -> Result<Vec<Change>, EditError> {
     let note = parse(text);
     let found = find(text, &note, item)?;
-    let start = line_start(text, found.place.span.start);
-    if !text.get(start..found.place.span.start).is_some_and(is_indentation) {
-        return Err(EditError::NoItem(format!("{item} with a line of its own")));
+    let change = remove_span(text, found.place.span.clone());
+    let unlined = |_| EditError::NoItem(format!("{item} with a line of its own"));
+    Ok(vec![change.map_err(unlined)?])
+}
+
+/// Removes the item at a place with its lines.
+pub(super) fn remove_span(text: &str, item: Range<usize>) -> Result<Change, EditError> {
+    let start = line_start(text, item.start);
+    if !text.get(start..item.start).is_some_and(is_indentation) {
+        return Err(EditError::NoItem("with a line of its own".to_string()));
     }
-    let end = line_end(text, end_of(text, found));
+    let end = line_end(text, end_of_item(text, &item));
     let blank =
         |at: usize| text.get(at..line_end(text, at)).is_some_and(|line| line.trim().is_empty());
     let above = start.checked_sub(1).map(|at| line_start(text, at));
@@ -122,7 +129,7 @@ pub(super) fn remove(text: &str, item: &ItemRef) -> Result<Vec<Change>, EditErro
     } else {
         start..end
     };
-    Ok(vec![Change::new(span, "")])
+    Ok(Change::new(span, ""))
 }
 
 fn checked(item: &str) -> Result<&str, EditError> {
@@ -203,19 +210,29 @@ fn content_of(text: &str, item: &Item) -> Range<usize> {
 
 /// Where the last line of an item and what is nested in it ends.
 fn end_of(text: &str, item: &Item) -> usize {
-    let whole = text.get(item.place.span.clone()).unwrap_or("");
-    let end = item.place.span.start + whole.trim_end().len();
+    end_of_item(text, &item.place.span)
+}
+
+/// The same of the item at a place.
+pub(super) fn end_of_item(text: &str, item: &Range<usize>) -> usize {
+    let whole = text.get(item.clone()).unwrap_or("");
+    let end = item.start + whole.trim_end().len();
     let line = line_end(text, end);
     text.get(end..line).map_or(end, |rest| end + rest.trim_end_matches(['\n', '\r']).len())
 }
 
 fn marker_of<'a>(text: &'a str, item: &Item) -> &'a str {
-    let from = text.get(item.place.span.start..).unwrap_or("");
+    marker_at(text, item.place.span.start)
+}
+
+/// The marker of the item that begins at a place.
+pub(super) fn marker_at(text: &str, at: usize) -> &str {
+    let from = text.get(at..).unwrap_or("");
     from.split(|c: char| c.is_whitespace()).next().unwrap_or("-")
 }
 
 /// `-` after `-`, `4.` after `3.`.
-fn next_marker(marker: &str) -> String {
+pub(super) fn next_marker(marker: &str) -> String {
     let digits = marker.trim_end_matches(['.', ')']);
     let number = digits.parse::<u32>().ok().and_then(|number| number.checked_add(1));
     number.map_or(marker.to_string(), |number| {
@@ -224,12 +241,12 @@ fn next_marker(marker: &str) -> String {
 }
 
 /// Whether what stands before a marker is a part of every line there: blanks, and the marks of quotations.
-fn is_indentation(text: &str) -> bool {
+pub(super) fn is_indentation(text: &str) -> bool {
     text.chars().all(|c| matches!(c, ' ' | '\t' | '>'))
 }
 
 /// An item as lines, each with what stands before the marker.
-fn lines_of_item(before: &str, marker: &str, item: &str, eol: &str) -> String {
+pub(super) fn lines_of_item(before: &str, marker: &str, item: &str, eol: &str) -> String {
     let inner = format!("{eol}{before}{}", " ".repeat(marker.len() + 1));
     format!("{before}{marker} {}", with_eol(item, "\n").replace('\n', &inner))
 }

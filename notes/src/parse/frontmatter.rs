@@ -187,7 +187,8 @@ impl Frontmatter {
         out
     }
 
-    pub(super) fn tags(&self) -> Vec<String> {
+    /// Its tags, without `#`, as written first, no repeats.
+    pub fn tags(&self) -> Vec<String> {
         let mut out = Vec::new();
         self.each(&["tags", "tag"], |value| {
             let mut tags = Vec::new();

@@ -8,33 +8,19 @@
 //! Not here: files (`import.rs`).
 
 use notes::edit::{EditError, NewNote, render_new};
-use notes::parse::{Note, RelationKind, parse};
+use notes::parse::Note;
 use notes::plain;
-use serde_json::{Map, Value};
+use serde_json::Map;
 
 use super::Entity;
 
-/// The category of observations that state none.
-pub const CATEGORY: &str = "note";
-
-/// The type of a relation whose own cannot be one in a note; that stands in its context then, behind [`TYPE_IS`].
-const RELATED_TO: &str = "related_to";
-
-/// What goes before the type in the context of such a relation.
-const TYPE_IS: &str = "type: ";
-
-/// The keys of the front matter for a name and a type that YAML readers or titles would change, each as a JSON string.
-pub const EXACT_NAME: &str = "exact_name";
-/// See [`EXACT_NAME`].
-pub const EXACT_TYPE: &str = "exact_type";
+pub use notes::memory::{
+    CATEGORY, EXACT_NAME, EXACT_TYPE, OBSERVATIONS, RELATIONS, exact, is_a_title, quoted,
+    relation_item as relation, relations, stated_fact, stated_type,
+};
 
 /// Longest name that is told in a title, characters; the daemon cuts longer titles.
 const MAX_TITLE_CHARS: usize = 200;
-
-/// The section of observations.
-pub const OBSERVATIONS: &str = "Observations";
-/// The section of relations.
-pub const RELATIONS: &str = "Relations";
 
 /// The note of an entity; `relations` are items without marker.
 ///
@@ -72,89 +58,9 @@ pub fn render(entity: &Entity, relations: &[String]) -> Result<String, EditError
     render_new(&NewNote { title, note_type: Some(note_type), tags: Vec::new(), metadata, content })
 }
 
-fn quoted(text: &str) -> Value {
-    // Two brackets would be a link.
-    Value::String(Value::String(text.to_string()).to_string().replace('[', "\\u005b"))
-}
-
-/// True where every reader of the title gives back these very characters.
-pub fn is_a_title(text: &str) -> bool {
-    let is_plain = |c: char| !c.is_control() && (c == ' ' || !c.is_whitespace());
-    !text.is_empty()
-        && !text.contains("[[")
-        && text.chars().count() <= MAX_TITLE_CHARS
-        && text.chars().all(|c| is_plain(c) && c != '\u{feff}')
-        && text.split(' ').all(|word| !word.is_empty())
-}
-
 /// An observation as the text of an item, without its id.
 pub fn observation(text: &str) -> String {
     format!("[{CATEGORY}] {}", plain::encoded(text))
-}
-
-/// A relation as the text of an item: to a name where a link can hold it, else to `path`. None when neither can be.
-pub fn relation(relation_type: &str, name: &str, path: Option<&str>) -> Option<String> {
-    let types = [relation_type.to_string(), RELATED_TO.to_string()];
-    let inside = plain::encoded_inside(relation_type);
-    let contexts = [String::new(), format!(" ({TYPE_IS}{inside})")];
-    for target in [Some(name).filter(|_| path.is_none()), path].into_iter().flatten() {
-        for (stated, context) in types.iter().zip(&contexts) {
-            let item = format!("{stated} [[{target}]]{context}");
-            let note = parse(&format!("- {item}\n"));
-            let read = relations(&note);
-            let is_it =
-                matches!(read.as_slice(), [(found, to)] if found == relation_type && to == target);
-            if is_it && note.observations.is_empty() && !item.contains(['\n', '\r']) {
-                return Some(item);
-            }
-        }
-    }
-    None
-}
-
-/// The typed relations of a note: type and target as written.
-pub fn relations(note: &Note) -> Vec<(String, String)> {
-    let typed = note.relations.iter().filter(|it| it.kind == RelationKind::Typed);
-    let read = typed.filter_map(|it| {
-        let link = note.links.get(it.link)?;
-        let target = link.target.clone();
-        let has_place = link.heading.is_some() || link.block.is_some() || link.display.is_some();
-        (!has_place).then(|| (stated_type(&it.relation_type, it.context.as_deref()), target))
-    });
-    read.collect()
-}
-
-/// The type that a relation was stated with.
-pub fn stated_type(relation_type: &str, context: Option<&str>) -> String {
-    let inside = context.filter(|_| relation_type == RELATED_TO);
-    match inside.and_then(|context| context.strip_prefix(TYPE_IS)) {
-        Some(written) => plain::decoded(written),
-        None => relation_type.to_string(),
-    }
-}
-
-/// The text of an observation that was stated with a category, tags and context.
-pub fn stated_fact(
-    category: &str,
-    content: &str,
-    tags: &[String],
-    context: Option<&str>,
-) -> String {
-    let mut out = String::new();
-    if category != CATEGORY {
-        out += &format!("[{category}] ");
-    }
-    out += &plain::decoded(content);
-    tags.iter().for_each(|tag| out += &format!(" #{tag}"));
-    if let Some(context) = context {
-        out += &format!(" ({context})");
-    }
-    out
-}
-
-/// What a value of the front matter stands for that is [`EXACT_NAME`] or [`EXACT_TYPE`].
-pub fn exact(value: Option<&Value>) -> Option<String> {
-    serde_json::from_str(value?.as_str()?).ok()
 }
 
 /// The entity that a note holds, as it is called without a title.
@@ -176,6 +82,7 @@ pub fn entity(note: &Note, stem: &str) -> Entity {
 #[cfg(test)]
 mod tests {
     use expect_test::expect;
+    use notes::parse::parse;
     use proptest::prelude::*;
 
     use super::*;

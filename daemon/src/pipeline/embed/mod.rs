@@ -9,13 +9,14 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use config::settings::Dedup;
+use config::settings::{Dedup, Memory};
 use rustc_hash::FxHashMap;
 
 use crate::belt::{DocFault, Stage};
 use crate::embedder::Embedder;
 use crate::pipeline::parcel::{
-    Chunk, EmbeddedDoc, MentionedDoc, RelatedDoc, UnitVector, may_be_english,
+    Chunk, EmbeddedDoc, EmbeddedFact, MentionedDoc, NormalDoc, RelatedDoc, UnitVector,
+    may_be_english,
 };
 use crate::pipeline::print::prints_of;
 use crate::terms::ContentHash;
@@ -31,6 +32,7 @@ const MAX_REMEMBERED: usize = 16_384;
 pub struct EmbedStage {
     embedder: Arc<dyn Embedder>,
     dedup: Dedup,
+    memory: Memory,
     remembered: FxHashMap<ContentHash, Vec<UnitVector>>,
     n_remembered: usize,
 }
@@ -39,12 +41,17 @@ impl EmbedStage {
     /// A stage that asks `embedder` for vectors.
     pub fn new(embedder: Arc<dyn Embedder>) -> Self {
         let (dedup, remembered) = (Dedup::default(), FxHashMap::default());
-        EmbedStage { embedder, dedup, remembered, n_remembered: 0 }
+        EmbedStage { embedder, dedup, memory: Memory::default(), remembered, n_remembered: 0 }
     }
 
     /// The same with other settings for what is indexed once.
     pub fn with_dedup(self, dedup: Dedup) -> Self {
         EmbedStage { dedup, ..self }
+    }
+
+    /// The same with another folder of memory.
+    pub fn with_memory(self, memory: Memory) -> Self {
+        EmbedStage { memory, ..self }
     }
 }
 
@@ -56,11 +63,36 @@ impl Stage for EmbedStage {
     fn run(&mut self, doc: RelatedDoc) -> Result<EmbeddedDoc, DocFault> {
         let vectors = self.vectors_of(&doc.doc.doc)?;
         let prints = prints_of(&doc.doc.doc.doc, &doc.doc.doc.chunks, &self.dedup);
-        Ok(EmbeddedDoc { doc, vectors, prints })
+        let in_memory = self.memory.holds(doc.doc.doc.doc.head.path.as_str());
+        let facts = self.facts_of(&doc.doc.doc.doc, in_memory)?;
+        Ok(EmbeddedDoc { doc, vectors, prints, facts, in_memory })
     }
 }
 
 impl EmbedStage {
+    /// The facts of a note with their vectors: one batch.
+    fn facts_of(&self, doc: &NormalDoc, in_memory: bool) -> Result<Vec<EmbeddedFact>, DocFault> {
+        let Some(note) = &doc.note else { return Ok(vec![]) };
+        let facts: Vec<_> = note.node.facts(in_memory).collect();
+        let is_read = !self.embedder.is_english_only() || may_be_english(&doc.language);
+        let texts: Vec<&str> =
+            facts.iter().filter(|_| is_read).map(|it| it.content.as_str()).collect();
+        let vectors = if texts.is_empty() { vec![] } else { self.embedder.embed(&texts) };
+        if vectors.len() != texts.len() {
+            let reason =
+                format!("embedder gave {} vectors for {} facts", vectors.len(), texts.len());
+            return Err(DocFault::transient(EmbedStage::NAME, reason));
+        }
+        let mut vectors = vectors.into_iter();
+        let embedded = |it: &notes::memory::Fact| EmbeddedFact {
+            ordinal: it.ordinal,
+            content: it.content.clone(),
+            lines: (it.line, it.line + it.n_lines.saturating_sub(1)),
+            vector: vectors.next().unwrap_or(UnitVector(Box::default())),
+        };
+        Ok(facts.into_iter().map(embedded).collect())
+    }
+
     /// One batch for the chunks that are not remembered; equal chunks (title, headings and text) have equal vectors.
     fn vectors_of(&mut self, doc: &MentionedDoc) -> Result<Vec<Vec<UnitVector>>, DocFault> {
         let is_new = |chunk: &&Chunk| {

@@ -27,16 +27,18 @@ pub(super) fn is_note(extension: &str) -> bool {
 /// Reads a note; its places are those of the text.
 pub(super) fn read(text: &str) -> StatedNote {
     let mut note = parse(text);
+    let node = notes::memory::of(text, &note);
     note.blocks = Vec::new();
     note.items = Vec::new();
     note.verbatim = Vec::new();
     let links = note.links.iter().take(MAX_STATED);
     let said = links.map(|link| said_around(text, &link.place.span)).collect();
-    StatedNote { note, said }
+    StatedNote { note, said, node }
 }
 
 /// Leaves out what is too much; tells of it.
 pub(super) fn limit(stated: &mut StatedNote) -> Option<String> {
+    stated.node.items.truncate(MAX_STATED);
     let note = &mut stated.note;
     let n_links = note.links.len();
     let most = [n_links, note.observations.len(), note.fields.len(), note.headings.len()]

@@ -21,7 +21,9 @@ use tokio::sync::{Mutex, mpsc, oneshot};
 use super::parcel::EmbeddedDoc;
 use crate::belt::{Inlet, Item, crew};
 use crate::health::Health;
-use crate::store::{IndexWriter, IngestRecord, Readers, RippleStep, StoreError, Trouble, Verdict};
+use crate::store::{
+    IndexWriter, IngestRecord, MemoryEvent, Readers, RippleStep, StoreError, Trouble, Verdict,
+};
 use crate::terms::{Lane, RelPath, Tick};
 
 /// Bulk documents and text bytes of one transaction: enough to share its cost, few enough that an interactive
@@ -54,6 +56,8 @@ pub enum Command {
     BeginAgain(String, oneshot::Sender<Result<Tick, String>>),
     /// Remember what a caller said about documents.
     RecordIngest(Vec<RelPath>, IngestRecord, oneshot::Sender<Result<(), String>>),
+    /// Remember what tools did to entities.
+    RecordMemory(Vec<MemoryEvent>, oneshot::Sender<Result<(), String>>),
     /// Stop the deep pass, or let it go on.
     PauseDeep(bool, oneshot::Sender<Result<(), String>>),
     /// Count failures of these files anew, so that they are tried again.
@@ -363,6 +367,10 @@ impl WriteState {
             }
             Command::RecordIngest(paths, record, reply) => {
                 let _ = reply.send(self.try_once(move |w| w.record_ingest(&paths, &record)).await?);
+            }
+            Command::RecordMemory(events, reply) => {
+                let record = move |w: &mut IndexWriter| w.record_memory(&events, now_ms);
+                let _ = reply.send(self.try_once(record).await?);
             }
             Command::PauseDeep(is_paused, reply) => {
                 self.args.health.pause_deep(is_paused);

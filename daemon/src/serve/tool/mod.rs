@@ -4,6 +4,7 @@
 
 mod ingest;
 mod maintain;
+pub mod memory;
 mod notes;
 mod status;
 

@@ -15,7 +15,7 @@ use super::backup::{copy, newest};
 use crate::store::{StoreError, open};
 
 /// Every step, oldest first: the step at index `n` makes version `n + 1`. Steps are only ever added.
-const STEPS: [&str; 3] = [FIRST, SKETCHES, BREAKERS];
+const STEPS: [&str; 4] = [FIRST, SKETCHES, BREAKERS, MEMORY];
 
 /// The version this program works with.
 pub(super) const VERSION: u32 = STEPS.len() as u32;
@@ -36,6 +36,14 @@ const SKETCHES: &str = "ALTER TABLE documents ADD COLUMN sketch BLOB;";
 const BREAKERS: &str = "
 CREATE TABLE breakers(path TEXT PRIMARY KEY, key TEXT NOT NULL, n_failures INTEGER NOT NULL, stage TEXT NOT NULL,
   reason TEXT NOT NULL, last_ms INTEGER NOT NULL) WITHOUT ROWID;";
+
+/// What tools did to entities, and the highest ordinal that was ever used in a note, by its uid.
+const MEMORY: &str = "
+CREATE TABLE memory_events(id INTEGER PRIMARY KEY, at_ms INTEGER NOT NULL, client TEXT NOT NULL, tool TEXT NOT NULL,
+  operation TEXT NOT NULL, uid TEXT NOT NULL, node TEXT NOT NULL);
+CREATE INDEX memory_events_uid ON memory_events(uid);
+CREATE INDEX memory_events_at ON memory_events(at_ms);
+CREATE TABLE memory_ordinals(uid TEXT PRIMARY KEY, highest INTEGER NOT NULL) WITHOUT ROWID;";
 
 /// The tables without which a file is no ledger, of whatever version.
 pub(super) const TABLES: [&str; 3] = ["documents", "ingested", "decisions"];
@@ -210,7 +218,7 @@ mod tests {
         drop(db);
         let before = std::fs::read(&it.path).expect("read");
         let error = Ledger::open(&it.path).err().expect("refused").to_string();
-        assert!(error.contains("has version 99, this kgd knows versions up to 3"), "{error}");
+        assert!(error.contains("has version 99, this kgd knows versions up to 4"), "{error}");
         assert!(error.contains("\nhint: install the newer kgd again"), "{error}");
         assert_eq!(std::fs::read(&it.path).expect("read"), before);
     }

@@ -32,13 +32,17 @@ impl Redactor {
                 }
             }
         };
+        let node = &mut stated.node;
+        let head = [&mut node.name, &mut node.node_type, &mut node.summary];
+        head.into_iter().flatten().chain(&mut node.tags).for_each(&mut clean);
         let note = &mut stated.note;
         if let Some(frontmatter) = &mut note.frontmatter {
             clean_frontmatter(frontmatter, &mut clean);
         }
         if found_more || self.removes_personal_data() {
             clean_note(note, &mut clean);
-            stated.said.iter_mut().for_each(clean);
+            stated.said.iter_mut().for_each(&mut clean);
+            stated.node.items.iter_mut().for_each(|it| clean(&mut it.content));
         }
     }
 }

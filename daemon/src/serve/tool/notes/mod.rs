@@ -11,7 +11,7 @@ mod moving;
 mod projects;
 mod read;
 mod search;
-mod when;
+pub(super) mod when;
 mod write;
 
 use std::sync::Arc;

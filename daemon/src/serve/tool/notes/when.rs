@@ -19,7 +19,11 @@ const MAX_CHARS: usize = 60;
 ///
 /// # Errors
 /// `invalid_params`, naming `parameter`, for what is no time or lies in the future.
-pub(super) fn since(parameter: &str, text: &str, now: &Zoned) -> Result<Timestamp, ErrorView> {
+pub(in crate::serve::tool) fn since(
+    parameter: &str,
+    text: &str,
+    now: &Zoned,
+) -> Result<Timestamp, ErrorView> {
     let hint = "say `7d`, `2 hours`, `yesterday`, `last week`, `last friday`, `3 months ago` or a day, `2026-01-31`";
     let told: String = text.chars().filter(|c| !c.is_control()).take(MAX_CHARS).collect();
     let refuse = |what: &str| invalid(format!("`{parameter}` is `{told}`, {what}"), hint);

@@ -1,0 +1,246 @@
+//! Search: facts by what they mean, or by their words.
+//!
+//! In: a question. Out: facts of each note with their scores.
+//! Invariants: by meaning every vector is compared, exactly; by words BM25 over the facts; ties go by row.
+//! With the static model an instruction before a text moves all texts alike and ranks them no better
+//! (`tests/it/memory_reference.rs`), so there is one perspective, [`GENERAL`].
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use notes::resolve::{fold, name_key};
+use proto::error::{Code, ErrorView};
+use rusqlite::params;
+
+use super::{NodeRow, node};
+use crate::ask::{AskError, Desk};
+use crate::pipeline::parcel::UnitVector;
+use crate::store::Snapshot;
+use crate::words::Indexer;
+
+/// The perspective of static vectors.
+pub const GENERAL: &str = "general";
+
+/// What is told as perspective where the name fits.
+pub const NAME: &str = "name";
+
+/// BM25's usual constants.
+const K1: f64 = 1.2;
+const B: f64 = 0.75;
+
+/// Scores of a note whose name is the question, holds it, or whose type holds it: a name that was typed is meant.
+const NAMED: [f32; 3] = [1.0, 0.9, 0.8];
+
+/// A fact and how well it fits.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Hit {
+    /// Row of the document.
+    pub doc: i64,
+    /// Place among its facts.
+    pub seq: i64,
+    /// Cosine, or BM25.
+    pub score: f32,
+}
+
+/// A node and the fact of it that fits best.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Found {
+    /// The node.
+    pub node: NodeRow,
+    /// The fact; none where only the name fits.
+    pub fact: Option<String>,
+    /// Cosine, BM25, or of a name.
+    pub score: f32,
+    /// Why.
+    pub perspective: &'static str,
+}
+
+/// The facts of one note by meaning, the best first.
+///
+/// # Errors
+/// When the question cannot be embedded, or the index not read.
+pub fn by_meaning(desk: &Desk<'_>, doc: i64, question: &str) -> Result<Vec<Hit>, ErrorView> {
+    let question = embedded(desk, question)?;
+    let mut hits = Vec::new();
+    each_vector(desk.snapshot, Some(doc), &question, |hit| hits.push(hit))?;
+    Ok(ordered(hits))
+}
+
+/// The facts of one note, or of all nodes, by words, the best first.
+pub fn by_words(
+    snapshot: &Snapshot,
+    doc: Option<i64>,
+    question: &str,
+) -> Result<Vec<Hit>, AskError> {
+    let (n_facts, n_words): (i64, i64) = snapshot.query_row(
+        "SELECT count(*), coalesce(sum(n_words), 0) FROM memory_facts",
+        [],
+        |row| Ok((row.get(0)?, row.get(1)?)),
+    )?;
+    let mean = (n_words as f64 / (n_facts as f64).max(1.0)).max(1.0);
+    let mut scores: BTreeMap<(i64, i64), f64> = BTreeMap::new();
+    for word in words_of(question) {
+        let df: i64 = snapshot
+            .prepare_cached("SELECT count(*) FROM memory_words WHERE word = ?1")?
+            .query_row([&word], |row| row.get(0))?;
+        let idf = (((n_facts - df) as f64 + 0.5) / (df as f64 + 0.5) + 1.0).ln();
+        let mut statement = snapshot.prepare_cached(
+            "SELECT w.doc_id, w.seq, w.n, f.n_words FROM memory_words w
+             JOIN memory_facts f ON f.doc_id = w.doc_id AND f.seq = w.seq
+             JOIN memory_nodes n ON n.doc_id = w.doc_id
+             WHERE w.word = ?1 AND (w.doc_id = ?2 OR ?2 IS NULL AND n.is_node)",
+        )?;
+        let mut rows = statement.query(params![word, doc])?;
+        while let Some(row) = rows.next()? {
+            let n: f64 = row.get(2)?;
+            let length: f64 = row.get(3)?;
+            let weight = n * (K1 + 1.0) / (n + K1 * (1.0 - B + B * length / mean));
+            *scores.entry((row.get(0)?, row.get(1)?)).or_insert(0.0) += idf * weight;
+        }
+    }
+    let hit = |((doc, seq), score): ((i64, i64), f64)| Hit { doc, seq, score: score as f32 };
+    Ok(ordered(scores.into_iter().map(hit).collect()))
+}
+
+/// Nodes by meaning: each by the best of its facts, or by its name or type.
+///
+/// # Errors
+/// As [`by_meaning`].
+pub fn nodes_by_meaning(
+    desk: &Desk<'_>,
+    question: &str,
+    most: usize,
+) -> Result<Vec<Found>, ErrorView> {
+    let vector = embedded(desk, question)?;
+    let mut best: HashMap<i64, Hit> = HashMap::new();
+    each_vector(desk.snapshot, None, &vector, |hit| {
+        let known = best.entry(hit.doc).or_insert(hit);
+        if hit.score > known.score {
+            *known = hit;
+        }
+    })?;
+    let mut scored: HashMap<i64, (f32, &'static str)> =
+        best.iter().map(|(doc, hit)| (*doc, (hit.score, GENERAL))).collect();
+    for (doc, score) in named(desk.snapshot, question)? {
+        let known = scored.entry(doc).or_insert((score, NAME));
+        if score > known.0 {
+            *known = (score, NAME);
+        }
+    }
+    let mut order: Vec<(i64, f32, &'static str)> =
+        scored.into_iter().map(|(doc, (score, why))| (doc, score, why)).collect();
+    order.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+    let mut found = Vec::new();
+    for (doc, score, perspective) in order.into_iter().take(most) {
+        let Some(node) = node(desk.snapshot, doc)? else { continue };
+        let fact = match best.get(&doc) {
+            Some(hit) => content(desk.snapshot, (doc, hit.seq))?,
+            None => None,
+        };
+        found.push(Found { node, fact, score, perspective });
+    }
+    Ok(found)
+}
+
+/// Nodes by words: each by the best of its facts.
+pub fn nodes_by_words(
+    snapshot: &Snapshot,
+    question: &str,
+    most: usize,
+) -> Result<Vec<Found>, AskError> {
+    let mut seen = BTreeSet::new();
+    let mut found = Vec::new();
+    for hit in by_words(snapshot, None, question)? {
+        if found.len() >= most || !seen.insert(hit.doc) {
+            continue;
+        }
+        let Some(node) = node(snapshot, hit.doc)? else { continue };
+        let fact = content(snapshot, (hit.doc, hit.seq))?;
+        found.push(Found { node, fact, score: hit.score, perspective: "" });
+    }
+    Ok(found)
+}
+
+fn content(snapshot: &Snapshot, at: (i64, i64)) -> Result<Option<String>, AskError> {
+    let sql = "SELECT content FROM memory_facts WHERE doc_id = ?1 AND seq = ?2";
+    Ok(snapshot.prepare_cached(sql)?.query_row(params![at.0, at.1], |row| row.get(0)).ok())
+}
+
+fn named(snapshot: &Snapshot, question: &str) -> Result<Vec<(i64, f32)>, AskError> {
+    let (key, folded) = (name_key(question), fold(question.trim()));
+    if key.is_empty() || folded.is_empty() {
+        return Ok(vec![]);
+    }
+    let mut statement = snapshot.prepare_cached(
+        "SELECT doc_id, CASE WHEN key = ?1 THEN 0 WHEN instr(key, ?1) > 0 THEN 1 ELSE 2 END FROM memory_nodes
+         WHERE is_node AND (instr(key, ?1) > 0 OR instr(lower(coalesce(type, '')), ?2) > 0)",
+    )?;
+    let rows = statement.query_map(params![key, folded], |row| {
+        let class: usize = row.get::<_, i64>(1)?.max(0) as usize;
+        Ok((row.get(0)?, NAMED.get(class).copied().unwrap_or(0.0)))
+    })?;
+    Ok(rows.collect::<Result<_, _>>()?)
+}
+
+fn embedded(desk: &Desk<'_>, question: &str) -> Result<UnitVector, ErrorView> {
+    desk.embedder.try_question(question).map_err(|error| ErrorView {
+        code: Code::Unavailable,
+        message: format!("the question cannot be embedded: {error}"),
+        hint: Some("`mode: text` needs no model".into()),
+        conflict: None,
+    })
+}
+
+fn each_vector(
+    snapshot: &Snapshot,
+    doc: Option<i64>,
+    question: &UnitVector,
+    mut tell: impl FnMut(Hit),
+) -> Result<(), AskError> {
+    let width = question.0.len().max(1);
+    let mut statement = snapshot.prepare_cached(
+        "SELECT v.doc_id, v.vectors FROM memory_vectors v JOIN memory_nodes n ON n.doc_id = v.doc_id
+         WHERE v.doc_id = ?1 OR ?1 IS NULL AND n.is_node",
+    )?;
+    let mut rows = statement.query([doc])?;
+    let asked = length(&question.0);
+    while let Some(row) = rows.next()? {
+        let (doc, bytes) = (row.get(0)?, row.get_ref(1)?.as_blob().map_err(rusqlite::Error::from)?);
+        for (seq, vector) in bytes.chunks_exact(width).enumerate() {
+            let (dot, own) = product(&question.0, vector);
+            let score = if asked * own > 0.0 { dot / (asked * own) } else { 0.0 };
+            tell(Hit { doc, seq: seq as i64, score });
+        }
+    }
+    Ok(())
+}
+
+fn length(vector: &[i8]) -> f32 {
+    vector.iter().map(|it| f32::from(*it) * f32::from(*it)).sum::<f32>().sqrt()
+}
+
+/// The product of a vector with one in bytes, and the length of that.
+fn product(one: &[i8], other: &[u8]) -> (f32, f32) {
+    let (mut dot, mut square) = (0_i32, 0_i32);
+    for (a, b) in one.iter().zip(other) {
+        let (a, b) = (i32::from(*a), i32::from(b.cast_signed()));
+        dot += a * b;
+        square += b * b;
+    }
+    (dot as f32, (square as f32).sqrt())
+}
+
+fn ordered(mut hits: Vec<Hit>) -> Vec<Hit> {
+    hits.sort_by(|a, b| {
+        b.score.total_cmp(&a.score).then(a.doc.cmp(&b.doc)).then(a.seq.cmp(&b.seq))
+    });
+    hits
+}
+
+/// The words of a question as any fact may hold them, stemmed and as they are.
+fn words_of(question: &str) -> BTreeSet<String> {
+    let mut indexer = Indexer::new();
+    let mut out = String::new();
+    indexer.index(question, true, &mut out);
+    indexer.index(question, false, &mut out);
+    out.split_whitespace().map(str::to_string).collect()
+}

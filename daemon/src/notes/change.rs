@@ -1,0 +1,39 @@
+//! Change: edits that are decided by what the note says when its turn has come.
+//!
+//! In: a path, and a function from the text as it is to changes of it. Out: what was written, and what the function
+//! told.
+//! Invariants: nobody who takes turns writes between the look and the write; where somebody else does (an editor), the
+//! function is asked again, so nothing of either is lost.
+
+use notes::edit::{Change, EditError, apply};
+
+use super::{NoteError, Notes, Written};
+
+/// How often a note is looked at again that somebody else changed meanwhile.
+const MAX_TRIES: usize = 8;
+
+impl Notes {
+    /// Changes a note as `plan` decides.
+    ///
+    /// # Errors
+    /// As [`Notes::edit`], and what `plan` says; then nothing has changed.
+    pub fn change<R>(
+        &self,
+        path: &str,
+        plan: impl Fn(&str) -> Result<(Vec<Change>, R), EditError>,
+    ) -> Result<(Written, R), NoteError> {
+        let mut n_tries = 1;
+        loop {
+            let _turn = self.turn()?;
+            let note = self.opened(path)?;
+            let failed = |why| NoteError::Edit { path: note.path.clone(), why };
+            let (changes, told) = plan(&note.text).map_err(failed)?;
+            let after = apply(&note.text, &changes);
+            self.check_content(&note.path, &note.text, &after)?;
+            match self.replace(&note.path, &note.spot, Some(&note.found), &after, changes) {
+                Err(NoteError::Conflict { .. }) if n_tries < MAX_TRIES => n_tries += 1,
+                done => return done.map(|written| (written, told)),
+            }
+        }
+    }
+}

@@ -1,0 +1,236 @@
+//! The tools of memory that change relations.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use notes::edit::memory::{Scope, add_relation, remove_relations, retype_relation};
+use notes::memory::{Stated, read};
+use proto::error::{Code, ErrorView};
+use proto::tool::memory::{
+    CreateRelations, CreatedRelationsReply, DeleteRelations, DeletedRelationsReply, MemoryRelation,
+    RelationKey, UpdateRelationType, UpdatedRelationReply,
+};
+
+use super::{Aftermath, check_batch, is_missing, item_error, ledger, refused, scope_of};
+use crate::ask::memory::{self as rows, NodeRow};
+use crate::notes::NoteError;
+use crate::project::Project;
+use crate::serve::routes::Who;
+use crate::serve::tool::{blocking, invalid, unreadable};
+use crate::store::Operation;
+
+/// Both ends of a relation, and what links of the one to the other are written as.
+struct Ends {
+    from: NodeRow,
+    to: NodeRow,
+    /// Targets as written that lead to `to`.
+    written: BTreeSet<String>,
+    /// What a new link is written as, where the name is not enough.
+    path: Option<String>,
+    scope: Scope,
+}
+
+fn ends(project: &Project, from: &str, to: &str) -> Result<Ends, (String, ErrorView)> {
+    let named = |error: ErrorView, name: &str| (name.to_string(), error);
+    let snapshot = project.snapshot().map_err(|error| named(unreadable(error), from))?;
+    let one = rows::named(&snapshot, from).map_err(|error| named(error, from))?;
+    let other = rows::named(&snapshot, to).map_err(|error| named(error, to))?;
+    let rest = || -> Result<_, ErrorView> {
+        let edges = rows::edges_of(&snapshot, one.doc)?;
+        let leading = edges.into_iter().filter(|it| it.from == one.doc && it.to == Some(other.doc));
+        let path = rows::link_path(&snapshot, &other)?;
+        let mut written: BTreeSet<String> = leading.map(|it| it.target).collect();
+        // One that was written a moment ago, and what would be.
+        written.insert(path.clone().unwrap_or_else(|| other.name.clone()));
+        Ok((written, path, scope_of(&ledger(project)?, &one)?))
+    };
+    let (written, path, scope) = rest().map_err(|error| named(error, from))?;
+    Ok(Ends { from: one, to: other, written, path, scope })
+}
+
+impl Ends {
+    /// The link of a stated relation of that type.
+    fn find<'s>(&self, stated: &'s [Stated], relation_type: &str) -> Option<&'s Stated> {
+        stated
+            .iter()
+            .find(|it| it.relation_type == relation_type && self.written.contains(&it.target))
+    }
+
+    fn view(&self, relation_type: &str) -> MemoryRelation {
+        MemoryRelation {
+            from: self.from.name.clone(),
+            to: self.to.name.clone(),
+            relation_type: relation_type.to_string(),
+        }
+    }
+}
+
+fn type_of(text: &str) -> Result<String, ErrorView> {
+    let text = text.trim();
+    match text.is_empty() {
+        true => Err(invalid("a relation's type is empty".into(), "say how they are related")),
+        false => Ok(text.to_string()),
+    }
+}
+
+/// States relations.
+pub async fn create_relations(
+    project: Arc<Project>,
+    request: CreateRelations,
+    who: Who,
+) -> Result<CreatedRelationsReply, ErrorView> {
+    check_batch("relations", &request.relations)?;
+    let worker = project.clone();
+    let (mut reply, aftermath) = blocking(move || {
+        let (mut reply, mut aftermath) = (CreatedRelationsReply::default(), Aftermath::default());
+        for key in &request.relations {
+            match create(&worker, key, (&who, &mut aftermath)) {
+                Ok((relation, true)) => reply.created.push(relation),
+                Ok((relation, false)) => reply.already_existed.push(relation),
+                Err((name, error)) if is_missing(&error) => {
+                    if !reply.not_found.contains(&name) {
+                        reply.not_found.push(name);
+                    }
+                }
+                Err((name, error)) => reply.failed.push(item_error(&name, error)),
+            }
+        }
+        Ok((reply, aftermath))
+    })
+    .await?;
+    aftermath.settle(&project).await?;
+    reply.freshness = project.freshness_now().map_err(unreadable)?;
+    Ok(reply)
+}
+
+/// The relation, and whether it is new.
+fn create(
+    project: &Project,
+    key: &RelationKey,
+    (who, aftermath): (&Who, &mut Aftermath),
+) -> Result<(MemoryRelation, bool), (String, ErrorView)> {
+    let failed = |error: ErrorView| (key.from_entity.clone(), error);
+    let relation_type = type_of(&key.relation_type).map_err(failed)?;
+    let ends = ends(project, &key.from_entity, &key.to_entity)?;
+    let plan = |text: &str| {
+        if ends.find(&read(text).relations, &relation_type).is_some() {
+            return Ok((vec![], false));
+        }
+        let change =
+            add_relation(text, ends.scope, (&relation_type, &ends.to.name), ends.path.as_deref());
+        // A name that no link can hold is linked by its path.
+        let path = notes::slug::without_extension(&ends.to.path);
+        let change = change.or_else(|_| {
+            add_relation(text, ends.scope, (&relation_type, &ends.to.name), Some(path))
+        })?;
+        Ok((change.unwrap_or_default(), true))
+    };
+    let changed = project.notes().change(&ends.from.path, plan);
+    let (_, is_new) = changed.map_err(|error| failed(refused(error)))?;
+    if is_new {
+        aftermath.note(who, Operation::Relate, (&ends.from.path, &ends.from.name), 0);
+    }
+    Ok((ends.view(&relation_type), is_new))
+}
+
+/// Deletes relations.
+pub async fn delete_relations(
+    project: Arc<Project>,
+    request: DeleteRelations,
+    who: Who,
+) -> Result<DeletedRelationsReply, ErrorView> {
+    check_batch("relations", &request.relations)?;
+    let worker = project.clone();
+    let (mut reply, aftermath) = blocking(move || {
+        let (mut reply, mut aftermath) = (DeletedRelationsReply::default(), Aftermath::default());
+        for key in &request.relations {
+            let done = ends(&worker, &key.from_entity, &key.to_entity).and_then(|ends| {
+                let wanted = |it: &Stated| {
+                    it.relation_type == key.relation_type.trim()
+                        && ends.written.contains(&it.target)
+                };
+                let removed = remove_from(&worker, &ends.from, wanted);
+                let removed = removed.map_err(|error| (key.from_entity.clone(), refused(error)))?;
+                Ok((ends, removed))
+            });
+            match done {
+                Ok((_, 0)) => reply.not_found += 1,
+                Ok((ends, _)) => {
+                    reply.deleted += 1;
+                    aftermath.note(&who, Operation::Relate, (&ends.from.path, &ends.from.name), 0);
+                }
+                Err((_, error)) if is_missing(&error) => reply.not_found += 1,
+                Err((name, error)) => reply.failed.push(item_error(&name, error)),
+            }
+        }
+        Ok((reply, aftermath))
+    })
+    .await?;
+    aftermath.settle(&project).await?;
+    reply.freshness = project.freshness_now().map_err(unreadable)?;
+    Ok(reply)
+}
+
+/// Takes relations out of a note; gives how many those were.
+pub(super) fn remove_from(
+    project: &Project,
+    node: &NodeRow,
+    wanted: impl Fn(&Stated) -> bool,
+) -> Result<usize, NoteError> {
+    let plan = |text: &str| {
+        let links: Vec<_> =
+            read(text).relations.iter().filter(|it| wanted(it)).map(|it| it.link.clone()).collect();
+        Ok((remove_relations(text, &links)?, links.len()))
+    };
+    project.notes().change(&node.path, plan).map(|(_, n)| n)
+}
+
+/// Renames the type of a relation.
+pub async fn update_relation_type(
+    project: Arc<Project>,
+    request: UpdateRelationType,
+    who: Who,
+) -> Result<UpdatedRelationReply, ErrorView> {
+    let (old_type, new_type) = (type_of(&request.old_type)?, type_of(&request.new_type)?);
+    let (worker, types) = (project.clone(), (old_type.clone(), new_type.clone()));
+    let ends = blocking(move || {
+        let ends = ends(&worker, &request.from_entity, &request.to_entity);
+        let ends = ends.map_err(|(_, error)| error)?;
+        let plan = |text: &str| {
+            let node = read(text);
+            let Some(it) = ends.find(&node.relations, &types.0) else { return Ok((vec![], false)) };
+            // Where the new one is stated already, the old one only goes.
+            let changes = match ends.find(&node.relations, &types.1) {
+                Some(_) if types.0 != types.1 => {
+                    remove_relations(text, std::slice::from_ref(&it.link))?
+                }
+                _ => retype_relation(text, ends.scope, &it.link, &types.1)?,
+            };
+            Ok((changes, true))
+        };
+        let (_, is_there) = worker.notes().change(&ends.from.path, plan).map_err(refused)?;
+        if is_there {
+            return Ok(ends);
+        }
+        Err(ErrorView {
+            code: Code::NotFound,
+            message: format!(
+                "`{}` states no relation `{}` with `{}`",
+                ends.from.name, types.0, ends.to.name
+            ),
+            hint: Some("`get_relations_between` tells which there are".into()),
+            conflict: None,
+        })
+    })
+    .await?;
+    let mut aftermath = Aftermath::default();
+    aftermath.note(&who, Operation::Relate, (&ends.from.path, &ends.from.name), 0);
+    aftermath.settle(&project).await?;
+    Ok(UpdatedRelationReply {
+        from_entity: ends.from.name,
+        to_entity: ends.to.name,
+        old_type,
+        new_type,
+        freshness: project.freshness_now().map_err(unreadable)?,
+    })
+}

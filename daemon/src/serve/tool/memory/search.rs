@@ -1,0 +1,79 @@
+//! The tools of memory that search.
+
+use std::collections::HashMap;
+
+use proto::error::ErrorView;
+use proto::tool::memory::{
+    FoundNode, FoundNodesReply, FoundObservation, MemoryMode, ObservationsReply, QueryObservations,
+    SearchNodes,
+};
+
+use super::graph::limit_of;
+use super::ledger;
+use crate::ask::memory::search::{Found, by_meaning, by_words, nodes_by_meaning, nodes_by_words};
+use crate::ask::memory::{self as rows};
+use crate::project::Project;
+use crate::serve::tool::invalid;
+use crate::store::Snapshot;
+
+/// Longest question, bytes.
+const MAX_QUESTION: usize = 1_000;
+
+fn check(query: &str) -> Result<(), ErrorView> {
+    match query.trim().len() {
+        0 => Err(invalid("`query` is empty".into(), "say what is looked for")),
+        n if n > MAX_QUESTION => {
+            Err(invalid(format!("`query` has {n} bytes"), "give at most 1000"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Searches within one entity.
+pub fn query_observations(
+    project: &Project,
+    snapshot: &Snapshot,
+    request: QueryObservations,
+) -> Result<ObservationsReply, ErrorView> {
+    check(&request.query)?;
+    let limit = limit_of(request.limit, 50, 1_000)?;
+    let node = rows::named(snapshot, &request.entity_name)?;
+    let hits = match request.mode.unwrap_or_default() {
+        MemoryMode::Embedding => by_meaning(&project.desk(snapshot), node.doc, &request.query)?,
+        MemoryMode::Text => by_words(snapshot, Some(node.doc), &request.query)?,
+    };
+    let facts = rows::facts(snapshot, &ledger(project)?, &node)?;
+    let facts: HashMap<i64, _> = facts.into_iter().map(|it| (it.seq, it)).collect();
+    let found = hits.into_iter().take(limit).filter_map(|hit| {
+        let fact = facts.get(&hit.seq)?;
+        let (ordinal, content) = (fact.ordinal, fact.content.clone());
+        Some(FoundObservation { ordinal, content, score: hit.score })
+    });
+    Ok(ObservationsReply { results: found.collect(), freshness: project.freshness(snapshot) })
+}
+
+/// Finds entities by what is known of them.
+pub fn search_nodes(
+    project: &Project,
+    snapshot: &Snapshot,
+    request: SearchNodes,
+) -> Result<FoundNodesReply, ErrorView> {
+    check(&request.query)?;
+    let limit = limit_of(request.limit, 10, 100)?;
+    let mode = request.mode.unwrap_or_default();
+    let found = match mode {
+        MemoryMode::Embedding => nodes_by_meaning(&project.desk(snapshot), &request.query, limit)?,
+        MemoryMode::Text => nodes_by_words(snapshot, &request.query, limit)?,
+    };
+    let view = |it: Found| FoundNode {
+        name: it.node.name,
+        entity_type: it.node.entity_type,
+        summary: it.node.summary,
+        matched_observation: it.fact.unwrap_or_default(),
+        matched_perspective: (mode == MemoryMode::Embedding).then(|| it.perspective.to_string()),
+        score: it.score,
+        path: it.node.path,
+    };
+    let results = found.into_iter().map(view).collect();
+    Ok(FoundNodesReply { results, freshness: project.freshness(snapshot) })
+}

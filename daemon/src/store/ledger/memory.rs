@@ -1,0 +1,206 @@
+//! Memory: what tools did to entities, by whom and when, and which ordinals are used up.
+//!
+//! In: events of writes that were done. Out: the same, for reports; the highest ordinal of a note.
+//! Invariants: an event is on the disk before its tool answers; of an entity that was deleted only that is kept.
+//! Readers open the file for themselves: nothing here is part of a commit.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use rusqlite::{Connection, OptionalExtension, params};
+
+use super::Ledger;
+use crate::store::{StoreError, open};
+
+/// What a tool did to an entity.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Operation {
+    /// It was made.
+    Create,
+    /// It was deleted, with all that was known of it.
+    Delete,
+    /// Facts were added or replaced.
+    Observe,
+    /// Facts were removed.
+    Forget,
+    /// Its relations changed.
+    Relate,
+    /// Its summary changed.
+    Summarize,
+    /// Its tags changed.
+    Tag,
+}
+
+impl Operation {
+    /// As it is kept.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Operation::Create => "create",
+            Operation::Delete => "delete",
+            Operation::Observe => "observe",
+            Operation::Forget => "forget",
+            Operation::Relate => "relate",
+            Operation::Summarize => "summarize",
+            Operation::Tag => "tag",
+        }
+    }
+}
+
+/// One thing that a tool did.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MemoryEvent {
+    /// Who called it.
+    pub client: String,
+    /// The tool.
+    pub tool: &'static str,
+    /// What it did.
+    pub operation: Operation,
+    /// Where the note lies, or lay.
+    pub path: String,
+    /// What the entity is called.
+    pub node: String,
+    /// The highest ordinal that the note has ever had, as far as is known.
+    pub highest: u64,
+}
+
+/// How often things were done since a moment.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct EventCounts {
+    /// Entities that were made.
+    pub creates: u64,
+    /// Everything else.
+    pub updates: u64,
+    /// Entities that were deleted.
+    pub deletes: u64,
+}
+
+/// When facts and summary of an entity were last written by a tool, and when anything was; milliseconds since 1970.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct LastWrites {
+    /// A fact was added or replaced.
+    pub observed_ms: Option<i64>,
+    /// The summary was set.
+    pub summarized_ms: Option<i64>,
+    /// Anything.
+    pub any_ms: Option<i64>,
+}
+
+impl Ledger {
+    /// Keeps what was done.
+    pub(in crate::store) fn record_memory(
+        &self,
+        events: &[MemoryEvent],
+        now_ms: i64,
+    ) -> Result<(), StoreError> {
+        self.durably(|tx| {
+            for it in events {
+                let uid: Option<String> = tx
+                    .prepare_cached("SELECT uid FROM documents WHERE path = ?1")?
+                    .query_row([&it.path], |row| row.get(0))
+                    .optional()?;
+                let uid = uid.unwrap_or_default();
+                if it.operation == Operation::Delete && !uid.is_empty() {
+                    // One that is made anew at the same place begins anew.
+                    for table in ["memory_ordinals", "memory_events"] {
+                        tx.execute(&format!("DELETE FROM {table} WHERE uid = ?1"), [&uid])?;
+                    }
+                }
+                tx.prepare_cached(
+                    "INSERT INTO memory_events(at_ms, client, tool, operation, uid, node)
+                     VALUES(?1, ?2, ?3, ?4, ?5, ?6)",
+                )?
+                .execute(params![
+                    now_ms,
+                    it.client,
+                    it.tool,
+                    it.operation.as_str(),
+                    uid,
+                    it.node
+                ])?;
+                if it.highest > 0 && !uid.is_empty() {
+                    tx.prepare_cached(
+                        "INSERT INTO memory_ordinals VALUES(?1, ?2) ON CONFLICT(uid)
+                         DO UPDATE SET highest = max(highest, excluded.highest)",
+                    )?
+                    .execute(params![uid, it.highest as i64])?;
+                }
+            }
+            Ok(())
+        })
+    }
+}
+
+/// The ledger of a project, for whoever answers questions about memory.
+pub struct MemoryLedger {
+    db: Connection,
+}
+
+impl MemoryLedger {
+    /// Opens the ledger in a state folder for reading.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn open(state_dir: &Path) -> Result<Self, StoreError> {
+        Ok(MemoryLedger { db: open::plain_reader(&state_dir.join(open::LEDGER_FILE))? })
+    }
+
+    /// The highest ordinal that the note at a path is known to have had; 0 for none.
+    ///
+    /// # Errors
+    /// When the ledger cannot be read.
+    pub fn highest(&self, path: &str) -> Result<u64, StoreError> {
+        let highest: Option<i64> = self
+            .db
+            .prepare_cached(
+                "SELECT o.highest FROM documents d JOIN memory_ordinals o ON o.uid = d.uid WHERE d.path = ?1",
+            )?
+            .query_row([path], |row| row.get(0))
+            .optional()?;
+        Ok(highest.unwrap_or(0).max(0) as u64)
+    }
+
+    /// When the document at a path was first seen, milliseconds since 1970.
+    ///
+    /// # Errors
+    /// When the ledger cannot be read.
+    pub fn first_seen_ms(&self, path: &str) -> Result<Option<i64>, StoreError> {
+        let sql = "SELECT first_seen_ms FROM documents WHERE path = ?1";
+        Ok(self.db.prepare_cached(sql)?.query_row([path], |row| row.get(0)).optional()?)
+    }
+
+    /// What was done since a moment.
+    ///
+    /// # Errors
+    /// When the ledger cannot be read.
+    pub fn counts_since(&self, since_ms: i64) -> Result<EventCounts, StoreError> {
+        Ok(self
+            .db
+            .prepare_cached(
+                "SELECT count(*) FILTER (WHERE operation = 'create'),
+                   count(*) FILTER (WHERE operation NOT IN ('create', 'delete')),
+                   count(*) FILTER (WHERE operation = 'delete')
+                 FROM memory_events WHERE at_ms >= ?1",
+            )?
+            .query_row([since_ms], |row| {
+                let n = |column| row.get::<_, i64>(column).map(|n| n as u64);
+                Ok(EventCounts { creates: n(0)?, updates: n(1)?, deletes: n(2)? })
+            })?)
+    }
+
+    /// When each entity was last written, by the path of its note.
+    ///
+    /// # Errors
+    /// When the ledger cannot be read.
+    pub fn last_writes(&self) -> Result<HashMap<String, LastWrites>, StoreError> {
+        let mut statement = self.db.prepare_cached(
+            "SELECT d.path, max(e.at_ms) FILTER (WHERE e.operation IN ('observe', 'create')),
+               max(e.at_ms) FILTER (WHERE e.operation = 'summarize'), max(e.at_ms)
+             FROM memory_events e JOIN documents d ON d.uid = e.uid GROUP BY d.path",
+        )?;
+        let rows = statement.query_map([], |row| {
+            let (observed_ms, summarized_ms) = (row.get(1)?, row.get(2)?);
+            Ok((row.get(0)?, LastWrites { observed_ms, summarized_ms, any_ms: row.get(3)? }))
+        })?;
+        Ok(rows.collect::<Result<_, _>>()?)
+    }
+}

@@ -1,0 +1,451 @@
+//! Facts and relations of an entity (`crate::memory`): adds, replaces, removes them, each on its own lines.
+//!
+//! In: a text, what is to be different, and the highest ordinal that others remember of it. Out: changes, and what
+//! they did.
+//! Invariants: every change is read back before it is given: what was added is what is read, and every other fact and
+//! relation is what it was; an ordinal that was ever used is not given again; facts without an ordinal get theirs
+//! written down with the first change of the note; what is there already is not added twice.
+//! Not here: the shape (`crate::memory`), summary, tags and type, which are keys of the front matter.
+
+mod form;
+mod insert;
+
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+use super::front::{set_key, still_readable};
+use super::item::{is_indentation, marker_at, remove_span};
+use super::lines::{eol_at, line_start};
+use super::{Change, EditError, NewNote, apply, compose, render_new};
+use crate::memory::{
+    CATEGORY, EXACT_NAME, EXACT_TYPE, Fact, LAST_ORDINAL, Node, SUMMARY, Stated, is_a_title,
+    numbered, quoted, read, relation_item,
+};
+use crate::plain;
+use form::{exact_form, form};
+use insert::{insert_facts, insert_relation};
+
+/// Longest name that is told in a title, characters.
+const MAX_TITLE_CHARS: usize = 200;
+
+/// Which note is changed.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Scope {
+    /// It lies in the memory folder: every outermost item that is no relation is a fact.
+    pub in_folder: bool,
+    /// The highest ordinal that was ever used in it, as far as others remember.
+    pub used: u64,
+}
+
+/// A fact under its number.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Numbered {
+    /// Its number.
+    pub ordinal: u64,
+    /// What it says.
+    pub content: String,
+}
+
+/// What became of facts that were to be added.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Added {
+    /// Those that were, in their order.
+    pub added: Vec<Numbered>,
+    /// Those that were there already, word for word.
+    pub existing: Vec<Numbered>,
+}
+
+/// A new entity.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct NewEntity {
+    /// Its name.
+    pub name: String,
+    /// Its type.
+    pub entity_type: String,
+    /// Facts, in order.
+    pub observations: Vec<String>,
+    /// Its summary.
+    pub summary: Option<String>,
+    /// Its tags.
+    pub tags: Vec<String>,
+}
+
+/// The facts of a note with the numbers that they have or get.
+pub fn facts_of(text: &str, scope: Scope) -> Vec<Numbered> {
+    let node = read(text);
+    let ordinals = ordinals_of(&node, scope);
+    let facts = node.facts(scope.in_folder).zip(ordinals);
+    facts.map(|(it, ordinal)| Numbered { ordinal, content: it.content.clone() }).collect()
+}
+
+/// The text of the note of a new entity.
+///
+/// # Errors
+/// [`EditError`], for what cannot be a tag, and texts that no form holds.
+pub fn render_entity(new: &NewEntity) -> Result<String, EditError> {
+    let mut metadata = serde_json::Map::new();
+    let mut title = new.name.clone();
+    if !is_a_title(&title) {
+        metadata.insert(EXACT_NAME.to_string(), quoted(&new.name));
+        let words: Vec<&str> = new.name.split_whitespace().collect();
+        title = words.join(" ").replace("[[", "[ [").chars().take(MAX_TITLE_CHARS).collect();
+        if title.trim().is_empty() {
+            title = "Unnamed".to_string();
+        }
+    }
+    let mut note_type = new.entity_type.clone();
+    if !is_a_title(&note_type) {
+        metadata.insert(EXACT_TYPE.to_string(), quoted(&new.entity_type));
+        note_type = CATEGORY.to_string();
+    }
+    if let Some(summary) = new.summary.as_ref().filter(|it| !it.trim().is_empty()) {
+        metadata.insert(SUMMARY.to_string(), summary.trim().into());
+    }
+    let tags = new.tags.clone();
+    let content = format!("# {}\n", plain::encoded(&title));
+    let text = render_new(&NewNote { title, note_type: Some(note_type), tags, metadata, content })?;
+    let scope = Scope { in_folder: true, used: 0 };
+    let (changes, _) = add_facts(&text, scope, &new.observations)?;
+    let text = apply(&text, &changes);
+    let node = read(&text);
+    let is_it = node.name.as_deref() == Some(new.name.as_str())
+        && node.node_type.as_deref().unwrap_or(CATEGORY) == new.entity_type;
+    if is_it { Ok(text) } else { Err(unfit("name or type", &new.name)) }
+}
+
+/// Writes down the ordinals of facts that have none, and of copies.
+pub fn settle(text: &str, scope: Scope) -> Vec<Change> {
+    let node = read(text);
+    let changes: Vec<Change> = node
+        .facts(scope.in_folder)
+        .zip(ordinals_of(&node, scope))
+        .filter(|(fact, _)| fact.ordinal.is_none())
+        .map(|(fact, ordinal)| match &fact.id {
+            Some(copy) => Change::new(copy.clone(), format!("^o{ordinal}")),
+            None => Change::insert(fact.text.end, format!(" ^o{ordinal}")),
+        })
+        .collect();
+    let wanted = said(&node, scope);
+    if changes.is_empty() || said(&read(&apply(text, &changes)), scope) == wanted {
+        return changes;
+    }
+    // An id that is not read as one does not stay; the others do.
+    let mut kept: Vec<Change> = Vec::new();
+    for change in changes {
+        kept.push(change);
+        let after = read(&apply(text, &kept));
+        let is_same = after
+            .facts(scope.in_folder)
+            .map(|it| &it.content)
+            .eq(wanted.facts.iter().map(|it| &it.1));
+        let n_ids = after.facts(scope.in_folder).filter(|it| it.ordinal.is_some()).count();
+        let n_before = node.facts(scope.in_folder).filter(|it| it.ordinal.is_some()).count();
+        if !is_same || n_ids != n_before + kept.len() {
+            kept.pop();
+        }
+    }
+    kept
+}
+
+/// Adds facts behind those that are there.
+///
+/// # Errors
+/// [`EditError`], for a text that no form holds.
+pub fn add_facts(
+    text: &str,
+    scope: Scope,
+    contents: &[String],
+) -> Result<(Vec<Change>, Added), EditError> {
+    let (settled, now) = settled(text, scope);
+    let node = read(&now);
+    let mut known = facts_of(&now, scope);
+    let mut next = node.highest().max(scope.used);
+    next = known.iter().map(|it| it.ordinal).fold(next, u64::max);
+    let mut done = Added::default();
+    for content in contents {
+        if content.trim().is_empty() {
+            return Err(EditError::Empty("an observation"));
+        }
+        if let Some(there) = known.iter().find(|it| it.content == *content) {
+            done.existing.push(there.clone());
+            continue;
+        }
+        next += 1;
+        let new = Numbered { ordinal: next, content: content.clone() };
+        known.push(new.clone());
+        done.added.push(new);
+    }
+    if done.added.is_empty() {
+        // What is there already needs no write, not even of ordinals.
+        return Ok((vec![], done));
+    }
+    let wanted = |after: &Node| {
+        let (mut all, new) = (said(&node, scope), said(after, scope));
+        all.facts.extend(done.added.iter().map(|it| (Some(it.ordinal), it.content.clone())));
+        sorted(all) == sorted(new)
+    };
+    for is_exact in [false, true] {
+        let items: Vec<String> = done
+            .added
+            .iter()
+            .map(|it| {
+                let form = if is_exact { exact_form(&it.content) } else { form(&it.content) };
+                format!("{form} ^o{}", it.ordinal)
+            })
+            .collect();
+        let change = insert_facts(&now, &node, scope, &items)?;
+        if wanted(&read(&apply(&now, &change))) {
+            return Ok((compose(&settled, &change), done));
+        }
+    }
+    Err(unfit("observation", done.added.first().map_or("", |it| &it.content)))
+}
+
+/// Puts another text in the place of a fact; its number stays. Gives what it said.
+///
+/// # Errors
+/// [`EditError::NoItem`] for a number that is not there, and as [`add_facts`].
+pub fn replace_fact(
+    text: &str,
+    scope: Scope,
+    ordinal: u64,
+    content: &str,
+) -> Result<(Vec<Change>, String), EditError> {
+    if content.trim().is_empty() {
+        return Err(EditError::Empty("the observation"));
+    }
+    let (settled, now) = settled(text, scope);
+    let node = read(&now);
+    let fact = with_ordinal(&node, scope, ordinal)?;
+    if fact.content == content {
+        return Ok((vec![], fact.content.clone()));
+    }
+    let own = now.get(fact.text.clone()).unwrap_or("");
+    let has_default = own.starts_with(&format!("[{CATEGORY}] "));
+    let forms = match has_default {
+        true => [exact_form(content), form(content)],
+        false => [form(content), exact_form(content)],
+    };
+    let start = line_start(&now, fact.item.start);
+    let before = now.get(start..fact.item.start).filter(|it| is_indentation(it)).unwrap_or("");
+    let inner = format!("{before}{}", " ".repeat(marker_at(&now, fact.item.start).len() + 1));
+    let eol = eol_at(&now, fact.text.start);
+    for form in forms {
+        let with = form.replace('\n', &format!("{eol}{inner}"));
+        let change = vec![Change::new(fact.text.clone(), with)];
+        let mut wanted = said(&node, scope);
+        for it in wanted.facts.iter_mut().filter(|it| it.0 == Some(ordinal)) {
+            it.1 = content.to_string();
+        }
+        if said(&read(&apply(&now, &change)), scope) == wanted {
+            return Ok((compose(&settled, &change), fact.content.clone()));
+        }
+    }
+    Err(unfit("observation", content))
+}
+
+/// Removes facts with what is nested below them; remembers the highest number where its line goes. Gives the numbers
+/// that were not there.
+///
+/// # Errors
+/// [`EditError`], when a fact has no line of its own.
+pub fn remove_facts(
+    text: &str,
+    scope: Scope,
+    ordinals: &[u64],
+) -> Result<(Vec<Change>, Vec<u64>), EditError> {
+    let (mut done, mut now) = settled(text, scope);
+    let highest = read(&now).highest();
+    let (mut missing, mut n_removed) = (Vec::new(), 0);
+    let wanted: BTreeSet<u64> = ordinals.iter().copied().collect();
+    for ordinal in wanted {
+        let node = read(&now);
+        let Ok(fact) = with_ordinal(&node, scope, ordinal) else {
+            missing.push(ordinal);
+            continue;
+        };
+        let change = vec![remove_span(&now, fact.item.clone())?];
+        now = apply(&now, &change);
+        done = compose(&done, &change);
+        n_removed += 1;
+    }
+    if n_removed == 0 {
+        return Ok((vec![], missing));
+    }
+    if read(&now).highest() < highest {
+        // Where the front matter cannot be edited, the ledger alone remembers.
+        let change = set_key(&now, LAST_ORDINAL, &highest.into())
+            .and_then(|change| still_readable(&now, &change).map(|()| change));
+        done = compose(&done, &change.unwrap_or_default());
+    }
+    Ok((done, missing))
+}
+
+/// States a relation, given as the text of an item; none when it is there already.
+///
+/// # Errors
+/// [`EditError`], for a text that is read as another relation.
+pub fn add_relation(
+    text: &str,
+    scope: Scope,
+    relation: (&str, &str),
+    path: Option<&str>,
+) -> Result<Option<Vec<Change>>, EditError> {
+    let (relation_type, name) = relation;
+    let item = relation_item(relation_type, name, path)
+        .ok_or_else(|| unfit("relation", &format!("{relation_type} {name}")))?;
+    let (settled, now) = settled(text, scope);
+    let node = read(&now);
+    let change = insert_relation(&now, &node, scope, &item)?;
+    let mut wanted = said(&node, scope);
+    let target = path.unwrap_or(name).to_string();
+    wanted.relations.push((relation_type.to_string(), target));
+    let after = said(&read(&apply(&now, &change)), scope);
+    match sorted(after) == sorted(wanted) {
+        true => Ok(Some(compose(&settled, &change))),
+        false => Err(unfit("relation", &item)),
+    }
+}
+
+/// Removes the relations whose link stands at these places, each with its item unless that states others, too.
+///
+/// # Errors
+/// [`EditError::NoItem`] for one that is stated outside of a list.
+pub fn remove_relations(text: &str, links: &[Range<usize>]) -> Result<Vec<Change>, EditError> {
+    let mut done: Vec<Change> = Vec::new();
+    let mut now = text.to_string();
+    let mut starts: Vec<usize> = links.iter().map(|it| it.start).collect();
+    // From the end on, so that places before stay what they are.
+    starts.sort_unstable_by(|one, other| other.cmp(one));
+    for start in starts {
+        let node = read(&now);
+        let Some(it) = node.relations.iter().find(|it| it.link.start == start) else { continue };
+        let change = vec![without(&now, &node, it)?];
+        now = apply(&now, &change);
+        done = compose(&done, &change);
+    }
+    Ok(done)
+}
+
+/// Gives the relation whose link stands at a place another type.
+///
+/// # Errors
+/// As [`remove_relations`], and for a type that no form holds.
+pub fn retype_relation(
+    text: &str,
+    scope: Scope,
+    link: &Range<usize>,
+    new_type: &str,
+) -> Result<Vec<Change>, EditError> {
+    let node = read(text);
+    let Some(it) = node.relations.iter().find(|it| it.link == *link) else {
+        return Err(EditError::NoLink(link.clone()));
+    };
+    let Some((_, own)) = &it.item else { return Err(outside(it)) };
+    let is_alone = node.relations.iter().filter(|other| other.item == it.item).count() == 1;
+    if !is_alone {
+        let removed = remove_relations(text, std::slice::from_ref(link))?;
+        let now = apply(text, &removed);
+        let added = add_relation(&now, scope, (new_type, &it.target), Some(&it.target))?;
+        return Ok(compose(&removed, &added.unwrap_or_default()));
+    }
+    let mut wanted = said(&node, scope);
+    let at = node.relations.iter().position(|other| other.link == *link);
+    if let Some(row) = at.and_then(|at| wanted.relations.get_mut(at)) {
+        row.0 = new_type.to_string();
+    }
+    let whole = relation_item(new_type, &it.target, Some(&it.target));
+    // A type that stands in the context would be left behind there.
+    let head = text.get(own.start..link.start).unwrap_or("");
+    let stated = Change::new(own.start..link.start, format!("{new_type} "));
+    let is_plain = head.trim() == it.relation_type;
+    let end = own_end(text, own);
+    let forms =
+        [Some(stated).filter(|_| is_plain), whole.map(|whole| Change::new(own.start..end, whole))];
+    for change in forms.into_iter().flatten() {
+        if said(&read(&apply(text, std::slice::from_ref(&change))), scope) == wanted {
+            return Ok(vec![change]);
+        }
+    }
+    Err(unfit("relation's type", new_type))
+}
+
+/// Where the words of a relation's item end: before its block id.
+fn own_end(text: &str, own: &Range<usize>) -> usize {
+    let words = text.get(own.clone()).unwrap_or("");
+    match words.rsplit_once([' ', '\t']) {
+        Some((head, id)) if id.starts_with('^') => own.start + head.trim_end().len(),
+        _ => own.start + words.trim_end().len(),
+    }
+}
+
+fn without(text: &str, node: &Node, it: &Stated) -> Result<Change, EditError> {
+    let Some((item, _)) = &it.item else { return Err(outside(it)) };
+    let of_item: Vec<&Stated> =
+        node.relations.iter().filter(|other| other.item == it.item).collect();
+    if of_item.len() == 1 {
+        return remove_span(text, item.clone());
+    }
+    let at = of_item.iter().position(|other| other.link == it.link).unwrap_or(0);
+    let span = match (at.checked_sub(1).and_then(|at| of_item.get(at)), of_item.get(at + 1)) {
+        (Some(before), _) => before.link.end..it.link.end,
+        (None, Some(next)) => it.link.start..next.link.start,
+        (None, None) => it.link.clone(),
+    };
+    Ok(Change::new(span, ""))
+}
+
+fn outside(it: &Stated) -> EditError {
+    EditError::NoItem(format!(
+        "states `{}` with `{}`: line {} does, which is no item of a list",
+        it.relation_type, it.target, it.line
+    ))
+}
+
+fn unfit(what: &'static str, text: &str) -> EditError {
+    let text: String = text.chars().take(80).collect();
+    EditError::BadName { what, text, why: "it would be read as something else where it stands" }
+}
+
+/// What a note says, for comparison.
+#[derive(Debug, PartialEq)]
+struct Said {
+    facts: Vec<(Option<u64>, String)>,
+    relations: Vec<(String, String)>,
+}
+
+/// Facts have the numbers that they get, too.
+fn said(node: &Node, scope: Scope) -> Said {
+    let facts = node.facts(scope.in_folder).zip(ordinals_of(node, scope));
+    let relations = node.relations.iter();
+    Said {
+        facts: facts.map(|(it, ordinal)| (Some(ordinal), it.content.clone())).collect(),
+        relations: relations.map(|it| (it.relation_type.clone(), it.target.clone())).collect(),
+    }
+}
+
+fn sorted(mut said: Said) -> Said {
+    said.facts.sort();
+    said.relations.sort();
+    said
+}
+
+fn ordinals_of(node: &Node, scope: Scope) -> Vec<u64> {
+    let own = node.facts(scope.in_folder).map(|it| it.ordinal);
+    numbered(own, node.highest().max(scope.used))
+}
+
+fn settled(text: &str, scope: Scope) -> (Vec<Change>, String) {
+    let changes = settle(text, scope);
+    let now = apply(text, &changes);
+    (changes, now)
+}
+
+fn with_ordinal(node: &Node, scope: Scope, ordinal: u64) -> Result<&Fact, EditError> {
+    let mut all = node.facts(scope.in_folder).zip(ordinals_of(node, scope));
+    let found = all.find(|(_, own)| *own == ordinal).map(|(fact, _)| fact);
+    found.ok_or_else(|| EditError::NoItem(format!("`^o{ordinal}`")))
+}
+
+#[cfg(test)]
+mod tests;

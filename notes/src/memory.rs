@@ -1,0 +1,347 @@
+//! Memory: a note as an entity with facts, each under a number that never changes, and relations.
+//!
+//! In: the text of a note. Out: [`Node`]: its name, type, summary, tags, facts and relations, with their places.
+//! Shape: a fact is a list item with the block id `^oN` (`- text ^o7`), where N is its ordinal; or a stated
+//! observation (`- [category] text`); or, in a note of the memory folder, any outermost item that is no typed
+//! relation. A relation is `- type [[Target]]`.
+//! Invariants: the text of a fact is what its line shows, escapes undone ([`crate::plain`]), a category as written but
+//! for [`CATEGORY`], which stands for none; an ordinal belongs to the first item that has it. Facts without one get,
+//! when they are read, the next above every one used, in the order of their lines ([`numbered`]).
+//! Not here: changing it (`edit::memory`), which notes are of the memory folder (the daemon).
+
+mod shape;
+
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+use crate::parse::{Item, Note, RelationKind, parse, scalar_text};
+use crate::plain;
+
+pub use shape::{
+    CATEGORY, EXACT_NAME, EXACT_TYPE, OBSERVATIONS, RELATIONS, exact, is_a_title, quoted,
+    relation_item, relations, stated_fact, stated_type,
+};
+
+/// The key of the front matter that remembers the highest ordinal of a note once its line is gone.
+pub const LAST_ORDINAL: &str = "last_ordinal";
+
+/// The key of the front matter for the summary.
+pub const SUMMARY: &str = "summary";
+
+/// What block ids of facts begin with.
+pub const ID_LETTER: char = 'o';
+
+/// A note as an entity.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Node {
+    /// Its stated name: the title, or the exact one beside a title that cannot hold it.
+    pub name: Option<String>,
+    /// Its stated type.
+    pub node_type: Option<String>,
+    /// Its summary.
+    pub summary: Option<String>,
+    /// The tags of its front matter.
+    pub tags: Vec<String>,
+    /// The highest ordinal that its front matter remembers, 0 for none.
+    pub last_ordinal: u64,
+    /// Every item that may be a fact, in the order of lines; see [`Node::facts`].
+    pub items: Vec<Fact>,
+    /// Its relations, in the order of lines.
+    pub relations: Vec<Stated>,
+}
+
+/// A fact.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fact {
+    /// Its number, where the item has one.
+    pub ordinal: Option<u64>,
+    /// What it says.
+    pub content: String,
+    /// By its shape it is one in every note: it has a number or a category.
+    pub is_stated: bool,
+    /// Bytes of its own text: behind the marker, before any block id.
+    pub text: Range<usize>,
+    /// Bytes of the number with `^`, also of one that another item has already.
+    pub id: Option<Range<usize>>,
+    /// Bytes of another block id, with `^`, which stands behind the number.
+    pub other_id: Option<Range<usize>>,
+    /// Bytes of the item, from its marker to the end of what is nested in it.
+    pub item: Range<usize>,
+    /// Line of the file, from 1.
+    pub line: usize,
+    /// Lines that its own text takes.
+    pub n_lines: usize,
+}
+
+/// A relation that a note states.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Stated {
+    /// Its type.
+    pub relation_type: String,
+    /// What it leads to, as written.
+    pub target: String,
+    /// Bytes of the link.
+    pub link: Range<usize>,
+    /// Bytes of the item in which it stands, and those of its own text there; none for one outside of a list.
+    pub item: Option<(Range<usize>, Range<usize>)>,
+    /// Line of the file, from 1.
+    pub line: usize,
+}
+
+/// Reads the entity that a note holds.
+pub fn read(text: &str) -> Node {
+    of(text, &parse(text))
+}
+
+/// The same of a note that is parsed already.
+pub fn of(text: &str, note: &Note) -> Node {
+    let values = note.frontmatter.as_ref().map(|it| &it.values);
+    let value = |key: &str| values.and_then(|values| values.get(key));
+    Node {
+        name: exact(value(EXACT_NAME)).or_else(|| note.title.clone()),
+        node_type: exact(value(EXACT_TYPE)).or_else(|| note.note_type.clone()),
+        summary: value(SUMMARY).and_then(scalar_text),
+        tags: note.frontmatter.as_ref().map(|it| it.tags()).unwrap_or_default(),
+        last_ordinal: value(LAST_ORDINAL).and_then(serde_json::Value::as_u64).unwrap_or(0),
+        items: facts(text, note),
+        relations: stated(note),
+    }
+}
+
+impl Node {
+    /// Its facts; in a note of the memory folder every outermost item is one.
+    pub fn facts(&self, in_folder: bool) -> impl Iterator<Item = &Fact> {
+        self.items.iter().filter(move |it| in_folder || it.is_stated)
+    }
+
+    /// The highest ordinal that this note shows to be used.
+    pub fn highest(&self) -> u64 {
+        let ordinals = self.items.iter().filter_map(|it| it.ordinal);
+        ordinals.max().unwrap_or(0).max(self.last_ordinal)
+    }
+}
+
+/// The ordinals of facts in their order: their own, else the next above `highest`, which is the highest one used.
+pub fn numbered(ordinals: impl Iterator<Item = Option<u64>>, highest: u64) -> Vec<u64> {
+    let mut next = highest;
+    let number = |own: Option<u64>| {
+        own.unwrap_or_else(|| {
+            next += 1;
+            next
+        })
+    };
+    ordinals.map(number).collect()
+}
+
+fn facts(text: &str, note: &Note) -> Vec<Fact> {
+    let related: BTreeSet<usize> = note
+        .relations
+        .iter()
+        .filter(|it| it.kind == RelationKind::Typed)
+        .filter_map(|it| it.item)
+        .collect();
+    let mut taken = BTreeSet::new();
+    let mut out = Vec::new();
+    for (idx, item) in note.items.iter().enumerate() {
+        if item.depth > 0 || related.contains(&idx) || !begins_its_line(text, item) {
+            continue;
+        }
+        let Some(mut fact) = fact(text, note, (idx, item)) else { continue };
+        if fact.ordinal.is_some_and(|ordinal| !taken.insert(ordinal)) {
+            fact.ordinal = None;
+        }
+        out.push(fact);
+    }
+    out
+}
+
+fn begins_its_line(text: &str, item: &Item) -> bool {
+    let before = text.get(..item.place.span.start).unwrap_or("");
+    let line = before.rsplit('\n').next().unwrap_or(before);
+    line.trim_start_matches('\u{feff}').chars().all(|c| matches!(c, ' ' | '\t'))
+}
+
+fn fact(text: &str, note: &Note, (idx, item): (usize, &Item)) -> Option<Fact> {
+    let from = item.place.span.start;
+    let whole = text.get(from..item.content.end)?;
+    let marker = whole.find(|c: char| c.is_whitespace())?;
+    let own = whole.get(marker..)?;
+    let start = from + marker + (own.len() - own.trim_start_matches([' ', '\t']).len());
+    let mut end = start + text.get(start..item.content.end)?.trim_end().len();
+    let mut other_id = None;
+    let mut id = trailing_id(text, note, start..end);
+    if let Some((place, None)) = &id {
+        other_id = Some(place.clone());
+        end = start + text.get(start..place.start)?.trim_end().len();
+        // Behind a number of ours somebody may have put an id of his own: links lead to that one.
+        id = last_word(text, start..end)
+            .filter(|(_, word)| ordinal_of(word).is_some())
+            .map(|(place, word)| (place, ordinal_of(word)));
+    }
+    let ordinal = id.as_ref().and_then(|(_, ordinal)| *ordinal);
+    if let Some((place, _)) = &id {
+        end = start + text.get(start..place.start)?.trim_end().len();
+    }
+    let shown = text.get(start..end)?;
+    if shown.trim().is_empty() {
+        return None;
+    }
+    let category = note.observations.iter().find(|it| it.item == idx).map(|it| &it.category);
+    let bare = match category {
+        Some(category) if category == CATEGORY => {
+            shown.split_once(']').map_or(shown, |(_, rest)| rest.trim_start())
+        }
+        _ => shown,
+    };
+    Some(Fact {
+        ordinal,
+        content: plain::decoded(&unwrapped(bare)),
+        is_stated: ordinal.is_some() || category.is_some(),
+        text: start..end,
+        id: id.map(|(place, _)| place),
+        other_id,
+        item: item.place.span.clone(),
+        line: item.place.line,
+        n_lines: shown.lines().count(),
+    })
+}
+
+/// Lines after the first stand below the words of the item.
+fn unwrapped(text: &str) -> String {
+    let mut lines = text.lines();
+    let mut out = lines.next().unwrap_or("").trim_end().to_string();
+    for line in lines {
+        out.push('\n');
+        out.push_str(line.trim());
+    }
+    out
+}
+
+/// The block id at the end of a text as the parser found it, and the ordinal that it is.
+fn trailing_id(text: &str, note: &Note, span: Range<usize>) -> Option<(Range<usize>, Option<u64>)> {
+    let (place, word) = last_word(text, span)?;
+    let is_id = note.block_ids.iter().any(|it| it.place.span == place);
+    is_id.then(|| (place, ordinal_of(word)))
+}
+
+fn last_word(text: &str, span: Range<usize>) -> Option<(Range<usize>, &str)> {
+    let own = text.get(span.clone())?;
+    let at = own.rfind([' ', '\t', '\n'])? + 1;
+    Some((span.start + at..span.end, own.get(at..)?))
+}
+
+/// `7` of `^o7`.
+fn ordinal_of(word: &str) -> Option<u64> {
+    let digits = word.strip_prefix('^')?.strip_prefix(ID_LETTER)?;
+    let is_plain = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+    // Numbers with zeros in front, or beyond what counts, are names like any other.
+    let number: u64 = digits.parse().ok().filter(|n: &u64| *n > 0 && *n < 1 << 52)?;
+    (is_plain && number.to_string() == digits).then_some(number)
+}
+
+fn stated(note: &Note) -> Vec<Stated> {
+    let typed = note.relations.iter().filter(|it| it.kind == RelationKind::Typed);
+    let read = typed.filter_map(|it| {
+        let link = note.links.get(it.link)?;
+        let item = it.item.and_then(|idx| note.items.get(idx));
+        Some(Stated {
+            relation_type: stated_type(&it.relation_type, it.context.as_deref()),
+            target: link.target.clone(),
+            link: link.place.span.clone(),
+            item: item.map(|item| (item.place.span.clone(), it.place.span.clone())),
+            line: it.place.line,
+        })
+    });
+    read.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::{Expect, expect};
+
+    use super::*;
+
+    fn check(text: &str, in_folder: bool, expected: Expect) {
+        let node = read(text);
+        let ordinals =
+            numbered(node.facts(in_folder).map(|it| it.ordinal), node.highest()).into_iter();
+        let mut out = String::new();
+        for (fact, ordinal) in node.facts(in_folder).zip(ordinals) {
+            let mark = if fact.ordinal.is_some() { "" } else { "*" };
+            out += &format!("{}: o{ordinal}{mark} {:?}\n", fact.line, fact.content);
+        }
+        for it in &node.relations {
+            out += &format!("{}: {} -> {}\n", it.line, it.relation_type, it.target);
+        }
+        expected.assert_eq(&out);
+    }
+
+    #[test]
+    fn facts_are_numbered_stated_or_lines_of_the_folder() {
+        let text = "# Ada\n\n- plain\n- numbered ^o7\n- [fact] filed #tag (there)\n  - nested\n\
+            - [note] imported \\*x\\* ^o2\n- knows [[Bob]]\n- [ ] a task\n- see [[Bob]]\n\n1. first\n\
+            2. second ^o9\n\n> - quoted\n";
+        check(
+            text,
+            true,
+            expect![[r#"
+                3: o10* "plain"
+                4: o7 "numbered"
+                5: o11* "[fact] filed #tag (there)"
+                7: o2 "imported *x*"
+                9: o12* "[ ] a task"
+                12: o13* "first"
+                13: o9 "second"
+                8: knows -> Bob
+                10: see -> Bob
+            "#]],
+        );
+        check(
+            text,
+            false,
+            expect![[r#"
+                4: o7 "numbered"
+                5: o10* "[fact] filed #tag (there)"
+                7: o2 "imported *x*"
+                13: o9 "second"
+                8: knows -> Bob
+                10: see -> Bob
+            "#]],
+        );
+    }
+
+    #[test]
+    fn an_ordinal_belongs_to_the_first_that_has_it_and_none_is_given_again() {
+        check(
+            "---\nlast_ordinal: 20\n---\n- a ^o3\n- copied ^o3\n\
+             - mine ^own\n- both ^o4 ^own2\n- two\n  lines ^o5\n- `x ^o6`\n- y ^o07\n",
+            true,
+            expect![[r#"
+                4: o3 "a"
+                5: o21* "copied"
+                6: o22* "mine"
+                7: o4 "both"
+                8: o5 "two\nlines"
+                10: o23* "`x ^o6`"
+                11: o24* "y"
+            "#]],
+        );
+    }
+
+    #[test]
+    fn what_a_node_is_stands_in_its_front_matter() {
+        let node = read(
+            "---\ntitle: Ada\ntype: person\ntags: [a, b]\nsummary: Wrote it.\n---\n- x #inline\n",
+        );
+        assert_eq!(
+            (node.name.as_deref(), node.node_type.as_deref()),
+            (Some("Ada"), Some("person"))
+        );
+        assert_eq!(
+            (node.summary.as_deref(), node.tags),
+            (Some("Wrote it."), vec!["a".into(), "b".into()])
+        );
+        let exact = read("---\ntitle: a b\nexact_name: '\"a  b\"'\nexact_type: '\"\"'\n---\n");
+        assert_eq!((exact.name.as_deref(), exact.node_type.as_deref()), (Some("a  b"), Some("")));
+    }
+}

@@ -1,0 +1,97 @@
+//! Memory: entities with observations and relations (S1), each a note that people read and change, too.
+//!
+//! Names, order and parameters of the tools are S1's; the names that the reference server-memory has for them
+//! (`entityType`, `entityName`, `from`, …) are accepted beside them.
+
+mod consolidate;
+mod graph;
+mod search;
+mod write;
+
+pub use self::consolidate::*;
+pub use self::graph::*;
+pub use self::search::*;
+pub use self::write::*;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::error::Code;
+
+/// An observation under its number.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct FactView {
+    /// Its number in its entity, which never changes and is never given again.
+    pub ordinal: u64,
+    /// What it says.
+    pub content: String,
+}
+
+/// An entity in brief.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct MemoryNode {
+    /// Its name.
+    pub name: String,
+    /// Its type; `note` where none is stated.
+    #[serde(default, alias = "entityType")]
+    pub entity_type: String,
+    /// Its summary.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub summary: Option<String>,
+    /// Its tags.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tags: Vec<String>,
+    /// Where its note lies.
+    pub path: String,
+    /// When that was last modified, RFC 3339.
+    pub updated_at: String,
+}
+
+/// An entity whole.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct MemoryEntity {
+    /// Its name.
+    pub name: String,
+    /// Its type; `note` where none is stated.
+    pub entity_type: String,
+    /// Its summary.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub summary: Option<String>,
+    /// Its tags.
+    pub tags: Vec<String>,
+    /// Its observations, by ordinal.
+    pub observations: Vec<FactView>,
+    /// Where its note lies.
+    pub path: String,
+    /// When it was first seen, RFC 3339.
+    pub created_at: String,
+    /// When its note was last modified, RFC 3339.
+    pub updated_at: String,
+}
+
+/// A relation.
+#[derive(
+    Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+pub struct MemoryRelation {
+    /// The name of the entity that it is told of.
+    pub from: String,
+    /// The name of the other one.
+    pub to: String,
+    /// Its type.
+    pub relation_type: String,
+}
+
+/// A part of a batch that was not done; everything else was.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ItemError {
+    /// Which entity.
+    pub name: String,
+    /// Which kind of trouble.
+    pub code: Code,
+    /// What failed.
+    pub message: String,
+    /// What to do about it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hint: Option<String>,
+}

@@ -1,0 +1,268 @@
+//! The tools of memory that tell what needs attention.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::MemoryNode;
+use crate::shape::Freshness;
+use crate::tool::{Effect, Tool, ToolSet};
+
+/// Parameters of `get_relation_gaps`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct GetRelationGaps {
+    /// Which page, from 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub page: Option<u32>,
+}
+
+/// An entity that is spoken of without a relation.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RelationGap {
+    /// The entity whose observations speak of the other.
+    pub node: String,
+    /// The other.
+    pub referenced_name: String,
+    /// In how many of its observations.
+    pub reference_count: u64,
+}
+
+/// Reply of `get_relation_gaps`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct GapsReply {
+    /// The most spoken of first.
+    pub gaps: Vec<RelationGap>,
+    /// The next page, where there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next_page: Option<u32>,
+    /// How fresh this is.
+    #[serde(flatten)]
+    pub freshness: Freshness,
+}
+
+impl Tool for GetRelationGaps {
+    const NAME: &'static str = "get_relation_gaps";
+    const SUMMARY: &'static str =
+        "List entities whose observations speak of others to which they state no relation.";
+    const EFFECT: Effect = Effect::Reads;
+    const SET: ToolSet = ToolSet::Memory;
+    type Reply = GapsReply;
+}
+
+/// Parameters of `find_similar_nodes`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct FindSimilarNodes {
+    /// Most pairs to tell; 20 when left out, at most 500.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<u32>,
+    /// Least cosine; .75 when left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub min_score: Option<f32>,
+}
+
+/// Two entities that are alike.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SimilarPair {
+    /// The one.
+    pub node_a: String,
+    /// The other.
+    pub node_b: String,
+    /// Cosine of what is known of them.
+    pub similarity: f32,
+    /// Type of the one.
+    pub node_a_type: String,
+    /// Type of the other.
+    pub node_b_type: String,
+}
+
+/// Reply of `find_similar_nodes`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SimilarReply {
+    /// The most alike first.
+    pub pairs: Vec<SimilarPair>,
+    /// How fresh this is.
+    #[serde(flatten)]
+    pub freshness: Freshness,
+}
+
+impl Tool for FindSimilarNodes {
+    const NAME: &'static str = "find_similar_nodes";
+    const SUMMARY: &'static str =
+        "Find pairs of entities that are alike in what is known of them and have no relation.";
+    const EFFECT: Effect = Effect::Reads;
+    const SET: ToolSet = ToolSet::Memory;
+    type Reply = SimilarReply;
+}
+
+/// Parameters of `get_consolidation_report`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct GetConsolidationReport {
+    /// From when on events are counted: `7d`, `last friday`, `2026-01-31`; 7 days when left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub since: Option<String>,
+}
+
+/// An entity whose summary is older than what is known of it.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct StaleSummary {
+    /// Its name.
+    pub name: String,
+    /// Its type.
+    pub entity_type: String,
+    /// When its note was last modified, RFC 3339.
+    pub last_modified: String,
+    /// How many observations it has.
+    pub observation_count: u64,
+    /// Its most telling observations, word for word.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub draft_summary: Option<String>,
+}
+
+/// Two entities that may be related.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RelationCandidate {
+    /// The one.
+    pub node_a: String,
+    /// The other.
+    pub node_b: String,
+    /// Cosine of what is known of them.
+    pub similarity_score: f32,
+    /// What speaks for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rationale: Option<String>,
+}
+
+/// Entities that belong together.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ClusterView {
+    /// Its number in this report, from 1, the largest first.
+    pub cluster_id: u64,
+    /// Their names; at most 50.
+    pub node_names: Vec<String>,
+    /// The words that set them apart.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub centroid_label: Option<String>,
+}
+
+/// What tools did.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct EventSummary {
+    /// From when on, RFC 3339.
+    pub since: String,
+    /// Entities made.
+    pub creates: u64,
+    /// Changes of entities.
+    pub updates: u64,
+    /// Entities deleted.
+    pub deletes: u64,
+}
+
+/// Reply of `get_consolidation_report`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ConsolidationReply {
+    /// At most 50.
+    pub stale_summaries: Vec<StaleSummary>,
+    /// At most 20.
+    pub relation_candidates: Vec<RelationCandidate>,
+    /// At most 50.
+    pub orphaned_nodes: Vec<MemoryNode>,
+    /// Of two entities and more, at most 50.
+    pub cluster_summary: Vec<ClusterView>,
+    /// What tools did.
+    pub event_summary: EventSummary,
+    /// What was left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub truncated: Option<String>,
+    /// How fresh this is.
+    #[serde(flatten)]
+    pub freshness: Freshness,
+}
+
+impl Tool for GetConsolidationReport {
+    const NAME: &'static str = "get_consolidation_report";
+    const SUMMARY: &'static str = "Tell where memory needs attention: stale summaries, likely relations, orphans, \
+        clusters, events.";
+    const EFFECT: Effect = Effect::Reads;
+    const SET: ToolSet = ToolSet::Memory;
+    type Reply = ConsolidationReply;
+}
+
+/// Parameters of `get_pending_consolidation`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct GetPendingConsolidation {
+    /// Which page, from 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub page: Option<u32>,
+}
+
+/// An entity that needs a summary.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PendingNode {
+    /// Its name.
+    pub name: String,
+    /// Its type.
+    pub entity_type: String,
+    /// How many observations it has.
+    pub observation_count: u64,
+    /// When the last one came, RFC 3339; of one made by hand when the note was modified.
+    pub last_observation_at: String,
+    /// When a tool set its summary, RFC 3339.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub summary_updated_at: Option<String>,
+}
+
+/// Reply of `get_pending_consolidation`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PendingReply {
+    /// The entities.
+    pub nodes: Vec<PendingNode>,
+    /// The next page, where there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next_page: Option<u32>,
+    /// How fresh this is.
+    #[serde(flatten)]
+    pub freshness: Freshness,
+}
+
+impl Tool for GetPendingConsolidation {
+    const NAME: &'static str = "get_pending_consolidation";
+    const SUMMARY: &'static str =
+        "List entities without a summary, or with observations that are newer than it.";
+    const EFFECT: Effect = Effect::Reads;
+    const SET: ToolSet = ToolSet::Memory;
+    type Reply = PendingReply;
+}
+
+/// Parameters of `get_stats`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct GetStats {}
+
+/// Reply of `get_stats`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct StatsReply {
+    /// Entities.
+    pub node_count: u64,
+    /// Their observations.
+    pub observation_count: u64,
+    /// Their relations.
+    pub relation_count: u64,
+    /// Share of observations with a vector.
+    pub embedding_coverage: f32,
+    /// The project.
+    pub workspace: String,
+    /// How fresh this is.
+    #[serde(flatten)]
+    pub freshness: Freshness,
+}
+
+impl Tool for GetStats {
+    const NAME: &'static str = "get_stats";
+    const SUMMARY: &'static str = "Count entities, observations and relations.";
+    const EFFECT: Effect = Effect::Reads;
+    const SET: ToolSet = ToolSet::Memory;
+    type Reply = StatsReply;
+}

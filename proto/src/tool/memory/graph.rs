@@ -1,0 +1,235 @@
+//! The tools of memory that tell entities and how they are related.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{ItemError, MemoryEntity, MemoryNode, MemoryRelation};
+use crate::shape::Freshness;
+use crate::tool::{Effect, Tool, ToolSet};
+
+/// Parameters of `open_nodes`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct OpenNodes {
+    /// Their names, at most 200.
+    pub names: Vec<String>,
+}
+
+/// Reply of `open_nodes` and `read_graph`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct MemoryGraphReply {
+    /// The entities, whole.
+    pub entities: Vec<MemoryEntity>,
+    /// All relations that begin or end in one of them.
+    pub relations: Vec<MemoryRelation>,
+    /// Names of nothing.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub not_found: Vec<String>,
+    /// Those that could not be done, and why.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub failed: Vec<ItemError>,
+    /// What was left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub truncated: Option<String>,
+    /// The next page, where there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next_page: Option<u32>,
+    /// How fresh this is.
+    #[serde(flatten)]
+    pub freshness: Freshness,
+}
+
+impl Tool for OpenNodes {
+    const NAME: &'static str = "open_nodes";
+    const SUMMARY: &'static str =
+        "Tell entities whole, by name: observations in order, summary, tags, relations.";
+    const EFFECT: Effect = Effect::Reads;
+    const SET: ToolSet = ToolSet::Memory;
+    type Reply = MemoryGraphReply;
+}
+
+/// Reply of the tools that list entities.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct MemoryNodesReply {
+    /// The entities.
+    pub nodes: Vec<MemoryNode>,
+    /// The next page, where there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next_page: Option<u32>,
+    /// How fresh this is.
+    #[serde(flatten)]
+    pub freshness: Freshness,
+}
+
+/// Parameters of `get_nodes_by_type`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct GetNodesByType {
+    /// The type, whatever its case.
+    #[serde(alias = "entityType")]
+    pub entity_type: String,
+    /// Which page, from 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub page: Option<u32>,
+}
+
+impl Tool for GetNodesByType {
+    const NAME: &'static str = "get_nodes_by_type";
+    const SUMMARY: &'static str = "List the entities of one type.";
+    const EFFECT: Effect = Effect::Reads;
+    const SET: ToolSet = ToolSet::Memory;
+    type Reply = MemoryNodesReply;
+}
+
+/// Parameters of `get_recently_modified`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct GetRecentlyModified {
+    /// How many days back; 7 when left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub days: Option<u32>,
+    /// Most to tell; 20 when left out, at most 500.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<u32>,
+}
+
+impl Tool for GetRecentlyModified {
+    const NAME: &'static str = "get_recently_modified";
+    const SUMMARY: &'static str =
+        "List the entities that changed in the last days, the last changed first.";
+    const EFFECT: Effect = Effect::Reads;
+    const SET: ToolSet = ToolSet::Memory;
+    type Reply = MemoryNodesReply;
+}
+
+/// Parameters of `get_relations_between`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct GetRelationsBetween {
+    /// The one.
+    pub entity_a: String,
+    /// The other.
+    pub entity_b: String,
+}
+
+/// Reply of `get_relations_between`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RelationsReply {
+    /// The relations, in both directions.
+    pub relations: Vec<MemoryRelation>,
+    /// How fresh this is.
+    #[serde(flatten)]
+    pub freshness: Freshness,
+}
+
+impl Tool for GetRelationsBetween {
+    const NAME: &'static str = "get_relations_between";
+    const SUMMARY: &'static str = "Tell all relations between two entities, in both directions.";
+    const EFFECT: Effect = Effect::Reads;
+    const SET: ToolSet = ToolSet::Memory;
+    type Reply = RelationsReply;
+}
+
+/// Parameters of `get_neighborhood`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct GetNeighborhood {
+    /// The entity.
+    pub name: String,
+    /// How many steps; 1 when left out, at most 5.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub depth: Option<u32>,
+}
+
+/// Reply of `get_neighborhood`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct NeighborhoodReply {
+    /// The entity, then those around it, nearest first.
+    pub nodes: Vec<MemoryNode>,
+    /// All relations between these.
+    pub relations: Vec<MemoryRelation>,
+    /// What was left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub truncated: Option<String>,
+    /// How fresh this is.
+    #[serde(flatten)]
+    pub freshness: Freshness,
+}
+
+impl Tool for GetNeighborhood {
+    const NAME: &'static str = "get_neighborhood";
+    const SUMMARY: &'static str =
+        "Tell an entity and all within some steps of it, with the relations between them.";
+    const EFFECT: Effect = Effect::Reads;
+    const SET: ToolSet = ToolSet::Memory;
+    type Reply = NeighborhoodReply;
+}
+
+/// Parameters of `get_path`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct GetPath {
+    /// Where it begins.
+    #[serde(alias = "from")]
+    pub from_entity: String,
+    /// Where it ends.
+    #[serde(alias = "to")]
+    pub to_entity: String,
+}
+
+/// Reply of `get_path`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PathReply {
+    /// Whether there is one.
+    pub found: bool,
+    /// The names on it, from the one to the other.
+    pub path: Vec<String>,
+    /// The relations on it, in order; each may be told in either direction.
+    pub relations: Vec<MemoryRelation>,
+    /// How fresh this is.
+    #[serde(flatten)]
+    pub freshness: Freshness,
+}
+
+impl Tool for GetPath {
+    const NAME: &'static str = "get_path";
+    const SUMMARY: &'static str = "Find the shortest path of relations between two entities.";
+    const EFFECT: Effect = Effect::Reads;
+    const SET: ToolSet = ToolSet::Memory;
+    type Reply = PathReply;
+}
+
+/// Parameters of `get_orphans`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct GetOrphans {
+    /// Which page, from 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub page: Option<u32>,
+}
+
+impl Tool for GetOrphans {
+    const NAME: &'static str = "get_orphans";
+    const SUMMARY: &'static str = "List the entities without any relation.";
+    const EFFECT: Effect = Effect::Reads;
+    const SET: ToolSet = ToolSet::Memory;
+    type Reply = MemoryNodesReply;
+}
+
+/// Parameters of `read_graph`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ReadGraph {
+    /// Which page, from 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub page: Option<u32>,
+}
+
+impl Tool for ReadGraph {
+    const NAME: &'static str = "read_graph";
+    const SUMMARY: &'static str =
+        "Tell all entities with their observations and relations, page by page.";
+    const EFFECT: Effect = Effect::Reads;
+    const SET: ToolSet = ToolSet::Memory;
+    type Reply = MemoryGraphReply;
+}

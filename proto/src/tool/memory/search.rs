@@ -1,0 +1,118 @@
+//! The tools of memory that search.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::shape::Freshness;
+use crate::tool::{Effect, Tool, ToolSet};
+
+/// How a search compares.
+#[derive(Debug, Clone, Copy, Default, Eq, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum MemoryMode {
+    /// By what is meant.
+    #[default]
+    Embedding,
+    /// By its words.
+    Text,
+}
+
+/// Parameters of `query_observations`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct QueryObservations {
+    /// The entity.
+    #[serde(alias = "entityName")]
+    pub entity_name: String,
+    /// What is looked for.
+    pub query: String,
+    /// `embedding` (by what is meant) or `text` (by words); the first when left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mode: Option<MemoryMode>,
+    /// Most to tell; 50 when left out, at most 1000.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<u32>,
+}
+
+/// An observation that was found.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct FoundObservation {
+    /// Its number.
+    pub ordinal: u64,
+    /// What it says.
+    pub content: String,
+    /// Cosine; in mode `text` a weight of the words, which only compares within one answer.
+    pub score: f32,
+}
+
+/// Reply of `query_observations`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ObservationsReply {
+    /// The best first.
+    pub results: Vec<FoundObservation>,
+    /// How fresh this is.
+    #[serde(flatten)]
+    pub freshness: Freshness,
+}
+
+impl Tool for QueryObservations {
+    const NAME: &'static str = "query_observations";
+    const SUMMARY: &'static str = "Search within the observations of one entity.";
+    const EFFECT: Effect = Effect::Reads;
+    const SET: ToolSet = ToolSet::Memory;
+    type Reply = ObservationsReply;
+}
+
+/// Parameters of `search_nodes`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SearchNodes {
+    /// What is looked for.
+    pub query: String,
+    /// Most entities to tell; 10 when left out, at most 100.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<u32>,
+    /// `embedding` (by what is meant) or `text` (by words); the first when left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mode: Option<MemoryMode>,
+}
+
+/// An entity that was found.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct FoundNode {
+    /// Its name.
+    pub name: String,
+    /// Its type.
+    pub entity_type: String,
+    /// Its summary.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub summary: Option<String>,
+    /// The observation that fits best; empty where only the name does.
+    pub matched_observation: String,
+    /// The perspective under which it fits, in mode `embedding`; `name` where the name does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub matched_perspective: Option<String>,
+    /// Cosine; in mode `text` a weight of the words, which only compares within one answer.
+    pub score: f32,
+    /// Where its note lies.
+    pub path: String,
+}
+
+/// Reply of `search_nodes`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct FoundNodesReply {
+    /// The best first, each entity once.
+    pub results: Vec<FoundNode>,
+    /// How fresh this is.
+    #[serde(flatten)]
+    pub freshness: Freshness,
+}
+
+impl Tool for SearchNodes {
+    const NAME: &'static str = "search_nodes";
+    const SUMMARY: &'static str =
+        "Find entities by what is known of them: by meaning, or by words.";
+    const EFFECT: Effect = Effect::Reads;
+    const SET: ToolSet = ToolSet::Memory;
+    type Reply = FoundNodesReply;
+}

@@ -1,0 +1,454 @@
+//! The tools of memory that change notes.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{FactView, ItemError, MemoryRelation};
+use crate::shape::Freshness;
+use crate::tool::{Effect, Tool, ToolSet};
+
+/// An entity to be made.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NewMemoryEntity {
+    /// Its name, unique in the project whatever its case.
+    pub name: String,
+    /// What kind of thing it is, such as `person`.
+    #[serde(alias = "entityType")]
+    pub entity_type: String,
+    /// What is known of it, one statement each, in order.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub observations: Option<Vec<String>>,
+    /// A sentence or two about it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub summary: Option<String>,
+    /// Its tags, without `#`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tags: Option<Vec<String>>,
+}
+
+/// Parameters of `create_entities`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CreateEntities {
+    /// The entities, at most 1000. One that is there already stays as it is.
+    pub entities: Vec<NewMemoryEntity>,
+}
+
+/// An entity that was made.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CreatedEntity {
+    /// Its name.
+    pub name: String,
+    /// Its type.
+    pub entity_type: String,
+    /// When, RFC 3339.
+    pub created_at: String,
+    /// Where its note lies.
+    pub path: String,
+}
+
+/// An entity that was there.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ExistingEntity {
+    /// What it is called there.
+    pub name: String,
+    /// Where its note lies.
+    pub path: String,
+}
+
+/// Reply of `create_entities`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CreatedEntitiesReply {
+    /// Those that were made, in the order of the request.
+    pub entities: Vec<CreatedEntity>,
+    /// Those that were there already; nothing of theirs was changed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub existing: Vec<ExistingEntity>,
+    /// Those that could not be done, and why.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub failed: Vec<ItemError>,
+    /// How fresh this is.
+    #[serde(flatten)]
+    pub freshness: Freshness,
+}
+
+impl Tool for CreateEntities {
+    const NAME: &'static str = "create_entities";
+    const SUMMARY: &'static str = "Remember new things: name, type, observations. Each becomes a note that \
+        people can read and edit.";
+    const EFFECT: Effect = Effect::Writes;
+    const SET: ToolSet = ToolSet::Memory;
+    type Reply = CreatedEntitiesReply;
+}
+
+/// Parameters of `delete_entities`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct DeleteEntities {
+    /// Their names.
+    #[serde(alias = "entityNames")]
+    pub entity_names: Vec<String>,
+}
+
+/// Reply of `delete_entities`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct DeletedEntitiesReply {
+    /// Those that were deleted. Their notes are kept for 30 days (`kgctl restore`).
+    pub deleted: Vec<String>,
+    /// Names of nothing.
+    pub not_found: Vec<String>,
+    /// Relations of others to them, which went with them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub removed_relations: Vec<MemoryRelation>,
+    /// Those that could not be done, and why.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub failed: Vec<ItemError>,
+    /// How fresh this is.
+    #[serde(flatten)]
+    pub freshness: Freshness,
+}
+
+impl Tool for DeleteEntities {
+    const NAME: &'static str = "delete_entities";
+    const SUMMARY: &'static str = "Forget entities with all their observations and relations. Their notes are kept \
+        for 30 days.";
+    const EFFECT: Effect = Effect::Writes;
+    const SET: ToolSet = ToolSet::Memory;
+    type Reply = DeletedEntitiesReply;
+}
+
+/// Parameters of `set_summary`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SetSummary {
+    /// The entity.
+    pub name: String,
+    /// Its summary; an empty one removes it.
+    pub summary: String,
+}
+
+/// Reply of `set_summary`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SummaryReply {
+    /// The entity.
+    pub name: String,
+    /// Its summary now.
+    pub summary: String,
+    /// When, RFC 3339.
+    pub updated_at: String,
+    /// How fresh this is.
+    #[serde(flatten)]
+    pub freshness: Freshness,
+}
+
+impl Tool for SetSummary {
+    const NAME: &'static str = "set_summary";
+    const SUMMARY: &'static str = "Set or replace the summary of an entity.";
+    const EFFECT: Effect = Effect::Writes;
+    const SET: ToolSet = ToolSet::Memory;
+    type Reply = SummaryReply;
+}
+
+/// Parameters of `set_tags`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SetTags {
+    /// The entity.
+    pub name: String,
+    /// All its tags, without `#`; none removes them.
+    pub tags: Vec<String>,
+}
+
+/// Reply of `set_tags`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct TagsReply {
+    /// The entity.
+    pub name: String,
+    /// Its tags now.
+    pub tags: Vec<String>,
+    /// How fresh this is.
+    #[serde(flatten)]
+    pub freshness: Freshness,
+}
+
+impl Tool for SetTags {
+    const NAME: &'static str = "set_tags";
+    const SUMMARY: &'static str = "Replace the tags of an entity.";
+    const EFFECT: Effect = Effect::Writes;
+    const SET: ToolSet = ToolSet::Memory;
+    type Reply = TagsReply;
+}
+
+/// Observations to be added to one entity.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NewObservations {
+    /// The entity.
+    #[serde(alias = "entityName")]
+    pub entity_name: String,
+    /// The observations, in order.
+    pub contents: Vec<String>,
+}
+
+/// Parameters of `add_observations`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct AddObservations {
+    /// What to add to which entity, at most 1000 entities.
+    pub observations: Vec<NewObservations>,
+}
+
+/// What was added to one entity.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct AddedObservations {
+    /// The entity.
+    #[serde(alias = "entityName")]
+    pub entity_name: String,
+    /// What was added, with its numbers.
+    pub added: Vec<FactView>,
+    /// What was there already, word for word, and was not added again.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub existing: Vec<FactView>,
+    /// Nothing is called so.
+    #[serde(default)]
+    pub not_found: bool,
+    /// Why nothing was added.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<ItemError>,
+}
+
+/// Reply of `add_observations`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct AddedReply {
+    /// One for each entity of the request, in its order.
+    pub results: Vec<AddedObservations>,
+    /// How fresh this is.
+    #[serde(flatten)]
+    pub freshness: Freshness,
+}
+
+impl Tool for AddObservations {
+    const NAME: &'static str = "add_observations";
+    const SUMMARY: &'static str =
+        "Add observations to entities that are there. Each entity gets all of its own or none.";
+    const EFFECT: Effect = Effect::Writes;
+    const SET: ToolSet = ToolSet::Memory;
+    type Reply = AddedReply;
+}
+
+/// Parameters of `replace_observation`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ReplaceObservation {
+    /// The entity.
+    #[serde(alias = "entityName")]
+    pub entity_name: String,
+    /// The number of the observation.
+    pub ordinal: u64,
+    /// What it says from now on.
+    #[serde(alias = "newContent")]
+    pub new_content: String,
+}
+
+/// Reply of `replace_observation`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ReplacedReply {
+    /// The entity.
+    pub entity_name: String,
+    /// The number, which is the same.
+    pub ordinal: u64,
+    /// What it said.
+    pub old_content: String,
+    /// What it says.
+    pub new_content: String,
+    /// How fresh this is.
+    #[serde(flatten)]
+    pub freshness: Freshness,
+}
+
+impl Tool for ReplaceObservation {
+    const NAME: &'static str = "replace_observation";
+    const SUMMARY: &'static str = "Replace one observation, given by its number, which stays.";
+    const EFFECT: Effect = Effect::Writes;
+    const SET: ToolSet = ToolSet::Memory;
+    type Reply = ReplacedReply;
+}
+
+/// Observations of one entity to be deleted.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ObservationDeletion {
+    /// The entity.
+    #[serde(alias = "entityName")]
+    pub entity_name: String,
+    /// Their numbers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ordinals: Option<Vec<u64>>,
+    /// Or what they say, word for word.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub observations: Option<Vec<String>>,
+}
+
+/// Parameters of `delete_observations`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct DeleteObservations {
+    /// What to delete of which entity.
+    pub deletions: Vec<ObservationDeletion>,
+}
+
+/// What was deleted of one entity.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct DeletedObservations {
+    /// The entity.
+    pub entity_name: String,
+    /// Those that were deleted. Others keep their numbers.
+    pub deleted_ordinals: Vec<u64>,
+    /// Numbers of nothing.
+    pub not_found_ordinals: Vec<u64>,
+    /// Nothing is called so.
+    #[serde(default)]
+    pub not_found: bool,
+    /// Why nothing was deleted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<ItemError>,
+}
+
+/// Reply of `delete_observations`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct DeletedObservationsReply {
+    /// One for each entity of the request, in its order.
+    pub results: Vec<DeletedObservations>,
+    /// How fresh this is.
+    #[serde(flatten)]
+    pub freshness: Freshness,
+}
+
+impl Tool for DeleteObservations {
+    const NAME: &'static str = "delete_observations";
+    const SUMMARY: &'static str =
+        "Delete observations by their numbers. The numbers of the others stay.";
+    const EFFECT: Effect = Effect::Writes;
+    const SET: ToolSet = ToolSet::Memory;
+    type Reply = DeletedObservationsReply;
+}
+
+/// A relation as a request names it.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RelationKey {
+    /// The entity that it is told of.
+    #[serde(alias = "from")]
+    pub from_entity: String,
+    /// The other one.
+    #[serde(alias = "to")]
+    pub to_entity: String,
+    /// Its type, in active voice, such as `works_with`.
+    #[serde(alias = "relationType")]
+    pub relation_type: String,
+}
+
+/// Parameters of `create_relations`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CreateRelations {
+    /// The relations, at most 1000.
+    pub relations: Vec<RelationKey>,
+}
+
+/// Reply of `create_relations`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CreatedRelationsReply {
+    /// Those that were made.
+    pub created: Vec<MemoryRelation>,
+    /// Those that were there.
+    pub already_existed: Vec<MemoryRelation>,
+    /// Names of nothing.
+    pub not_found: Vec<String>,
+    /// Those that could not be done, and why.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub failed: Vec<ItemError>,
+    /// How fresh this is.
+    #[serde(flatten)]
+    pub freshness: Freshness,
+}
+
+impl Tool for CreateRelations {
+    const NAME: &'static str = "create_relations";
+    const SUMMARY: &'static str = "State typed relations between entities; both must be there.";
+    const EFFECT: Effect = Effect::Writes;
+    const SET: ToolSet = ToolSet::Memory;
+    type Reply = CreatedRelationsReply;
+}
+
+/// Parameters of `delete_relations`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct DeleteRelations {
+    /// The relations.
+    pub relations: Vec<RelationKey>,
+}
+
+/// Reply of `delete_relations`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct DeletedRelationsReply {
+    /// How many were deleted.
+    pub deleted: u64,
+    /// How many were not there.
+    pub not_found: u64,
+    /// Those that could not be done, and why.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub failed: Vec<ItemError>,
+    /// How fresh this is.
+    #[serde(flatten)]
+    pub freshness: Freshness,
+}
+
+impl Tool for DeleteRelations {
+    const NAME: &'static str = "delete_relations";
+    const SUMMARY: &'static str = "Delete relations.";
+    const EFFECT: Effect = Effect::Writes;
+    const SET: ToolSet = ToolSet::Memory;
+    type Reply = DeletedRelationsReply;
+}
+
+/// Parameters of `update_relation_type`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct UpdateRelationType {
+    /// The entity that it is told of.
+    #[serde(alias = "from")]
+    pub from_entity: String,
+    /// The other one.
+    #[serde(alias = "to")]
+    pub to_entity: String,
+    /// Its type.
+    pub old_type: String,
+    /// Its type from now on.
+    pub new_type: String,
+}
+
+/// Reply of `update_relation_type`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct UpdatedRelationReply {
+    /// The entity that it is told of.
+    pub from_entity: String,
+    /// The other one.
+    pub to_entity: String,
+    /// Its type before.
+    pub old_type: String,
+    /// Its type now.
+    pub new_type: String,
+    /// How fresh this is.
+    #[serde(flatten)]
+    pub freshness: Freshness,
+}
+
+impl Tool for UpdateRelationType {
+    const NAME: &'static str = "update_relation_type";
+    const SUMMARY: &'static str = "Rename the type of a relation.";
+    const EFFECT: Effect = Effect::Writes;
+    const SET: ToolSet = ToolSet::Memory;
+    type Reply = UpdatedRelationReply;
+}

@@ -1,0 +1,610 @@
+//! Memory (S1), as an agent sees it. It runs `kg-mcp --tools core,memory` and types:
+//!
+//! ```text
+//! create_entities  {"entities": [{"name": "Ada Lovelace", "entity_type": "person",
+//!                    "observations": ["Wrote the first program", "Lives in London"], "tags": ["history"]}]}
+//!   created Ada Lovelace (person, memory/ada-lovelace.md)
+//! add_observations {"observations": [{"entity_name": "ada lovelace", "contents": ["Likes poetry"]}]}
+//!   Ada Lovelace: ^o3 Likes poetry
+//! create_relations {"relations": [{"from_entity": "Ada Lovelace", "to_entity": "Charles Babbage",
+//!                    "relation_type": "works_with"}]}
+//! open_nodes       {"names": ["Ada Lovelace"]}        everything about her, observations in the order of their numbers
+//! search_nodes     {"query": "who enjoys verse"}      the observation that fits best, of each entity
+//! ```
+//!
+//! A person who opens `memory/ada-lovelace.md` sees:
+//!
+//! ```markdown
+//! ---
+//! title: Ada Lovelace
+//! type: person
+//! tags:
+//!   - history
+//! ---
+//!
+//! # Ada Lovelace
+//!
+//! - Wrote the first program ^o1
+//! - Lives in London ^o2
+//! - Likes poetry ^o3
+//!
+//! - works_with [[Charles Babbage]]
+//! ```
+//!
+//! and edits it like any note: a line that is added is an observation (it gets the next number, written down by the
+//! next tool that writes there), a line that is removed is forgotten, and no number is ever given twice. Two agents
+//! that write at once lose nothing. A batch is done entity by entity, each wholly or not at all; what was not done
+//! stands in `failed` (or beside the item), with a code and a hint.
+
+use serde_json::{Value, json};
+use tests::{Client, TestProject};
+
+fn started() -> TestProject {
+    let mut project = TestProject::empty();
+    project.start();
+    project.settle();
+    project
+}
+
+fn text_of(project: &TestProject, path: &str) -> String {
+    std::fs::read_to_string(project.at(path)).expect("it is there")
+}
+
+/// Values of one field of every row.
+fn all<'v>(rows: &'v Value, field: &str) -> Vec<&'v str> {
+    let rows = rows.as_array().unwrap_or_else(|| panic!("no rows: {rows}"));
+    rows.iter().map(|row| row[field].as_str().unwrap_or_default()).collect()
+}
+
+/// `1 text` of every observation of an entity.
+fn facts(project: &mut TestProject, name: &str) -> Vec<String> {
+    let opened = project.call("open_nodes", json!({"names": [name]}));
+    let facts = opened["entities"][0]["observations"].as_array().expect("an entity").clone();
+    facts
+        .iter()
+        .map(|it| format!("{} {}", it["ordinal"], it["content"].as_str().unwrap_or("?")))
+        .collect()
+}
+
+fn code(project: &mut TestProject, tool: &str, arguments: Value) -> String {
+    let error = project.try_call(tool, arguments).expect_err("refused");
+    error["code"].as_str().unwrap_or_default().to_string()
+}
+
+/// Ada, Charles and an engine.
+fn people() -> TestProject {
+    let mut project = started();
+    let made = project.call(
+        "create_entities",
+        json!({"entities": [
+            {"name": "Ada Lovelace", "entity_type": "person", "tags": ["history"],
+             "observations": ["Wrote the first program", "Lives in London"]},
+            {"name": "Charles Babbage", "entity_type": "person", "observations": ["Designs engines of brass"]},
+            {"name": "Analytical Engine", "entity_type": "machine", "summary": "Never built."},
+        ]}),
+    );
+    assert_eq!(
+        all(&made["entities"], "name"),
+        ["Ada Lovelace", "Charles Babbage", "Analytical Engine"]
+    );
+    project
+}
+
+fn relate(project: &mut TestProject, from: &str, relation: &str, to: &str) -> Value {
+    let it = json!({"from_entity": from, "to_entity": to, "relation_type": relation});
+    project.call("create_relations", json!({"relations": [it]}))
+}
+
+#[test]
+fn an_entity_is_a_note_that_people_can_read() {
+    let mut project = people();
+    let added = json!({"observations": [{"entity_name": "ada lovelace", "contents": ["Likes poetry", "Lives in London"]}]});
+    let added = project.call("add_observations", added);
+    assert_eq!(added["results"][0]["added"], json!([{"ordinal": 3, "content": "Likes poetry"}]));
+    assert_eq!(
+        added["results"][0]["existing"],
+        json!([{"ordinal": 2, "content": "Lives in London"}])
+    );
+    let related = relate(&mut project, "Ada Lovelace", "works_with", "Charles Babbage");
+    assert_eq!(related["created"][0]["to"], "Charles Babbage");
+    assert_eq!(
+        text_of(&project, "memory/ada-lovelace.md"),
+        "---\ntitle: Ada Lovelace\ntype: person\ntags:\n  - history\n---\n\n# Ada Lovelace\n\n\
+         - Wrote the first program ^o1\n- Lives in London ^o2\n- Likes poetry ^o3\n\n- works_with [[Charles Babbage]]\n"
+    );
+    let opened = project.call("open_nodes", json!({"names": ["Ada Lovelace", "Nobody"]}));
+    let ada = &opened["entities"][0];
+    assert_eq!((&ada["entity_type"], &ada["tags"]), (&json!("person"), &json!(["history"])));
+    assert_eq!(
+        all(&ada["observations"], "content"),
+        ["Wrote the first program", "Lives in London", "Likes poetry"]
+    );
+    assert_eq!(opened["not_found"], json!(["Nobody"]));
+    let relation =
+        json!({"from": "Ada Lovelace", "to": "Charles Babbage", "relation_type": "works_with"});
+    assert_eq!(opened["relations"], json!([relation]));
+    assert!(ada["created_at"].as_str() <= ada["updated_at"].as_str(), "{ada}");
+    // From the other end it is the same relation; and what the other tools know of it is the same note.
+    assert_eq!(
+        project.call("open_nodes", json!({"names": ["charles babbage"]}))["relations"],
+        json!([relation])
+    );
+    let context = project.call("build_context", json!({"path": "memory://ada-lovelace"}));
+    assert_eq!(context["notes"][0]["relations"][0]["to_path"], "memory/charles-babbage.md");
+}
+
+#[test]
+fn what_is_there_already_is_not_made_again_and_bad_items_do_not_stop_the_others() {
+    let mut project = people();
+    project.write(
+        "people/Grace.md",
+        "---\ntype: person\naliases: [Amazing Grace]\n---\n- Wrote a compiler ^o4\n",
+    );
+    project.settle();
+    let made = project.call(
+        "create_entities",
+        json!({"entities": [
+            {"name": "ADA LOVELACE", "entity_type": "robot"},
+            {"name": "grace", "entity_type": "person"},
+            {"name": " ", "entity_type": "person"},
+            {"name": "Bad tag", "entity_type": "x", "tags": ["a b, c"]},
+            {"name": "C++", "entity_type": "language", "observations": ["[x] done", "see [[Ada]]", "a\n\n- b", "knows [[Ada]]"]},
+            {"name": "C", "entity_type": "language"},
+            {"name": "a/b", "entity_type": "path"},
+            {"name": "a:b", "entity_type": "path"},
+        ]}),
+    );
+    assert_eq!(all(&made["existing"], "name"), ["Ada Lovelace", "Grace"]);
+    assert_eq!(all(&made["failed"], "code")[0], "invalid_params");
+    let names = all(&made["entities"], "name");
+    assert!(names.ends_with(&["C++", "C", "a/b", "a:b"]), "{made}");
+    assert_eq!(
+        facts(&mut project, "C++"),
+        ["1 [x] done", "2 see [[Ada]]", "3 a\n\n- b", "4 knows [[Ada]]"]
+    );
+    let opened = project.call(
+        "open_nodes",
+        json!({"names": ["C", "a/b", "a:b", "Amazing Grace", "people/Grace.md"]}),
+    );
+    assert_eq!(all(&opened["entities"], "name"), ["C", "a/b", "a:b", "Grace"]);
+    assert_eq!(opened["entities"][3]["observations"][0]["ordinal"], 4);
+    // Two notes of one name are nobody's to choose.
+    project.write("more/Ada Lovelace.md", "Another one.\n");
+    project.settle();
+    assert_eq!(
+        code(&mut project, "set_tags", json!({"name": "Ada Lovelace", "tags": ["x"]})),
+        "ambiguous"
+    );
+    let opened = project.call("open_nodes", json!({"names": ["Ada Lovelace"]}));
+    assert_eq!(opened["failed"][0]["code"], "ambiguous");
+    assert!(
+        opened["failed"][0]["hint"].as_str().expect("paths").contains("`more/Ada Lovelace.md`"),
+        "{opened}"
+    );
+    project.call("set_tags", json!({"name": "memory/ada-lovelace.md", "tags": ["x"]}));
+}
+
+#[test]
+fn numbers_are_never_given_twice() {
+    let mut project = people();
+    let add = |project: &mut TestProject, text: &str| {
+        let reply = project.call(
+            "add_observations",
+            json!({"observations": [{"entity_name": "Ada Lovelace", "contents": [text]}]}),
+        );
+        reply["results"][0]["added"][0]["ordinal"].as_u64().expect("a number")
+    };
+    assert_eq!(add(&mut project, "third"), 3);
+    let deletions = json!({"deletions": [{"entity_name": "Ada Lovelace", "ordinals": [1, 3, 9]}, {"entity_name": "Nobody", "ordinals": [1]}]});
+    let deleted = project.call("delete_observations", deletions);
+    assert_eq!(deleted["results"][0]["deleted_ordinals"], json!([1, 3]));
+    assert_eq!(deleted["results"][0]["not_found_ordinals"], json!([9]));
+    assert_eq!(deleted["results"][1]["not_found"], true);
+    assert_eq!(add(&mut project, "fourth"), 4);
+    // A person who removes the last line, and the memory of it, does not make its number free either.
+    let text = text_of(&project, "memory/ada-lovelace.md")
+        .replace("- fourth ^o4\n", "")
+        .replace("last_ordinal: 3\n", "");
+    project.write("memory/ada-lovelace.md", &text);
+    project.settle();
+    assert_eq!(add(&mut project, "fifth"), 5);
+    let replaced =
+        json!({"entity_name": "Ada Lovelace", "ordinal": 2, "new_content": "Lives in Marylebone"});
+    let replaced = project.call("replace_observation", replaced);
+    assert_eq!(
+        (&replaced["old_content"], &replaced["ordinal"]),
+        (&json!("Lives in London"), &json!(2))
+    );
+    assert_eq!(facts(&mut project, "Ada Lovelace"), ["2 Lives in Marylebone", "5 fifth"]);
+    let missing = json!({"entity_name": "Ada Lovelace", "ordinal": 1, "new_content": "x"});
+    assert_eq!(code(&mut project, "replace_observation", missing), "not_found");
+    let empty = json!({"entity_name": "Ada Lovelace", "ordinal": 2, "new_content": " "});
+    assert_eq!(code(&mut project, "replace_observation", empty), "invalid_params");
+}
+
+#[test]
+fn what_a_person_writes_by_hand_counts() {
+    let mut project = people();
+    let by_hand = "---\ntype: person\ntitle: Ada Lovelace\n---\nShe is *good*.\n\n* Lives in London ^o2\n* By hand\n* studies [[Analytical Engine]]\n* Wrote the first program ^o1\n";
+    project.write("memory/ada-lovelace.md", by_hand);
+    project.settle();
+    assert_eq!(
+        facts(&mut project, "Ada Lovelace"),
+        ["1 Wrote the first program", "2 Lives in London", "3 By hand"]
+    );
+    // Reading wrote nothing down; the next tool that writes does.
+    assert_eq!(text_of(&project, "memory/ada-lovelace.md"), by_hand);
+    let path = project
+        .call("get_path", json!({"from_entity": "Ada Lovelace", "to_entity": "Analytical Engine"}));
+    assert_eq!(path["path"], json!(["Ada Lovelace", "Analytical Engine"]));
+    project.call(
+        "add_observations",
+        json!({"observations": [{"entity_name": "Ada Lovelace", "contents": ["New"]}]}),
+    );
+    assert_eq!(
+        text_of(&project, "memory/ada-lovelace.md"),
+        by_hand
+            .replace("By hand\n", "By hand ^o3\n")
+            .replace("program ^o1\n", "program ^o1\n* New ^o4\n")
+    );
+}
+
+#[test]
+fn two_agents_that_write_at_once_lose_nothing() {
+    let project = people();
+    let socket = project.paths().socket.clone();
+    std::thread::scope(|scope| {
+        for agent in 0..4 {
+            let socket = &socket;
+            scope.spawn(move || {
+                let mut client = Client::admin(socket);
+                for n in 0..10 {
+                    let contents = [format!("agent {agent} says {n}")];
+                    let item = json!({"entity_name": "Ada Lovelace", "contents": contents});
+                    let reply = client.call("add_observations", json!({"observations": [item]})).expect("added");
+                    assert_eq!(reply["results"][0]["added"].as_array().map(Vec::len), Some(1), "{reply}");
+                    let entity = json!({"name": format!("Thing {n}"), "entity_type": "thing", "observations": [format!("from {agent}")]});
+                    client.call("create_entities", json!({"entities": [entity]})).expect("made or there");
+                }
+            });
+        }
+    });
+    let mut project = project;
+    let facts = facts(&mut project, "Ada Lovelace");
+    assert_eq!(facts.len(), 42, "{facts:?}");
+    let ordinals: std::collections::BTreeSet<&str> =
+        facts.iter().filter_map(|it| it.split(' ').next()).collect();
+    assert_eq!(ordinals.len(), 42);
+    let things = project.call("get_nodes_by_type", json!({"entity_type": "THING"}));
+    assert_eq!(things["nodes"].as_array().map(Vec::len), Some(10), "{things}");
+}
+
+#[test]
+fn summary_tags_types_and_recent_changes() {
+    let mut project = people();
+    let set = project.call(
+        "set_summary",
+        json!({"name": "Ada Lovelace", "summary": "A mathematician: the first."}),
+    );
+    assert_eq!(set["summary"], "A mathematician: the first.");
+    project
+        .call("set_tags", json!({"name": "Ada Lovelace", "tags": ["#maths", "poetry", "maths"]}));
+    let people = project.call("get_nodes_by_type", json!({"entity_type": "person"}));
+    assert_eq!(all(&people["nodes"], "name"), ["Ada Lovelace", "Charles Babbage"]);
+    assert_eq!(people["nodes"][0]["tags"], json!(["maths", "poetry"]));
+    assert_eq!(people["nodes"][0]["summary"], "A mathematician: the first.");
+    let recent = project.call("get_recently_modified", json!({"limit": 1}));
+    assert_eq!(all(&recent["nodes"], "name"), ["Ada Lovelace"]);
+    let pending = project.call("get_pending_consolidation", json!({}));
+    assert_eq!(all(&pending["nodes"], "name"), ["Charles Babbage"]);
+    project.call(
+        "add_observations",
+        json!({"observations": [{"entity_name": "Ada Lovelace", "contents": ["New"]}]}),
+    );
+    let pending = project.call("get_pending_consolidation", json!({}));
+    assert_eq!(all(&pending["nodes"], "name"), ["Ada Lovelace", "Charles Babbage"]);
+    assert!(pending["nodes"][0]["summary_updated_at"].is_string(), "{pending}");
+    let stats = project.call("get_stats", json!({}));
+    assert_eq!((&stats["node_count"], &stats["observation_count"]), (&json!(3), &json!(4)));
+    assert_eq!(stats["embedding_coverage"], 1.0);
+    for (tool, arguments, expected) in [
+        ("set_tags", json!({"name": "Ada Lovelace", "tags": ["two words"]}), "invalid_params"),
+        ("set_summary", json!({"name": "Nobody", "summary": "x"}), "not_found"),
+        ("get_recently_modified", json!({"limit": 0}), "invalid_params"),
+        ("create_entities", json!({"entities": []}), "invalid_params"),
+        ("query_observations", json!({"entity_name": "Nobody", "query": "x"}), "not_found"),
+        ("search_nodes", json!({"query": " "}), "invalid_params"),
+        ("get_neighborhood", json!({"name": "Ada Lovelace", "depth": 9}), "invalid_params"),
+        ("find_similar_nodes", json!({"min_score": 3}), "invalid_params"),
+        ("get_consolidation_report", json!({"since": "soon"}), "invalid_params"),
+    ] {
+        assert_eq!(code(&mut project, tool, arguments), expected, "{tool}");
+    }
+}
+
+#[test]
+fn relations_make_a_graph() {
+    let mut project = people();
+    relate(&mut project, "Ada Lovelace", "works_with", "Charles Babbage");
+    relate(&mut project, "Charles Babbage", "designs", "Analytical Engine");
+    let again = relate(&mut project, "Ada Lovelace", "works_with", "Charles Babbage");
+    assert_eq!(again["already_existed"].as_array().map(Vec::len), Some(1), "{again}");
+    assert_eq!(
+        relate(&mut project, "Ada Lovelace", "knows", "Nobody")["not_found"],
+        json!(["Nobody"])
+    );
+    let long = relate(&mut project, "Ada Lovelace", "is a very good friend of", "Charles Babbage");
+    assert_eq!(long["created"][0]["relation_type"], "is a very good friend of");
+    let path = project
+        .call("get_path", json!({"from_entity": "Analytical Engine", "to_entity": "Ada Lovelace"}));
+    assert_eq!(path["path"], json!(["Analytical Engine", "Charles Babbage", "Ada Lovelace"]));
+    assert_eq!(all(&path["relations"], "from"), ["Charles Babbage", "Ada Lovelace"]);
+    let near = project.call("get_neighborhood", json!({"name": "Ada Lovelace"}));
+    assert_eq!(all(&near["nodes"], "name"), ["Ada Lovelace", "Charles Babbage"]);
+    assert_eq!(near["relations"].as_array().map(Vec::len), Some(2), "{near}");
+    let far = project.call("get_neighborhood", json!({"name": "Ada Lovelace", "depth": 2}));
+    assert_eq!(
+        all(&far["nodes"], "name"),
+        ["Ada Lovelace", "Charles Babbage", "Analytical Engine"]
+    );
+    let between = json!({"entity_a": "Charles Babbage", "entity_b": "Ada Lovelace"});
+    let types = project.call("get_relations_between", between.clone());
+    assert_eq!(
+        all(&types["relations"], "relation_type"),
+        ["is a very good friend of", "works_with"]
+    );
+    let renamed = json!({"from_entity": "Ada Lovelace", "to_entity": "Charles Babbage", "old_type": "works_with", "new_type": "corresponds_with"});
+    project.call("update_relation_type", renamed.clone());
+    assert_eq!(code(&mut project, "update_relation_type", renamed), "not_found");
+    let gone = json!({"relations": [
+        {"from_entity": "Ada Lovelace", "to_entity": "Charles Babbage", "relation_type": "is a very good friend of"},
+        {"from_entity": "Ada Lovelace", "to_entity": "Charles Babbage", "relation_type": "nothing"},
+    ]});
+    let gone = project.call("delete_relations", gone);
+    assert_eq!((&gone["deleted"], &gone["not_found"]), (&json!(1), &json!(1)));
+    let types = project.call("get_relations_between", between);
+    assert_eq!(all(&types["relations"], "relation_type"), ["corresponds_with"]);
+    project
+        .call("create_entities", json!({"entities": [{"name": "Alone", "entity_type": "person"}]}));
+    assert_eq!(all(&project.call("get_orphans", json!({}))["nodes"], "name"), ["Alone"]);
+    let none =
+        project.call("get_path", json!({"from_entity": "Alone", "to_entity": "Ada Lovelace"}));
+    assert_eq!(none["found"], false);
+    // Who speaks of somebody without a relation is told of, also by another name.
+    project.call("add_observations", json!({"observations": [{"entity_name": "Alone", "contents": ["Met Ada Lovelace", "Wrote to Ada Lovelace"]}]}));
+    project.settle();
+    let gaps = project.call("get_relation_gaps", json!({}));
+    assert_eq!(
+        gaps["gaps"][0],
+        json!({"node": "Alone", "referenced_name": "Ada Lovelace", "reference_count": 2})
+    );
+}
+
+#[test]
+fn a_deleted_entity_goes_with_its_relations_and_its_note_is_kept() {
+    let mut project = people();
+    project.write(
+        "plan.md",
+        "- uses [[Analytical Engine]], [[Charles Babbage]]\n\nThe [[Analytical Engine]] is late.\n",
+    );
+    project.settle();
+    relate(&mut project, "Charles Babbage", "designs", "Analytical Engine");
+    let deleted = project
+        .call("delete_entities", json!({"entity_names": ["analytical engine", "Nobody", "plan"]}));
+    assert_eq!(deleted["deleted"], json!(["analytical engine"]));
+    assert_eq!(deleted["not_found"], json!(["Nobody"]));
+    assert_eq!(deleted["failed"][0]["code"], "refused");
+    assert_eq!(deleted["removed_relations"].as_array().map(Vec::len), Some(2), "{deleted}");
+    assert!(!project.at("memory/analytical-engine.md").exists());
+    assert_eq!(
+        text_of(&project, "plan.md"),
+        "- uses [[Charles Babbage]]\n\nThe [[Analytical Engine]] is late.\n"
+    );
+    assert!(!text_of(&project, "memory/charles-babbage.md").contains("designs"));
+    let kept = project
+        .kgctl()
+        .args(["--project"])
+        .arg(project.root())
+        .arg("restore")
+        .output()
+        .expect("runs");
+    assert!(String::from_utf8_lossy(&kept.stdout).contains("memory/analytical-engine.md"));
+    let report = project.call("get_consolidation_report", json!({}));
+    assert_eq!(
+        (&report["event_summary"]["creates"], &report["event_summary"]["deletes"]),
+        (&json!(2), &json!(1))
+    );
+    // One that is made anew begins anew.
+    project.call("create_entities", json!({"entities": [{"name": "Analytical Engine", "entity_type": "machine", "observations": ["Again"]}]}));
+    assert_eq!(facts(&mut project, "Analytical Engine"), ["1 Again"]);
+}
+
+#[test]
+fn search_finds_by_meaning_by_words_and_by_name() {
+    let mut project = people();
+    project.call(
+        "create_entities",
+        json!({"entities": [
+            {"name": "Rover", "entity_type": "dog", "observations": ["Barks at the postman every morning", "Sleeps on the sofa"]},
+            {"name": "Kubernetes", "entity_type": "tool", "observations": ["Runs containers on a cluster", "Upgraded to 1.31 in May"]},
+        ]}),
+    );
+    let found = project
+        .call("search_nodes", json!({"query": "puppy noise towards mail carrier", "limit": 2}));
+    assert_eq!(found["results"][0]["name"], "Rover", "{found}");
+    assert_eq!(found["results"][0]["matched_observation"], "Barks at the postman every morning");
+    assert_eq!(found["results"][0]["matched_perspective"], "general");
+    let words = project.call("search_nodes", json!({"query": "containers", "mode": "text"}));
+    assert_eq!(all(&words["results"], "name"), ["Kubernetes"]);
+    assert_eq!(
+        project.call("search_nodes", json!({"query": "puppy", "mode": "text"}))["results"],
+        json!([])
+    );
+    let name = project.call("search_nodes", json!({"query": "analytical engine"}));
+    assert_eq!(
+        (&name["results"][0]["name"], &name["results"][0]["matched_perspective"]),
+        (&json!("Analytical Engine"), &json!("name"))
+    );
+    let within = project
+        .call("query_observations", json!({"entity_name": "Rover", "query": "where does he rest"}));
+    assert_eq!(all(&within["results"], "content")[0], "Sleeps on the sofa", "{within}");
+    let within = project.call(
+        "query_observations",
+        json!({"entity_name": "Rover", "query": "postman", "mode": "text"}),
+    );
+    assert_eq!(within["results"].as_array().map(Vec::len), Some(1), "{within}");
+}
+
+#[test]
+fn a_report_tells_pairs_clusters_orphans_and_drafts() {
+    let mut project = started();
+    let entity = |name: &str, facts: &[&str]| json!({"name": name, "entity_type": "thing", "observations": facts});
+    project.call(
+        "create_entities",
+        json!({"entities": [
+            entity("Postgres backup", &["The database backup runs every night", "Backups of the database go to the vault"]),
+            entity("Database dump", &["A dump of the database is made every night", "Database dumps are kept in the vault"]),
+            entity("Sourdough", &["Bread dough rises for twelve hours", "Bake the bread in a hot oven"]),
+            entity("Rye bread", &["Rye dough rises for ten hours", "Bake the rye bread in the oven"]),
+        ]}),
+    );
+    let similar = project.call("find_similar_nodes", json!({"min_score": 0.6}));
+    let pairs: Vec<_> = all(&similar["pairs"], "node_a")
+        .into_iter()
+        .zip(all(&similar["pairs"], "node_b"))
+        .collect();
+    assert!(
+        pairs.contains(&("Database dump", "Postgres backup"))
+            && pairs.contains(&("Rye bread", "Sourdough")),
+        "{similar}"
+    );
+    assert_eq!(pairs.len(), 2, "{similar}");
+    let report = project.call("get_consolidation_report", json!({"since": "1 hour"}));
+    assert_eq!(report["stale_summaries"].as_array().map(Vec::len), Some(4));
+    assert!(
+        report["stale_summaries"][0]["draft_summary"]
+            .as_str()
+            .expect("a draft")
+            .contains("database"),
+        "{report}"
+    );
+    assert_eq!(report["orphaned_nodes"].as_array().map(Vec::len), Some(4));
+    let clusters = report["cluster_summary"].as_array().expect("clusters");
+    assert_eq!(clusters.len(), 2, "{report}");
+    assert!(
+        clusters[0]["centroid_label"].as_str().expect("a label").contains("database"),
+        "{report}"
+    );
+    assert_eq!(report["event_summary"]["creates"], 4);
+    relate(&mut project, "Rye bread", "resembles", "Sourdough");
+    let similar = project.call("find_similar_nodes", json!({"min_score": 0.6}));
+    assert_eq!(similar["pairs"].as_array().map(Vec::len), Some(1), "{similar}");
+}
+
+/// What `@modelcontextprotocol/server-memory` takes, by its names of parameters.
+#[test]
+fn parameters_of_the_reference_server_are_taken() {
+    let mut project = started();
+    let entities = json!([
+        {"name": "Ada", "entityType": "person", "observations": ["writes programs"]},
+        {"name": "Engine", "entityType": "machine", "observations": []},
+    ]);
+    let made = project.call("create_entities", json!({"entities": entities}));
+    assert_eq!(all(&made["entities"], "name"), ["Ada", "Engine"]);
+    let relation = json!([{"from": "Ada", "to": "Engine", "relationType": "programs"}]);
+    assert_eq!(
+        project.call("create_relations", json!({"relations": relation}))["created"]
+            .as_array()
+            .map(Vec::len),
+        Some(1)
+    );
+    let added = json!({"observations": [{"entityName": "Ada", "contents": ["likes maths", "writes programs"]}]});
+    assert_eq!(
+        all(&project.call("add_observations", added)["results"][0]["added"], "content"),
+        ["likes maths"]
+    );
+    let graph = project.call("read_graph", json!({}));
+    assert_eq!(all(&graph["entities"], "name"), ["Ada", "Engine"]);
+    assert_eq!(graph["relations"][0]["relation_type"], "programs");
+    assert_eq!(project.call("search_nodes", json!({"query": "Ada"}))["results"][0]["name"], "Ada");
+    let deletions = json!({"deletions": [{"entityName": "Ada", "observations": ["likes maths"]}]});
+    assert_eq!(
+        project.call("delete_observations", deletions)["results"][0]["deleted_ordinals"],
+        json!([2])
+    );
+    assert_eq!(project.call("delete_relations", json!({"relations": relation}))["deleted"], 1);
+    assert_eq!(
+        project.call("delete_entities", json!({"entityNames": ["Ada"]}))["deleted"],
+        json!(["Ada"])
+    );
+    assert_eq!(all(&project.call("read_graph", json!({}))["entities"], "name"), ["Engine"]);
+}
+
+#[test]
+fn what_was_imported_from_the_reference_server_is_memory() {
+    let mut project = started();
+    let file = project.scratch().join("memory.json");
+    let lines = "{\"type\":\"entity\",\"name\":\"Ada\",\"entityType\":\"person\",\"observations\":[\"a *b* [c]\",\"two\\nlines\"]}\n";
+    std::fs::write(&file, lines).expect("written");
+    let done = project
+        .kgctl()
+        .arg("--project")
+        .arg(project.root())
+        .arg("import")
+        .arg(&file)
+        .output()
+        .expect("runs");
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    project.settle();
+    assert_eq!(facts(&mut project, "Ada"), ["1 a *b* [c]", "2 two\nlines"]);
+    project.call(
+        "add_observations",
+        json!({"observations": [{"entity_name": "Ada", "contents": ["three"]}]}),
+    );
+    assert_eq!(facts(&mut project, "Ada")[2], "3 three");
+}
+
+#[test]
+fn a_rebuild_gives_the_same_memory() {
+    let mut project = people();
+    relate(&mut project, "Ada Lovelace", "works_with", "Charles Babbage");
+    project.call("set_summary", json!({"name": "Ada Lovelace", "summary": "First."}));
+    project.call(
+        "delete_observations",
+        json!({"deletions": [{"entity_name": "Ada Lovelace", "ordinals": [2]}]}),
+    );
+    project.settle();
+    let verified = project.call("verify", json!({}));
+    assert_eq!(verified["same"], true, "{verified}");
+    let before = project.call(
+        "open_nodes",
+        json!({"names": ["Ada Lovelace", "Charles Babbage", "Analytical Engine"]}),
+    );
+    project.stop();
+    let index = project.paths().index.clone();
+    for ending in ["", "-wal", "-shm"] {
+        let _ = std::fs::remove_file(format!("{}{ending}", index.display()));
+    }
+    project.start();
+    project.settle();
+    let after = project.call(
+        "open_nodes",
+        json!({"names": ["Ada Lovelace", "Charles Babbage", "Analytical Engine"]}),
+    );
+    assert_eq!(
+        (&after["entities"], &after["relations"]),
+        (&before["entities"], &before["relations"])
+    );
+}
+
+#[test]
+fn a_read_only_project_offers_none_of_the_tools_that_write_and_an_agent_sees_its_sets_only() {
+    let project =
+        TestProject::of(&[("kg.yaml", "write: false\n"), ("a.md", "---\ntype: x\n---\n")]);
+    let mut client = Client::admin(&project.paths().socket);
+    let error = client.call("set_tags", json!({"name": "a", "tags": []})).expect_err("read-only");
+    assert_eq!(error["code"], "read_only");
+    assert_eq!(client.call("get_stats", json!({})).expect("reads")["node_count"], 1);
+    let error = project.agent().call("get_stats", json!({})).expect_err("not of the set");
+    assert!(error.to_string().contains("no tool is called `get_stats`"), "{error}");
+}
