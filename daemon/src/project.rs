@@ -16,6 +16,7 @@ use std::time::{Duration, SystemTime};
 use arc_swap::ArcSwap;
 use config::Settings;
 use config::settings::Precision;
+use jiff::Timestamp;
 use proto::shape::Freshness;
 use proto::tool::core::SettledView;
 use tokio::sync::{Notify, oneshot};
@@ -282,6 +283,11 @@ impl Project {
     /// How far the better model's vectors are, where there is such a model.
     pub fn backfilled(&self) -> Option<crate::pipeline::backfill::Stand> {
         self.build.backfilled()
+    }
+
+    /// When it was opened.
+    pub fn started_at(&self) -> Timestamp {
+        Timestamp::try_from(self.opened).unwrap_or_default()
     }
 
     /// Commands to the watcher.

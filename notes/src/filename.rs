@@ -29,7 +29,12 @@ pub fn file_name(title: &str) -> String {
     // Dots at the beginning hide a file, `~` there marks a temporary one, dots and blanks at the end are lost.
     let stem = plain.trim_start_matches(['.', '~']).trim_end_matches('.');
     let stem = if stem.chars().any(|c| c != '-' && c != '.') { stem } else { UNTITLED };
-    let stem = if is_device(stem) { format!("{stem}_") } else { stem.to_string() };
+    let stem = match stem.split_once('.') {
+        _ if !is_device(stem) => stem.to_string(),
+        // What stands behind a dot does not make it another name.
+        Some((first, rest)) => format!("{first}_.{rest}"),
+        None => format!("{stem}_"),
+    };
     format!("{}{EXTENSION}", shortened(&stem))
 }
 
@@ -112,7 +117,7 @@ mod tests {
             ("", "untitled.md"),
             ("///", "untitled.md"),
             ("CON", "con_.md"),
-            ("nul.txt", "nul.txt_.md"),
+            ("nul.txt", "nul_.txt.md"),
             ("com1", "com1_.md"),
             ("LPT²", "lpt²_.md"),
             ("com10", "com10.md"),

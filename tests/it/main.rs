@@ -23,6 +23,8 @@ mod linking;
 mod memory;
 mod memory_reference;
 mod models;
+mod note_graph;
+mod note_manners;
 mod note_names;
 mod note_offers;
 mod note_search;

@@ -487,8 +487,8 @@ fn a_relation_of_a_note_is_one_of_the_graph_and_can_be_rejected() {
 #[test]
 fn a_fact_that_is_none_is_rejected_for_good() {
     let notes = [
-        ("talk.md", "# Talk\n\n- [Alice] said that it is late\n- [fact] The talk took an hour\n"),
-        ("sub/copy.md", "# Copy\n\n- [Alice] said that it is late\n"),
+        ("talk.md", "# Talk\n\n- [Alice] Said that it is late\n- [fact] The talk took an hour\n"),
+        ("sub/copy.md", "# Copy\n\n- [Alice] Said that it is late\n"),
     ];
     let mut project = TestProject::of(&notes);
     project.settle();
@@ -501,7 +501,7 @@ fn a_fact_that_is_none_is_rejected_for_good() {
     assert_eq!(
         of(&items),
         [
-            r#"`talk` states the Alice "said that it is late""#,
+            r#"`talk` states the Alice "Said that it is late""#,
             r#"`talk` states the fact "The talk took an hour""#
         ]
     );

@@ -479,6 +479,7 @@ fn mask(value: &mut Value, field: &str, root: &str) {
         "tick",
         "ingest_rate",
         "n_written",
+        "started_at",
         "average_transaction_ms",
         "entity",
         "subject_id",

@@ -102,7 +102,14 @@ fn call(mut params: Value, served: &Served) -> Route {
         Some(_) => return refuse(INVALID_PARAMS, "`arguments` is not an object", None),
     };
     let named = match named(&mut arguments, served) {
-        Ok(named) => named.or_else(|| by_address(&mut arguments, served)),
+        Ok(None) => match by_address(&mut arguments, served) {
+            // As one project writes it to itself: whose it is, nobody can tell.
+            None if has_address(&arguments) && served.len() > 1 => {
+                return refuse_call(&whose(served));
+            }
+            found => found,
+        },
+        Ok(named) => named,
         Err(view) => return refuse_call(&view),
     };
     if tool == PROJECTS_TOOL {
@@ -152,6 +159,25 @@ fn named(arguments: &mut Map<String, Value>, served: &Served) -> Result<Option<u
         }
     }
     Ok(None)
+}
+
+fn has_address(arguments: &Map<String, Value>) -> bool {
+    let is_address = |name: &&str| {
+        arguments.get(*name).and_then(Value::as_str).is_some_and(|it| it.starts_with("memory://"))
+    };
+    ADDRESSES.iter().any(is_address)
+}
+
+fn whose(served: &Served) -> ErrorView {
+    ErrorView {
+        code: Code::Ambiguous,
+        message: "that address names no project that is served".to_string(),
+        hint: Some(format!(
+            "give `project`, or an address `memory://PROJECT/…`, of {}",
+            served.listing()
+        )),
+        conflict: None,
+    }
 }
 
 /// The project of an address of a note, as [`super::naming`] writes them, which then is one of that project.

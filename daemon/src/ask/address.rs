@@ -2,9 +2,9 @@
 //!
 //! In: a path, a permalink, a title, an alias, the name of a file, or `memory://…` of these. Out: one document, or why
 //! it is none or not one: those of that name, or those with the nearest ones.
-//! Steps: a path as it is; a bare name that several documents bear is refused; S0 §7.3 (id, permalink, path); then
-//! names as links have them, but a path with folders never means a file elsewhere. A name of several documents is
-//! refused, never guessed: what follows may be a write. For a change a permalink is refused, too, that other notes of
+//! Steps: a path as it is; a bare name that several documents bear is refused, unless one states it as its permalink;
+//! S0 §7.3 (id, permalink, path); then names as links have them, but a path with folders never means a file elsewhere.
+//! A name of several documents is refused, never guessed: what follows may be a write. For a change a permalink is refused, too, that other notes of
 //! the same title wait for: it passes on when a note comes or goes.
 //! Not here: patterns (`build_context`), headings and blocks of a note.
 
@@ -38,7 +38,7 @@ pub fn document(snapshot: &Snapshot, address: &str) -> Result<i64, ErrorView> {
             return Ok(doc);
         }
         let bearers = if address.contains('/') { vec![] } else { bearing(snapshot, address)? };
-        if bearers.len() > 1 {
+        if bearers.len() > 1 && !is_stated(snapshot, address)? {
             return Err(ambiguous(snapshot, address, &bearers)?);
         }
     }
@@ -78,6 +78,12 @@ pub fn document_to_change(snapshot: &Snapshot, address: &str) -> Result<i64, Err
 fn at_path(snapshot: &Snapshot, path: &str) -> Result<Option<i64>, AskError> {
     let sql = "SELECT id FROM docs WHERE path = ?1";
     Ok(snapshot.prepare_cached(sql)?.query_row([path], |row| row.get(0)).optional()?)
+}
+
+/// True for the permalink that a note states: nothing else can be meant by it.
+fn is_stated(snapshot: &Snapshot, permalink: &str) -> Result<bool, AskError> {
+    let sql = "SELECT 1 FROM notes WHERE permalink = ?1 AND is_stated";
+    Ok(snapshot.prepare_cached(sql)?.exists([fold(permalink)])?)
 }
 
 /// Documents that bear a name as title or as name of their file.

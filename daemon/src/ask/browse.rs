@@ -7,9 +7,10 @@ use std::collections::BTreeMap;
 
 use globset::{GlobBuilder, GlobMatcher};
 use jiff::Timestamp;
+use notes::slug::slug;
 use proto::error::ErrorView;
 use proto::tool::notes::{DirectoryReply, EntryView, NoteView, NotesReply};
-use rusqlite::params_from_iter;
+use rusqlite::{params, params_from_iter};
 
 use super::condition::Under;
 use super::error::invalid;
@@ -81,6 +82,34 @@ impl Page {
 pub fn brief(snapshot: &Snapshot, doc: i64) -> Result<NoteView, AskError> {
     let mut statement = snapshot.prepare_cached(&format!("{BRIEF} WHERE d.id = ?1"))?;
     Ok(statement.query_row([doc], note_view)?)
+}
+
+/// A permalink that a new note at this path must state to keep it, because another one has its own already: the first
+/// of `base-1`, `base-2` … that is free.
+///
+/// # Errors
+/// When the index cannot be read.
+pub fn lasting_permalink(
+    snapshot: &Snapshot,
+    title: &str,
+    path: &str,
+) -> Result<Option<String>, AskError> {
+    let base = slug(title);
+    let mut statement = snapshot.prepare_cached(
+        "SELECT 1 FROM notes n JOIN docs d ON d.id = n.doc_id
+         WHERE (n.base = ?1 OR n.permalink = ?1) AND d.path <> ?2",
+    )?;
+    if base.is_empty() || !statement.exists(params![base, path])? {
+        return Ok(None);
+    }
+    let mut n = 1;
+    loop {
+        let permalink = format!("{base}-{n}");
+        if !statement.exists(params![permalink, path])? {
+            return Ok(Some(permalink));
+        }
+        n += 1;
+    }
 }
 
 const BRIEF: &str = "SELECT d.title, d.path, n.permalink, coalesce(d.doc_type, d.format), d.entity_id, d.mtime_ms, \

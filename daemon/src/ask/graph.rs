@@ -31,9 +31,13 @@ pub(super) fn statements_about(
     rels: &[String],
 ) -> Result<Vec<Statement>, AskError> {
     let mut out = Vec::new();
+    let is_note = desk
+        .snapshot
+        .prepare_cached("SELECT 1 FROM entities WHERE id = ?1 AND doc_id IS NOT NULL")?
+        .exists([entity])?;
     for (party, link) in parties_of(desk, entity)? {
         for own_column in ["subject", "object"] {
-            read_side(desk, (entity, party, link), own_column, &mut out)?;
+            read_side(desk, (entity, party, link), (own_column, is_note), &mut out)?;
         }
     }
     out.retain(|s: &Statement| {
@@ -65,10 +69,11 @@ fn parties_of(desk: &Desk<'_>, entity: i64) -> Result<Vec<(i64, f32)>, AskError>
     Ok(rows.collect::<Result<_, _>>()?)
 }
 
+/// Statements with this party on one side. A link that leads nowhere is no relation of a note of that name.
 fn read_side(
     desk: &Desk<'_>,
     (entity, party, link): (i64, i64, f32),
-    own_column: &str,
+    (own_column, is_note): (&str, bool),
     out: &mut Vec<Statement>,
 ) -> Result<(), AskError> {
     let other_column = if own_column == "subject" { "object" } else { "subject" };
@@ -76,7 +81,9 @@ fn read_side(
         "SELECT coalesce(n.entity_id, d.entity_id), coalesce(n.link, 1.0), e.predicate, e.confidence, e.doc_id,
                 e.start, e.end, e.raw_start, e.raw_end, e.pattern
          FROM evidence e LEFT JOIN names n ON n.id = e.{other_column} LEFT JOIN docs d ON d.id = -e.{other_column}
-         WHERE e.{own_column} = ?1 AND e.predicate NOT LIKE 'not %'
+           LEFT JOIN entities o ON e.{other_column}_link IS NOT NULL AND o.id = n.entity_id
+         WHERE e.{own_column} = ?1 AND e.predicate NOT LIKE 'not %' AND o.doc_id IS NULL
+           AND NOT (?1 > 0 AND e.{own_column}_link IS NOT NULL AND ?3)
          ORDER BY e.confidence DESC, e.doc_id, e.seq LIMIT ?2"
     ))?;
     let read = |row: &Row<'_>| {
@@ -102,7 +109,7 @@ fn read_side(
             }))
         })
     };
-    for row in statement.query_map(params![party, MAX_STATEMENTS], read)? {
+    for row in statement.query_map(params![party, MAX_STATEMENTS, is_note], read)? {
         out.extend(row?);
     }
     Ok(())

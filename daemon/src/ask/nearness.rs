@@ -119,7 +119,9 @@ pub(super) fn ask(
         .prepare_cached("SELECT chunk_id, start, end FROM chunk_vec_map WHERE id = ?1")?;
     let mut found: Vec<Near> = Vec::new();
     let mut seen = FxHashSet::default();
+    let has_model = has_better_model(desk);
     for (id, nearness, is_better) in windows {
+        let is_better = is_better && has_model;
         let row = place.query_row([id], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)));
         let (chunk, start, end): (i64, i64, i64) = row?;
         if seen.insert(chunk) {
@@ -130,6 +132,12 @@ pub(super) fn ask(
         }
     }
     Ok(Some((asked, found)))
+}
+
+/// False where the built-in table alone answers: its vectors before they were rounded (`vectors.precision: float32`)
+/// are no better model's.
+pub(super) fn has_better_model(desk: &Desk<'_>) -> bool {
+    desk.settings.embed.model != "none"
 }
 
 /// The windows that the filter lets through; none when it lets all through.
@@ -274,7 +282,7 @@ pub(super) fn of_chunks(
     let mut best: FxHashMap<i64, Near> = FxHashMap::default();
     for window in has_better {
         if let Some(cosine) = known.get(&window.id) {
-            keep_best(&mut best, window, (*cosine, true));
+            keep_best(&mut best, window, (*cosine, has_better_model(desk)));
         }
     }
     for window in rest {

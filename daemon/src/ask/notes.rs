@@ -296,7 +296,9 @@ pub fn relations(snapshot: &Snapshot, doc: i64) -> Result<Vec<LinkRow>, AskError
             return false;
         }
         let target = it.to.map_or_else(|| fold(&it.target), |to| to.to_string());
-        seen.insert((fold(relation), it.to.is_some(), target))
+        // A heading or a block is a target of its own.
+        let place = (it.heading.as_deref().map(fold), it.block.as_deref().map(fold));
+        seen.insert((fold(relation), it.to.is_some(), target, place))
     });
     Ok(rows)
 }

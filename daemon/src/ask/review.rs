@@ -166,7 +166,9 @@ fn doubtful_relations(
                 e.doc_id, e.start, e.end, e.raw_start, e.raw_end, e.pattern
          FROM evidence e LEFT JOIN names sn ON sn.id = e.subject LEFT JOIN docs sd ON sd.id = -e.subject
                          LEFT JOIN names bn ON bn.id = e.object LEFT JOIN docs bd ON bd.id = -e.object
-         WHERE e.predicate NOT LIKE 'not %'
+                         LEFT JOIN entities so ON e.subject_link IS NOT NULL AND so.id = sn.entity_id
+                         LEFT JOIN entities bo ON e.object_link IS NOT NULL AND bo.id = bn.entity_id
+         WHERE e.predicate NOT LIKE 'not %' AND so.doc_id IS NULL AND bo.doc_id IS NULL
            AND (?2 IS NULL OR e.doc_id IN
              (SELECT id FROM docs WHERE ?2 = '' OR path = ?2 OR (path >= ?2 || '/' AND path < ?2 || '0')))
          GROUP BY 1, 2, 3 HAVING src IS NOT NULL AND dst IS NOT NULL AND src <> dst

@@ -17,6 +17,7 @@ use serde_json::{Map, Value};
 
 use super::error::invalid;
 use super::metadata::Conditions;
+use super::nearness::has_better_model;
 use super::plan::{MAX_RECALL, OfNotes, Plan, plan};
 use super::proximity::Asked;
 use super::rank::{Ranked, S0_HALF};
@@ -53,7 +54,11 @@ pub fn search_notes(
         return Err(invalid(format!("`min_similarity` is {least}"), "give a number from 0 to 1"));
     }
     let of_notes = filters(desk, request, after)?;
-    if request.query.trim().is_empty() && of_notes == OfNotes::default() && no_tags(request) {
+    if request.query.trim().is_empty()
+        && of_notes == OfNotes::default()
+        && no_tags(request)
+        && request.search_item_types.as_ref().is_none_or(Vec::is_empty)
+    {
         let hint = "give words to look for, or a filter such as `tags` or `note_types`";
         return Err(invalid("`query` is empty, and there is no filter".into(), hint));
     }
@@ -67,7 +72,7 @@ pub fn search_notes(
         found = search.run(desk)?;
         search.hints.push("the question has no vector: searched by words alone".into());
     }
-    search.tell(&found.recalled);
+    search.tell(&found);
     let candidates = search.candidates(desk, request, found)?;
     let has_more = candidates.len() > skip + size;
     let page = candidates.into_iter().skip(skip).take(size);
@@ -248,7 +253,7 @@ impl Search {
     fn run(&mut self, desk: &Desk<'_>) -> Result<Found, ErrorView> {
         if self.plan.formula == Formula::Vector && self.plan.min_similarity.is_none() {
             let floor = self.plan.floor;
-            let is_better = desk.snapshot.layer().is_some();
+            let is_better = desk.snapshot.layer().is_some() && has_better_model(desk);
             self.plan.min_similarity =
                 Some(if is_better { floor.better_similar } else { floor.similar });
         }
@@ -260,9 +265,9 @@ impl Search {
     }
 
     /// Says how the question was read.
-    fn tell(&mut self, recalled: &Recalled) {
-        self.hints.extend(recalled.told.iter().cloned());
-        if recalled.is_relaxed {
+    fn tell(&mut self, found: &Found) {
+        self.hints.extend(found.recalled.told.iter().cloned());
+        if found.recalled.is_relaxed && !found.ranked.is_empty() {
             self.hints.push("nothing holds all the words: these hold some of them".into());
         }
     }

@@ -149,8 +149,9 @@ fn scored(
             plan.question.words.last().filter(|it| it.chars().count() >= MIN_BEGINNING)
     {
         let phrases: Vec<Phrase> = beginnings(last).iter().flat_map(|it| phrases_in(it)).collect();
-        let at = plan.question.words.len() - 1;
-        if scorer.add_all(&postings, &phrases, bit(at))? > 0 {
+        // Where there are other words, none of which stands anywhere, a guess makes no answer of it (`floor.rs`).
+        let is_alone = plan.question.words.len() == 1;
+        if scorer.add_all(&postings, &phrases, u64::from(is_alone))? > 0 {
             told.push(format!("`{last}` read as the beginning of a word"));
         }
     }

@@ -64,6 +64,8 @@ pub trait Embedder: Send + Sync {
     fn may_recover(&self) -> bool {
         false
     }
+    /// Ends a pause that failures made, because somebody wants it asked now.
+    fn ask_again(&self) {}
     /// True when the space keeps 32-bit floats: a [`UnitVector`] of it is their bytes, little-endian.
     fn keeps_floats(&self) -> bool {
         false

@@ -15,6 +15,7 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use config::settings::{Embed, Remote, RemoteApi};
+use jiff::Timestamp;
 use serde_json::json;
 use web::{Patience, Reply, Web, WebError};
 
@@ -110,14 +111,17 @@ impl RemoteModel {
 
     /// Vectors of texts that go in one request.
     fn ask(&self, web: &Web, texts: &[String]) -> Result<Vec<Vec<f32>>, EmbedError> {
-        if let Some(left) = self.pause().left(Instant::now()) {
-            let why = format!("`{}` failed just now", self.url);
+        let pause = {
+            let pause = self.pause();
+            pause.left(Instant::now()).map(|left| (left, pause.why().to_string()))
+        };
+        if let Some((left, why)) = pause {
             return Err(EmbedError::Later { why, after: Some(left) });
         }
         let asked = self.ask_once(web, texts);
         match &asked {
             Err(EmbedError::Later { why, after }) => {
-                let after = self.pause().failed(Instant::now(), *after);
+                let after = self.pause().failed(Instant::now(), (*after, why));
                 Err(EmbedError::Later { why: why.clone(), after: Some(after) })
             }
             Err(EmbedError::Text { why }) if texts != [PROBE.to_string()] => {
@@ -142,7 +146,8 @@ impl RemoteModel {
             authorization.iter().map(|it| ("authorization", it.as_str())).collect();
         let reply =
             web.post_json(&self.url, &headers, body.as_bytes()).map_err(|error| trouble(&error))?;
-        let (status, after) = (reply.status, pause::told(reply.header("retry-after")));
+        let (status, after) =
+            (reply.status, pause::told(reply.header("retry-after"), Timestamp::now()));
         let bytes = self.body(reply)?;
         if status != 200 {
             let said = self.without_key(&reply::complaint(&bytes));
@@ -213,6 +218,10 @@ impl RemoteModel {
 }
 
 impl Embedder for RemoteModel {
+    fn ask_again(&self) {
+        self.pause().went_well();
+    }
+
     fn space(&self) -> &str {
         &self.space
     }

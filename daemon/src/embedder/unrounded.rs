@@ -62,6 +62,10 @@ impl Embedder for Unrounded {
         self.rounded.may_recover()
     }
 
+    fn ask_again(&self) {
+        self.rounded.ask_again();
+    }
+
     fn keeps_floats(&self) -> bool {
         true
     }

@@ -152,7 +152,7 @@ impl NoteError {
                 }
             },
             NoteError::Secret { .. } => {
-                "edit what stands around it by `find` and `replace`; secrets are changed by hand only"
+                "edit what stands around it by `find` and `content_updates`; secrets are changed by hand only"
             }
             NoteError::NotKept(_) => "`kgctl restore` lists what is kept",
             NoteError::Edit { why, .. } => return hint_of(why).map(str::to_string),
@@ -195,9 +195,9 @@ fn code_of(why: &EditError) -> Code {
 
 fn hint_of(why: &EditError) -> Option<&'static str> {
     match why {
-        EditError::AmbiguousHeading { .. } => {
-            Some("say `Heading#2`, `Above > Heading` or `## Heading`")
-        }
+        EditError::AmbiguousHeading { .. } => Some(
+            "say `Heading#2`, `Above > Heading`, or `## Heading` where the others are of another level",
+        ),
         EditError::AmbiguousItem { .. } => Some("name it by its block id"),
         EditError::Count { .. } => {
             Some("give more of the text around it, or the number that is meant")
@@ -208,7 +208,7 @@ fn hint_of(why: &EditError) -> Option<&'static str> {
         EditError::NoHeading { .. } | EditError::NoItem(_) => {
             Some("read the note again; `append` and `prepend` need no heading")
         }
-        EditError::Frontmatter(_) => Some("mend it by `find` and `replace`, or by hand"),
+        EditError::Frontmatter(_) => Some("mend it by `find` and `content_updates`, or by hand"),
         _ => None,
     }
 }

@@ -50,6 +50,11 @@ impl Found {
         self.metadata.permissions().mode() & 0o222 == 0
     }
 
+    /// Who may read and write it.
+    pub(super) fn mode(&self) -> u32 {
+        self.metadata.mode() & 0o7777
+    }
+
     fn is_same(&self, other: &Found) -> bool {
         (self.metadata.dev(), self.metadata.ino()) == (other.metadata.dev(), other.metadata.ino())
             && self.bytes == other.bytes
@@ -106,19 +111,23 @@ pub(super) fn read(spot: &Spot, max_bytes: u64) -> Result<Option<Found>, Trouble
     Ok(Some(Found { bytes, is_cut, metadata, file }))
 }
 
-/// Puts bytes in the place of a file, or makes it where there is none. `keep` is called when the new file lies ready,
-/// and keeps the old bytes: if it cannot, nothing changes.
+/// Puts bytes in the place of a file, or makes it where there is none, with a mode where one is given. `keep` is called
+/// when the new file lies ready, and keeps the old bytes: if it cannot, nothing changes.
 pub(super) fn replace(
-    spot: &Spot,
+    (spot, mode): (&Spot, Option<u32>),
     old: Option<&Found>,
     bytes: &[u8],
     journal: &Journal,
     keep: impl FnOnce() -> io::Result<()>,
 ) -> Result<(), Trouble> {
-    let temporary = Temporary::make(spot, journal, old.is_none())?;
+    let temporary = Temporary::make(spot, journal, old.is_none() && mode.is_none())?;
     temporary.file().write_all(bytes)?;
-    if let Some(old) = old {
-        take_after(old, temporary.file())?;
+    match (old, mode) {
+        (Some(old), _) => take_after(old, temporary.file())?,
+        (None, Some(mode)) => {
+            temporary.file().set_permissions(Permissions::from_mode(mode & 0o7777))?;
+        }
+        (None, None) => {}
     }
     temporary.file().sync_all()?;
     crate::fail::point("note.written");
@@ -187,7 +196,7 @@ fn take_after(old: &Found, new: &File) -> io::Result<()> {
     }
     copy_attributes(&old.file, new);
     // Last: giving a file away takes some bits.
-    new.set_permissions(Permissions::from_mode(old.metadata.mode() & 0o7777))
+    new.set_permissions(Permissions::from_mode(old.mode()))
 }
 
 /// Access lists, labels and what else programs have noted beside the bytes. What cannot be copied is left.

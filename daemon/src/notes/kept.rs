@@ -54,6 +54,8 @@ pub struct Version {
     pub n_bytes: u64,
     /// Where it lies.
     pub file: PathBuf,
+    /// The mode of the note's file, where it was kept with the bytes.
+    pub mode: Option<u32>,
 }
 
 /// The kept versions of one project.
@@ -79,14 +81,15 @@ impl Kept {
         &self,
         path: &str,
         bytes: &[u8],
-        why: Why,
+        (why, mode): (Why, Option<u32>),
         now: Timestamp,
     ) -> io::Result<PathBuf> {
         let dir = self.dir.join(path);
         create_private_dir(&dir).map_err(io::Error::other)?;
         let hash = super::checksum(bytes);
         let hash = hash.get(..HASH_DIGITS).unwrap_or(&hash);
-        let file = dir.join(format!("{}-{hash}.{}", now.strftime(TIME), why.as_str()));
+        let mode = mode.map(|mode| format!("-{mode:o}")).unwrap_or_default();
+        let file = dir.join(format!("{}-{hash}.{}{mode}", now.strftime(TIME), why.as_str()));
         match OpenOptions::new().write(true).create_new(true).mode(0o600).open(&file) {
             Ok(mut new) => {
                 let written = new.write_all(bytes).and_then(|()| new.sync_all());
@@ -167,6 +170,10 @@ impl Kept {
 /// What the name of a file says.
 fn version(path: &str, file: &Path) -> Option<Version> {
     let (stem, why) = file.file_name()?.to_str()?.rsplit_once('.')?;
+    let (why, mode) = match why.split_once('-') {
+        Some((why, mode)) => (why, Some(u32::from_str_radix(mode, 8).ok()?)),
+        None => (why, None),
+    };
     let why = Why::ALL.into_iter().find(|it| it.as_str() == why)?;
     let (at, hash) = stem.rsplit_once('-')?;
     Some(Version {
@@ -176,6 +183,7 @@ fn version(path: &str, file: &Path) -> Option<Version> {
         why,
         n_bytes: file.symlink_metadata().ok().filter(|it| it.is_file())?.len(),
         file: file.to_path_buf(),
+        mode,
     })
 }
 
@@ -189,9 +197,9 @@ mod tests {
         let dir = tempfile::tempdir().expect("a folder");
         let kept = Kept::new(dir.path());
         let at = |days: i64| Timestamp::from_second(1_750_000_000 + days * 86_400).expect("a time");
-        kept.keep("a/b.md", b"one", Why::Replaced, at(0)).expect("kept");
-        kept.keep("a/b.md", b"two", Why::Removed, at(5)).expect("kept");
-        kept.keep("a", b"three", Why::Unwritten, at(6)).expect("kept");
+        kept.keep("a/b.md", b"one", (Why::Replaced, None), at(0)).expect("kept");
+        kept.keep("a/b.md", b"two", (Why::Removed, None), at(5)).expect("kept");
+        kept.keep("a", b"three", (Why::Unwritten, None), at(6)).expect("kept");
         let shown = |versions: Vec<Version>| {
             let line =
                 |it: &Version| format!("{} {} {} {}", it.path, it.at, it.why.as_str(), it.n_bytes);

@@ -238,8 +238,11 @@ impl Notes {
         let old = old.ok_or_else(|| NoteError::NotFound(path.clone()))?;
         let before = checksum(&old.bytes);
         self.check_expected(&path, expected, &old.bytes, None)?;
-        let keep =
-            || self.kept.keep(&spot.real, &old.bytes, Why::Removed, Timestamp::now()).map(drop);
+        let keep = || {
+            self.kept
+                .keep(&spot.real, &old.bytes, (Why::Removed, Some(old.mode())), Timestamp::now())
+                .map(drop)
+        };
         files::remove(&spot, &old, keep).map_err(|trouble| self.failed(&path, trouble, None))?;
         self.prune(Timestamp::now());
         Ok(Written {
@@ -279,7 +282,7 @@ impl Notes {
         let n_old = old.as_ref().map_or(0, |old| old.bytes.len());
         let text = String::from_utf8_lossy(&bytes).into_owned();
         let changes = vec![Change { span: 0..n_old, replacement: text }];
-        self.replace_bytes(&path, &spot, old.as_ref(), &bytes, changes)
+        self.replace_bytes((&path, version.mode), &spot, old.as_ref(), &bytes, changes)
     }
 
     /// The one kept version whose time begins so, or the newest.
@@ -436,7 +439,7 @@ impl Notes {
     }
 
     fn keep_unwritten(&self, path: &str, bytes: &[u8]) -> Option<PathBuf> {
-        self.kept.keep(path, bytes, Why::Unwritten, Timestamp::now()).ok()
+        self.kept.keep(path, bytes, (Why::Unwritten, None), Timestamp::now()).ok()
     }
 
     fn replace(
@@ -447,12 +450,13 @@ impl Notes {
         text: &str,
         changes: Vec<Change>,
     ) -> Result<Written, NoteError> {
-        self.replace_bytes(path, spot, old, text.as_bytes(), changes)
+        self.replace_bytes((path, None), spot, old, text.as_bytes(), changes)
     }
 
+    /// `mode`: of a file that is made.
     fn replace_bytes(
         &self,
-        path: &str,
+        (path, mode): (&str, Option<u32>),
         spot: &Spot,
         old: Option<&Found>,
         bytes: &[u8],
@@ -473,12 +477,13 @@ impl Notes {
             return Err(NoteError::Protected(path.to_string()));
         }
         let keep = || match old {
-            Some(old) => {
-                self.kept.keep(&spot.real, &old.bytes, Why::Replaced, Timestamp::now()).map(drop)
-            }
+            Some(old) => self
+                .kept
+                .keep(&spot.real, &old.bytes, (Why::Replaced, Some(old.mode())), Timestamp::now())
+                .map(drop),
             None => Ok(()),
         };
-        files::replace(spot, old, bytes, &self.journal, keep)
+        files::replace((spot, mode), old, bytes, &self.journal, keep)
             .map_err(|trouble| self.failed(path, trouble, Some(bytes)))?;
         self.prune(Timestamp::now());
         written.warnings = old.map(several_names).unwrap_or_default();

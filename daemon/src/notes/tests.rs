@@ -151,12 +151,12 @@ fn a_change_under_our_hands_is_a_conflict() {
     ] {
         place.put("b", "theirs\n");
         let keep = || change(&place);
-        let trouble = files::replace(&spot, Some(&old), b"mine\n", &notes.journal, keep);
+        let trouble = files::replace((&spot, None), Some(&old), b"mine\n", &notes.journal, keep);
         assert!(matches!(trouble, Err(Trouble::Changed(Some(_)))), "{trouble:?}");
     }
     assert_eq!(place.text("a.md"), "in place\n");
     let made = files::replace(
-        &confine::spot(&notes.root, "new.md", Missing::Refuse).expect("a spot"),
+        (&confine::spot(&notes.root, "new.md", Missing::Refuse).expect("a spot"), None),
         None,
         b"mine\n",
         &notes.journal,
@@ -167,7 +167,7 @@ fn a_change_under_our_hands_is_a_conflict() {
     let full = || Err(std::io::Error::from(std::io::ErrorKind::StorageFull));
     let old = files::read(&spot, 100).expect("read").expect("it is there");
     assert!(matches!(
-        files::replace(&spot, Some(&old), b"x", &notes.journal, full),
+        files::replace((&spot, None), Some(&old), b"x", &notes.journal, full),
         Err(Trouble::Io(_))
     ));
     assert_eq!(place.text("a.md"), "in place\n");

@@ -133,6 +133,11 @@ impl Backfill {
         Ok(Backfill { file, wanted, before, readers, pace, swept_at: None })
     }
 
+    /// The model that is wanted.
+    pub fn embedder(&self) -> &Arc<dyn Embedder> {
+        self.wanted.layer.embedder()
+    }
+
     /// How far it is.
     pub fn pace(&self) -> &Arc<Pace> {
         &self.pace

@@ -103,7 +103,7 @@ pub const PARTS: &[(&str, &str)] = &[
         "SELECT d.path, e.start, e.end, coalesce(sn.norm, sd.path), sns.path, e.predicate,
            coalesce(bn.norm, bd.path), bns.path, se.norm, be.norm,
            e.subject_at, e.object_at, e.raw_start, e.raw_end, e.line,
-           e.pattern, printf('%.5f', e.confidence)
+           e.pattern, printf('%.5f', e.confidence), e.subject_link, e.object_link
          FROM evidence e LEFT JOIN docs d ON d.id = e.doc_id
          LEFT JOIN names sn ON sn.id = e.subject LEFT JOIN docs sd ON sd.id = -e.subject
          LEFT JOIN names bn ON bn.id = e.object LEFT JOIN docs bd ON bd.id = -e.object

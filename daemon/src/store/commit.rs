@@ -25,7 +25,7 @@ use self::names::{
 };
 pub(crate) use self::note::{BLOCK, kind_of as link_kind};
 use super::schema::{PASS_ASKED, PASS_DEEP, PASS_SWIFT};
-use super::{StoreError, duplicates, ids, lines};
+use super::{StoreError, duplicates, ids, lines, links};
 use crate::pipeline::parcel::{EmbeddedDoc, LinkedDoc, NormalDoc, Pass};
 use crate::pipeline::print::title_print;
 use crate::pipeline::recognize::Gazetteer;
@@ -91,6 +91,7 @@ pub(super) fn document(
     write_aliases(tx, id, linked)?;
     touched.extend(names_of_doc(tx, id)?);
     write_evidence(tx, id, doc, &name_ids)?;
+    links::relate(tx, id, None)?;
     touched.extend(&name_ids);
     mark_dirty(tx, touched.iter().copied())?;
     Ok(touched.into_iter().collect())

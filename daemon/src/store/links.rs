@@ -1,7 +1,7 @@
 //! Links: where those of notes lead, and the permalinks of notes.
 //!
-//! In: what documents are called (`doc_names`, `notes`), links with their keys. Out: `note_links.dst`, and
-//! `notes.permalink`.
+//! In: what documents are called (`doc_names`, `notes`), links with their keys. Out: `note_links.dst`, the parties of
+//! the relations that links state, and `notes.permalink`.
 //! Permalinks: notes of one base are ordered, those that state it first, then by the number of folders and by path; the
 //! first has the base, the others `base-1`, `base-2` …, but for numbers that are the base of another note. So they
 //! follow from the files alone: a note that comes before another takes its permalink, which is why a permalink that
@@ -18,6 +18,7 @@ use rusqlite::{Connection, OptionalExtension, Transaction, params};
 use super::StoreError;
 use super::commit::{self, link_kind};
 use super::writer::{IndexWriter, set_meta_number};
+use crate::pipeline::parcel::RecognizerKind;
 use crate::terms::Tick;
 use crate::vectors::VectorChange;
 
@@ -285,6 +286,31 @@ fn lead_one(tx: &Connection, doc: i64, seq: i64) -> Result<(), StoreError> {
     if dst != old {
         tx.prepare_cached("UPDATE note_links SET dst = ?3 WHERE doc_id = ?1 AND seq = ?2")?
             .execute(params![doc, seq, dst])?;
+        relate(tx, doc, Some(seq))?;
+    }
+    Ok(())
+}
+
+/// Makes the relations of a document's links, or of one of them, those of the documents that they lead to. A link that
+/// leads nowhere names a thing that has no note yet; but for one with a folder, or a Markdown link, which names a file.
+pub(super) fn relate(tx: &Connection, doc: i64, seq: Option<i64>) -> Result<(), StoreError> {
+    for party in ["subject", "object"] {
+        tx.prepare_cached(&format!(
+            "UPDATE evidence SET {party} = coalesce(
+               (SELECT -l.dst FROM note_links l WHERE l.doc_id = ?1 AND l.seq = {party}_link AND l.dst IS NOT NULL),
+               (SELECT m.name_id FROM note_links l JOIN mentions m ON m.doc_id = ?1 AND m.at = {party}_at
+                  AND m.recognizer = ?3
+                WHERE l.doc_id = ?1 AND l.seq = {party}_link AND l.kind IN (?4, ?5) AND instr(l.target, '/') = 0),
+               0)
+             WHERE doc_id = ?1 AND {party}_link IS NOT NULL AND (?2 IS NULL OR {party}_link = ?2)"
+        ))?
+        .execute(params![
+            doc,
+            seq,
+            RecognizerKind::Stated as i64,
+            LinkKind::Wiki as i64,
+            LinkKind::Embed as i64
+        ])?;
     }
     Ok(())
 }

@@ -3,7 +3,7 @@
 //! The index is derived: a new [`SCHEMA_VERSION`] rebuilds it from the files, nothing is migrated.
 
 /// Raised with every change below or in what the rows mean.
-pub const SCHEMA_VERSION: u32 = 11;
+pub const SCHEMA_VERSION: u32 = 12;
 
 /// `docs.pass`: read swiftly; to be read deeply from now on; read deeply.
 pub(crate) const PASS_SWIFT: i64 = 0;
@@ -116,13 +116,16 @@ CREATE TABLE mentions(
 CREATE INDEX mentions_name ON mentions(name_id, doc_id);
 
 -- One row a statement of a relation, or (predicate `not …`) that there is none. A party is a name (positive) or a
--- document's own entity (minus its id);
+-- document's own entity (minus its id); 0 is none. Where a party is the link of a note, `subject_link` or `object_link`
+-- is its `seq` in `note_links`, and the party is the document that it leads to (`store/links.rs`); of one that leads
+-- nowhere its name, which then is no note's.
 -- `relations` is an aggregate over this table, so a relation goes when its last evidence does.
 CREATE TABLE evidence(
   doc_id INTEGER NOT NULL, seq INTEGER NOT NULL, subject INTEGER NOT NULL, predicate TEXT NOT NULL,
   object INTEGER NOT NULL, subject_at INTEGER NOT NULL, object_at INTEGER NOT NULL, start INTEGER NOT NULL,
   end INTEGER NOT NULL, raw_start INTEGER NOT NULL, raw_end INTEGER NOT NULL, line INTEGER NOT NULL,
-  pattern TEXT NOT NULL, confidence REAL NOT NULL, PRIMARY KEY(doc_id, seq)) WITHOUT ROWID;
+  pattern TEXT NOT NULL, confidence REAL NOT NULL, subject_link INTEGER, object_link INTEGER,
+  PRIMARY KEY(doc_id, seq)) WITHOUT ROWID;
 CREATE INDEX evidence_subject ON evidence(subject);
 CREATE INDEX evidence_object ON evidence(object);
 -- Independent kinds of source raise confidence, repetition does not: 1 - product of (1 - the best of each kind), as
@@ -139,7 +142,9 @@ CREATE VIEW relations AS
                e.confidence * coalesce(sn.link, 1.0) * coalesce(bn.link, 1.0) AS c
         FROM evidence e LEFT JOIN names sn ON sn.id = e.subject LEFT JOIN docs sd ON sd.id = -e.subject
                         LEFT JOIN names bn ON bn.id = e.object LEFT JOIN docs bd ON bd.id = -e.object
-        WHERE e.predicate NOT LIKE 'not %')
+                        LEFT JOIN entities so ON e.subject_link IS NOT NULL AND so.id = sn.entity_id
+                        LEFT JOIN entities bo ON e.object_link IS NOT NULL AND bo.id = bn.entity_id
+        WHERE e.predicate NOT LIKE 'not %' AND so.doc_id IS NULL AND bo.doc_id IS NULL)
   WHERE src_id IS NOT NULL AND dst_id IS NOT NULL AND src_id <> dst_id GROUP BY 1, 2, 3;
 CREATE VIEW denials AS
   SELECT coalesce(sn.entity_id, sd.entity_id) AS src_id, coalesce(bn.entity_id, bd.entity_id) AS dst_id,

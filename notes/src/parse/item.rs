@@ -109,7 +109,8 @@ impl Walk<'_> {
         };
         let is_escaped = self.at(0..line.start).ends_with('\\');
         let is_parted = rest.starts_with([' ', '\t']) && !is_escaped;
-        if !is_parted || !is_category(category) || leaf.marks.contains(&line.start) {
+        let is_one = is_category(category) && !names_somebody(category, rest);
+        if !is_parted || !is_one || leaf.marks.contains(&line.start) {
             return false;
         }
         let from = line.end.min(span.end) - rest.len();
@@ -260,7 +261,73 @@ fn is_category(text: &str) -> bool {
         && (1..=MAX_TYPE_WORDS).contains(&words.len())
         && words.iter().all(is_word)
         && (words.len() == 1 || words.iter().all(is_small))
+        && words.first().is_some_and(|word| !NO_CATEGORIES.contains(&word.to_lowercase().as_str()))
+        // Not `[Ctrl+C]`, nor `[Smith2020]`.
+        && (words.iter().all(is_small) || !text.contains('+') && !is_citation(text))
 }
+
+/// `Smith2020`, `Smith2020a`.
+fn is_citation(text: &str) -> bool {
+    let text = text.strip_suffix(|c: char| c.is_ascii_lowercase()).unwrap_or(text);
+    let name = text.trim_end_matches(|c: char| c.is_ascii_digit());
+    text.len() - name.len() == 4 && name.chars().all(char::is_alphabetic)
+}
+
+/// True where the brackets stand around the subject of a sentence: `[Bob] wrote it`, but not `[Tip] write it down`.
+fn names_somebody(category: &str, rest: &str) -> bool {
+    let mut letters = category.chars();
+    let is_named = letters.next().is_some_and(char::is_uppercase)
+        && letters.clone().any(char::is_lowercase)
+        && !FILING_WORDS.contains(&category.to_lowercase().as_str());
+    is_named && rest.trim_start().starts_with(char::is_lowercase)
+}
+
+/// Words in brackets that file nothing.
+const NO_CATEGORIES: [&str; 5] = ["sic", "see", "cf", "ibid", "via"];
+
+/// What people file facts under, so that a capital makes no name of it.
+const FILING_WORDS: [&str; 40] = [
+    "action",
+    "answer",
+    "assumption",
+    "benefit",
+    "bug",
+    "cause",
+    "constraint",
+    "consequence",
+    "context",
+    "cost",
+    "decision",
+    "definition",
+    "design",
+    "detail",
+    "event",
+    "example",
+    "fact",
+    "feature",
+    "goal",
+    "hint",
+    "idea",
+    "info",
+    "insight",
+    "issue",
+    "lesson",
+    "limit",
+    "method",
+    "note",
+    "outcome",
+    "preference",
+    "problem",
+    "question",
+    "reason",
+    "requirement",
+    "result",
+    "risk",
+    "rule",
+    "step",
+    "tip",
+    "warning",
+];
 
 /// A relation's type: one to three words, without markup and colons.
 fn relation_type(text: &str) -> Option<String> {
@@ -283,7 +350,9 @@ fn relation_type(text: &str) -> Option<String> {
 fn names_a_relation(words: &[&str]) -> bool {
     let Some(first) = words.first() else { return false };
     let lower = first.to_lowercase();
-    if NO_TYPES.contains(&lower.as_str()) {
+    let is_number = |word: &&str| word.chars().all(|c| c.is_ascii_digit());
+    let is_bare_preposition = words.len() == 1 && PREPOSITIONS.contains(&lower.as_str());
+    if NO_TYPES.contains(&lower.as_str()) || is_bare_preposition || words.iter().any(is_number) {
         return false;
     }
     let is_capital = first.chars().next().is_some_and(char::is_uppercase);
@@ -297,6 +366,12 @@ fn names_a_relation(words: &[&str]) -> bool {
 const NO_TYPES: [&str; 15] = [
     "the", "a", "an", "this", "that", "these", "those", "any", "all", "some", "each", "every",
     "and", "or", "but",
+];
+
+/// Words that alone are no relation's type (`by [[Alice]]`), but may begin one.
+const PREPOSITIONS: [&str; 16] = [
+    "about", "as", "at", "by", "for", "from", "in", "into", "like", "of", "on", "over", "to",
+    "via", "with", "without",
 ];
 
 /// Nouns and the like that relate two things.

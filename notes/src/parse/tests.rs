@@ -246,14 +246,46 @@ fn the_example_of_the_format_is_read_in_full() {
 #[test]
 fn an_observation_looks_like_one() {
     check(
-        "* [Ada Lovelace] said so\n- [Ada] one word may be any\n- [open question] small words\n- [2024-05-01] a date\n\
+        "* [Ada Lovelace] said so\n- [Ada] One word may be any\n- [open question] small words\n- [2024-05-01] a date\n\
          - [a very long thing here] four words\n- [42] number\n- [note]: no blank\n- [note]no blank\n- [note]\n- [note] \n\
          - [!note] callout\n- [^1] footnote\n- [ref][r] link\n- [r] link by reference\n- `[code]` x\n- [f(x)] call\n\
          1. [step] of a numbered list\n- text [note] inside\n- [#a] tag\n- \\[note] escaped\n\n[r]: https://x.org\n[^1]: x\n",
         expect![[r#"
-            2 observation [Ada] "one word may be any" []
+            2 observation [Ada] "One word may be any" []
             3 observation [open question] "small words" []
             23 footnote 1
+        "#]],
+    );
+}
+
+#[test]
+fn a_name_a_key_or_a_reference_in_brackets_states_nothing() {
+    check(
+        "- [Bob] wrote the first version\n- [Smith2020] A paper\n- [sic] is used here\n- [see docs] for more\n\
+         - [Ctrl+C] copies\n- [Tip] write it down\n- [TODO] mend it\n- [Method] Depth first\n",
+        expect![[r#"
+            6 observation [Tip] "write it down" []
+            7 observation [TODO] "mend it" []
+            8 observation [Method] "Depth first" []
+        "#]],
+    );
+}
+
+#[test]
+fn a_preposition_or_a_number_relates_nothing() {
+    check(
+        "- by [[A]]\n- Chapter 1 [[B]]\n- inspired by [[C]]\n- see [[D]]\n- see also [[E]]\n",
+        expect![[r#"
+            1 implicit links_to "A"
+            2 implicit links_to "B"
+            3 relation inspired by "C"
+            4 relation see "D"
+            5 relation see also "E"
+            1 wiki "A" <A>
+            2 wiki "B" <B>
+            3 wiki "C" <C>
+            4 wiki "D" <D>
+            5 wiki "E" <E>
         "#]],
     );
 }

@@ -68,7 +68,7 @@ impl Remembered {
         let (name, mut dice) = (name(n), Dice::of(n * 17));
         let mut text =
             format!("---\ntitle: {name}\ntype: {}\ntags:\n  - {}\n", kind(n), dice.word(NOUNS));
-        if n % 4 == 0 {
+        if n.is_multiple_of(4) {
             text += &format!("summary: {}\n", sentence(&mut dice, None).trim());
         }
         text += &format!("---\n\n# {name}\n\n");

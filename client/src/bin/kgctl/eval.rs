@@ -80,6 +80,11 @@ pub(crate) async fn run(arguments: &Arguments, ctx: &Context) -> Result<Exit, Fa
     if arguments.of.is_file() {
         return questions::run(arguments, ctx).await;
     }
+    if !arguments.of.exists() {
+        let message = format!("there is no `{}`", arguments.of.display());
+        return Err(Failure::new(Exit::Refused, message)
+            .hint("give a table of questions, or a folder with `gold/`"));
+    }
     let gold = Gold::read(&arguments.of)?;
     let scratch = Scratch::make()?;
     let models = ctx.places()?.models();

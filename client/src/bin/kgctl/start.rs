@@ -28,7 +28,7 @@ fn is_brief(target: &Target) -> bool {
 /// Says that the daemon runs, and under which process id.
 pub(super) async fn report(ctx: &Context, stream: UnixStream, word: &str) -> Result<Exit, Failure> {
     let session = Session::open(stream).await?;
-    let reply = session.call(&Status {}).await?;
+    let reply = session.call(&Status::default()).await?;
     ctx.print_reply(&reply, |reply| {
         format!("{}: {word}, pid {}\n", reply.freshness.project, reply.pid)
     })?;

@@ -35,8 +35,11 @@ struct StatusView<'a> {
 pub(crate) async fn run(arguments: &Arguments, ctx: &Context) -> Result<Exit, Failure> {
     let target = ctx.target()?;
     let session = ctx.session_with(&target).await?;
-    let reply =
-        if arguments.watch { watch(&session).await? } else { session.call(&Status {}).await? };
+    let reply = if arguments.watch {
+        watch(&session).await?
+    } else {
+        session.call(&Status::default()).await?
+    };
     warn_of_protocol(&reply);
     let view = StatusView {
         reply: &reply,
@@ -62,7 +65,7 @@ pub(crate) async fn watch(session: &Session) -> Result<StatusReply, Failure> {
         bar.set_style(style);
     }
     loop {
-        let reply = session.call(&Status {}).await?;
+        let reply = session.call(&Status::default()).await?;
         bar.set_length(reply.progress.known);
         bar.set_position(reply.progress.indexed);
         bar.set_message(doing(&reply));

@@ -47,7 +47,7 @@ pub(crate) async fn stop(target: &Target) -> Result<bool, Failure> {
 /// Asks the daemon to stop; gives its process id if it heard.
 async fn ask(target: &Target) -> Option<u32> {
     let session = Session::open(target.connect().ok()?).await.ok()?;
-    let pid = session.call(&Status {}).await.ok()?.pid;
+    let pid = session.call(&Status::default()).await.ok()?.pid;
     // A connection that breaks now is an answer, too.
     let _ = session.call(&Shutdown {}).await;
     session.close().await;

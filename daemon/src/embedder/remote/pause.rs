@@ -5,6 +5,8 @@
 
 use std::time::{Duration, Instant};
 
+use jiff::Timestamp;
+
 /// After the first failure.
 const FIRST: Duration = Duration::from_secs(1);
 
@@ -19,6 +21,7 @@ const LONGEST_TOLD: Duration = Duration::from_secs(3_600);
 pub(super) struct Pause {
     n_failures: u32,
     until: Option<Instant>,
+    why: String,
 }
 
 impl Pause {
@@ -27,8 +30,18 @@ impl Pause {
         self.until?.checked_duration_since(now).filter(|left| !left.is_zero())
     }
 
+    /// The last failure.
+    pub(super) fn why(&self) -> &str {
+        &self.why
+    }
+
     /// Notes a failure; returns how long to wait. What a server says counts, also where it is short.
-    pub(super) fn failed(&mut self, now: Instant, told: Option<Duration>) -> Duration {
+    pub(super) fn failed(
+        &mut self,
+        now: Instant,
+        (told, why): (Option<Duration>, &str),
+    ) -> Duration {
+        self.why = why.to_string();
         let doubled = FIRST.saturating_mul(2u32.saturating_pow(self.n_failures)).min(LONGEST);
         let wait = told.map_or(doubled, |told| told.min(LONGEST_TOLD));
         self.n_failures = self.n_failures.saturating_add(1);
@@ -42,9 +55,14 @@ impl Pause {
     }
 }
 
-/// The seconds of a `Retry-After`; dates are not read.
-pub(super) fn told(header: Option<&str>) -> Option<Duration> {
-    header?.trim().parse().ok().map(Duration::from_secs)
+/// The seconds of a `Retry-After`, or those until its date.
+pub(super) fn told(header: Option<&str>, now: Timestamp) -> Option<Duration> {
+    let text = header?.trim();
+    if let Ok(seconds) = text.parse() {
+        return Some(Duration::from_secs(seconds));
+    }
+    let date = jiff::fmt::rfc2822::parse(text).ok()?.timestamp();
+    Some(Duration::try_from(date.duration_since(now)).unwrap_or_default())
 }
 
 #[cfg(test)]
@@ -55,22 +73,28 @@ mod tests {
     fn pauses_double_and_end() {
         let (mut pause, now) = (Pause::default(), Instant::now());
         assert_eq!(pause.left(now), None);
-        let waits: Vec<u64> = (0..11).map(|_| pause.failed(now, None).as_secs()).collect();
+        let waits: Vec<u64> = (0..11).map(|_| pause.failed(now, (None, "500")).as_secs()).collect();
         assert_eq!(waits, [1, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300]);
         assert_eq!(pause.left(now), Some(LONGEST));
         assert_eq!(pause.left(now + LONGEST), None);
         pause.went_well();
-        assert_eq!(pause.failed(now, None), FIRST);
+        assert_eq!(pause.why(), "");
+        assert_eq!(pause.failed(now, (None, "503")), FIRST);
+        assert_eq!(pause.why(), "503");
     }
 
     #[test]
     fn a_server_may_say_how_long() {
+        let at: Timestamp = "2026-10-21T07:26:30Z".parse().expect("a moment");
         let (mut pause, now) = (Pause::default(), Instant::now());
-        assert_eq!(pause.failed(now, told(Some("7"))).as_secs(), 7);
-        assert_eq!(pause.failed(now, told(Some("0"))).as_secs(), 0);
+        assert_eq!(pause.failed(now, (told(Some("7"), at), "429")).as_secs(), 7);
+        assert_eq!(pause.failed(now, (told(Some("0"), at), "429")).as_secs(), 0);
         assert_eq!(pause.left(now), None);
-        assert_eq!(pause.failed(now, told(Some("999999999"))), LONGEST_TOLD);
-        assert_eq!(told(Some("Wed, 21 Oct 2026 07:28:00 GMT")), None);
-        assert_eq!(told(None), None);
+        assert_eq!(pause.failed(now, (told(Some("999999999"), at), "429")), LONGEST_TOLD);
+        let date = Some("Wed, 21 Oct 2026 07:28:00 GMT");
+        assert_eq!(told(date, at), Some(Duration::from_secs(90)));
+        assert_eq!(told(date, at + Duration::from_secs(500)), Some(Duration::ZERO), "it is over");
+        assert_eq!(told(Some("soon"), at), None);
+        assert_eq!(told(None, at), None);
     }
 }

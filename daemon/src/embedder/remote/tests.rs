@@ -130,10 +130,13 @@ fn what_may_pass_is_tried_again_later() {
 fn a_server_that_asks_for_a_pause_gets_it() {
     let (mock, model) = remote(|_| Answer::of(429, "").with("retry-after", 600), |_| {});
     assert_eq!(later(model.try_embed(&["a"]), "answered 429"), Some(Duration::from_secs(600)));
-    let left = later(model.try_embed(&["a"]), "failed just now").expect("how long");
+    let left = later(model.try_embed(&["a"]), "answered 429").expect("how long");
     assert!(left > Duration::from_secs(500));
     assert!(matches!(model.try_question("a"), Err(EmbedError::Later { .. })));
     assert_eq!(mock.requests().len(), 1, "nobody asks meanwhile");
+    model.ask_again();
+    later(model.try_embed(&["a"]), "answered 429");
+    assert_eq!(mock.requests().len(), 2, "somebody wanted it");
 }
 
 #[test]

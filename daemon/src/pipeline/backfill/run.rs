@@ -11,8 +11,9 @@ use config::settings::Background;
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 
-use super::{Again, Backfill, Pace, Step};
+use super::{Backfill, Pace, Step};
 use crate::belt::crew;
+use crate::embedder::Embedder;
 use crate::health::Health;
 use crate::terms::Tick;
 
@@ -35,6 +36,7 @@ pub struct Backfilling {
     is_stopping: Arc<AtomicBool>,
     is_wanted_again: Arc<Notify>,
     pace: Arc<Pace>,
+    embedder: Arc<dyn Embedder>,
 }
 
 impl Backfilling {
@@ -43,10 +45,11 @@ impl Backfilling {
         &self.pace
     }
 
-    /// Asks a model again that could not be used. False where there is none that waits for that.
+    /// Asks a model now that could not be used, or is left alone for a while. False where there is none such.
     pub fn try_again(&self) -> bool {
-        let waits = self.pace.stand().trouble.is_some_and(|it| it.again == Again::WhenWanted);
+        let waits = self.pace.stand().trouble.is_some();
         if waits {
+            self.embedder.ask_again();
             self.pace.fail(None);
             self.is_wanted_again.notify_one();
         }
@@ -103,8 +106,9 @@ pub fn start(backfill: Backfill, health: Arc<Health>, gate: Gate) -> Backfilling
     let is_stopping = Arc::new(AtomicBool::new(false));
     let pace = backfill.pace().clone();
     let is_wanted_again = Arc::new(Notify::new());
+    let embedder = backfill.embedder().clone();
     let run = run(backfill, health, (gate, is_stopping.clone(), is_wanted_again.clone()));
-    Backfilling { task: tokio::spawn(run), is_stopping, is_wanted_again, pace }
+    Backfilling { task: tokio::spawn(run), is_stopping, is_wanted_again, pace, embedder }
 }
 
 async fn run(
@@ -143,7 +147,13 @@ async fn run(
             Ok(Step::Waits(_)) if is_first => Duration::ZERO,
             Ok(Step::Waits(_)) => LOOK_AGAIN,
             Ok(Step::Moved) => COMMITS_WITHIN,
-            Ok(Step::Later(after)) => after,
+            Ok(Step::Later(after)) => {
+                tokio::select! {
+                    () = tokio::time::sleep(after) => {}
+                    () = is_wanted_again.notified() => {}
+                }
+                Duration::ZERO
+            }
             Ok(Step::Broken) if backfill.may_recover() => {
                 is_wanted_again.notified().await;
                 Duration::ZERO

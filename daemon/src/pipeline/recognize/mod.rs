@@ -33,6 +33,7 @@ pub(crate) mod words;
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
+use notes::parse::RelationKind;
 
 pub use gazetteer::{Gazetteer, GazetteerTerm};
 pub use mine::{TermCount, select};
@@ -132,13 +133,35 @@ impl Stage for RecognizeStage {
 }
 
 /// What the recognizers found, agreed on and read in its place.
-fn mentions_of(doc: &NormalDoc, found: Vec<Mention>) -> Vec<Mention> {
+fn mentions_of(doc: &NormalDoc, mut found: Vec<Mention>) -> Vec<Mention> {
+    drop_types(doc, &mut found);
     let mut mentions = overlap::resolve(&doc.text, found);
     imperative::trim(doc, &mut mentions);
     place::fill(doc, &mut mentions);
     context::correct(doc, &mut mentions);
     coreference::lengthen(doc, &mut mentions);
     mentions
+}
+
+/// Drops what is only the type of a relation: `depends_on` in `- depends_on [[Vault]]` is no identifier of some code.
+fn drop_types(doc: &NormalDoc, found: &mut Vec<Mention>) {
+    let Some(stated) = &doc.note else { return };
+    let typed = stated.note.relations.iter().filter(|it| it.kind == RelationKind::Typed);
+    let types: Vec<(usize, usize)> = typed
+        .filter_map(|it| {
+            let link = stated.note.links.get(it.link)?;
+            Some((it.place.span.start, link.place.span.start))
+        })
+        .collect();
+    if types.is_empty() {
+        return;
+    }
+    found.retain(|mention| {
+        let place = doc.map.to_raw(mention.span);
+        let after = types.partition_point(|(start, _)| *start <= place.start());
+        let within = after.checked_sub(1).and_then(|at| types.get(at));
+        !within.is_some_and(|(_, end)| place.end() <= *end)
+    });
 }
 
 /// What the user states instead: its types stand, and no place is added.

@@ -89,7 +89,9 @@ pub(super) fn names_of(doc: &NormalDoc) -> Vec<StatedName> {
             out.push(StatedName { surface: surface.to_string(), source });
         }
     };
+    // A deeper one (`## Observations`) names a section, not the document.
     let heading = doc.blocks.iter().find(|b| matches!(b.kind, BlockKind::Heading(_)));
+    let heading = heading.filter(|b| b.kind == BlockKind::Heading(1));
     let heading = heading.map_or("", |b| b.span.of(&doc.text));
     state(&doc.title, StatedSource::Title);
     // The normalizer lists the first heading among the aliases; it is only as good as a heading.

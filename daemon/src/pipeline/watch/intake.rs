@@ -22,7 +22,7 @@ use super::origin::{Claims, Origin};
 use super::read::{FileRead, ReadTrouble, Stat, is_endless, is_missing, read_regular};
 use super::rules::{Rules, SkipReason, Verdict};
 use super::sent::{KnownFile, KnownFiles, Sent, Was};
-use super::state::{WatchState, lock};
+use super::state::{FileEventKind, WatchState, lock};
 use super::turns::Turns;
 use crate::belt::{Budget, DocFault, Item, Ticket};
 use crate::pipeline::normalize::Parsing;
@@ -302,6 +302,7 @@ impl Intake {
             return Look::Skipped(reason);
         }
         let ticket = self.ticket(ask, FileVersion::default(), None);
+        self.state.happened((self.now_ms)(), FileEventKind::Deleted, &ask.path);
         self.sent.put(&ask.path, Was::Absent, false, &*self.known);
         Look::Item(Item::Removed(ticket))
     }
@@ -329,6 +330,12 @@ impl Intake {
         }
         self.adopt_root();
         let mut ticket = self.ticket(ask, version, self.origin(ask, hash, expected));
+        let kind = match expected {
+            Some(Was::Present(_)) => FileEventKind::Modified,
+            _ if ticket.moved_from.is_some() => FileEventKind::Moved,
+            _ => FileEventKind::Created,
+        };
+        self.state.happened((self.now_ms)(), kind, &ask.path);
         ticket.weight = self.budget.take(ask.lane, file.bytes.len());
         self.sent.put(&ask.path, Was::Present(now), is_racy, &*self.known);
         let bytes: Arc<[u8]> = file.bytes.into();

@@ -60,7 +60,7 @@ pub use self::rules::{Rules, SkipReason, Verdict};
 pub use self::sent::{KnownFile, KnownFiles, MOST_EQUAL};
 use self::settle::SettledChange;
 use self::state::lock;
-pub use self::state::{WatchMode, WatchState, WatchView};
+pub use self::state::{FileEvent, FileEventKind, WatchMode, WatchState, WatchView};
 use crate::belt::{Budget, DocFault, Item, Lanes};
 use crate::pipeline::normalize::Parsing;
 use crate::pipeline::parcel::SourceDoc;

@@ -5,7 +5,7 @@
 //! everything; so whoever reads 0 here and then an empty belt has seen no change slip by.
 //! Not here: what is on the belt (its gauges), or what has been committed (the writer).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -15,6 +15,9 @@ use tokio::sync::{Notify, watch};
 use super::crawl::{Crawl, MAX_LISTED};
 use super::rules::SkipReason;
 use crate::terms::RelPath;
+
+/// Most recent changes kept for `status`: S0's number.
+const MAX_EVENTS: usize = 100;
 
 /// Most recent errors kept for `status`.
 const MAX_ERRORS: usize = 20;
@@ -64,6 +67,43 @@ pub struct WatchState {
     crawl_wanted: Notify,
     roster: Mutex<Roster>,
     sight: Mutex<Sight>,
+    events: Mutex<VecDeque<FileEvent>>,
+}
+
+/// A change of a file that was noticed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileEvent {
+    /// When, milliseconds since 1970.
+    pub at_ms: i64,
+    /// What happened.
+    pub kind: FileEventKind,
+    /// To which file.
+    pub path: RelPath,
+}
+
+/// What happened to a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FileEventKind {
+    /// It was not there before.
+    Created,
+    /// It holds something else.
+    Modified,
+    /// It came from another path.
+    Moved,
+    /// It is gone, or is not to be indexed any more.
+    Deleted,
+}
+
+impl FileEventKind {
+    /// As `status` tells it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            FileEventKind::Created => "created",
+            FileEventKind::Modified => "modified",
+            FileEventKind::Moved => "moved",
+            FileEventKind::Deleted => "deleted",
+        }
+    }
 }
 
 /// Crawls that were asked for, by number. Asking again before the crawl has begun is the same crawl.
@@ -272,6 +312,19 @@ impl WatchState {
 
     pub(super) fn count_rescan(&self) {
         self.n_rescans.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(super) fn happened(&self, at_ms: i64, kind: FileEventKind, path: &RelPath) {
+        let mut events = lock(&self.events);
+        if events.len() >= MAX_EVENTS {
+            events.pop_front();
+        }
+        events.push_back(FileEvent { at_ms, kind, path: path.clone() });
+    }
+
+    /// The last changes of files, newest first.
+    pub fn events(&self) -> Vec<FileEvent> {
+        lock(&self.events).iter().rev().cloned().collect()
     }
 
     pub(super) fn report(&self, error: String) {

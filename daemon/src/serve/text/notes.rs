@@ -153,15 +153,27 @@ pub(super) fn note(reply: &ReadNoteReply, sheet: &mut Sheet) {
     let mut head = name(&reply.note);
     head += &tags(&reply.tags);
     sheet.line(&head);
+    warnings(&reply.warnings, sheet);
+    // In little room the text itself comes first.
+    let first = as_written(&reply.content)
+        .trim_start_matches('\n')
+        .lines()
+        .next()
+        .map_or(0, |it| it.chars().count());
+    let needed = first + MAX_GO_ON_CHARS + 2;
+    let mut add = |line: &str| {
+        if line.chars().count() + needed < sheet.room() {
+            sheet.line(line);
+        }
+    };
     if let Some(permalink) = &reply.note.permalink {
         let checksum = if reply.checksum.is_empty() {
             String::new()
         } else {
             format!("  checksum {}", reply.checksum)
         };
-        sheet.line(&format!("memory://{}{checksum}", one_line(permalink)));
+        add(&format!("memory://{}{checksum}", one_line(permalink)));
     }
-    warnings(&reply.warnings, sheet);
     let shown_already = ["title", "type", "tags", "permalink"];
     let stated = reply.metadata.iter().filter(|(key, _)| !shown_already.contains(&key.as_str()));
     let stated = stated.map(|(key, value)| match value.as_str() {
@@ -170,19 +182,61 @@ pub(super) fn note(reply: &ReadNoteReply, sheet: &mut Sheet) {
     });
     let stated: Vec<String> = stated.collect();
     if !stated.is_empty() {
-        sheet.line(&stated.join("; "));
+        add(&stated.join("; "));
     }
-    if let Some(next) = reply.next_line {
-        let [first, last] = reply.lines;
-        sheet.line(&format!("(lines {first}-{last}; go on with from_line {next})"));
-    }
-    sheet.cut(&as_written(reply.content.trim_matches('\n')));
+    content(reply, sheet);
     if !reply.backlinks.is_empty() {
         sheet.line("led to by:");
         sheet.items(reply.backlinks.iter().map(backlink));
     }
     if let Some(truncated) = &reply.truncated {
         sheet.line(&format!("({})", one_line(truncated)));
+    }
+}
+
+/// Longest line that says where a note goes on.
+const MAX_GO_ON_CHARS: usize = 64;
+
+/// As many whole lines of a note as there is room for, and where to go on: the structured form has more room.
+fn content(reply: &ReadNoteReply, sheet: &mut Sheet) {
+    let text = as_written(&reply.content);
+    let body = text.trim_start_matches('\n');
+    let first = reply.lines[0] + (text.len() - body.len()) as u32;
+    let body = body.trim_end_matches('\n');
+    if reply.next_line.is_none() && sheet.has_room(body) {
+        sheet.line(body);
+        return;
+    }
+    let on = |last: u32, next: u32| format!("(lines {first}-{last}; go on with from_line {next})");
+    let mut room = sheet.room().saturating_sub(MAX_GO_ON_CHARS + 1);
+    let mut told = String::new();
+    let mut next = first;
+    for line in body.split('\n') {
+        let n_chars = line.chars().count() + 1;
+        if n_chars > room {
+            break;
+        }
+        room -= n_chars;
+        told += line;
+        told.push('\n');
+        next += 1;
+    }
+    let is_all = next - first == body.split('\n').count() as u32;
+    match (is_all, reply.next_line) {
+        (true, None) => {}
+        (true, Some(next)) => {
+            sheet.line(&on(reply.lines[1], next));
+        }
+        (false, _) => {
+            // Of a line that is longer than the budget, its beginning.
+            next = next.max(first + 1);
+            sheet.line(&on(next - 1, next));
+        }
+    }
+    if told.is_empty() {
+        sheet.cut(body.split('\n').next().unwrap_or(""));
+    } else {
+        sheet.line(told.trim_end_matches('\n'));
     }
 }
 

@@ -43,6 +43,16 @@ impl Sheet {
         true
     }
 
+    /// Characters that a line and its end may have.
+    pub(super) fn room(&self) -> usize {
+        self.n_chars_left
+    }
+
+    /// True where [`Sheet::line`] would add it.
+    pub(super) fn has_room(&self, line: &str) -> bool {
+        line.chars().count() < self.n_chars_left
+    }
+
     /// Adds as much of a text as fits.
     pub(super) fn cut(&mut self, text: &str) {
         if !self.line(text) && self.n_chars_left > 2 {

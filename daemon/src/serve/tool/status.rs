@@ -5,11 +5,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use config::settings::Background;
+use jiff::Timestamp;
 use proto::error::ErrorView;
 use proto::shape::{StallView, WorkersView};
 use proto::tool::core::{
-    EmbeddingView, Progress, QuarantineView, QueueView, Status, StatusReply, VectorsInMemory,
-    WarningView,
+    EmbeddingView, FileEventView, Progress, QuarantineView, QueueView, Status, StatusReply,
+    VectorsInMemory, WarningView,
 };
 use rusqlite::Connection;
 
@@ -17,7 +18,7 @@ use super::unreadable;
 use crate::ask;
 
 use crate::pipeline::backfill::{Again, Trouble};
-use crate::pipeline::watch::{WatchMode, WatchView};
+use crate::pipeline::watch::{FileEvent, WatchMode, WatchView};
 use crate::project::Project;
 use crate::store::{Breakers, SCHEMA_VERSION, Snapshot};
 use crate::terms::Tick;
@@ -61,7 +62,11 @@ const ORPHANS: &str = "SELECT count(*) FROM entities e WHERE e.doc_id IS NULL
     AND NOT EXISTS (SELECT 1 FROM names n WHERE n.entity_id = e.id)";
 
 /// Tells how the daemon is.
-pub fn status(project: &Project, snapshot: &Snapshot, _: Status) -> Result<StatusReply, ErrorView> {
+pub fn status(
+    project: &Project,
+    snapshot: &Snapshot,
+    request: Status,
+) -> Result<StatusReply, ErrorView> {
     let settled = project.settled();
     let watch = project.watcher().state().view();
     let health = project.health();
@@ -95,6 +100,9 @@ pub fn status(project: &Project, snapshot: &Snapshot, _: Status) -> Result<Statu
             .map(|(stall, _)| StallView { hint: stall.hint(), why: stall.why }),
         deep: super::maintain::deep_view(project),
         ingest_rate: health.ingest_rate(),
+        started_at: project.started_at().to_string(),
+        n_errors: watch.n_errors,
+        recent_events: events(project, request.events == Some(true)),
         n_written: health.n_written(),
         average_transaction_ms: health.average_transaction_ms(),
         orphaned_entities: tally.n_orphans,
@@ -108,6 +116,19 @@ pub fn status(project: &Project, snapshot: &Snapshot, _: Status) -> Result<Statu
         clients: project.activity().n_clients(),
         freshness: project.freshness(snapshot),
     })
+}
+
+/// The last changes of files, where they are wanted.
+fn events(project: &Project, are_wanted: bool) -> Vec<FileEventView> {
+    if !are_wanted {
+        return Vec::new();
+    }
+    let view = |it: FileEvent| FileEventView {
+        at: Timestamp::from_millisecond(it.at_ms).map(|at| at.to_string()).unwrap_or_default(),
+        kind: it.kind.as_str().into(),
+        path: it.path.to_string(),
+    };
+    project.watcher().state().events().into_iter().map(view).collect()
 }
 
 /// As `status` tells how far the better model's vectors are.

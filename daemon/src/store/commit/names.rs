@@ -6,7 +6,9 @@ use rusqlite::types::Value;
 use rusqlite::{OptionalExtension, Transaction, params};
 use xxhash_rust::xxh3::Xxh3;
 
-use crate::pipeline::parcel::{EmbeddedDoc, LinkedDoc, Party, PlaceFeatures, StatedSource};
+use crate::pipeline::parcel::{
+    EmbeddedDoc, LinkedDoc, NormalDoc, Party, PlaceFeatures, RecognizerKind, StatedSource,
+};
 use crate::store::{StoreError, lines};
 
 /// Names that a document mentions, states or uses for others now, by the row of sense 0.
@@ -154,18 +156,22 @@ pub(super) fn write_evidence(
     tx.prepare_cached("DELETE FROM evidence WHERE doc_id = ?1")?.execute([id])?;
     let linked = &doc.doc.doc;
     let normal = &linked.doc.doc;
-    let party = |party: Party| -> Option<(i64, i64)> {
+    let links = links_of(normal);
+    let party = |party: Party| -> Option<(i64, i64, Option<i64>)> {
         match party {
-            Party::Document => Some((-id, -1)),
+            Party::Document => Some((-id, -1, None)),
             Party::Mention(i) => {
                 let name = linked.mention_names.get(i as usize)?;
-                let at = linked.doc.mentions.get(i as usize)?.span.start() as i64;
-                Some((*name_ids.get(*name as usize)?, at))
+                let mention = linked.doc.mentions.get(i as usize)?;
+                let link = (mention.recognizer == RecognizerKind::Stated)
+                    .then(|| link_at(&links, normal.map.to_raw(mention.span).start()))
+                    .flatten();
+                Some((*name_ids.get(*name as usize)?, mention.span.start() as i64, link))
             }
         }
     };
     let mut insert = tx.prepare_cached(
-        "INSERT INTO evidence VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)",
+        "INSERT INTO evidence VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)",
     )?;
     for (seq, evidence) in doc.doc.evidence.iter().enumerate() {
         let (Some(subject), Some(object)) = (party(evidence.subject), party(evidence.object))
@@ -187,10 +193,28 @@ pub(super) fn write_evidence(
             raw.end() as i64,
             lines::line_of(&normal.line_starts, raw.start()),
             evidence.pattern,
-            f64::from(evidence.confidence.get())
+            f64::from(evidence.confidence.get()),
+            subject.2,
+            object.2
         ])?;
     }
     Ok(())
+}
+
+/// Bytes of the file that each link of a note covers, and its `seq`, in order of place.
+fn links_of(normal: &NormalDoc) -> Vec<(usize, usize, i64)> {
+    let links = normal.note.iter().flat_map(|stated| &stated.note.links).enumerate();
+    let mut links: Vec<_> =
+        links.map(|(seq, it)| (it.place.span.start, it.place.span.end, seq as i64)).collect();
+    links.sort_unstable();
+    links
+}
+
+/// The link in which a byte of the file stands.
+fn link_at(links: &[(usize, usize, i64)], at: usize) -> Option<i64> {
+    let after = links.partition_point(|(start, ..)| *start <= at);
+    let (_, end, seq) = links.get(after.checked_sub(1)?)?;
+    (at < *end).then_some(*seq)
 }
 
 /// Marks names for Resolve, in the same transaction as what made them dirty.

@@ -8,10 +8,25 @@ use serde::{Deserialize, Serialize};
 use super::{Effect, Tool, ToolSet};
 use crate::shape::{Freshness, StallView, WorkersView};
 
-/// Parameters of `status`: none.
+/// Parameters of `status`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Status {}
+pub struct Status {
+    /// Also tell the last changes of files that were noticed, at most 100.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub events: Option<bool>,
+}
+
+/// A change of a file that was noticed.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct FileEventView {
+    /// When, RFC 3339.
+    pub at: String,
+    /// `created`, `modified`, `moved` (to here) or `deleted`.
+    pub kind: String,
+    /// Which file.
+    pub path: String,
+}
 
 /// Reply of `status`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -61,6 +76,15 @@ pub struct StatusReply {
     pub deep: Option<DeepView>,
     /// Documents a second over the last minute.
     pub ingest_rate: f32,
+    /// When the daemon started, RFC 3339.
+    #[serde(default)]
+    pub started_at: String,
+    /// Times that watching or reading went wrong since then.
+    #[serde(default)]
+    pub n_errors: u64,
+    /// The last changes of files, newest first; only where they were asked for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub recent_events: Vec<FileEventView>,
     /// Changes of files written since the daemon started; reading again for names learned late does not count.
     #[serde(default)]
     pub n_written: u64,

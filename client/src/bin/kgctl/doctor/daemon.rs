@@ -30,7 +30,7 @@ pub(super) async fn findings(target: &Target) -> Vec<Finding> {
     if let Some((detail, hint)) = version_mismatch(&version, "kgctl") {
         found.push(warning("version", detail, &hint));
     }
-    let status = match session.call(&Status {}).await {
+    let status = match session.call(&Status::default()).await {
         Ok(reply) => reply,
         Err(error) => {
             found.push(failed("daemon", error.into()));

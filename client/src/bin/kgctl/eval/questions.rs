@@ -93,7 +93,7 @@ fn tell(answered: &Answered) {
 
 /// What to say where the better model's vectors are not all there: scores change until they are.
 async fn lacking(session: &Session, were_wanted: bool) -> Result<Option<String>, Failure> {
-    let Some(it) = session.call(&Status {}).await?.embedding else {
+    let Some(it) = session.call(&Status::default()).await?.embedding else {
         let none =
             "`--with-vectors`: there are static vectors alone, because `embed.model` is `none`";
         return Ok(were_wanted.then(|| none.to_string()));
@@ -166,7 +166,7 @@ fn parse(path: &Path, root: &Path) -> Result<Table, Failure> {
 async fn wait_for_vectors(session: &Session) -> Result<(), Failure> {
     let started = Instant::now();
     loop {
-        let status = session.call(&Status {}).await?;
+        let status = session.call(&Status::default()).await?;
         let Some(embedding) = status.embedding.filter(|it| it.state != "off") else {
             return Ok(());
         };

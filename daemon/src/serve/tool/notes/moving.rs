@@ -24,6 +24,10 @@ use crate::terms::RelPath;
 /// Most links of other notes that are rewritten by one move.
 const MAX_BACKLINKS: usize = 100_000;
 
+/// Extensions of files that are no notes, so that nobody means a title by them.
+const NO_NOTES: [&str; 10] =
+    ["txt", "html", "htm", "pdf", "docx", "rst", "org", "adoc", "ipynb", "eml"];
+
 /// Moves a note.
 pub async fn move_note(
     project: Arc<Project>,
@@ -91,6 +95,9 @@ fn destination(
     given: &str,
 ) -> Result<String, ErrorView> {
     let given = crate::serve::tool::within(project, given.trim().to_string());
+    if given.starts_with('/') && given != "/" {
+        return Err(NoteError::Outside(given).view());
+    }
     let bare = given.trim_start_matches("./").trim_matches('/');
     let name = from.rsplit('/').next().unwrap_or(from);
     let is_folder =
@@ -103,6 +110,10 @@ fn destination(
     let extension = last.rsplit_once('.').map(|(_, extension)| extension.to_lowercase());
     match extension.as_deref() {
         Some("md" | "markdown") => Ok(bare.to_string()),
+        Some(other) if NO_NOTES.contains(&other) => Err(invalid(
+            format!("`destination` is `{bare}`, and a note is Markdown"),
+            "give a path that ends in `.md`",
+        )),
         // A full stop may stand in a title.
         _ if last.chars().all(|c| c == '.') => Err(invalid(
             format!("`destination` is `{bare}`"),

@@ -40,11 +40,25 @@ pub async fn write_note(
     let folder = folder.trim().trim_start_matches("./").trim_matches('/');
     let name = file_name(&request.title);
     let path = if folder.is_empty() || folder == "." { name } else { format!("{folder}/{name}") };
+    let mut metadata = request.metadata.clone().unwrap_or_default();
+    let stated = notes::parse::parse(&request.content).frontmatter;
+    let stated = stated.map(|front| front.normalized()).unwrap_or_default();
+    let is_named = |key: &str| key.trim().eq_ignore_ascii_case("permalink");
+    if !metadata.keys().chain(stated.keys()).any(|key| is_named(key)) {
+        let (worker, title, path) = (project.clone(), request.title.clone(), path.clone());
+        let lasting = blocking(move || {
+            let snapshot = worker.snapshot().map_err(unreadable)?;
+            Ok(browse::lasting_permalink(&snapshot, &title, &path)?)
+        });
+        if let Some(permalink) = lasting.await? {
+            metadata.insert("permalink".into(), permalink.into());
+        }
+    }
     let new = NewNote {
         title: request.title.trim().to_string(),
         note_type: request.note_type.clone().filter(|it| !it.trim().is_empty()),
         tags: request.tags.clone().unwrap_or_default(),
-        metadata: request.metadata.clone().unwrap_or_default(),
+        metadata,
         content: request.content.clone(),
     };
     let text = render_new(&new).map_err(|why| {
@@ -54,6 +68,11 @@ pub async fn write_note(
         )
     })?;
     let overwrite = if request.overwrite == Some(true) { Overwrite::Yes } else { Overwrite::No };
+    let other_title = stated
+        .get("title")
+        .and_then(|it| it.as_str())
+        .filter(|it| it.trim() != request.title.trim())
+        .map(str::to_string);
     let worker = project.clone();
     let expected = request.expected_checksum.clone();
     let written = blocking(move || {
@@ -63,6 +82,11 @@ pub async fn write_note(
         };
         let written = worker.notes().write(&path, &text, overwrite, expected.as_deref());
         let mut written = written.map_err(|error| error.view())?;
+        if let Some(other) = other_title {
+            written.warnings.push(format!(
+                "`title: {other}` of the content was left out: `title` of the request counts"
+            ));
+        }
         let gone = before.map(|before| keys_gone(&before.text, &text)).unwrap_or_default();
         if !gone.is_empty() {
             let gone = gone.join(", ");

@@ -268,7 +268,7 @@ fn backlinks_are_told_with_their_lines() {
     let some = notes::backlinks(&snapshot, bench.doc("t.md"), (1, 1)).expect("backlinks");
     assert_eq!(some, found[1..2]);
     let relations = notes::relations(&snapshot, bench.doc("a.md")).expect("relations");
-    assert_eq!(relations.len(), 1, "one type and target once");
+    assert_eq!(relations.len(), 2, "a block is a target of its own");
 }
 
 #[test]

@@ -1,0 +1,128 @@
+//! What agents may rely on when they read and write notes: nothing is skipped, addresses last, modes stay.
+
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt;
+
+use serde_json::{Value, json};
+use tests::TestProject;
+
+fn text_of(project: &TestProject, path: &str) -> String {
+    std::fs::read_to_string(project.at(path)).expect("it is there")
+}
+
+/// The text form of a reply.
+fn told(project: &mut TestProject, tool: &str, arguments: Value) -> String {
+    let whole = project.client().call_whole(tool, arguments).expect("an answer");
+    whole["content"][0]["text"].as_str().expect("text").to_string()
+}
+
+#[test]
+fn a_note_read_part_by_part_leaves_out_no_line_in_either_form() {
+    let lines: Vec<String> = (0..120).map(|n| format!("Paragraph number {n} of them.\n")).collect();
+    let mut project = TestProject::of(&[("long.md", &lines.join("\n"))]);
+    project.settle();
+    for max_chars in [200, 300, 1_000, 8_000] {
+        let (mut seen, mut from) = (String::new(), Some(1));
+        while let Some(line) = from {
+            let request = json!({"path": "long.md", "max_chars": max_chars, "from_line": line});
+            let text = told(&mut project, "read_note", request);
+            seen += &text;
+            let next = text.split_once("from_line ").map(|(_, rest)| rest);
+            let digits =
+                |rest: &str| rest.chars().take_while(char::is_ascii_digit).collect::<String>();
+            from = next.and_then(|rest| digits(rest).parse::<u32>().ok());
+            assert!(from.is_none_or(|next| next > line), "{text}");
+        }
+        for line in &lines {
+            assert!(seen.contains(line.trim()), "{max_chars}: {line}");
+        }
+    }
+}
+
+#[test]
+fn an_address_that_was_told_stays_that_notes_when_others_of_its_title_are_written() {
+    let mut project = TestProject::empty();
+    project.start();
+    project.settle();
+    let mut write = |folder: &str| -> String {
+        let request =
+            json!({"title": "T1", "directory": folder, "content": format!("In {folder}.")});
+        let reply = project.call("write_note", request);
+        reply["permalink"].as_str().expect("a permalink").to_string()
+    };
+    let told: Vec<(String, &str)> =
+        ["a/b", "q", "x/y/z", "w"].map(|folder| (write(folder), folder)).into();
+    for (permalink, folder) in told {
+        let read = project.call("read_note", json!({"path": format!("memory://{permalink}")}));
+        assert_eq!(read["path"], format!("{folder}/t1.md"), "{permalink}");
+    }
+    assert!(!text_of(&project, "a/b/t1.md").contains("permalink"), "one alone needs none");
+}
+
+#[test]
+fn what_comes_back_has_the_mode_that_it_had() {
+    let mut project = TestProject::of(&[("private.md", "Mine.\n")]);
+    std::fs::set_permissions(project.at("private.md"), Permissions::from_mode(0o600)).expect("set");
+    project.settle();
+    project.call("delete_note", json!({"path": "private.md"}));
+    let mut restore = project.kgctl();
+    restore.arg("--project").arg(project.root()).args(["restore", "private.md", "--at", "last"]);
+    let restored = restore.output().expect("it runs");
+    assert!(restored.status.success(), "{}", String::from_utf8_lossy(&restored.stderr));
+    let mode =
+        std::fs::metadata(project.at("private.md")).expect("it is back").permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+}
+
+#[test]
+fn a_note_moves_neither_out_of_the_project_nor_into_another_format() {
+    let mut project = TestProject::of(&[("a.md", "A.\n"), ("b.md", "[a](a.md)\n")]);
+    project.settle();
+    for (destination, code) in [("/tmp/x.md", "outside_project"), ("a.txt", "invalid_params")] {
+        let request = json!({"path": "a.md", "destination": destination});
+        let error = project.try_call("move_note", request).expect_err(destination);
+        assert_eq!(error["code"], code, "{error}");
+    }
+    let request = json!({"path": "a.md", "destination": "v1.2 plan"});
+    assert_eq!(project.call("move_note", request)["to"], "v1.2 plan.md");
+}
+
+#[test]
+fn a_title_that_names_a_device_and_one_that_the_content_contradicts() {
+    let mut project = TestProject::empty();
+    project.start();
+    project.settle();
+    let made = project.call("write_note", json!({"title": "con.txt", "content": "x"}));
+    assert_eq!(made["path"], "con_.txt.md");
+    let content = "---\ntitle: Other\nstatus: open\n---\nx\n";
+    let made = project.call("write_note", json!({"title": "This", "content": content}));
+    let warnings = made["warnings"].to_string();
+    assert!(warnings.contains("`title: Other`"), "{made}");
+    assert!(text_of(&project, "this.md").contains("status: open"));
+}
+
+#[test]
+fn status_tells_the_last_changes_of_files_on_request() {
+    let mut project = TestProject::of(&[("a.md", "One.\n")]);
+    project.settle();
+    project.write("a.md", "Two.\n");
+    project.settle();
+    project.rename("a.md", "b.md");
+    project.settle();
+    project.remove("b.md");
+    project.settle();
+    let status = project.call("status", json!({"events": true}));
+    let events = status["recent_events"].as_array().expect("events");
+    let shown: Vec<String> = events
+        .iter()
+        .rev()
+        .map(|it| format!("{} {}", it["kind"], it["path"]).replace('"', ""))
+        .collect();
+    assert_eq!(shown.first().map(String::as_str), Some("created a.md"), "{shown:?}");
+    assert!(shown.contains(&"modified a.md".to_string()), "{shown:?}");
+    assert!(shown.contains(&"moved b.md".to_string()), "{shown:?}");
+    assert_eq!(shown.last().map(String::as_str), Some("deleted b.md"), "{shown:?}");
+    assert!(status["started_at"].as_str().is_some_and(|it| it.ends_with('Z')), "{status}");
+    assert_eq!(status["n_errors"], 0);
+    assert!(project.status()["recent_events"].is_null(), "only where they are asked for");
+}
