@@ -124,3 +124,117 @@ fn searches_by_meaning_find_what_words_alone_do_not() {
         assert_eq!(reply["notes"][0]["path"], expected, "{query}: {reply}");
     }
 }
+
+#[test]
+fn circuit_breaker_activates_and_resets_on_modification() {
+    let broken = b"\0\x01\x02data\0\0".repeat(1000);
+    let mut project = TestProject::of(&[("other.md", "x\n")]);
+    project.write("test.md", &broken);
+    project.settle();
+    for _ in 0..3 {
+        project.restart();
+        project.settle();
+    }
+    let checkup = project.call("checkup", json!({}));
+    let row = &checkup["failed"][0];
+    assert_eq!((&row["path"], &row["skipped"]), (&json!("test.md"), &json!(true)), "{checkup}");
+    assert!(project.log().contains("skipped from now on, until it changes"), "{}", project.log());
+    project.write("test.md", "Mended77.\n");
+    project.settle();
+    assert_eq!(found(&mut project, "mended77", "fts"), ["test.md"]);
+    assert_eq!(project.call("checkup", json!({}))["failed"], json!([]));
+}
+
+#[test]
+fn jargon_variations() {
+    let mut project = TestProject::of(&[
+        ("a.md", "A function takes arguments and gives a value.\n"),
+        ("b.md", "Calls of an async fn wait.\n"),
+        ("garden.md", "Tomatoes need sun.\n"),
+    ]);
+    project.settle();
+    assert_eq!(found(&mut project, "asynchronous", "fts"), ["b.md"]);
+    assert_eq!(
+        found(&mut project, "fn", "fts"),
+        ["b.md"],
+        "what stands there is meant as it stands"
+    );
+    project.remove("b.md");
+    project.settle();
+    for search_type in ["fts", "hybrid"] {
+        assert_eq!(found(&mut project, "fn", search_type)[0], "a.md", "{search_type}");
+    }
+}
+
+#[test]
+fn fts_partial_and_fuzzy_match() {
+    let mut project = TestProject::of(VAULT);
+    project.settle();
+    for query in ["decorat", "decoratros", "contextmanager", "asynchron"] {
+        let expected = match query {
+            "contextmanager" => "python-patterns.md",
+            "asynchron" => "waiting.md",
+            _ => "structure.md",
+        };
+        assert_eq!(found(&mut project, query, "fts"), [expected], "{query}");
+    }
+}
+
+#[test]
+fn alias_resolution() {
+    let mut project = TestProject::of(VAULT);
+    project.write("q.md", "See [[py idioms]].\n");
+    project.settle();
+    assert_eq!(note(&mut project, "py idioms")["path"], "python-patterns.md");
+    let leading = project.call("backlinks", json!({"path": "python-patterns.md"}));
+    assert_eq!(leading["backlinks"][0]["path"], "q.md", "{leading}");
+}
+
+#[test]
+fn tag_filtering() {
+    let mut project = TestProject::of(&[
+        ("a.md", "---\ntags: [lang/rust]\n---\nOwnership is checked.\n"),
+        ("b.md", "Ownership is shared. #lang/python\n"),
+        ("c.md", "Ownership of land.\n"),
+    ]);
+    project.settle();
+    let mut tagged = |tag: &str| {
+        let reply = project.call("search_notes", json!({"query": "ownership", "tags": [tag]}));
+        let results = reply["results"].as_array().expect("results").clone();
+        let mut paths: Vec<String> =
+            results.iter().filter_map(|it| it["path"].as_str().map(String::from)).collect();
+        paths.sort();
+        paths
+    };
+    assert_eq!(tagged("lang/rust"), ["a.md"]);
+    assert_eq!(tagged("lang"), ["a.md", "b.md"], "a tag's children are of it");
+}
+
+#[test]
+fn wikilink_indexing() {
+    let mut project = TestProject::of(VAULT);
+    project.write("hub.md", "Both [[failures]] and ![[structure#Structuring programs]].\n");
+    project.settle();
+    for target in ["failures.md", "structure.md"] {
+        let leading = project.call("backlinks", json!({"path": target}));
+        let row = &leading["backlinks"][0];
+        assert_eq!((&row["path"], &row["line"]), (&json!("hub.md"), &json!(1)), "{leading}");
+    }
+}
+
+#[test]
+fn cross_language_patterns() {
+    let mut project = TestProject::of(VAULT);
+    project.write(
+        "rust.md",
+        "# Rust idioms\n\nA guard runs teardown code when it is dropped at the end of a scope: setup in `new`, cleanup \
+         in `Drop`.\n",
+    );
+    project.settle();
+    let first: Vec<String> = found(&mut project, "setup and teardown around a block", "hybrid");
+    let two = first.get(..2).map(<[String]>::to_vec).unwrap_or_default();
+    assert!(
+        two.contains(&"python-patterns.md".into()) && two.contains(&"rust.md".into()),
+        "{first:?}"
+    );
+}

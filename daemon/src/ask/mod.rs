@@ -9,6 +9,7 @@ macro_rules! stage {
     };
 }
 
+mod abbreviation;
 pub mod address;
 mod bridge;
 pub mod browse;

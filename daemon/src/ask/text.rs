@@ -12,11 +12,12 @@ use std::cmp::Reverse;
 use rusqlite::ToSql;
 use rustc_hash::FxHashSet;
 
+use super::abbreviation::other_forms;
 use super::naming::OtherName;
 use super::plan::{Filter, Plan};
 use super::{AskError, Desk};
 use crate::postings::{FIELDS, Postings, Scorer, Unread};
-use crate::words::{ENDINGS, Phrase, beginnings, phrases_in};
+use crate::words::{ENDINGS, Phrase, beginnings, phrases_in, terms_of};
 
 /// Shortest word that is read as another one, and shortest one that may have two slips, letters.
 const MIN_SLIPPED: usize = 6;
@@ -131,6 +132,19 @@ fn scored(
     // A misspelt name was found as a whole.
     if terms.len() == plan.question.terms.len() {
         for (at, phrases) in unknown.iter().take(MAX_CORRECTED) {
+            let shown = plan.question.words.get(*at).map_or("", String::as_str);
+            let forms = other_forms(shown).flat_map(terms_of);
+            let phrases_of_forms: Vec<Phrase> =
+                forms.flat_map(|term| phrases_in(&term.fts)).collect();
+            let n_found = scorer.add_all(&postings, &phrases_of_forms, bit(*at))?;
+            if n_found > 0 {
+                if let Some(worth) = worth.get_mut(*at) {
+                    *worth = CORRECTED * worth_of(n_found);
+                }
+                let forms = other_forms(shown).collect::<Vec<_>>().join("` or `");
+                told.push(format!("`{shown}` read as `{forms}`"));
+                continue;
+            }
             let Some((word, as_written, meant)) = nearest(&postings, phrases)? else { continue };
             // Of `builder`, which stands nowhere, and `build`, which does, the ending is the same word's.
             let meant = if meant == as_written { word.clone() } else { meant };

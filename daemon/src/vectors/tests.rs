@@ -8,7 +8,7 @@ use rustc_hash::FxHashSet;
 
 use super::segment::FULL;
 use super::*;
-use crate::embedder::cosine;
+use crate::embedder::{UNIT, cosine, unit_vector};
 use crate::pipeline::parcel::UnitVector;
 
 const WIDTH: usize = 8;
@@ -351,4 +351,34 @@ fn floats_tell_apart_what_bytes_round_to_the_same() {
 fn where_no_file_can_be_made_bits_are_bytes() {
     let vectors = Vectors::held_as(Precision::Bit, PathBuf::from("/nonexistent/folder"));
     assert!(matches!(vectors.form(), Form::Int8));
+}
+
+/// S0 §14.4: of unit vectors the cosine is 1 - d² / 2; `UNIT` is the length to which ours are rounded.
+#[test]
+fn l2_to_cosine_similarity_conversion() {
+    // No component is more than half of the length, which is what eight bits hold.
+    let one = unit_vector(&[1.0, 1.1, -0.9, 1.0, 0.8, -1.0, 1.2, -1.0]);
+    let others = [
+        one.clone(),
+        unit_vector(&[1.0, 1.1, -0.9, 1.0, -0.8, 1.0, 1.2, -1.0]),
+        unit_vector(&[-1.0, 1.0, 1.0, 1.1, 1.0, 0.9, -1.2, 1.0]),
+        unit_vector(&[-1.0, -1.1, 0.9, -1.0, -0.8, 1.0, -1.2, 1.0]),
+    ];
+    crate::sys::register_sqlite_vec();
+    let db = Connection::open_in_memory().expect("opens");
+    for other in &others {
+        let bytes =
+            |it: &UnitVector| -> Vec<u8> { it.0.iter().map(|n| n.cast_unsigned()).collect() };
+        let distance: f32 = db
+            .query_row(
+                "SELECT vec_distance_l2(vec_int8(?1), vec_int8(?2))",
+                params![bytes(&one), bytes(other)],
+                |row| row.get(0),
+            )
+            .expect("a distance");
+        let of_unit = distance / UNIT;
+        let expected = 1.0 - of_unit * of_unit / 2.0;
+        let found = cosine(&one, other);
+        assert!((found - expected).abs() < 0.01, "{found} {expected}");
+    }
 }
