@@ -240,7 +240,16 @@ fn projects(answers: Vec<(usize, Answer)>, is_json: bool, served: &Served) -> Co
         let marks = [("is_default", " (default)"), ("is_current", " (where you are)")];
         let marks: String =
             marks.iter().filter(|(key, _)| row[*key] == true).map(|(_, mark)| *mark).collect();
-        lines.push(crate::render::clean(&format!("{name}{marks}: {path}")).into_owned());
+        let marks =
+            format!("{marks}{}", if row["is_read_only"] == true { " (read-only)" } else { "" });
+        let counted = |key: &str| row[key].as_u64();
+        let counts = match (counted("n_documents"), counted("n_entities")) {
+            (Some(documents), Some(entities)) => {
+                format!("  ({documents} documents, {entities} entities)")
+            }
+            _ => String::new(),
+        };
+        lines.push(crate::render::clean(&format!("{name}{marks}: {path}{counts}")).into_owned());
         let trouble = match answer {
             Err(trouble) => Some(trouble.clone()),
             Ok(result) => Trouble::of_result(result),

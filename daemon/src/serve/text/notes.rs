@@ -412,6 +412,9 @@ pub(super) fn projects(reply: &ProjectsReply, sheet: &mut Sheet) {
         if it.is_default {
             marks.push("default".to_string());
         }
+        if it.is_read_only {
+            marks.push("read-only".to_string());
+        }
         if !it.is_active {
             marks.push("folder missing".to_string());
         }

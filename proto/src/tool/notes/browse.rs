@@ -427,10 +427,13 @@ pub struct ProjectView {
     pub is_default: bool,
     /// Whether this session is about it.
     pub is_current: bool,
-    /// Entities of this session's project.
+    /// Whether its user lets no tool write there.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_read_only: bool,
+    /// Entities, as far as it is indexed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub n_entities: Option<u64>,
-    /// Notes and documents of this session's project.
+    /// Notes and documents, as far as it is indexed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub n_documents: Option<u64>,
 }

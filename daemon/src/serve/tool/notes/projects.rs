@@ -12,6 +12,7 @@ use proto::tool::notes::{
     CreateMemoryProject, CreatedProjectReply, GetMcpInstructions, InstructionsReply,
     ListMemoryProjects, ProjectView, ProjectsReply,
 };
+use rusqlite::{Connection, OpenFlags};
 
 use crate::ask::AskError;
 use crate::project::Project;
@@ -41,6 +42,7 @@ pub fn list_memory_projects(
             is_active: it.root.is_dir(),
             is_default: default.as_ref() == Some(&it.root),
             is_current: it.root == project.root,
+            is_read_only: it.read_only,
             ..ProjectView::default()
         })
         .collect();
@@ -56,14 +58,36 @@ pub fn list_memory_projects(
         });
     }
     projects.sort_by(|a, b| a.name.cmp(&b.name));
-    let count = |sql: &str| -> Result<u64, AskError> {
-        Ok(snapshot.query_row(sql, [], |row| row.get::<_, i64>(0))?.max(0) as u64)
-    };
-    for it in projects.iter_mut().filter(|it| it.is_current) {
-        it.n_documents = Some(count("SELECT count(*) FROM docs")?);
-        it.n_entities = Some(count("SELECT count(*) FROM entities WHERE status = 'active'")?);
+    for it in &mut projects {
+        if it.is_current {
+            let (documents, entities) = counts(snapshot).map_err(AskError::from)?;
+            it.n_documents = Some(documents);
+            it.n_entities = Some(entities);
+            it.is_read_only |= !project.settings.write;
+        } else if let Some((documents, entities)) = counts_of_other(&places, it) {
+            it.n_documents = Some(documents);
+            it.n_entities = Some(entities);
+        }
     }
     Ok(ProjectsReply { projects, freshness: project.freshness(snapshot) })
+}
+
+/// Documents and entities of an index.
+fn counts(db: &Connection) -> rusqlite::Result<(u64, u64)> {
+    let count = |sql: &str| -> rusqlite::Result<u64> {
+        Ok(db.query_row(sql, [], |row| row.get::<_, i64>(0))?.max(0) as u64)
+    };
+    let entities = count("SELECT count(*) FROM entities WHERE status = 'active'")?;
+    Ok((count("SELECT count(*) FROM docs")?, entities))
+}
+
+/// The same of another project, whether or not its daemon runs; none where it has no index that can be read.
+fn counts_of_other(places: &Places, project: &ProjectView) -> Option<(u64, u64)> {
+    let project =
+        config::Project { root: PathBuf::from(&project.path), name: project.name.clone() };
+    let index = places.project(&project).ok()?.index;
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    counts(&Connection::open_with_flags(index, flags).ok()?).ok()
 }
 
 /// Registers a folder.
