@@ -2,6 +2,7 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
+use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -266,4 +267,57 @@ impl Reply {
             }
         }
     }
+}
+
+/// A server that was started for a test, and ends with it.
+pub struct Serving {
+    child: Child,
+    /// A client of it.
+    pub http: Http,
+}
+
+impl Serving {
+    /// Starts a command that says on standard error where it serves.
+    ///
+    /// # Panics
+    /// When it does not.
+    pub fn start(mut command: Command) -> Self {
+        let mut child = command
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("it starts");
+        let mut said = BufReader::new(child.stderr.take().expect("piped"));
+        let mut line = String::new();
+        said.read_line(&mut line).expect("UTF-8");
+        let address = address_in(&line).unwrap_or_else(|| panic!("it serves nowhere: {line}"));
+        Serving { child, http: Http::at(address) }
+    }
+
+    /// The address of a path.
+    pub fn url(&self, path: &str) -> String {
+        format!("http://{}{path}", self.http.address)
+    }
+
+    /// Asks it to end; gives its exit code.
+    pub fn stop(mut self) -> Option<i32> {
+        let pid = self.child.id().to_string();
+        let sent = Command::new("kill").args(["-TERM", &pid]).status().expect("`kill` runs");
+        assert!(sent.success(), "it ended before");
+        self.child.wait().expect("our own child").code()
+    }
+}
+
+impl Drop for Serving {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// The last address in a text that holds `http://ADDRESS/mcp`.
+pub fn address_in(text: &str) -> Option<SocketAddr> {
+    let (_, rest) = text.rsplit_once("http://")?;
+    rest.split_once("/mcp")?.0.parse().ok()
 }

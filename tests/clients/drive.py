@@ -1,6 +1,7 @@
-"""Drives `kg-mcp` as an agent does, by the official Python SDK of MCP.
+"""Drives `kg-mcp`, and servers of HTTP, as an agent does, by the official Python SDK of MCP.
 
     drive.py newest|2025-11-25|2025-06-18 NOTES KG_MCP [FLAG]...   one project; NOTES is its folder
+    drive.py newest|2025-11-25|2025-06-18 NOTES URL                the same over HTTP; `/sse` at its end: the older transport
     drive.py several FIRST,SECOND KG_MCP [FLAG]...                 several, by their names
 
 Each step prints a line when it is done; the first that fails ends it. The SDK checks what comes: structured content
@@ -16,7 +17,9 @@ import anyio
 import mcp_types as types
 from mcp import Client, MCPError, StdioServerParameters
 from mcp.client.session import ClientSession
+from mcp.client.sse import sse_client
 from mcp.client.stdio import stdio_client
+from mcp.client.streamable_http import streamable_http_client
 from mcp.client.subscriptions import ResourcesListChanged, ResourceUpdated
 
 # Only a bug takes so long.
@@ -49,9 +52,19 @@ class Heard:
 
 
 def server(command):
+    if command[0].startswith("http"):
+        return command[0]
     # Says how the server ended; not if it had to be killed, which the SDK does two seconds after it hung up.
     told = '"$@"; echo "kg-mcp ended: $?" >&2'
     return StdioServerParameters(command="sh", args=["-c", told, "sh", *command], env=dict(os.environ))
+
+
+def streams(command):
+    """The ends of a connection for a session with a handshake."""
+    at = server(command)
+    if not isinstance(at, str):
+        return stdio_client(at)
+    return sse_client(at) if at.endswith("/sse") else streamable_http_client(at)
 
 
 @asynccontextmanager
@@ -62,7 +75,7 @@ async def connected(revision, command, heard):
             assert client.protocol_version == "2026-07-28", client.protocol_version
             yield client, client.session
         return
-    async with stdio_client(server(command)) as (reads, writes):
+    async with streams(command) as (reads, writes):
         async with ClientSession(reads, writes, read_timeout_seconds=PATIENCE, message_handler=heard) as session:
             hello = types.InitializeRequest(
                 params=types.InitializeRequestParams(
