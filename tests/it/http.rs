@@ -158,7 +158,30 @@ fn what_cannot_be_served_says_why() {
         http.send("GET", "/", None),
     ];
     let shown: String = refusals.into_iter().map(shown).collect();
-    expect![[r#""#]].assert_eq(&shown);
+    expect![[r#"
+        403 -32000 refused `evil.example.com` is not a name of this server | if it is yours, list it under `http.hosts` in your own `config.yaml`
+        403 -32000 refused pages of `https://evil.example.com` may not ask here | if it is yours, list it under `http.origins` in your own `config.yaml`
+        403 -32000 refused pages of `null` may not ask here | if it is yours, list it under `http.origins` in your own `config.yaml`
+        400 -32700 invalid_params not JSON: EOF while parsing a value at line 1 column 11 | -
+        400 -32600 invalid_params this is JSON, but no JSON-RPC 2.0 message | -
+        413 -32000 invalid_params the body is longer than 1048576 bytes | give paths of files instead of their text
+        415 -32000 invalid_params a body is `application/json`, not `text/plain` | -
+        406 -32000 invalid_params the header `Accept` must list `application/json, text/event-stream` | -
+        406 -32000 invalid_params the header `Accept` must list `text/event-stream` | -
+        400 -32000 invalid_params the header `Mcp-Session-Id` is missing | `initialize` begins a session, and its reply has the id
+        404 -32000 not_found no session has this id | it was ended, or nobody used it for long: begin another one by `initialize`
+        400 -32000 version_mismatch sessions are of no revision `1999-01-01` of the protocol | `MCP-Protocol-Version` is one of 2024-11-05, 2025-03-26, 2025-06-18, 2025-11-25
+        400 -32000 invalid_params this session is about the workspace `notes`, not `others` workspace=others | begin another session for another workspace
+        400 -32000 invalid_params the header `Last-Event-ID` is none of ours | -
+        400 -32000 not_found no workspace is called `nowhere` workspace=nowhere | served are `notes`
+        400 -32600 invalid_params `initialize` is a request, and comes alone | -
+        400 -32602 invalid_params `_meta` lacks io.modelcontextprotocol/protocolVersion, io.modelcontextprotocol/clientCapabilities | -
+        404 -32601 ? no/such/method | -
+        404 -32601 invalid_params revision 2026-07-28 has no `ping` | -
+        404 -32000 not_found no stream has this `session_id` | the first event of `/sse` tells where to post
+        405 -32000 invalid_params `PUT` does nothing here | -
+        404 -32000 not_found nothing is at `/` | MCP is at `/mcp`, for older clients at `/sse`
+    "#]].assert_eq(&shown);
     // None of it harmed anybody.
     assert!(session.call("status", json!({})).is_ok());
     let named = http.with("X-Memory-Workspace", "Notes").open("2025-06-18");
@@ -187,7 +210,12 @@ fn off_loopback_and_where_one_is_set_a_token_is_needed() {
         told += &shown(http.with("Authorization", wrong).post("/mcp", &hello));
     }
     told += &shown(http.send("GET", "/sse", None));
-    expect![[r#""#]].assert_eq(&told);
+    expect![[r#"
+        401 -32000 refused a token is needed | send `Authorization: Bearer …` with the text of `http.token_file`
+        401 -32000 refused the token is another one | send `Authorization: Bearer …` with the text of `http.token_file`
+        401 -32000 refused the token is another one | send `Authorization: Bearer …` with the text of `http.token_file`
+        401 -32000 refused a token is needed | send `Authorization: Bearer …` with the text of `http.token_file`
+    "#]].assert_eq(&told);
     let known = http.with("Authorization", "Bearer a-token-of-24-characters");
     assert!(known.open("2025-06-18").call("status", json!({})).is_ok());
     assert!(!project.log().contains("a-token-of-24"), "it is not logged");
@@ -215,7 +243,7 @@ fn a_page_that_is_listed_may_ask_from_a_browser() {
 
 #[test]
 fn too_many_connections_or_requests_are_turned_away() {
-    let (mut project, http) = served(&[], "http.connections=2,http.burst=6");
+    let (mut project, http) = served(&[], "http.connections=2,http.burst=6,http.rate=1");
     let is_answered = |stream: &mut std::net::TcpStream| {
         write!(stream, "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n").expect("written");
         Reply::read(stream.try_clone().expect("a clone")).status == 404
@@ -238,7 +266,7 @@ fn too_many_connections_or_requests_are_turned_away() {
 
 #[test]
 fn who_dawdles_is_cut_off_and_a_session_that_nobody_uses_ends() {
-    let (mut project, http) = served(&[], "http.patience_ms=50,http.idle_ms=1,http.sessions=2");
+    let (mut project, http) = served(&[], "http.patience_ms=300,http.idle_ms=1,http.sessions=2");
     let mut silent = http.connect();
     write!(silent, "POST /mcp HTTP/1.1\r\nHost: localh").expect("written");
     let mut heard = Vec::new();
@@ -319,7 +347,9 @@ fn clients_of_the_older_transport_have_a_stream_and_a_place_to_post() {
     let told = shown(
         http.with("X-Memory-Workspace", "others").post(&path, &request(2, "ping", json!({}))),
     );
-    expect![[r#""#]].assert_eq(&told);
+    expect![[r#"
+        400 -32000 invalid_params this session is about the workspace `notes`, not `others` workspace=others | begin another session for another workspace
+    "#]].assert_eq(&told);
     // With its stream the session ends.
     drop(stream);
     while http.post(&path, &request(3, "ping", json!({}))).status != 404 {}

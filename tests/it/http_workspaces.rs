@@ -63,10 +63,18 @@ fn each_session_is_about_the_workspace_that_its_client_names() {
     ]
     .map(shown)
     .concat();
-    expect![[r#""#]].assert_eq(&told);
+    expect![[r#"
+        400 "invalid_params" "the header `X-Memory-Workspace` must name a workspace" workspace=null | "served are `alpha`, `beta`"
+        400 "not_found" "no workspace is called `gamma`" workspace="gamma" | "served are `alpha`, `beta`"
+        400 "not_found" "no workspace is called `gamma`" workspace="gamma" | "served are `alpha`, `beta`"
+        404 "not_found" "no session has this id" workspace=null | "it was ended, or nobody used it for long: begin another one by `initialize`"
+        400 "not_found" "no workspace is called ``" workspace="" | "served are `alpha`, `beta`"
+    "#]].assert_eq(&told);
     let moved =
         session.with("X-Memory-Workspace", "alpha").post("/mcp", &request(2, "ping", json!({})));
-    expect![[r#""#]].assert_eq(&shown(moved));
+    expect![[r#"
+        400 "invalid_params" "this session is about the workspace `beta`, not `alpha`" workspace="alpha" | "begin another session for another workspace"
+    "#]].assert_eq(&shown(moved));
     let mut stream = of("alpha").send("GET", "/sse", None);
     let path = stream.event().expect("where to post").data;
     http.post(&path, &hello);
@@ -111,5 +119,15 @@ fn what_cannot_be_served_ends_it_with_a_reason() {
         run(&["--http", "0", "--project", "nope"]).lines().next().unwrap_or_default().to_string(),
     ]
     .join("\n");
-    expect![[r#""#]].assert_eq(&told);
+    expect![[r#"
+        error: `0.0.0.0:0` can be reached from other machines, which needs a token
+        hint: set `http.token_file` in your own `config.yaml`, or serve at `127.0.0.1` behind a proxy
+
+        error: `nowhere` is no address to serve HTTP at
+        hint: such as `127.0.0.1:8765`
+
+        error: `--http` needs a value
+        hint: `kg-mcp --help`
+
+        error: no project or folder is called `nope` (from `--project`); registered are:"#]].assert_eq(&told);
 }

@@ -255,6 +255,7 @@ mod tests {
             &["--all-projects", "--project=a"],
             &["--tools", "admin"],
             &["--tools=magic"],
+            &["--http"],
         ] {
             assert!(parsed(wrong).is_err(), "{wrong:?}");
         }

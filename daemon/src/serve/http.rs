@@ -98,6 +98,8 @@ fn limits() -> Limits {
     Limits {
         max_connections: count("http.connections", usual.max_connections),
         max_sessions: count("http.sessions", usual.max_sessions),
+        requests_per_second: fail::number("http.rate")
+            .map_or(usual.requests_per_second, |it| it as u32),
         burst: fail::number("http.burst").map_or(usual.burst, |it| it as u32),
         idle: limit("http.idle_ms", usual.idle.as_secs()),
         patience: limit("http.patience_ms", usual.patience.as_secs()),

@@ -41,6 +41,12 @@ pub(crate) struct Event {
 /// Where a client was cut off: stream and event.
 pub(crate) type Place = (u64, u64);
 
+/// A stream that answers requests: its number, and what comes.
+pub(crate) type Answers = (u64, mpsc::Receiver<Event>);
+
+/// What was told on a stream: up to where, what came since then, and what will come, where it has not ended.
+pub(crate) type Heard = (Place, Vec<Event>, Option<mpsc::Receiver<Event>>);
+
 /// One session's streams.
 #[derive(Debug, Default)]
 pub(crate) struct Board {
@@ -82,7 +88,7 @@ impl Board {
     pub(crate) fn open(
         &mut self,
         requests: Vec<(String, Option<String>)>,
-    ) -> Result<mpsc::Receiver<Event>, Busy> {
+    ) -> Result<Answers, Busy> {
         if self.is_over {
             return Err(Busy::Over);
         }
@@ -101,7 +107,7 @@ impl Board {
         for (id, token) in requests {
             self.waiting.insert(id, Waiting { stream, token });
         }
-        Ok(events)
+        Ok((stream, events))
     }
 
     /// Takes back a request: it needs no answer.
@@ -123,22 +129,20 @@ impl Board {
 
     /// Listens: to the general stream, or where a client was cut off; what it has missed comes first. None for the rest
     /// where a stream has ended.
-    pub(crate) fn listen(
-        &mut self,
-        after: Option<Place>,
-    ) -> (Vec<Event>, Option<mpsc::Receiver<Event>>) {
-        let (stream, number) = after.unwrap_or((GENERAL, self.told));
+    pub(crate) fn listen(&mut self, after: Option<Place>) -> Heard {
+        let place = after.unwrap_or((GENERAL, self.told));
+        let (stream, number) = place;
         let missed = self.kept.iter().filter(|it| it.stream == stream && it.number > number);
         let missed: Vec<Event> = missed.cloned().collect();
         if self.is_over || (stream != GENERAL && !self.streams.contains_key(&stream)) {
-            return (missed, None);
+            return (place, missed, None);
         }
         let (sink, events) = mpsc::channel(MAX_WAITING);
         self.streams.entry(stream).or_default().sink = Some(sink);
         if let Some(last) = missed.last().filter(|_| stream == GENERAL) {
             self.told = self.told.max(last.number);
         }
-        (missed, Some(events))
+        (place, missed, Some(events))
     }
 
     /// A line of the session.
@@ -268,9 +272,9 @@ mod tests {
     #[test]
     fn answers_and_progress_go_to_their_request_and_news_to_the_general_stream() {
         let mut board = Board::default();
-        let mut one = board.open(asked(&["1"])).expect("open");
-        let mut two = board.open(asked(&["2", "3"])).expect("open");
-        let (_, general) = board.listen(None);
+        let (_, mut one) = board.open(asked(&["1"])).expect("open");
+        let (_, mut two) = board.open(asked(&["2", "3"])).expect("open");
+        let (_, _, general) = board.listen(None);
         let mut general = general.expect("it goes on");
         say(&mut board, &progress("t2"));
         say(&mut board, NEWS);
@@ -302,35 +306,35 @@ mod tests {
     fn what_was_missed_is_told_again_on_its_own_stream() {
         let mut board = Board::default();
         say(&mut board, NEWS);
-        let (missed, general) = board.listen(None);
+        let (_, missed, general) = board.listen(None);
         assert_eq!(missed.iter().map(|it| it.number).collect::<Vec<_>>(), [1]);
         drop(general);
-        assert!(board.listen(None).0.is_empty(), "told once");
+        assert!(board.listen(None).1.is_empty(), "told once");
 
-        let lost = board.open(asked(&["1"])).expect("open");
+        let (_, lost) = board.open(asked(&["1"])).expect("open");
         drop(lost);
         say(&mut board, &progress("t1"));
-        let (missed, resumed) = board.listen(Some((1, 0)));
+        let (_, missed, resumed) = board.listen(Some((1, 0)));
         assert_eq!(missed.iter().map(|it| it.number).collect::<Vec<_>>(), [2]);
         say(&mut board, &result("1"));
         assert_eq!(heard(&mut resumed.expect("it goes on")), "1-3!");
-        let (missed, over) = board.listen(Some((1, 2)));
+        let (_, missed, over) = board.listen(Some((1, 2)));
         assert!(missed.first().is_some_and(|it| it.is_last) && over.is_none());
-        assert_eq!(board.listen(Some((77, 0))).0.len(), 0);
+        assert_eq!(board.listen(Some((77, 0))).1.len(), 0);
     }
 
     #[test]
     fn who_does_not_read_is_cut_off_and_little_is_kept() {
         let mut board = Board::default();
-        let mut general = board.listen(None).1.expect("it goes on");
+        let mut general = board.listen(None).2.expect("it goes on");
         (0..1_000).for_each(|_| say(&mut board, NEWS));
         assert_eq!(heard(&mut general).split(' ').count(), MAX_WAITING);
         assert!(general.try_recv().is_err_and(|it| it == mpsc::error::TryRecvError::Disconnected));
         assert_eq!(board.kept.len(), MAX_KEPT);
-        assert_eq!(board.listen(Some((GENERAL, 900))).0.len(), 100);
+        assert_eq!(board.listen(Some((GENERAL, 900))).1.len(), 100);
         let long =
             format!(r#"{{"jsonrpc":"2.0","id":1,"result":"{}"}}"#, "x".repeat(MAX_KEPT_BYTES));
-        let mut one = board.open(asked(&["1"])).expect("open");
+        let (_, mut one) = board.open(asked(&["1"])).expect("open");
         say(&mut board, &long);
         assert!(heard(&mut one).ends_with('!') && board.kept.is_empty());
     }
@@ -338,7 +342,7 @@ mod tests {
     #[test]
     fn who_is_not_let_in_is_told_so_by_each_request() {
         let mut board = Board::default();
-        let mut one = board.open(asked(&["1"])).expect("open");
+        let (_, mut one) = board.open(asked(&["1"])).expect("open");
         say(&mut board, r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"full"}}"#);
         let told = one.try_recv().expect("told");
         assert_eq!(
@@ -352,10 +356,10 @@ mod tests {
     fn a_question_of_the_server_goes_to_somebody_who_hears_it() {
         let question = r#"{"jsonrpc":"2.0","id":1,"method":"sampling/createMessage"}"#;
         let mut board = Board::default();
-        let mut one = board.open(asked(&["1"])).expect("open");
+        let (_, mut one) = board.open(asked(&["1"])).expect("open");
         say(&mut board, question);
         assert_eq!(heard(&mut one), "1-1");
-        let mut general = board.listen(None).1.expect("it goes on");
+        let mut general = board.listen(None).2.expect("it goes on");
         say(&mut board, question);
         assert_eq!(heard(&mut general), "0-2");
     }

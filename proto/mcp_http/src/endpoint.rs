@@ -247,13 +247,12 @@ impl Endpoint {
         }
         let session = self.session(&headers)?;
         let is_batch = posted.is_batch;
-        let Some(coming) = session.post(posted).await? else {
+        let Some((stream, coming)) = session.post(posted).await? else {
             return Ok(empty(StatusCode::ACCEPTED));
         };
         // Not held while it is waited: a session may end before it answers.
         drop(session);
-        let answering =
-            Answering { style: style(&headers), is_batch, stream: 0, tells_status: false };
+        let answering = Answering { style: style(&headers), is_batch, stream, tells_status: false };
         Ok(answer(coming, answering, None).await)
     }
 
@@ -281,7 +280,7 @@ impl Endpoint {
         if !self.table.add(&key, Arc::clone(&session)) {
             return Err(too_many("sessions").of_request(id));
         }
-        let coming = session.post(posted).await?.ok_or_else(over)?;
+        let (_, coming) = session.post(posted).await?.ok_or_else(over)?;
         drop(session);
         let answering =
             Answering { style: Style::Plain, is_batch: false, stream: 0, tells_status: true };
@@ -300,6 +299,7 @@ impl Endpoint {
     /// A request of the revision without sessions.
     async fn answer_once(&self, headers: &HeaderMap, posted: &Posted) -> Result<Reply, Refusal> {
         let Some(message) = posted.messages.first().filter(|it| it.is_request()) else {
+            posted.messages.iter().try_for_each(|it| oneshot::check_told(headers, it))?;
             // Nothing that a client may tell in this revision is about anything that goes on here.
             return Ok(empty(StatusCode::ACCEPTED));
         };
@@ -323,8 +323,7 @@ impl Endpoint {
                 Refusal::new(StatusCode::BAD_REQUEST, Code::InvalidParams, message)
             })?),
         };
-        let (missed, coming) = session.listen(after);
-        Ok(resumed(&missed, coming, style(headers), after.unwrap_or_default()))
+        Ok(resumed(session.listen(after), style(headers)))
     }
 
     fn delete(&self, headers: &HeaderMap) -> Result<Reply, Refusal> {

@@ -110,6 +110,19 @@ pub(crate) fn check(headers: &HeaderMap, message: &Message) -> Result<(), Refusa
     }
 }
 
+/// The same of a notification, of which the head may say less.
+///
+/// # Errors
+/// As [`check`].
+pub(crate) fn check_told(headers: &HeaderMap, message: &Message) -> Result<(), Refusal> {
+    if !headers.contains_key("mcp-method") {
+        return Ok(());
+    }
+    check_header(headers, "Mcp-Method", message.method().unwrap_or_default()).map_err(|why| {
+        Refusal::new(StatusCode::BAD_REQUEST, Code::InvalidParams, why).rpc(HEADER_MISMATCH)
+    })
+}
+
 /// What the header `Mcp-Name` repeats.
 fn name_of<'a>(method: &str, message: &'a Message) -> Option<&'a str> {
     let key = match method {

@@ -11,18 +11,31 @@ use std::time::{Duration, Instant};
 /// Most addresses that are remembered.
 const MAX_ADDRESSES: usize = 4_096;
 
+/// Shortest time between two looks through the table.
+const CLEANED_EVERY: Duration = Duration::from_secs(1);
+
+/// The row of those for whom there is none.
+const SHARED: IpAddr = IpAddr::V6(Ipv6Addr::UNSPECIFIED);
+
 /// Allowances of addresses.
 #[derive(Debug)]
 pub(crate) struct Rates {
     per_second: f64,
     burst: f64,
     left: HashMap<IpAddr, (f64, Instant)>,
+    /// When the table was last looked through.
+    cleaned: Option<Instant>,
 }
 
 impl Rates {
     /// So many requests a second, after `burst` at once.
     pub(crate) fn new(per_second: u32, burst: u32) -> Self {
-        Rates { per_second: per_second.into(), burst: burst.into(), left: HashMap::new() }
+        Rates {
+            per_second: per_second.into(),
+            burst: burst.into(),
+            left: HashMap::new(),
+            cleaned: None,
+        }
     }
 
     /// Takes `cost` of the address's allowance.
@@ -58,13 +71,17 @@ impl Rates {
     fn row_of(&mut self, from: IpAddr, now: Instant) -> IpAddr {
         let from = owner(from);
         if self.left.len() >= MAX_ADDRESSES && !self.left.contains_key(&from) {
+            if self.cleaned.is_some_and(|at| now.saturating_duration_since(at) < CLEANED_EVERY) {
+                return SHARED;
+            }
+            self.cleaned = Some(now);
             let (per_second, burst) = (self.per_second, self.burst);
             let is_short = |(left, at): &(f64, Instant)| {
                 left + now.saturating_duration_since(*at).as_secs_f64() * per_second < burst
             };
             self.left.retain(|_, row| is_short(row));
             if self.left.len() >= MAX_ADDRESSES {
-                return IpAddr::V6(Ipv6Addr::UNSPECIFIED);
+                return SHARED;
             }
         }
         from

@@ -20,7 +20,7 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at};
 
-use crate::board::Event;
+use crate::board::{Event, Heard};
 
 /// Longest silence of a stream.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
@@ -169,12 +169,7 @@ pub(crate) fn events(
 }
 
 /// Events that were missed, then those to come.
-pub(crate) fn resumed(
-    missed: &[Event],
-    coming: Option<mpsc::Receiver<Event>>,
-    style: Style,
-    place: (u64, u64),
-) -> Reply {
+pub(crate) fn resumed((place, missed, coming): Heard, style: Style) -> Reply {
     let prime = (style == Style::Primed).then(|| primer(place));
     let ready = prime.into_iter().chain(missed.iter().map(|it| style.write(it))).collect();
     events(ready, coming, style, None)

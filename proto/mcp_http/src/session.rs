@@ -11,10 +11,9 @@ use std::time::Instant;
 use hyper::StatusCode;
 use proto::error::Code;
 use tokio::net::UnixStream;
-use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
 
-use crate::board::{Board, Busy, Event, Place};
+use crate::board::{Answers, Board, Busy, Heard, Place};
 use crate::link::{Outgoing, split};
 use crate::message::{Kind, Message, Posted};
 use crate::reply::{Refusal, over};
@@ -84,10 +83,7 @@ impl Session {
     ///
     /// # Errors
     /// When an id is in use, or the session is over.
-    pub(crate) async fn post(
-        &self,
-        posted: Posted,
-    ) -> Result<Option<mpsc::Receiver<Event>>, Refusal> {
+    pub(crate) async fn post(&self, posted: Posted) -> Result<Option<Answers>, Refusal> {
         self.touch();
         let request = |message: &Message| match &message.kind {
             Kind::Request { id, .. } => Some((id.clone(), message.progress_token())),
@@ -111,10 +107,7 @@ impl Session {
     }
 
     /// Listens to what comes without being asked for, or goes on where the client was cut off.
-    pub(crate) fn listen(
-        &self,
-        after: Option<Place>,
-    ) -> (Vec<Event>, Option<mpsc::Receiver<Event>>) {
+    pub(crate) fn listen(&self, after: Option<Place>) -> Heard {
         self.touch();
         self.board().listen(after)
     }
