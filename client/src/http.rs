@@ -1,9 +1,9 @@
 //! Http: `kg-mcp` as a server of HTTP in front of the daemons of one or several projects.
 //!
 //! In: an address, projects, settings. Out: nothing; it ends when it is told to.
-//! How: each session is about one project, which its client names (`X-Memory-Workspace`), and has a shim with a pump of its
-//! own (`shim/`), as an agent at standard input has: the daemon is started when it is needed, and a session survives its
-//! restart.
+//! How: each session is about one project, which its client names (`X-Memory-Workspace`), and has a shim with a pump
+//! of its own (`shim/`), as an agent at standard input has: the daemon is started when it is needed, and a session
+//! survives its restart.
 //! Invariants: a project that cannot be reached harms the sessions of no other.
 //! Not here: HTTP itself (`mcp_http`), which projects are served (`gateway::choose`).
 

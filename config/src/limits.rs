@@ -22,7 +22,11 @@ pub const HALF_LINE_SECONDS: u64 = 60;
 /// Connections over HTTP at once; each costs a task and a buffer.
 pub const MAX_HTTP_CONNECTIONS: usize = 256;
 
-/// Sessions over HTTP at once. Fewer than [`MAX_CLIENTS`], so that there is room for those of the socket.
+/// Clients connected from which on none of HTTP is let in: fewer than [`MAX_CLIENTS`], so that there is always room for
+/// the socket's.
+pub const MAX_CLIENTS_WITH_HTTP: usize = 192;
+
+/// Sessions over HTTP at once.
 pub const MAX_HTTP_SESSIONS: usize = 128;
 
 /// Seconds after which a session over HTTP ends that nobody uses: many clients go without a word.

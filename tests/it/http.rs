@@ -1,12 +1,14 @@
 //! MCP over HTTP, as a client sees it. What a user types, and what happens:
 //!
 //! `kgd --http 127.0.0.1:8765` (or `http: {listen: "127.0.0.1:8765"}` in the user's own `config.yaml`) answers at
-//! `http://127.0.0.1:8765/mcp` in every revision of the protocol, and at `/sse` for clients of 2024-11-05; nothing else
-//! about the daemon changes. Without either it opens no TCP socket at all. `http.tools` says which sets of tools are there.
+//! `http://127.0.0.1:8765/mcp` in every revision of the protocol, and at `/sse` for clients of 2024-11-05; nothing
+//! else about the daemon changes. Without either it opens no TCP socket at all. `http.tools` says which sets of tools
+//! are there.
 //!
-//! Who may ask: programs of this machine. Not a web page in a browser (its `Origin` is foreign), nor one whose name leads
-//! here (its `Host` is). Where other machines can reach the address, nobody without the token of `http.token_file`, and
-//! without such a file the daemon does not start. Whatever is refused says why, as JSON-RPC with code, message and hint.
+//! Who may ask: programs of this machine. Not a web page in a browser (its `Origin` is foreign), nor one whose name
+//! leads here (its `Host` is). Where other machines can reach the address, nobody without the token of
+//! `http.token_file`, and without such a file the daemon does not start. Whatever is refused says why, as JSON-RPC
+//! with code, message and hint.
 //!
 //! `kg-mcp --http` serves several projects; see `http_workspaces.rs`.
 
@@ -260,7 +262,10 @@ fn too_many_connections_or_requests_are_turned_away() {
     while limited.status != 429 {
         limited = http.send("GET", "/", None);
     }
-    expect![[r#""#]].assert_eq(&(told + &shown(limited)));
+    expect![[r#"
+        503 -32000 unavailable too many connections are open retry-after=1 | close some, or try again
+        429 -32000 unavailable too many requests retry-after=1 | wait 1 s
+    "#]].assert_eq(&(told + &shown(limited)));
     assert_eq!(project.status()["project"], "notes", "the socket has limits of its own");
 }
 
@@ -274,7 +279,8 @@ fn who_dawdles_is_cut_off_and_a_session_that_nobody_uses_ends() {
     let mut half = http.connect();
     let head = "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{";
     half.write_all(head.as_bytes()).expect("written");
-    expect![[r#""#]].assert_eq(&shown(Reply::read(half)));
+    let told = "408 -32000 deadline_exceeded the body did not come in time | -\n";
+    assert_eq!(shown(Reply::read(half)), told);
 
     let hello = http.post("/mcp", &initialize("2025-06-18"));
     let id = hello.header("mcp-session-id").expect("a session");

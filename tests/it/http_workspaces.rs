@@ -1,6 +1,7 @@
-//! `kg-mcp --http 127.0.0.1:8765 --all-projects`: one address for several projects. The header `X-Memory-Workspace` names
-//! the project that a session, or a request of revision 2026-07-28, is about; it must be one that is registered. Tools
-//! have no parameter for it. Daemons are started when they are needed, and a session survives the restart of its own.
+//! `kg-mcp --http 127.0.0.1:8765 --all-projects`: one address for several projects. The header `X-Memory-Workspace`
+//! names the project that a session, or a request of revision 2026-07-28, is about; it must be one that is
+//! registered. Tools have no parameter for it. Daemons are started when they are needed, and a session survives the
+//! restart of its own.
 
 use expect_test::expect;
 use serde_json::json;

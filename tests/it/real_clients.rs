@@ -1,10 +1,11 @@
-//! Clients that others made talk with `kg-mcp`: the official Python SDK of MCP, driven by `tests/clients/drive.py`, and
-//! the command line of the MCP inspector; both also over HTTP. And MCP's conformance suite, which speaks HTTP only.
+//! Clients that others made talk with `kg-mcp`: the official Python SDK of MCP, driven by `tests/clients/drive.py`,
+//! and the command line of the MCP inspector; both also over HTTP. And MCP's conformance suite, which speaks HTTP
+//! only.
 //!
 //! `tests/clients/setup.sh` installs them below the target folder, once; that needs their registries. `KG_CLIENTS`
 //! names
-//! another folder (empty: none). Where they cannot be had, nothing is tested here, and each test says so. To run them:
-//! `cargo nextest run --workspace --test it -E 'test(/real_clients/)' --no-capture`.
+//! another folder (empty: none). Where they cannot be had, nothing is tested here, and each test says so. To run
+//! them: `cargo nextest run --workspace --test it -E 'test(/real_clients/)' --no-capture`.
 
 use std::fs::{File, OpenOptions};
 use std::path::{Path, PathBuf};
@@ -158,8 +159,8 @@ fn the_python_sdk_works_over_the_older_transport() {
     drive_http("2025-06-18", "/sse");
 }
 
-/// Runs the scenarios that a revision requires of servers; what fails must stand in the baseline, and what stands there must
-/// fail.
+/// Runs the scenarios that a revision requires of servers; what fails must stand in the baseline, and what stands
+/// there must fail.
 fn conforms(revision: &str) {
     let Some(clients) = clients() else { return };
     let home = SharedHome::of(&[BEES]);

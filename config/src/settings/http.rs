@@ -11,11 +11,11 @@ pub struct Http {
     pub listen: String,
     /// Sets of tools that the daemon offers there: `core`, `notes`, `memory`.
     pub tools: Vec<String>,
-    /// A file with a token of at least 16 characters that every request must bring; an absolute path. Needed where other
-    /// machines can reach the address; on loopback it keeps other users of this machine out. Empty: none.
+    /// A file with a token of at least 16 characters that every request must bring; an absolute path. Needed where
+    /// other machines can reach the address; on loopback it keeps other users of this machine out. Empty: none.
     pub token_file: String,
-    /// Names by which the server is called beside `localhost` and its address, such as that of a proxy before it; with or
-    /// without port.
+    /// Names by which the server is called beside `localhost` and its address, such as that of a proxy before it;
+    /// with or without port.
     pub hosts: Vec<String>,
     /// Web pages that may ask, such as `https://app.example.org`, beside those of this machine and of `hosts`.
     pub origins: Vec<String>,

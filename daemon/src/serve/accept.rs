@@ -10,7 +10,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use config::limits::{
-    HALF_LINE_SECONDS, MAX_CLIENTS, MAX_FRAME_BYTES, OPENING_SECONDS, SLOW_READER_SECONDS,
+    HALF_LINE_SECONDS, MAX_CLIENTS, MAX_CLIENTS_WITH_HTTP, MAX_FRAME_BYTES, OPENING_SECONDS,
+    SLOW_READER_SECONDS,
 };
 use proto::error::{Code, ErrorView};
 use rmcp::ServiceExt;
@@ -67,14 +68,14 @@ pub(crate) async fn serve(
     stop: impl Future<Output = ()>,
 ) -> Sessions {
     let mut sessions = Sessions { tasks: JoinSet::new(), hang_up: watch::Sender::new(false) };
-    let admit = |sessions: &mut Sessions, stream| {
+    let admit = |sessions: &mut Sessions, stream, most| {
         let guest = Guest {
             project: Arc::clone(&project),
             routes: Arc::clone(&routes),
             hang_up: sessions.hang_up.subscribe(),
         };
         // Counted here and not in the task, so that whoever came last is refused.
-        let visit = project.activity().enter(MAX_CLIENTS);
+        let visit = project.activity().enter(most);
         sessions.tasks.spawn(guest.welcome(stream, visit));
     };
     let mut stop = std::pin::pin!(stop);
@@ -90,9 +91,9 @@ pub(crate) async fn serve(
             }
             // Only so that finished tasks do not pile up.
             Some(_) = sessions.tasks.join_next(), if !sessions.tasks.is_empty() => {}
-            Some(stream) = visitors.recv() => admit(&mut sessions, stream),
+            Some(stream) = visitors.recv() => admit(&mut sessions, stream, MAX_CLIENTS_WITH_HTTP),
             accepted = door.accept() => match accepted {
-                Ok(stream) => admit(&mut sessions, stream),
+                Ok(stream) => admit(&mut sessions, stream, MAX_CLIENTS),
                 Err(error) => {
                     tracing::warn!(%error, "a connection was lost");
                     tokio::time::sleep(REFUSED_PAUSE).await;
@@ -199,7 +200,7 @@ async fn open<R: AsyncRead + Unpin>(
 
 /// Tells one client too many so, if it listens.
 async fn refuse(mut stream: UnixStream) {
-    let message = format!("{MAX_CLIENTS} clients are connected");
+    let message = "too many clients are connected".to_string();
     tracing::warn!("a client was refused: {message}");
     let hint = Some("close some".to_string());
     let line = refusal_line(&ErrorView { code: Code::Unavailable, message, hint, conflict: None });

@@ -82,7 +82,8 @@ impl HttpDoor {
 fn sets(names: &[String]) -> anyhow::Result<Vec<&'static str>> {
     let set = |name: &String| match ToolSet::parse(name) {
         Some(ToolSet::Admin) | None => Err(anyhow::anyhow!(
-            "`http.tools` has `{name}`, which is no set of tools for agents\nhint: sets are `core`, `notes` and `memory`"
+            "`http.tools` has `{name}`, which is no set of tools for agents\n\
+             hint: sets are `core`, `notes` and `memory`"
         )),
         Some(set) => Ok(set.as_str()),
     };

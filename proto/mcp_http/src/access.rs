@@ -1,12 +1,12 @@
 //! Access: who may ask, by what a request's head says.
 //!
-//! In: `Host`, `Origin` and `Authorization` of a request, and the address that it came to. Out: whether it is let in, and
-//! for which web page.
+//! In: `Host`, `Origin` and `Authorization` of a request, and the address that it came to. Out: whether it is let in,
+//! and for which web page.
 //! Why: any web page may send requests to this machine's loopback, and a name that it owns may lead there (DNS
 //! rebinding). Its requests bear its name in `Host` or `Origin`, and no token.
-//! Invariants: a `Host` is a loopback name, the very address that was connected to, or a name that the user listed; an
-//! `Origin`, where there is one, is of such a host or listed; where a token is set, nothing is answered without it; tokens
-//! are compared in constant time.
+//! Invariants: a `Host` is a loopback name, the very address that was connected to, or a name that the user listed;
+//! an `Origin`, where there is one, is of such a host or listed; where a token is set, nothing is answered without
+//! it; tokens are compared in constant time.
 //! Not here: how often somebody may try (`rate.rs`).
 
 use std::net::IpAddr;

@@ -2,13 +2,13 @@
 //!
 //! In: one request. Out: its reply.
 //! In order: rate, Host and Origin, token, path, workspace, body; then it is a session's.
-//! Invariants: an unknown or ended session is 404, from which a client knows that it has to begin anew; nothing else but
-//! an unknown path or method is; a session stays with the workspace in which it began.
-//! Not here: connections (`listen.rs`).
+//! Invariants: an unknown or ended session is 404, from which a client knows that it has to begin anew; nothing else
+//! is but an unknown path or method; a session stays with the workspace in which it began.
+//! Not here: connections (`listen.rs`), what is said to those who are refused (`refused.rs`).
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use bytes::Bytes;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
@@ -16,7 +16,7 @@ use hyper::body::Incoming;
 use hyper::header::{
     ACCEPT, ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS,
     ACCESS_CONTROL_ALLOW_ORIGIN, ACCESS_CONTROL_EXPOSE_HEADERS, ALLOW, CONTENT_LENGTH,
-    CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, RETRY_AFTER, VARY, WWW_AUTHENTICATE,
+    CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, VARY,
 };
 use hyper::{Method, Request, StatusCode};
 use proto::error::Code;
@@ -26,6 +26,7 @@ use crate::access::Denied;
 use crate::legacy::Streams;
 use crate::message::{self, Posted, Unreadable};
 use crate::rate::Rates;
+use crate::refused::{not_allowed, refusal_of, too_large, too_many, too_often, unknown_session};
 use crate::reply::{
     Answering, Refusal, Reply, Style, answer, brief, empty, over, place_of, resumed,
 };
@@ -459,60 +460,4 @@ fn preflight(methods: &'static str) -> Reply {
         Mcp-Session-Id, X-Memory-Workspace";
     headers.insert(ACCESS_CONTROL_ALLOW_HEADERS, HeaderValue::from_static(allowed));
     reply
-}
-
-fn unknown_session() -> Refusal {
-    Refusal::new(StatusCode::NOT_FOUND, Code::NotFound, "no session has this id")
-        .hint("it was ended, or nobody used it for long: begin another one by `initialize`")
-}
-
-fn not_allowed(method: &Method, allowed: &'static str) -> Refusal {
-    let message = format!("`{method}` does nothing here");
-    Refusal::new(StatusCode::METHOD_NOT_ALLOWED, Code::InvalidParams, message)
-        .header(ALLOW, HeaderValue::from_static(allowed))
-}
-
-fn too_large(max: usize) -> Refusal {
-    let message = format!("the body is longer than {max} bytes");
-    Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, Code::InvalidParams, message)
-        .hint("give paths of files instead of their text")
-}
-
-fn too_many(what: &str) -> Refusal {
-    let message = format!("too many {what} are open");
-    Refusal::new(StatusCode::SERVICE_UNAVAILABLE, Code::Unavailable, message)
-        .hint("end some, or try again later")
-        .header(RETRY_AFTER, HeaderValue::from_static("10"))
-}
-
-fn too_often(wait: Duration) -> Refusal {
-    let seconds = wait.as_secs_f64().ceil().max(1.0) as u64;
-    Refusal::new(StatusCode::TOO_MANY_REQUESTS, Code::Unavailable, "too many requests")
-        .hint(format!("wait {seconds} s"))
-        .header(RETRY_AFTER, HeaderValue::from(seconds))
-}
-
-fn refusal_of(denied: &Denied) -> Refusal {
-    let refuse = |status, message| Refusal::new(status, Code::Refused, message);
-    match denied {
-        Denied::Host(host) => {
-            let message = format!("`{}` is not a name of this server", brief(host));
-            refuse(StatusCode::FORBIDDEN, message)
-                .hint("if it is yours, list it under `http.hosts` in your own `config.yaml`")
-        }
-        Denied::Origin(origin) => {
-            let message = format!("pages of `{}` may not ask here", brief(origin));
-            refuse(StatusCode::FORBIDDEN, message)
-                .hint("if it is yours, list it under `http.origins` in your own `config.yaml`")
-        }
-        Denied::NoToken | Denied::WrongToken => {
-            let message = match denied {
-                Denied::NoToken => "a token is needed",
-                _ => "the token is another one",
-            };
-            refuse(StatusCode::UNAUTHORIZED, message.to_string())
-                .hint("send `Authorization: Bearer …` with the text of `http.token_file`")
-                .header(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"))
-        }
-    }
 }

@@ -1,14 +1,14 @@
-//! MCP over HTTP: Streamable HTTP at `/mcp` and the older SSE at `/sse`, in front of sessions that speak one message a
-//! line, as the daemon's socket does.
+//! MCP over HTTP: Streamable HTTP at `/mcp` and the older SSE at `/sse`, in front of sessions that speak one message
+//! a line, as the daemon's socket does.
 //!
 //! In: a TCP address, who may ask ([`Access`]), and a way to open sessions ([`Workspaces`]). Out: HTTP replies.
 //! In reading order: `listen` (connections), `endpoint` (which path does what), `access` and `rate` (who is let in),
 //! `message` (what a body says), `link` (one session, line by line), `oneshot` (revision 2026-07-28: a request is all
 //! there is), `session` and `board` (the revisions before it: what came is told to the stream that waits for it),
 //! `table` (all sessions), `legacy` (`/sse`), `reply` (HTTP's side of an answer).
-//! Invariants: nothing that is asked reaches a session before Host, Origin, token and rate were looked at; every session is
-//! about one workspace, which the header `X-Memory-Workspace` names where there are several; what waits for a client
-//! that does not read is bounded, and holds up nobody else; what belongs to a session ends with it.
+//! Invariants: nothing that is asked reaches a session before Host, Origin, token and rate were looked at; every
+//! session is about one workspace, which the header `X-Memory-Workspace` names where there are several; what waits
+//! for a client that does not read is bounded, and holds up nobody else; what belongs to a session ends with it.
 //! Not here: what MCP's messages mean, tools and their limits (they hold behind the line), TLS (a proxy's affair).
 
 mod access;
@@ -20,6 +20,7 @@ mod listen;
 mod message;
 mod oneshot;
 mod rate;
+mod refused;
 mod reply;
 mod session;
 mod table;
@@ -39,8 +40,8 @@ pub trait Workspaces: Send + Sync + 'static {
     /// The name under which the workspace is served that a client calls `named`.
     fn find(&self, named: &str) -> Option<String>;
 
-    /// Opens a session with the workspace of that name. It speaks JSON-RPC, one message a line, and knows already which
-    /// tools it has; it ends when the stream does.
+    /// Opens a session with the workspace of that name. It speaks JSON-RPC, one message a line, and knows already
+    /// which tools it has; it ends when the stream does.
     ///
     /// # Errors
     /// Why there is none; said to the client.

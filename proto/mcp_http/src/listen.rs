@@ -1,9 +1,9 @@
 //! Listen: connections, from the first byte to the last.
 //!
 //! In: an address, who may ask, workspaces. Out: a server that answers until it is told to stop.
-//! Invariants: off loopback there is a token, or there is no server; there are at most `max_connections` at once, and the
-//! next is told so; who is slow to send a head or a body, or does not read, is cut off; told to stop, the server takes
-//! nothing new, and lets those be answered who have asked.
+//! Invariants: off loopback there is a token, or there is no server; there are at most `max_connections` at once, and
+//! the next is told so; who is slow to send a head or a body, or does not read, is cut off; told to stop, the server
+//! takes nothing new, and lets those be answered who have asked.
 //! Not here: what a request means (`endpoint.rs`).
 
 use std::io;
@@ -16,6 +16,7 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use rustix::net::sockopt;
+use serde_json::json;
 use tokio::io::AsyncWriteExt;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Semaphore, watch};
@@ -247,7 +248,10 @@ async fn converse(
 
 /// Tells one connection too many so, if it listens.
 async fn refuse(mut stream: TcpStream) {
-    let body = r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"too many connections are open","data":{"code":"unavailable","hint":"close some, or try again"}}}"#;
+    let data = json!({ "code": "unavailable", "hint": "close some, or try again" });
+    let error =
+        json!({ "code": -32_000, "message": "too many connections are open", "data": data });
+    let body = json!({ "jsonrpc": "2.0", "id": null, "error": error }).to_string();
     let text = format!(
         "HTTP/1.1 503 Service Unavailable\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\
          retry-after: 1\r\nconnection: close\r\n\r\n{body}",

@@ -2,8 +2,8 @@
 //!
 //! In: a POST's head and its one message. Out: what is wrong with them, else a stream with the answer.
 //! Invariants: what the head repeats for proxies is what the body says (so that nobody routes by one and acts by the
-//! other); each request has a session of its own behind it, so that two clients may use the same ids; when the client goes
-//! away, the request is called off.
+//! other); each request has a session of its own behind it, so that two clients may use the same ids; when the client
+//! goes away, the request is called off.
 //! Not here: whether a method or version is known (behind the line).
 
 use std::sync::Arc;

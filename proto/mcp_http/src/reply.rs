@@ -1,8 +1,9 @@
 //! Reply: HTTP's side of an answer: JSON, or a stream of events.
 //!
 //! In: events of a stream, or why a request is refused. Out: responses.
-//! Invariants: a refusal is JSON-RPC with code, message and hint, whatever the status, and repeats the workspace that was
-//! named; a stream says something at least every [`KEEP_ALIVE`], so that neither side nor a proxy takes it for dead.
+//! Invariants: a refusal is JSON-RPC with code, message and hint, whatever the status, and repeats the workspace that
+//! was named; a stream says something at least every [`KEEP_ALIVE`], so that neither side nor a proxy takes it for
+//! dead.
 //! Not here: what is refused.
 
 use std::collections::VecDeque;
