@@ -254,13 +254,16 @@ mod tests {
         }
     }
 
+    /// Headers, method, parameters.
+    type Row<'a> = (&'a [(&'a str, &'a str)], &'a str, Value);
+
     #[test]
     fn the_head_says_what_the_body_says() {
         let version = ("MCP-Protocol-Version", FIRST);
         let call = json!({ "name": "grüßen", "_meta": meta() });
         let listed = json!({ "_meta": meta() });
         let encoded = "=?base64?Z3LDvMOfZW4=?=";
-        let table: &[(&[(&str, &str)], &str, Value)] = &[
+        let table: &[Row<'_>] = &[
             (&[version, ("Mcp-Method", "tools/list")], "tools/list", listed.clone()),
             (
                 &[version, ("mcp-method", "tools/call"), ("mcp-name", encoded)],

@@ -8,6 +8,7 @@
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
+use std::ops::Deref;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
@@ -224,9 +225,13 @@ fn status_of(error: Option<i64>) -> StatusCode {
     }
 }
 
-/// Why a request gets no answer of a session.
+/// Why a request gets no answer of a session. In a box, as it is rare, and larger than what else is returned.
 #[derive(Debug, Clone)]
-pub(crate) struct Refusal {
+pub(crate) struct Refusal(Box<Terms>);
+
+/// What a refusal says.
+#[derive(Debug, Clone)]
+pub(crate) struct Terms {
     pub(crate) status: StatusCode,
     /// The request's id.
     pub(crate) id: Value,
@@ -239,9 +244,17 @@ pub(crate) struct Refusal {
     pub(crate) headers: Vec<(HeaderName, HeaderValue)>,
 }
 
+impl Deref for Refusal {
+    type Target = Terms;
+
+    fn deref(&self) -> &Terms {
+        &self.0
+    }
+}
+
 impl Refusal {
     pub(crate) fn new(status: StatusCode, code: Code, message: impl Into<String>) -> Self {
-        Refusal {
+        Refusal(Box::new(Terms {
             status,
             id: Value::Null,
             rpc_code: -32_000,
@@ -250,34 +263,38 @@ impl Refusal {
             hint: None,
             workspace: None,
             headers: Vec::new(),
-        }
+        }))
     }
 
-    pub(crate) fn hint(self, hint: impl Into<String>) -> Self {
-        Refusal { hint: Some(hint.into()), ..self }
+    pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.0.hint = Some(hint.into());
+        self
     }
 
-    pub(crate) fn of_request(self, id: Value) -> Self {
-        Refusal { id, ..self }
+    pub(crate) fn of_request(mut self, id: Value) -> Self {
+        self.0.id = id;
+        self
     }
 
-    pub(crate) fn rpc(self, rpc_code: i64) -> Self {
-        Refusal { rpc_code, ..self }
+    pub(crate) fn rpc(mut self, rpc_code: i64) -> Self {
+        self.0.rpc_code = rpc_code;
+        self
     }
 
-    pub(crate) fn about(self, workspace: &str) -> Self {
-        Refusal { workspace: Some(brief(workspace)), ..self }
+    pub(crate) fn about(mut self, workspace: &str) -> Self {
+        self.0.workspace = Some(brief(workspace));
+        self
     }
 
     pub(crate) fn header(mut self, name: HeaderName, value: HeaderValue) -> Self {
-        self.headers.push((name, value));
+        self.0.headers.push((name, value));
         self
     }
 }
 
 impl From<Refusal> for Reply {
     fn from(refusal: Refusal) -> Reply {
-        let Refusal { status, id, rpc_code, code, message, hint, workspace, headers } = refusal;
+        let Terms { status, id, rpc_code, code, message, hint, workspace, headers } = *refusal.0;
         let mut data = json!({ "code": code, "hint": hint });
         if let Some(workspace) = workspace {
             data["workspace"] = workspace.into();
