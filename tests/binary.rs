@@ -14,7 +14,7 @@ pub fn kgd() -> &'static Path {
     static FOUND: OnceLock<PathBuf> = OnceLock::new();
     FOUND.get_or_init(|| match std::env::var_os("KGD_BIN") {
         Some(path) => PathBuf::from(path),
-        None => beside_this_test("kgd", &["daemon", "config", "notes", "proto"]),
+        None => beside_this_test("kgd", &["daemon", "config", "notes", "proto", "proto/mcp_http"]),
     })
 }
 
@@ -24,7 +24,9 @@ pub fn kgd() -> &'static Path {
 /// When it is neither there nor can be built.
 pub fn kgctl() -> &'static Path {
     static FOUND: OnceLock<PathBuf> = OnceLock::new();
-    FOUND.get_or_init(|| beside_this_test("kgctl", &["client", "config", "notes", "proto"]))
+    FOUND.get_or_init(|| {
+        beside_this_test("kgctl", &["client", "config", "notes", "proto", "proto/mcp_http"])
+    })
 }
 
 /// A program, made from these packages; the first holds it.

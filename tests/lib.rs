@@ -11,6 +11,7 @@ mod client;
 pub mod crowd;
 mod graph;
 pub mod hostile;
+pub mod http;
 mod index;
 mod kills;
 mod marked;

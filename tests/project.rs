@@ -12,6 +12,7 @@ use config::place::{Places, Project, ProjectPaths};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
+use crate::http::{Http, address_in};
 use crate::{Client, Graph, Revision};
 
 mod mortal;
@@ -211,6 +212,14 @@ impl TestProject {
 
     fn log_path(&self) -> PathBuf {
         self.dir.path().join("log")
+    }
+
+    /// A client of the daemon's HTTP, which `http.listen=127.0.0.1:0` asks for.
+    pub fn http(&self) -> Http {
+        let log = self.log();
+        let lines: Vec<&str> = log.lines().filter(|it| it.contains("over HTTP")).collect();
+        let address = lines.last().and_then(|line| address_in(line));
+        Http::at(address.unwrap_or_else(|| panic!("no HTTP:\n{log}")))
     }
 
     /// What all daemons of this test logged.

@@ -5,6 +5,7 @@
 pub mod call;
 pub mod connect;
 pub mod gateway;
+pub mod http;
 pub mod interchange;
 pub mod launch;
 pub mod model;

@@ -19,6 +19,25 @@ pub const OPENING_SECONDS: u64 = 60;
 /// [`MAX_FRAME_BYTES`].
 pub const HALF_LINE_SECONDS: u64 = 60;
 
+/// Connections over HTTP at once; each costs a task and a buffer.
+pub const MAX_HTTP_CONNECTIONS: usize = 256;
+
+/// Clients connected from which on none of HTTP is let in: fewer than [`MAX_CLIENTS`], so that there is always room for
+/// the socket's.
+pub const MAX_CLIENTS_WITH_HTTP: usize = 192;
+
+/// Sessions over HTTP at once.
+pub const MAX_HTTP_SESSIONS: usize = 128;
+
+/// Seconds after which a session over HTTP ends that nobody uses: many clients go without a word.
+pub const HTTP_IDLE_SECONDS: u64 = 1_800;
+
+/// Requests a second that one address may make over HTTP in the long run, and at once. An agent makes a handful; behind
+/// a proxy all have one address.
+pub const HTTP_REQUESTS_PER_SECOND: u32 = 200;
+/// See [`HTTP_REQUESTS_PER_SECOND`].
+pub const HTTP_BURST: u32 = 400;
+
 /// Most requests of one client under way at once. An agent has a handful; a script gets an error to wait.
 pub const MAX_IN_FLIGHT: usize = 64;
 

@@ -32,6 +32,7 @@ const MAX_FILE_BYTES: u64 = 1 << 20;
 /// Sections and keys that count only from the user's own configuration, environment and flags.
 const USER_ONLY: &[&str] = &[
     "serve",
+    "http",
     "belt",
     "worker",
     "vectors",

@@ -7,6 +7,7 @@ use crate::limits::DOCUMENT_EXTENSIONS;
 use serde::{Deserialize, Serialize};
 
 mod embed;
+mod http;
 mod memory;
 mod privacy;
 mod recognize;
@@ -14,6 +15,7 @@ mod retrieval;
 mod vectors;
 
 pub use embed::{Background, Embed, Remote, RemoteApi};
+pub use http::Http;
 pub use memory::Memory;
 pub use privacy::{PiiKind, PiiMode};
 pub use recognize::{Gazetteer, Recognize};
@@ -54,6 +56,8 @@ pub struct Settings {
     pub retrieval: Retrieval,
     /// The daemon's socket. User only.
     pub serve: Serve,
+    /// MCP over HTTP, beside the socket. User only: it is reachable by more than you.
+    pub http: Http,
 }
 
 impl Default for Settings {
@@ -74,6 +78,7 @@ impl Default for Settings {
             memory: Memory::default(),
             retrieval: Retrieval::default(),
             serve: Serve::default(),
+            http: Http::default(),
         }
     }
 }

@@ -21,6 +21,10 @@ struct Flags {
     /// Listen here instead of at the project's usual path. The directory must have mode 0700.
     #[arg(long, value_name = "PATH")]
     socket: Option<PathBuf>,
+    /// Serve MCP over HTTP, too, at this address, such as `127.0.0.1:8765`: at `/mcp`, for older clients at `/sse`.
+    /// Other machines may only reach it with a token (`http.token_file`).
+    #[arg(long, value_name = "ADDRESS")]
+    http: Option<String>,
     /// A setting for this run, such as `watch.poll=true`; may be given several times.
     #[arg(long = "set", value_name = "KEY=VALUE")]
     settings: Vec<String>,
@@ -89,6 +93,7 @@ fn main() -> ExitCode {
         project: flags.project,
         idle_exit: Some(Duration::from_secs(flags.idle_exit.saturating_mul(60))),
         socket: flags.socket,
+        http: flags.http,
         settings: flags.settings,
         log_level: Some(flags.log_level),
         restore: flags.restore,

@@ -26,6 +26,7 @@ use crate::pipeline::normalize::Parsing;
 use crate::pipeline::normalize::redact::clean;
 use crate::project::{OpenProject, Project};
 use crate::serve::accept::{Sessions, serve};
+use crate::serve::http::HttpDoor;
 use crate::serve::listen::{Door, from_systemd, link_to};
 use crate::serve::routes::routes;
 use crate::worker::Workers;
@@ -57,6 +58,8 @@ pub struct Options {
     pub idle_exit: Option<Duration>,
     /// Listen here instead of at the project's usual path.
     pub socket: Option<PathBuf>,
+    /// Serve MCP over HTTP at this address, too; as `http.listen` says when it is left out.
+    pub http: Option<String>,
     /// Settings as `key=value`, which win over every file and variable.
     pub settings: Vec<String>,
     /// A filter for the log, such as `info` or `daemon=debug`; `info` when left out.
@@ -218,6 +221,8 @@ async fn live(
     let manager = Manager::new();
     let usual = options.socket.as_deref().unwrap_or(&paths.socket);
     let door = open_door(usual).await?;
+    let (http, visitors) =
+        HttpDoor::bind(options.http.as_deref(), &place.settings.http, &place.name).await?;
     let (root, socket) = (place.root.display(), door.path().display());
     tracing::info!(project = place.name, %root, %socket, "starting");
     let project = tokio::select! {
@@ -227,11 +232,16 @@ async fn live(
     };
     manager.ready();
     let watching = watch(&project, &manager, options.idle_exit, &mut signals);
-    let (ending, ended) = tokio::sync::oneshot::channel::<()>();
-    let stop = async {
-        let _ = ended.await;
+    let ending = tokio::sync::watch::Sender::new(false);
+    let stop = || {
+        let mut ending = ending.subscribe();
+        async move {
+            let _ = ending.wait_for(|it| *it).await;
+        }
     };
-    let serving = tokio::spawn(serve(door, Arc::clone(&project), Arc::new(routes()), stop));
+    let routes = Arc::new(routes());
+    let serving = tokio::spawn(serve((door, visitors), Arc::clone(&project), routes, stop()));
+    let serving_http = http.map(|http| tokio::spawn(http.serve(stop())));
     let end = watching.await;
     tracing::info!(
         ?end,
@@ -239,10 +249,16 @@ async fn live(
         "stopping: the belt has {DRAIN_SECONDS} s; a second signal stops at once"
     );
     manager.stopping();
-    let _ = ending.send(());
+    ending.send_replace(true);
     let sessions = serving.await?;
+    let wound_down = async {
+        wind_down(&project, sessions).await;
+        if let Some(serving_http) = serving_http {
+            let _ = serving_http.await;
+        }
+    };
     tokio::select! {
-        () = wind_down(&project, sessions) => {}
+        () = wound_down => {}
         name = signals.next() => tracing::warn!("{name} again: stopping at once"),
     }
     tracing::info!("stopped");

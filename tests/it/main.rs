@@ -14,6 +14,8 @@ mod events;
 mod given;
 mod graph;
 mod hostile;
+mod http;
+mod http_workspaces;
 mod identity;
 mod interchange;
 mod languages;

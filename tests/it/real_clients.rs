@@ -1,10 +1,11 @@
-//! Clients that others made talk with `kg-mcp`: the official Python SDK of MCP, driven by `tests/clients/drive.py`, and
-//! the command line of the MCP inspector.
+//! Clients that others made talk with `kg-mcp`: the official Python SDK of MCP, driven by `tests/clients/drive.py`,
+//! and the command line of the MCP inspector; both also over HTTP. And MCP's conformance suite, which speaks HTTP
+//! only.
 //!
 //! `tests/clients/setup.sh` installs them below the target folder, once; that needs their registries. `KG_CLIENTS`
 //! names
-//! another folder (empty: none). Where they cannot be had, nothing is tested here, and each test says so. To run them:
-//! `cargo nextest run --workspace --test it -E 'test(/real_clients/)' --no-capture`.
+//! another folder (empty: none). Where they cannot be had, nothing is tested here, and each test says so. To run
+//! them: `cargo nextest run --workspace --test it -E 'test(/real_clients/)' --no-capture`.
 
 use std::fs::{File, OpenOptions};
 use std::path::{Path, PathBuf};
@@ -13,6 +14,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use tests::SharedHome;
+use tests::http::Serving;
 
 /// How long the set-up is tried, seconds.
 const SETUP_SECONDS: &str = "180";
@@ -116,6 +118,114 @@ fn drive_one(revision: &str) {
     let home = SharedHome::of(&[BEES]);
     let folder = home.at("notes").display().to_string();
     drive(&home, &clients, &[revision, &folder], &["--project", "notes", "--tools", "core,notes"]);
+}
+
+/// `kg-mcp --http` in front of the project `notes`.
+fn serve(home: &SharedHome) -> Serving {
+    let mut command = home.command(&kg_mcp());
+    command.args(["--http", "127.0.0.1:0", "--project", "notes", "--tools", "core,notes"]);
+    Serving::start(command)
+}
+
+/// Runs `drive.py` against it.
+fn drive_http(revision: &str, path: &str) {
+    let Some(clients) = clients() else { return };
+    let home = SharedHome::of(&[BEES]);
+    let serving = serve(&home);
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("clients/drive.py");
+    let script = script.display().to_string();
+    let (folder, url) = (home.at("notes").display().to_string(), serving.url(path));
+    let arguments = [script.as_str(), revision, &folder, &url];
+    let output = run(&home, &clients, &clients.join("venv/bin/python"), &arguments);
+    let (said, error) =
+        (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{:?}\n{said}\n{error}", output.status);
+    assert!(said.ends_with("ok: ended\n"), "{said}");
+    assert_eq!(serving.stop(), Some(0));
+}
+
+#[test]
+fn the_python_sdk_works_over_http_in_the_newest_revision() {
+    drive_http("newest", "/mcp");
+}
+
+#[test]
+fn the_python_sdk_works_over_http_with_a_session() {
+    drive_http("2025-11-25", "/mcp");
+}
+
+#[test]
+fn the_python_sdk_works_over_the_older_transport() {
+    drive_http("2025-06-18", "/sse");
+}
+
+/// Runs the scenarios that a revision requires of servers; what fails must stand in the baseline, and what stands
+/// there must fail.
+fn conforms(revision: &str) {
+    let Some(clients) = clients() else { return };
+    let home = SharedHome::of(&[BEES]);
+    let serving = serve(&home);
+    // The daemon is started, so that no scenario waits for that.
+    serving.http.call_once("status", json!({})).expect("answered");
+    let suite = "conformance/node_modules/@modelcontextprotocol/conformance/dist/index.js";
+    let baseline = format!("clients/conformance-{revision}.yaml");
+    let baseline = Path::new(env!("CARGO_MANIFEST_DIR")).join(baseline).display().to_string();
+    let (suite, url) = (clients.join(suite).display().to_string(), serving.url("/mcp"));
+    let results = home.at("results").display().to_string();
+    let arguments = [
+        suite.as_str(),
+        "server",
+        "--url",
+        &url,
+        "--requirements",
+        revision,
+        "--timeout",
+        "10000",
+        "--expected-failures",
+        &baseline,
+        "-o",
+        &results,
+    ];
+    let output = run(&home, &clients, Path::new("node"), &arguments);
+    let said = String::from_utf8_lossy(&output.stdout);
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        output.status.success(),
+        "{}\n{error}",
+        said.get(said.len().saturating_sub(4_000)..).unwrap_or(&said)
+    );
+}
+
+#[test]
+fn the_conformance_suite_of_the_newest_revision_fails_only_where_it_needs_tools_of_its_own() {
+    conforms("2026-07-28");
+}
+
+#[test]
+fn the_conformance_suite_of_the_revision_before_fails_only_where_it_needs_tools_of_its_own() {
+    conforms("2025-11-25");
+}
+
+#[test]
+fn the_command_line_of_the_inspector_works_over_both_transports() {
+    let Some(clients) = clients() else { return };
+    let home = SharedHome::of(&[BEES]);
+    let serving = serve(&home);
+    let script =
+        clients.join("inspector/node_modules/@modelcontextprotocol/inspector/cli/build/cli.js");
+    let script = script.display().to_string();
+    for (path, transport) in [("/mcp", "http"), ("/sse", "sse")] {
+        let url = serving.url(path);
+        let call =
+            ["--method", "tools/call", "--tool-name", "read_note", "--tool-arg", "path=bees.md"];
+        let arguments =
+            [&[script.as_str(), "--cli", &url, "--transport", transport], &call[..]].concat();
+        let output = run(&home, &clients, Path::new("node"), &arguments);
+        let error = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{path}: {error}");
+        let note: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        assert_eq!(note["structuredContent"]["path"], "bees.md", "{note}");
+    }
 }
 
 #[test]

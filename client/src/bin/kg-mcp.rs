@@ -1,7 +1,7 @@
 //! kg-mcp: connects an agent that speaks MCP over its standard input and output with a project's daemon, or with
 //! those of several projects.
 //!
-//! In: flags, and the agent's messages. Out: the daemon's messages.
+//! In: flags, and the agent's messages. Out: the daemon's messages. With `--http`, agents come over HTTP instead.
 //! Invariants: light, for every agent starts one; it ends with its agent; of one project, messages pass as they are.
 //! Not here: everything about messages (`client::shim`, and `client::gateway` for several projects).
 
@@ -11,6 +11,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use client::gateway::{self, Choice, Gateway, Surroundings, choose};
+use client::http;
 use client::launch::{Life, Target, run_if_launcher};
 use client::shim::{Shim, pump};
 use config::{Places, Project, Registry, which_project};
@@ -20,7 +21,7 @@ const HELP: &str = "\
 Connects an agent that speaks MCP over standard input and output with the kgd daemon of one project, or with those
 of several. Starts a daemon when none runs.
 
-Usage: kg-mcp [--project NAME|DIR]... [--all-projects] [--tools SETS] [--client NAME]
+Usage: kg-mcp [--project NAME|DIR]... [--all-projects] [--tools SETS] [--client NAME] [--http ADDRESS]
 
   --project NAME|DIR  which project; else `KG_PROJECT`, the registered folder around the current one, or the
                       only or default project. Several: repeat it, or part them by commas. Then tools take a
@@ -29,6 +30,10 @@ Usage: kg-mcp [--project NAME|DIR]... [--all-projects] [--tools SETS] [--client 
   --all-projects      every project that is registered now
   --tools SETS        tool sets to offer, separated by commas [default: core]
   --client NAME       name shown in the daemon's log [default: kg-mcp]
+  --http ADDRESS      serve agents over HTTP, such as at 127.0.0.1:8765, until stopped: Streamable HTTP at /mcp, for
+                      older clients SSE at /sse. Of several projects the header `X-Memory-Workspace` names the one that
+                      a session is about, and tools take no `project`. Who may ask: settings `http.token_file`,
+                      `http.hosts`, `http.origins`
   --version           print the version
   --help              print this
 ";
@@ -40,6 +45,7 @@ struct Flags {
     all_projects: bool,
     tools: Vec<String>,
     client: String,
+    http: Option<String>,
 }
 
 /// What to do.
@@ -72,6 +78,9 @@ fn main() -> ExitCode {
 
 fn serve(flags: Flags) -> Result<(), String> {
     let places = Places::from_env().map_err(|error| error.to_string())?;
+    if let Some(address) = &flags.http {
+        return serve_http(&flags, &places, address);
+    }
     let project = match flags.projects.as_slice() {
         [] if !flags.all_projects => which_project(&places, None),
         [only] if !flags.all_projects && !only.contains(',') => which_project(&places, Some(only)),
@@ -125,6 +134,28 @@ fn serve_chosen(flags: &Flags, places: &Places) -> Result<(), String> {
         .map_err(|error| error.to_string())
 }
 
+/// Serves the same projects over HTTP.
+fn serve_http(flags: &Flags, places: &Places, address: &str) -> Result<(), String> {
+    let registry = Registry::load(&places.config).map_err(|error| error.to_string())?;
+    let env = std::env::var("KG_PROJECT").ok();
+    let cwd = std::env::current_dir().unwrap_or_default();
+    let around = Surroundings { registry: &registry, env: env.as_deref(), cwd: &cwd };
+    let projects = match choose(&flags.projects, flags.all_projects, around)? {
+        Choice::One(project) => vec![project],
+        Choice::Several(projects, _) => projects,
+    };
+    let loaded = config::load::load(places, None, &[]).map_err(|error| error.to_string())?;
+    let dials = places.clone();
+    let served = http::Served {
+        projects,
+        registry: flags.all_projects.then(|| places.config.clone()),
+        tools: flags.tools.clone(),
+        client: flags.client.clone(),
+        dial: Box::new(move |project| lazy_dial(dials.clone(), project)),
+    };
+    http::serve(address, &loaded.settings.http, served)
+}
+
 /// As [`dial`], of a project that may be unusable without any harm to the others.
 fn lazy_dial(places: Places, project: Project) -> gateway::pump::Dial {
     let mut reach = None;
@@ -149,6 +180,7 @@ fn parse(arguments: impl Iterator<Item = String>) -> Result<Command, String> {
         all_projects: false,
         tools: vec![ToolSet::Core.as_str().to_string()],
         client: "kg-mcp".to_string(),
+        http: None,
     };
     let mut arguments = arguments;
     while let Some(argument) = arguments.next() {
@@ -167,6 +199,7 @@ fn parse(arguments: impl Iterator<Item = String>) -> Result<Command, String> {
             "--all-projects" => flags.all_projects = true,
             "--tools" => flags.tools = tool_sets(&value()?)?,
             "--client" => flags.client = value()?,
+            "--http" => flags.http = Some(value()?),
             "--help" | "-h" => return Ok(Command::Print(HELP.to_string())),
             "--version" | "-V" => {
                 return Ok(Command::Print(format!("kg-mcp {}\n", proto::version())));
@@ -186,7 +219,9 @@ fn tool_sets(text: &str) -> Result<Vec<String>, String> {
     let sets = names.map(|name| match ToolSet::parse(name) {
         Some(ToolSet::Admin) => Err("tool set `admin` is for `kgctl`, not for agents".to_string()),
         Some(set) => Ok(set.as_str().to_string()),
-        None => Err(format!("no tool set is called `{name}`\nhint: sets are `core` and `notes`")),
+        None => Err(format!(
+            "no tool set is called `{name}`\nhint: sets are `core`, `notes` and `memory`"
+        )),
     });
     sets.collect()
 }
@@ -204,7 +239,7 @@ mod tests {
         let expected = |projects: &[&str], client: &str| {
             let projects = projects.iter().map(|it| it.to_string()).collect();
             let (tools, client) = (vec!["core".into()], client.into());
-            Ok(Command::Serve(Flags { projects, all_projects: false, tools, client }))
+            Ok(Command::Serve(Flags { projects, all_projects: false, tools, client, http: None }))
         };
         assert_eq!(parsed(&[]), expected(&[], "kg-mcp"));
         assert_eq!(parsed(&["--project", "~/a=b", "--client=x=y"]), expected(&["~/a=b"], "x=y"));
@@ -220,6 +255,7 @@ mod tests {
             &["--all-projects", "--project=a"],
             &["--tools", "admin"],
             &["--tools=magic"],
+            &["--http"],
         ] {
             assert!(parsed(wrong).is_err(), "{wrong:?}");
         }

@@ -17,7 +17,7 @@ const ANY: f64 = f64::INFINITY;
 #[rustfmt::skip]
 fn table(settings: &Settings) -> Vec<Range> {
     let Settings { write: _, watch, belt, worker, privacy: _, chunk, recognize, link, relate: _, embed, vectors: _,
-        dedup, memory: _, retrieval, serve } =
+        dedup, memory: _, retrieval, serve, http: _ } =
         settings;
     let weights = &retrieval.weights;
     let ChunkProfiles { definition, procedure, reference, code } = &chunk.profiles;
@@ -157,6 +157,7 @@ pub(super) fn paths(settings: &Settings, key: &str) -> Result<(), String> {
         "recognize.model" => &settings.recognize.model,
         "recognize.given" => &settings.recognize.given,
         "embed.remote.key_file" => &settings.embed.remote.key_file,
+        "http.token_file" => &settings.http.token_file,
         _ => return Ok(()),
     };
     match path.is_empty() || path.starts_with('/') {

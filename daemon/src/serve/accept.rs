@@ -1,6 +1,6 @@
 //! Accept: one task a connection, from the first byte to the last.
 //!
-//! In: a door, a project. Out: sessions, until asked to stop.
+//! In: a door, sessions that came in over HTTP (`http.rs`), a project. Out: sessions, until asked to stop.
 //! Invariants: at most `MAX_CLIENTS` at once, the next one is told so; nothing that happens in one
 //! connection ends another; when asked to stop, nobody new comes in, and those who are here get the
 //! replies to what they asked.
@@ -10,13 +10,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use config::limits::{
-    HALF_LINE_SECONDS, MAX_CLIENTS, MAX_FRAME_BYTES, OPENING_SECONDS, SLOW_READER_SECONDS,
+    HALF_LINE_SECONDS, MAX_CLIENTS, MAX_CLIENTS_WITH_HTTP, MAX_FRAME_BYTES, OPENING_SECONDS,
+    SLOW_READER_SECONDS,
 };
 use proto::error::{Code, ErrorView};
 use rmcp::ServiceExt;
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
 use tokio::net::UnixStream;
-use tokio::sync::watch;
+use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
 use tokio::time::{MissedTickBehavior, interval};
 
@@ -61,12 +62,22 @@ impl Sessions {
 /// Lets clients in until `stop` returns, then closes the door and gives back those who are still
 /// here.
 pub(crate) async fn serve(
-    mut door: Door,
+    (mut door, mut visitors): (Door, mpsc::Receiver<UnixStream>),
     project: Arc<Project>,
     routes: Arc<Routes>,
     stop: impl Future<Output = ()>,
 ) -> Sessions {
     let mut sessions = Sessions { tasks: JoinSet::new(), hang_up: watch::Sender::new(false) };
+    let admit = |sessions: &mut Sessions, stream, most| {
+        let guest = Guest {
+            project: Arc::clone(&project),
+            routes: Arc::clone(&routes),
+            hang_up: sessions.hang_up.subscribe(),
+        };
+        // Counted here and not in the task, so that whoever came last is refused.
+        let visit = project.activity().enter(most);
+        sessions.tasks.spawn(guest.welcome(stream, visit));
+    };
     let mut stop = std::pin::pin!(stop);
     let mut tend = interval(TEND_INTERVAL);
     tend.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -80,17 +91,9 @@ pub(crate) async fn serve(
             }
             // Only so that finished tasks do not pile up.
             Some(_) = sessions.tasks.join_next(), if !sessions.tasks.is_empty() => {}
+            Some(stream) = visitors.recv() => admit(&mut sessions, stream, MAX_CLIENTS_WITH_HTTP),
             accepted = door.accept() => match accepted {
-                Ok(stream) => {
-                    let guest = Guest {
-                        project: Arc::clone(&project),
-                        routes: Arc::clone(&routes),
-                        hang_up: sessions.hang_up.subscribe(),
-                    };
-                    // Counted here and not in the task, so that whoever came last is refused.
-                    let visit = project.activity().enter(MAX_CLIENTS);
-                    sessions.tasks.spawn(guest.welcome(stream, visit));
-                }
+                Ok(stream) => admit(&mut sessions, stream, MAX_CLIENTS),
                 Err(error) => {
                     tracing::warn!(%error, "a connection was lost");
                     tokio::time::sleep(REFUSED_PAUSE).await;
@@ -172,7 +175,7 @@ impl Guest {
 }
 
 /// A limit in seconds, unless a test asks for another.
-fn limit(name: &str, seconds: u64) -> Duration {
+pub(super) fn limit(name: &str, seconds: u64) -> Duration {
     fail::number(name).map_or(Duration::from_secs(seconds), Duration::from_millis)
 }
 
@@ -197,7 +200,7 @@ async fn open<R: AsyncRead + Unpin>(
 
 /// Tells one client too many so, if it listens.
 async fn refuse(mut stream: UnixStream) {
-    let message = format!("{MAX_CLIENTS} clients are connected");
+    let message = "too many clients are connected".to_string();
     tracing::warn!("a client was refused: {message}");
     let hint = Some("close some".to_string());
     let line = refusal_line(&ErrorView { code: Code::Unavailable, message, hint, conflict: None });

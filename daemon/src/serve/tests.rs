@@ -174,7 +174,9 @@ impl House {
         let stopped = async {
             let _ = stopped.await;
         };
-        let serving = tokio::spawn(serve(door, Arc::clone(&project), fake_routes(), stopped));
+        let nobody = tokio::sync::mpsc::channel(1).1;
+        let serving =
+            tokio::spawn(serve((door, nobody), Arc::clone(&project), fake_routes(), stopped));
         House { project, path, stop: Some(stop), serving: Some(serving), _dir: dir }
     }
 

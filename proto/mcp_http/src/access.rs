@@ -1,0 +1,305 @@
+//! Access: who may ask, by what a request's head says.
+//!
+//! In: `Host`, `Origin` and `Authorization` of a request, and the address that it came to. Out: whether it is let in,
+//! and for which web page.
+//! Why: any web page may send requests to this machine's loopback, and a name that it owns may lead there (DNS
+//! rebinding). Its requests bear its name in `Host` or `Origin`, and no token.
+//! Invariants: a `Host` is a loopback name, the very address that was connected to, or a name that the user listed;
+//! an `Origin`, where there is one, is of such a host or listed; where a token is set, nothing is answered without
+//! it; tokens are compared in constant time.
+//! Not here: how often somebody may try (`rate.rs`).
+
+use std::net::IpAddr;
+use std::path::Path;
+
+use config::settings::Http;
+use hyper::header::{AUTHORIZATION, HOST, HeaderMap, HeaderValue, ORIGIN};
+use hyper::http::uri::Authority;
+use sha2::{Digest, Sha256};
+use subtle::ConstantTimeEq;
+
+/// Shortest token, in characters: 16 random ones cannot be guessed.
+const MIN_TOKEN_CHARS: usize = 16;
+
+/// Longest file that is read for a token, in bytes.
+const MAX_TOKEN_BYTES: u64 = 4_096;
+
+/// Who may ask.
+#[derive(Debug, Clone, Default)]
+pub struct Access {
+    hosts: Vec<String>,
+    origins: Vec<String>,
+    /// Of the token, its SHA-256: so that its length cannot be measured either.
+    token: Option<[u8; 32]>,
+}
+
+/// Why the settings do not tell who may ask.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+pub enum AccessError {
+    /// The file with the token cannot be used.
+    #[error(
+        "the file of `http.token_file`, `{path}`, {why}\nhint: `(umask 077; openssl rand -hex 32 > {path})` makes one"
+    )]
+    Token {
+        /// The file.
+        path: String,
+        /// What is wrong with it.
+        why: String,
+    },
+}
+
+/// Why a request is turned away.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Denied {
+    /// It was sent to a name that is not ours.
+    Host(String),
+    /// A web page of somebody else sent it.
+    Origin(String),
+    /// It brings no token.
+    NoToken,
+    /// It brings another token.
+    WrongToken,
+}
+
+impl Access {
+    /// As the settings say; reads the token.
+    ///
+    /// # Errors
+    /// [`AccessError`].
+    pub fn of(settings: &Http) -> Result<Self, AccessError> {
+        let lower = |list: &[String]| list.iter().map(|it| it.trim().to_lowercase()).collect();
+        let token = match settings.token_file.as_str() {
+            "" => None,
+            path => Some(read_token(path)?),
+        };
+        let (hosts, origins) = (lower(&settings.hosts), lower(&settings.origins));
+        Ok(Access { hosts, origins, token: token.map(|it| digest(&it)) })
+    }
+
+    /// Whether a token is asked for.
+    pub fn has_token(&self) -> bool {
+        self.token.is_some()
+    }
+
+    /// Looks at where a request was sent to, and from which web page; gives the page that may read the answer.
+    pub(crate) fn check_place(
+        &self,
+        headers: &HeaderMap,
+        authority: Option<&Authority>,
+        local: IpAddr,
+    ) -> Result<Option<HeaderValue>, Denied> {
+        let mut hosts = headers.get_all(HOST).iter();
+        let host = match (hosts.next(), hosts.next()) {
+            (Some(host), None) => text(host),
+            _ => String::new(),
+        };
+        let is_ours = self.is_ours(&host, local);
+        if !is_ours || authority.is_some_and(|it| !self.is_ours(it.as_str(), local)) {
+            return Err(Denied::Host(host));
+        }
+        let mut origins = headers.get_all(ORIGIN).iter();
+        let Some(origin) = origins.next() else { return Ok(None) };
+        let named = text(origin).to_lowercase();
+        if self.origins.contains(&named) && origins.next().is_none() {
+            return Ok(Some(origin.clone()));
+        }
+        let host = named.strip_prefix("http://").or_else(|| named.strip_prefix("https://"));
+        let is_ours = host.is_some_and(|host| self.is_ours(host, local));
+        if is_ours && origins.next().is_none() { Ok(None) } else { Err(Denied::Origin(named)) }
+    }
+
+    /// Looks at the token.
+    pub(crate) fn check_token(&self, headers: &HeaderMap) -> Result<(), Denied> {
+        let Some(token) = &self.token else { return Ok(()) };
+        let given = headers.get(AUTHORIZATION).ok_or(Denied::NoToken)?;
+        let given = given.to_str().map_err(|_| Denied::WrongToken)?;
+        let (scheme, given) = given.split_once(' ').ok_or(Denied::WrongToken)?;
+        let is_bearer = scheme.eq_ignore_ascii_case("bearer");
+        let is_it = bool::from(digest(given.trim()).ct_eq(token));
+        if is_bearer && is_it { Ok(()) } else { Err(Denied::WrongToken) }
+    }
+
+    /// Whether requests to `authority` (a host, perhaps with a port) are meant for us.
+    fn is_ours(&self, authority: &str, local: IpAddr) -> bool {
+        let authority = authority.trim().to_lowercase();
+        let Some(host) = host_of(&authority) else { return false };
+        let is_address = host.parse::<IpAddr>().is_ok_and(|it| {
+            let it = it.to_canonical();
+            it.is_loopback() || it == local.to_canonical()
+        });
+        is_address
+            || host == "localhost"
+            || self.hosts.iter().any(|it| *it == host || *it == authority)
+    }
+}
+
+/// The host of `host`, `host:port`, `[v6]` or `[v6]:port`, in lower case.
+fn host_of(authority: &str) -> Option<&str> {
+    let (host, port) = match authority.strip_prefix('[') {
+        Some(rest) => {
+            let (host, after) = rest.split_once(']')?;
+            (host, after.strip_prefix(':').unwrap_or(if after.is_empty() { "0" } else { "?" }))
+        }
+        None => authority.rsplit_once(':').unwrap_or((authority, "0")),
+    };
+    let is_host = !host.is_empty() && !host.contains(['@', '/', '?', '#', ' ']);
+    (is_host && port.parse::<u16>().is_ok()).then(|| host.strip_suffix('.').unwrap_or(host))
+}
+
+fn text(value: &HeaderValue) -> String {
+    String::from_utf8_lossy(value.as_bytes()).into_owned()
+}
+
+fn digest(token: &str) -> [u8; 32] {
+    Sha256::digest(token.as_bytes()).into()
+}
+
+fn read_token(path: &str) -> Result<String, AccessError> {
+    let wrong = |why: String| AccessError::Token { path: path.to_string(), why };
+    let unreadable = |error: std::io::Error| wrong(format!("cannot be read: {error}"));
+    let found = Path::new(path).metadata().map_err(unreadable)?;
+    if !found.is_file() || found.len() > MAX_TOKEN_BYTES {
+        return Err(wrong(format!("is no file of at most {MAX_TOKEN_BYTES} bytes")));
+    }
+    let token = std::fs::read_to_string(path).map_err(unreadable)?.trim().to_string();
+    if !token.bytes().all(|byte| byte.is_ascii_graphic()) {
+        return Err(wrong("holds what no token does: spaces, or no ASCII".to_string()));
+    }
+    if token.len() < MIN_TOKEN_CHARS {
+        return Err(wrong(format!("holds fewer than {MIN_TOKEN_CHARS} characters")));
+    }
+    Ok(token)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LAN: &str = "192.0.2.7";
+
+    fn access() -> Access {
+        Access::of(&Http {
+            hosts: vec!["KG.example.org".into(), "proxied:8443".into()],
+            origins: vec!["https://app.example.org".into()],
+            ..Http::default()
+        })
+        .expect("no token")
+    }
+
+    fn asked(host: &str, origin: Option<&str>) -> Result<bool, Denied> {
+        let mut headers = HeaderMap::new();
+        headers.insert(HOST, host.parse().expect("a value"));
+        if let Some(origin) = origin {
+            headers.insert(ORIGIN, origin.parse().expect("a value"));
+        }
+        let local = LAN.parse().expect("an address");
+        access().check_place(&headers, None, local).map(|page| page.is_some())
+    }
+
+    #[test]
+    fn hosts_are_loopback_the_address_itself_or_listed() {
+        for ours in [
+            "localhost",
+            "LOCALHOST:8765",
+            "localhost.",
+            "127.0.0.1:1",
+            "127.9.9.9",
+            "[::1]:8765",
+            "[::1]",
+            "192.0.2.7:8765",
+            "kg.example.org",
+            "kg.example.org:443",
+            "proxied:8443",
+        ] {
+            assert_eq!(asked(ours, None), Ok(false), "{ours}");
+        }
+        for foreign in [
+            "evil.example.com",
+            "localhost.evil.com",
+            "evil.com:8765",
+            "127.0.0.1.evil.com",
+            "192.0.2.8",
+            "proxied",
+            "proxied:1",
+            "localhost:x",
+            "localhost@evil.com",
+            "[::1",
+            "[::1]x",
+            "",
+            "localhost:99999",
+            "0.0.0.0",
+        ] {
+            assert_eq!(asked(foreign, None), Err(Denied::Host(foreign.into())), "{foreign}");
+        }
+    }
+
+    #[test]
+    fn a_request_names_one_host() {
+        let local = LAN.parse().expect("an address");
+        let mut headers = HeaderMap::new();
+        assert!(access().check_place(&headers, None, local).is_err());
+        headers.append(HOST, HeaderValue::from_static("localhost"));
+        let foreign = Authority::from_static("evil.example.com");
+        assert!(access().check_place(&headers, Some(&foreign), local).is_err());
+        headers.append(HOST, HeaderValue::from_static("localhost"));
+        assert!(access().check_place(&headers, None, local).is_err());
+    }
+
+    #[test]
+    fn pages_of_others_are_foreign() {
+        assert_eq!(asked("localhost", Some("http://localhost:6274")), Ok(false));
+        assert_eq!(asked("localhost", Some("https://kg.example.org")), Ok(false));
+        assert_eq!(
+            asked("localhost", Some("https://app.example.org")),
+            Ok(true),
+            "listed: it may read"
+        );
+        for foreign in [
+            "https://evil.example.com",
+            "null",
+            "file://",
+            "https://app.example.org:444",
+            "ftp://localhost",
+        ] {
+            assert_eq!(asked("localhost", Some(foreign)), Err(Denied::Origin(foreign.into())));
+        }
+    }
+
+    #[test]
+    fn a_token_is_asked_for_where_one_is_set() {
+        let folder = std::env::temp_dir().join(format!("mcp-http-token-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).expect("a folder");
+        let file = folder.join("token").display().to_string();
+        let of = |text: &str| {
+            std::fs::write(&file, text).expect("a file");
+            Access::of(&Http { token_file: file.clone(), ..Http::default() })
+        };
+        assert!(
+            of("short\n").is_err() && of("with spaces in it, long").is_err() && of("").is_err()
+        );
+        let missing = Access::of(&Http { token_file: "/nowhere/token".into(), ..Http::default() });
+        assert!(missing.expect_err("no file").to_string().contains("cannot be read"));
+        let access = of("0123456789abcdef\n").expect("a token");
+        let asked = |value: Option<&str>| {
+            let mut headers = HeaderMap::new();
+            if let Some(value) = value {
+                headers.insert(AUTHORIZATION, value.parse().expect("a value"));
+            }
+            access.check_token(&headers)
+        };
+        assert_eq!(asked(None), Err(Denied::NoToken));
+        assert_eq!(asked(Some("Bearer 0123456789abcdef")), Ok(()));
+        assert_eq!(asked(Some("bearer  0123456789abcdef ")), Ok(()));
+        for wrong in [
+            "Bearer",
+            "Bearer ",
+            "Basic 0123456789abcdef",
+            "Bearer 0123456789abcdeX",
+            "0123456789abcdef",
+        ] {
+            assert_eq!(asked(Some(wrong)), Err(Denied::WrongToken), "{wrong}");
+        }
+        assert!(!format!("{access:?}").contains("0123456789abcdef"));
+        std::fs::remove_dir_all(folder).expect("removed");
+    }
+}

@@ -1,0 +1,366 @@
+//! Board: of one session, which stream is told what.
+//!
+//! In: requests that wait, streams that listen, lines of the session. Out: each line on one stream: an answer and its
+//! progress on the stream of its request, everything else on the general one.
+//! Invariants: a line is told on one stream only; nothing here waits: a stream that is not read is cut off and may be
+//! resumed; what was told last is kept for that, within [`MAX_KEPT_BYTES`]; of what nobody listened to, too.
+//! Not here: HTTP (`reply.rs`), reading the lines (`session.rs`).
+
+use std::collections::{BTreeMap, HashMap, VecDeque};
+
+use bytes::Bytes;
+use serde_json::Value;
+use tokio::sync::mpsc;
+
+use crate::message::Told;
+
+/// The stream that a client opens by GET.
+pub(crate) const GENERAL: u64 = 0;
+
+/// Events that wait for one stream to be read; more, and it is cut off. Progress is told ten times a second.
+const MAX_WAITING: usize = 64;
+
+/// Most that is kept to be told again, in bytes and events.
+const MAX_KEPT_BYTES: usize = 256 << 10;
+const MAX_KEPT: usize = 256;
+
+/// One message on a stream.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Event {
+    /// The stream's number.
+    pub(crate) stream: u64,
+    /// Its own, within the session.
+    pub(crate) number: u64,
+    pub(crate) line: Bytes,
+    /// Nothing follows on this stream.
+    pub(crate) is_last: bool,
+    /// The code of an answer that is an error.
+    pub(crate) error: Option<i64>,
+}
+
+/// Where a client was cut off: stream and event.
+pub(crate) type Place = (u64, u64);
+
+/// A stream that answers requests: its number, and what comes.
+pub(crate) type Answers = (u64, mpsc::Receiver<Event>);
+
+/// What was told on a stream: up to where, what came since then, and what will come, where it has not ended.
+pub(crate) type Heard = (Place, Vec<Event>, Option<mpsc::Receiver<Event>>);
+
+/// One session's streams.
+#[derive(Debug, Default)]
+pub(crate) struct Board {
+    streams: BTreeMap<u64, Stream>,
+    waiting: HashMap<String, Waiting>,
+    kept: VecDeque<Event>,
+    n_kept_bytes: usize,
+    last_stream: u64,
+    last_event: u64,
+    /// The last event of the general stream that somebody was told.
+    told: u64,
+    is_over: bool,
+}
+
+#[derive(Debug, Default)]
+struct Stream {
+    sink: Option<mpsc::Sender<Event>>,
+    n_open: usize,
+}
+
+/// A request without its answer.
+#[derive(Debug)]
+struct Waiting {
+    stream: u64,
+    token: Option<String>,
+}
+
+/// Why requests cannot wait here.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Busy {
+    /// The session is over.
+    Over,
+    /// Another request of this id has no answer yet.
+    SameId(String),
+}
+
+impl Board {
+    /// A stream for requests, each with its id and the token of its progress.
+    pub(crate) fn open(
+        &mut self,
+        requests: Vec<(String, Option<String>)>,
+    ) -> Result<Answers, Busy> {
+        if self.is_over {
+            return Err(Busy::Over);
+        }
+        let mut ids: Vec<&String> = requests.iter().map(|(id, _)| id).collect();
+        ids.sort_unstable();
+        let twice =
+            ids.windows(2).find(|pair| pair.first() == pair.last()).and_then(|it| it.first());
+        let taken = ids.iter().find(|id| self.waiting.contains_key(**id));
+        if let Some(id) = twice.or(taken) {
+            return Err(Busy::SameId(id.to_string()));
+        }
+        self.last_stream += 1;
+        let (sink, events) = mpsc::channel(MAX_WAITING);
+        let stream = self.last_stream;
+        self.streams.insert(stream, Stream { sink: Some(sink), n_open: requests.len() });
+        for (id, token) in requests {
+            self.waiting.insert(id, Waiting { stream, token });
+        }
+        Ok((stream, events))
+    }
+
+    /// Takes back a request: it needs no answer.
+    pub(crate) fn forget(&mut self, id: &str) {
+        if let Some(waiting) = self.waiting.remove(id) {
+            self.close_one(waiting.stream);
+        }
+    }
+
+    fn close_one(&mut self, stream: u64) -> bool {
+        let Some(found) = self.streams.get_mut(&stream) else { return false };
+        found.n_open = found.n_open.saturating_sub(1);
+        let is_done = found.n_open == 0;
+        if is_done {
+            self.streams.remove(&stream);
+        }
+        is_done
+    }
+
+    /// Listens: to the general stream, or where a client was cut off; what it has missed comes first. None for the rest
+    /// where a stream has ended.
+    pub(crate) fn listen(&mut self, after: Option<Place>) -> Heard {
+        let place = after.unwrap_or((GENERAL, self.told));
+        let (stream, number) = place;
+        let missed = self.kept.iter().filter(|it| it.stream == stream && it.number > number);
+        let missed: Vec<Event> = missed.cloned().collect();
+        if self.is_over || (stream != GENERAL && !self.streams.contains_key(&stream)) {
+            return (place, missed, None);
+        }
+        let (sink, events) = mpsc::channel(MAX_WAITING);
+        self.streams.entry(stream).or_default().sink = Some(sink);
+        if let Some(last) = missed.last().filter(|_| stream == GENERAL) {
+            self.told = self.told.max(last.number);
+        }
+        (place, missed, Some(events))
+    }
+
+    /// A line of the session.
+    pub(crate) fn tell(&mut self, line: Bytes) {
+        match Told::of(&line) {
+            Some(Told::Answer { id, error }) => self.answer(&id, line, error),
+            Some(Told::Progress(token)) => {
+                let fits = |it: &&Waiting| it.token.as_ref() == Some(&token);
+                let stream = self.waiting.values().find(fits).map_or(GENERAL, |it| it.stream);
+                self.put(stream, line, false, None);
+            }
+            Some(Told::Request) => {
+                let stream = self.who_listens();
+                self.put(stream, line, false, None);
+            }
+            Some(Told::Notification) => self.put(GENERAL, line, false, None),
+            Some(Told::Refusal) => self.refuse_all(&line),
+            None => tracing::debug!("a session said something that is no message"),
+        }
+    }
+
+    fn answer(&mut self, id: &str, line: Bytes, error: Option<i64>) {
+        // Without a request it was taken back meanwhile.
+        let Some(waiting) = self.waiting.remove(id) else { return };
+        let is_last = self.streams.get(&waiting.stream).is_some_and(|it| it.n_open == 1);
+        self.put(waiting.stream, line, is_last, error);
+        self.close_one(waiting.stream);
+    }
+
+    /// What names no request is said to all.
+    fn refuse_all(&mut self, line: &[u8]) {
+        let Ok(mut refusal) = serde_json::from_slice::<Value>(line) else { return };
+        let mut ids: Vec<String> = self.waiting.keys().cloned().collect();
+        ids.sort_unstable();
+        for id in ids {
+            refusal["id"] = serde_json::from_str(&id).unwrap_or_default();
+            self.answer(&id, refusal.to_string().into(), Some(0));
+        }
+    }
+
+    /// A question of the server goes to whoever can hear it.
+    fn who_listens(&self) -> u64 {
+        let hears = |stream: &Stream| stream.sink.as_ref().is_some_and(|it| !it.is_closed());
+        let general = self.streams.get(&GENERAL).is_some_and(hears);
+        let any = self.streams.iter().find(|(_, it)| hears(it)).map(|(number, _)| *number);
+        if general { GENERAL } else { any.unwrap_or(GENERAL) }
+    }
+
+    fn put(&mut self, stream: u64, line: Bytes, is_last: bool, error: Option<i64>) {
+        self.last_event += 1;
+        let event = Event { stream, number: self.last_event, line, is_last, error };
+        if let Some(found) = self.streams.get_mut(&stream)
+            && let Some(sink) = &found.sink
+        {
+            match sink.try_send(event.clone()) {
+                Ok(()) if stream == GENERAL => self.told = event.number,
+                Ok(()) => {}
+                // It is gone, or does not read.
+                Err(_) => found.sink = None,
+            }
+        }
+        self.n_kept_bytes += event.line.len();
+        self.kept.push_back(event);
+        while self.n_kept_bytes > MAX_KEPT_BYTES || self.kept.len() > MAX_KEPT {
+            let Some(oldest) = self.kept.pop_front() else { break };
+            self.n_kept_bytes -= oldest.line.len();
+        }
+    }
+
+    /// Nobody listens to the general stream any more.
+    pub(crate) fn hush(&mut self) {
+        self.streams.remove(&GENERAL);
+    }
+
+    /// The session is over: every stream ends.
+    pub(crate) fn end(&mut self) {
+        self.is_over = true;
+        self.streams.clear();
+        self.waiting.clear();
+    }
+
+    /// Whether somebody waits for an answer or listens.
+    pub(crate) fn is_in_use(&self) -> bool {
+        let hears = |it: &Stream| it.sink.as_ref().is_some_and(|sink| !sink.is_closed());
+        !self.waiting.is_empty() || self.streams.values().any(hears)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn asked(ids: &[&str]) -> Vec<(String, Option<String>)> {
+        ids.iter().map(|id| (id.to_string(), Some(format!("\"t{id}\"")))).collect()
+    }
+
+    fn say(board: &mut Board, line: &str) {
+        board.tell(Bytes::copy_from_slice(line.as_bytes()));
+    }
+
+    fn result(id: &str) -> String {
+        format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{}}}}"#)
+    }
+
+    const NEWS: &str = r#"{"jsonrpc":"2.0","method":"notifications/resources/list_changed"}"#;
+
+    fn progress(token: &str) -> String {
+        format!(
+            r#"{{"jsonrpc":"2.0","method":"notifications/progress","params":{{"progressToken":"{token}"}}}}"#
+        )
+    }
+
+    /// What a stream has been told so far, as numbers; `!` behind the last.
+    fn heard(events: &mut mpsc::Receiver<Event>) -> String {
+        let mut out = Vec::new();
+        while let Ok(event) = events.try_recv() {
+            out.push(format!(
+                "{}-{}{}",
+                event.stream,
+                event.number,
+                if event.is_last { "!" } else { "" }
+            ));
+        }
+        out.join(" ")
+    }
+
+    #[test]
+    fn answers_and_progress_go_to_their_request_and_news_to_the_general_stream() {
+        let mut board = Board::default();
+        let (_, mut one) = board.open(asked(&["1"])).expect("open");
+        let (_, mut two) = board.open(asked(&["2", "3"])).expect("open");
+        let (_, _, general) = board.listen(None);
+        let mut general = general.expect("it goes on");
+        say(&mut board, &progress("t2"));
+        say(&mut board, NEWS);
+        say(&mut board, &result("3"));
+        say(&mut board, &result("1"));
+        say(&mut board, &result("2"));
+        say(&mut board, &result("2"));
+        say(&mut board, &progress("t2"));
+        assert_eq!(heard(&mut one), "1-4!");
+        assert_eq!(heard(&mut two), "2-1 2-3 2-5!");
+        assert_eq!(heard(&mut general), "0-2 0-6");
+        assert!(one.try_recv().is_err() && board.is_in_use());
+    }
+
+    #[test]
+    fn ids_are_the_client_s_to_keep_apart() {
+        let mut board = Board::default();
+        let _one = board.open(asked(&["1"])).expect("open");
+        assert_eq!(board.open(asked(&["1"])).err(), Some(Busy::SameId("1".into())));
+        assert_eq!(board.open(asked(&["2", "2"])).err(), Some(Busy::SameId("2".into())));
+        assert!(board.open(asked(&["\"1\""])).is_ok());
+        board.forget("1");
+        assert!(board.open(asked(&["1"])).is_ok());
+        board.end();
+        assert_eq!(board.open(asked(&["9"])).err(), Some(Busy::Over));
+    }
+
+    #[test]
+    fn what_was_missed_is_told_again_on_its_own_stream() {
+        let mut board = Board::default();
+        say(&mut board, NEWS);
+        let (_, missed, general) = board.listen(None);
+        assert_eq!(missed.iter().map(|it| it.number).collect::<Vec<_>>(), [1]);
+        drop(general);
+        assert!(board.listen(None).1.is_empty(), "told once");
+
+        let (_, lost) = board.open(asked(&["1"])).expect("open");
+        drop(lost);
+        say(&mut board, &progress("t1"));
+        let (_, missed, resumed) = board.listen(Some((1, 0)));
+        assert_eq!(missed.iter().map(|it| it.number).collect::<Vec<_>>(), [2]);
+        say(&mut board, &result("1"));
+        assert_eq!(heard(&mut resumed.expect("it goes on")), "1-3!");
+        let (_, missed, over) = board.listen(Some((1, 2)));
+        assert!(missed.first().is_some_and(|it| it.is_last) && over.is_none());
+        assert_eq!(board.listen(Some((77, 0))).1.len(), 0);
+    }
+
+    #[test]
+    fn who_does_not_read_is_cut_off_and_little_is_kept() {
+        let mut board = Board::default();
+        let mut general = board.listen(None).2.expect("it goes on");
+        (0..1_000).for_each(|_| say(&mut board, NEWS));
+        assert_eq!(heard(&mut general).split(' ').count(), MAX_WAITING);
+        assert!(general.try_recv().is_err_and(|it| it == mpsc::error::TryRecvError::Disconnected));
+        assert_eq!(board.kept.len(), MAX_KEPT);
+        assert_eq!(board.listen(Some((GENERAL, 900))).1.len(), 100);
+        let long =
+            format!(r#"{{"jsonrpc":"2.0","id":1,"result":"{}"}}"#, "x".repeat(MAX_KEPT_BYTES));
+        let (_, mut one) = board.open(asked(&["1"])).expect("open");
+        say(&mut board, &long);
+        assert!(heard(&mut one).ends_with('!') && board.kept.is_empty());
+    }
+
+    #[test]
+    fn who_is_not_let_in_is_told_so_by_each_request() {
+        let mut board = Board::default();
+        let (_, mut one) = board.open(asked(&["1"])).expect("open");
+        say(&mut board, r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"full"}}"#);
+        let told = one.try_recv().expect("told");
+        assert_eq!(
+            &told.line[..],
+            br#"{"jsonrpc":"2.0","id":1,"error":{"code":-32000,"message":"full"}}"#
+        );
+        assert!(told.is_last && !board.is_in_use());
+    }
+
+    #[test]
+    fn a_question_of_the_server_goes_to_somebody_who_hears_it() {
+        let question = r#"{"jsonrpc":"2.0","id":1,"method":"sampling/createMessage"}"#;
+        let mut board = Board::default();
+        let (_, mut one) = board.open(asked(&["1"])).expect("open");
+        say(&mut board, question);
+        assert_eq!(heard(&mut one), "1-1");
+        let mut general = board.listen(None).2.expect("it goes on");
+        say(&mut board, question);
+        assert_eq!(heard(&mut general), "0-2");
+    }
+}

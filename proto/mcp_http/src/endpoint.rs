@@ -1,0 +1,463 @@
+//! Endpoint: what each path and method does.
+//!
+//! In: one request. Out: its reply.
+//! In order: rate, Host and Origin, token, path, workspace, body; then it is a session's.
+//! Invariants: an unknown or ended session is 404, from which a client knows that it has to begin anew; nothing else
+//! is but an unknown path or method; a session stays with the workspace in which it began.
+//! Not here: connections (`listen.rs`), what is said to those who are refused (`refused.rs`).
+
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
+use bytes::Bytes;
+use http_body_util::{BodyExt, LengthLimitError, Limited};
+use hyper::body::Incoming;
+use hyper::header::{
+    ACCEPT, ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS,
+    ACCESS_CONTROL_ALLOW_ORIGIN, ACCESS_CONTROL_EXPOSE_HEADERS, ALLOW, CONTENT_LENGTH,
+    CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, VARY,
+};
+use hyper::{Method, Request, StatusCode};
+use proto::error::Code;
+use tokio::net::UnixStream;
+
+use crate::access::Denied;
+use crate::legacy::Streams;
+use crate::message::{self, Posted, Unreadable};
+use crate::rate::Rates;
+use crate::refused::{not_allowed, refusal_of, too_large, too_many, too_often, unknown_session};
+use crate::reply::{
+    Answering, Refusal, Reply, Style, answer, brief, empty, over, place_of, resumed,
+};
+use crate::session::Session;
+use crate::table::{Table, new_id};
+use crate::{
+    Access, Limits, MCP_PATH, SSE_MESSAGES_PATH, SSE_PATH, WORKSPACE_HEADER, Workspaces, legacy,
+    oneshot,
+};
+
+const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
+const LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");
+
+/// What a request with a wrong token costs of an address's allowance: so that tokens cannot be tried out.
+const WRONG_TOKEN_COST: u32 = 20;
+
+/// Revisions that have sessions over HTTP; 2024-11-05 is that of the older transport, but some name it here, too.
+const WITH_SESSIONS: [&str; 4] = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"];
+
+/// The first of them in which a stream begins with an event for those who are cut off.
+const FIRST_PRIMED: &str = "2025-11-25";
+
+/// Everything behind one address.
+pub(crate) struct Endpoint {
+    workspaces: Arc<dyn Workspaces>,
+    access: Access,
+    limits: Limits,
+    rates: Mutex<Rates>,
+    table: Arc<Table>,
+    streams: Arc<Streams>,
+}
+
+impl Endpoint {
+    pub(crate) fn new(workspaces: Arc<dyn Workspaces>, access: Access, limits: Limits) -> Self {
+        Endpoint {
+            workspaces,
+            access,
+            rates: Mutex::new(Rates::new(limits.requests_per_second, limits.burst)),
+            table: Arc::new(Table::new(limits.max_sessions)),
+            streams: Arc::default(),
+            limits,
+        }
+    }
+
+    pub(crate) fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    /// Ends sessions that nobody uses.
+    pub(crate) fn sweep(&self, now: Instant) {
+        self.table.sweep(self.limits.idle, now);
+    }
+
+    /// Ends streams that wait for nothing in particular.
+    pub(crate) fn hush(&self) {
+        self.table.hush();
+    }
+
+    /// Ends all sessions.
+    pub(crate) fn clear(&self) {
+        self.table.clear();
+    }
+
+    /// Answers one request.
+    pub(crate) async fn answer(
+        &self,
+        request: Request<Incoming>,
+        peer: SocketAddr,
+        local: SocketAddr,
+    ) -> Reply {
+        let page = match self.admit(&request, peer, local) {
+            Ok(page) => page,
+            Err(refusal) => {
+                tracing::debug!(%peer, why = refusal.message, "an HTTP request was refused");
+                return refusal.into();
+            }
+        };
+        let mut reply = match self.route(request).await {
+            Ok(reply) => reply,
+            Err(refusal) => refusal.into(),
+        };
+        if let Some(page) = page {
+            let headers = reply.headers_mut();
+            headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, page);
+            let exposed = HeaderValue::from_static("Mcp-Session-Id, MCP-Protocol-Version");
+            headers.insert(ACCESS_CONTROL_EXPOSE_HEADERS, exposed);
+            headers.insert(VARY, HeaderValue::from_static("Origin"));
+        }
+        reply
+    }
+
+    /// Lets a request in, or not; gives the web page that may read the answer.
+    fn admit(
+        &self,
+        request: &Request<Incoming>,
+        peer: SocketAddr,
+        local: SocketAddr,
+    ) -> Result<Option<HeaderValue>, Refusal> {
+        let now = Instant::now();
+        let rates = || self.rates.lock().unwrap_or_else(PoisonError::into_inner);
+        rates().take(peer.ip(), 1, now).map_err(too_often)?;
+        let headers = request.headers();
+        let authority = request.uri().authority();
+        let page = self
+            .access
+            .check_place(headers, authority, local.ip())
+            .map_err(|it| refusal_of(&it))?;
+        // A browser asks without the token whether it may ask with it.
+        if request.method() != Method::OPTIONS {
+            self.access.check_token(headers).map_err(|denied| {
+                if denied == Denied::WrongToken {
+                    rates().charge(peer.ip(), WRONG_TOKEN_COST, now);
+                }
+                refusal_of(&denied)
+            })?;
+        }
+        Ok(page)
+    }
+
+    async fn route(&self, request: Request<Incoming>) -> Result<Reply, Refusal> {
+        let path = request.uri().path().to_string();
+        let method = request.method().clone();
+        match (path.as_str(), &method) {
+            (MCP_PATH, &Method::POST) => self.post(request).await,
+            (MCP_PATH, &Method::GET) => self.listen(request.headers()),
+            (MCP_PATH, &Method::DELETE) => self.delete(request.headers()),
+            (SSE_PATH, &Method::GET) => self.listen_legacy(request.headers()),
+            (SSE_MESSAGES_PATH | "/sse/messages", &Method::POST) => self.post_legacy(request).await,
+            (MCP_PATH, &Method::OPTIONS) => Ok(preflight("POST, GET, DELETE")),
+            (SSE_PATH, &Method::OPTIONS) => Ok(preflight("GET")),
+            (SSE_MESSAGES_PATH | "/sse/messages", &Method::OPTIONS) => Ok(preflight("POST")),
+            (MCP_PATH, _) => Err(not_allowed(&method, "POST, GET, DELETE")),
+            (SSE_PATH, _) => Err(not_allowed(&method, "GET")),
+            (SSE_MESSAGES_PATH | "/sse/messages", _) => Err(not_allowed(&method, "POST")),
+            _ => Err(Refusal::new(
+                StatusCode::NOT_FOUND,
+                Code::NotFound,
+                format!("nothing is at `{}`", brief(&path)),
+            )
+            .hint(format!("MCP is at `{MCP_PATH}`, for older clients at `{SSE_PATH}`"))),
+        }
+    }
+
+    /// The workspace that a request names; the only one where it names none.
+    fn workspace(&self, headers: &HeaderMap) -> Result<String, Refusal> {
+        let listing = || {
+            let names: Vec<_> =
+                self.workspaces.names().iter().map(|it| format!("`{it}`")).collect();
+            format!("served are {}", names.join(", "))
+        };
+        let bad = |code, message| Refusal::new(StatusCode::BAD_REQUEST, code, message);
+        let Some(named) = named_in(headers)? else {
+            let names = self.workspaces.names();
+            let [only] = names.as_slice() else {
+                let message = "the header `X-Memory-Workspace` must name a workspace";
+                return Err(bad(Code::InvalidParams, message.to_string()).hint(listing()));
+            };
+            return Ok(only.clone());
+        };
+        self.workspaces.find(&named).ok_or_else(|| {
+            let message = format!("no workspace is called `{}`", brief(&named));
+            bad(Code::NotFound, message).hint(listing()).about(&named)
+        })
+    }
+
+    /// Refuses a request that names another workspace than its session is about.
+    fn check_workspace(&self, headers: &HeaderMap, workspace: &str) -> Result<(), Refusal> {
+        let Some(named) = named_in(headers)? else { return Ok(()) };
+        if self.workspaces.find(&named).as_deref() == Some(workspace) {
+            return Ok(());
+        }
+        let message =
+            format!("this session is about the workspace `{workspace}`, not `{}`", brief(&named));
+        Err(Refusal::new(StatusCode::BAD_REQUEST, Code::InvalidParams, message)
+            .hint("begin another session for another workspace")
+            .about(&named))
+    }
+
+    fn open(&self, workspace: &str) -> Result<UnixStream, Refusal> {
+        self.workspaces.open(workspace).map_err(|error| {
+            let message = format!("`{}` cannot be reached: {error}", brief(workspace));
+            Refusal::new(StatusCode::SERVICE_UNAVAILABLE, Code::Unavailable, message)
+                .hint("try again; `kgctl doctor` tells more")
+                .about(workspace)
+        })
+    }
+
+    fn session(&self, headers: &HeaderMap) -> Result<Arc<Session>, Refusal> {
+        let id = headers.get(SESSION).and_then(|it| it.to_str().ok());
+        let id = id.ok_or_else(|| {
+            let message = "the header `Mcp-Session-Id` is missing";
+            Refusal::new(StatusCode::BAD_REQUEST, Code::InvalidParams, message)
+                .hint("`initialize` begins a session, and its reply has the id")
+        })?;
+        let session = self.table.find(id).ok_or_else(unknown_session)?;
+        self.check_workspace(headers, &session.workspace)?;
+        let version = headers.get(oneshot::VERSION).map(|it| it.to_str().unwrap_or("?"));
+        match version.filter(|it| !WITH_SESSIONS.contains(it)) {
+            None => Ok(session),
+            Some(version) => {
+                let message =
+                    format!("sessions are of no revision `{}` of the protocol", brief(version));
+                Err(Refusal::new(StatusCode::BAD_REQUEST, Code::VersionMismatch, message)
+                    .hint(format!("`MCP-Protocol-Version` is one of {}", WITH_SESSIONS.join(", "))))
+            }
+        }
+    }
+
+    async fn post(&self, request: Request<Incoming>) -> Result<Reply, Refusal> {
+        let headers = request.headers().clone();
+        check_accept(&headers, true)?;
+        let posted = self.body(request).await?;
+        if oneshot::is_meant(&headers, &posted) {
+            return self.answer_once(&headers, &posted).await;
+        }
+        let is_hello = posted.messages.iter().any(|it| it.method() == Some("initialize"));
+        if is_hello {
+            return self.begin(&headers, posted).await;
+        }
+        let session = self.session(&headers)?;
+        let is_batch = posted.is_batch;
+        let Some((stream, coming)) = session.post(posted).await? else {
+            return Ok(empty(StatusCode::ACCEPTED));
+        };
+        // Not held while it is waited: a session may end before it answers.
+        drop(session);
+        let answering = Answering { style: style(&headers), is_batch, stream, tells_status: false };
+        Ok(answer(coming, answering, None).await)
+    }
+
+    /// Begins a session.
+    async fn begin(&self, headers: &HeaderMap, posted: Posted) -> Result<Reply, Refusal> {
+        let id = posted.messages.first().map(message::Message::id).unwrap_or_default();
+        let is_alone = posted.messages.len() == 1 && !posted.is_batch;
+        if !is_alone || !posted.messages.iter().all(message::Message::is_request) {
+            let message = "`initialize` is a request, and comes alone";
+            return Err(Refusal::new(StatusCode::BAD_REQUEST, Code::InvalidParams, message)
+                .of_request(id)
+                .rpc(-32_600));
+        }
+        let workspace = self.workspace(headers).map_err(|it| it.of_request(id.clone()))?;
+        let key = new_id().map_err(|error| {
+            Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, Code::Internal, error.to_string())
+        })?;
+        let stream = self.open(&workspace).map_err(|it| it.of_request(id.clone()))?;
+        let (table, name) = (Arc::downgrade(&self.table), key.clone());
+        let session = Session::begin(stream, workspace, move || {
+            if let Some(table) = table.upgrade() {
+                table.remove(&name);
+            }
+        });
+        if !self.table.add(&key, Arc::clone(&session)) {
+            return Err(too_many("sessions").of_request(id));
+        }
+        let (_, coming) = session.post(posted).await?.ok_or_else(over)?;
+        drop(session);
+        let answering =
+            Answering { style: Style::Plain, is_batch: false, stream: 0, tells_status: true };
+        let mut reply = answer(coming, answering, None).await;
+        match HeaderValue::from_str(&key) {
+            Ok(key) if reply.status() == StatusCode::OK => {
+                reply.headers_mut().insert(SESSION, key);
+            }
+            _ => {
+                self.table.remove(&key);
+            }
+        }
+        Ok(reply)
+    }
+
+    /// A request of the revision without sessions.
+    async fn answer_once(&self, headers: &HeaderMap, posted: &Posted) -> Result<Reply, Refusal> {
+        let Some(message) = posted.messages.first().filter(|it| it.is_request()) else {
+            posted.messages.iter().try_for_each(|it| oneshot::check_told(headers, it))?;
+            // Nothing that a client may tell in this revision is about anything that goes on here.
+            return Ok(empty(StatusCode::ACCEPTED));
+        };
+        let refused = |it: Refusal| it.of_request(message.id());
+        oneshot::check(headers, message)?;
+        let workspace = self.workspace(headers).map_err(refused)?;
+        let stream = self.open(&workspace).map_err(refused)?;
+        let (coming, call) = oneshot::ask(stream, message);
+        let answering =
+            Answering { style: Style::Plain, is_batch: false, stream: 0, tells_status: true };
+        Ok(answer(coming, answering, Some(Box::new(call))).await)
+    }
+
+    fn listen(&self, headers: &HeaderMap) -> Result<Reply, Refusal> {
+        check_accept(headers, false)?;
+        let session = self.session(headers)?;
+        let after = match headers.get(LAST_EVENT) {
+            None => None,
+            Some(id) => Some(id.to_str().ok().and_then(place_of).ok_or_else(|| {
+                let message = "the header `Last-Event-ID` is none of ours";
+                Refusal::new(StatusCode::BAD_REQUEST, Code::InvalidParams, message)
+            })?),
+        };
+        Ok(resumed(session.listen(after), style(headers)))
+    }
+
+    fn delete(&self, headers: &HeaderMap) -> Result<Reply, Refusal> {
+        drop(self.session(headers)?);
+        let id = headers.get(SESSION).and_then(|it| it.to_str().ok()).unwrap_or_default();
+        match self.table.remove(id) {
+            true => Ok(empty(StatusCode::NO_CONTENT)),
+            false => Err(unknown_session()),
+        }
+    }
+
+    fn listen_legacy(&self, headers: &HeaderMap) -> Result<Reply, Refusal> {
+        check_accept(headers, false)?;
+        let workspace = self.workspace(headers)?;
+        if self.streams.len() >= self.limits.max_sessions {
+            return Err(too_many("streams"));
+        }
+        let id = new_id().map_err(|error| {
+            Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, Code::Internal, error.to_string())
+        })?;
+        let stream = self.open(&workspace)?;
+        Ok(legacy::begin(&self.streams, &id, stream, workspace))
+    }
+
+    async fn post_legacy(&self, request: Request<Incoming>) -> Result<Reply, Refusal> {
+        let query = request.uri().query().unwrap_or_default();
+        let id = query.split('&').find_map(|it| it.strip_prefix("session_id="));
+        let post = id.and_then(|id| self.streams.find(id)).ok_or_else(|| {
+            let message = "no stream has this `session_id`";
+            Refusal::new(StatusCode::NOT_FOUND, Code::NotFound, message)
+                .hint(format!("the first event of `{SSE_PATH}` tells where to post"))
+        })?;
+        self.check_workspace(request.headers(), &post.workspace)?;
+        let posted = self.body(request).await?;
+        for message in posted.messages {
+            post.outgoing.send(message.line).await.map_err(|_| over())?;
+        }
+        Ok(empty(StatusCode::ACCEPTED))
+    }
+
+    /// The body, read.
+    async fn body(&self, request: Request<Incoming>) -> Result<Posted, Refusal> {
+        let headers = request.headers();
+        let kind = headers.get(CONTENT_TYPE).and_then(|it| it.to_str().ok()).unwrap_or_default();
+        let essence = kind.split(';').next().unwrap_or_default().trim();
+        if !essence.eq_ignore_ascii_case("application/json") {
+            let message = format!("a body is `application/json`, not `{}`", brief(essence));
+            let status = StatusCode::UNSUPPORTED_MEDIA_TYPE;
+            return Err(Refusal::new(status, Code::InvalidParams, message));
+        }
+        let max = self.limits.max_body_bytes;
+        let length = headers.get(CONTENT_LENGTH).and_then(|it| it.to_str().ok()?.parse().ok());
+        if length.is_some_and(|length: usize| length > max) {
+            return Err(too_large(max));
+        }
+        let body = Limited::new(request.into_body(), max).collect();
+        let bytes: Bytes = match tokio::time::timeout(self.limits.patience, body).await {
+            Ok(Ok(whole)) => whole.to_bytes(),
+            Ok(Err(error)) if error.is::<LengthLimitError>() => return Err(too_large(max)),
+            Ok(Err(_)) => {
+                let message = "the body broke off";
+                return Err(Refusal::new(StatusCode::BAD_REQUEST, Code::InvalidParams, message));
+            }
+            Err(_) => {
+                let message = "the body did not come in time";
+                return Err(Refusal::new(
+                    StatusCode::REQUEST_TIMEOUT,
+                    Code::DeadlineExceeded,
+                    message,
+                ));
+            }
+        };
+        message::read(&bytes).map_err(|Unreadable { code, id, why }| {
+            Refusal::new(StatusCode::BAD_REQUEST, Code::InvalidParams, why).of_request(id).rpc(code)
+        })
+    }
+}
+
+/// What `X-Memory-Workspace` says; in UTF-8.
+fn named_in(headers: &HeaderMap) -> Result<Option<String>, Refusal> {
+    let mut values = headers.get_all(WORKSPACE_HEADER).iter();
+    let Some(value) = values.next() else { return Ok(None) };
+    let named = String::from_utf8_lossy(value.as_bytes()).trim().to_string();
+    match values.next() {
+        None => Ok(Some(named)),
+        Some(_) => {
+            let message = "the header `X-Memory-Workspace` is there several times";
+            Err(Refusal::new(StatusCode::BAD_REQUEST, Code::InvalidParams, message).about(&named))
+        }
+    }
+}
+
+/// How events are written for who sent these headers.
+fn style(headers: &HeaderMap) -> Style {
+    let version = headers.get(oneshot::VERSION).and_then(|it| it.to_str().ok());
+    match version.is_some_and(|it| it >= FIRST_PRIMED) {
+        true => Style::Primed,
+        false => Style::Numbered,
+    }
+}
+
+/// Who does not say what it accepts accepts everything.
+fn check_accept(headers: &HeaderMap, with_json: bool) -> Result<(), Refusal> {
+    let values: Vec<String> = headers
+        .get_all(ACCEPT)
+        .iter()
+        .map(|it| String::from_utf8_lossy(it.as_bytes()).to_lowercase())
+        .collect();
+    let accepts = |kind: &str, group: &str| {
+        let mut ranges = values.iter().flat_map(|it| it.split(','));
+        values.is_empty()
+            || ranges.any(|it| {
+                let range = it.split(';').next().unwrap_or_default().trim();
+                range == kind || range == group || range == "*/*"
+            })
+    };
+    let has_events = accepts("text/event-stream", "text/*");
+    if has_events && (!with_json || accepts("application/json", "application/*")) {
+        return Ok(());
+    }
+    let wanted =
+        if with_json { "application/json, text/event-stream" } else { "text/event-stream" };
+    let message = format!("the header `Accept` must list `{wanted}`");
+    Err(Refusal::new(StatusCode::NOT_ACCEPTABLE, Code::InvalidParams, message))
+}
+
+fn preflight(methods: &'static str) -> Reply {
+    let mut reply = empty(StatusCode::NO_CONTENT);
+    let headers = reply.headers_mut();
+    headers.insert(ALLOW, HeaderValue::from_static(methods));
+    headers.insert(ACCESS_CONTROL_ALLOW_METHODS, HeaderValue::from_static(methods));
+    let allowed = "Authorization, Content-Type, Last-Event-ID, MCP-Protocol-Version, Mcp-Method, Mcp-Name, \
+        Mcp-Session-Id, X-Memory-Workspace";
+    headers.insert(ACCESS_CONTROL_ALLOW_HEADERS, HeaderValue::from_static(allowed));
+    reply
+}

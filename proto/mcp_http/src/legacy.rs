@@ -1,0 +1,88 @@
+//! Legacy: the transport of revision 2024-11-05: a stream of events by GET, and messages by POST beside it.
+//!
+//! In: a session's stream. Out: events: first where to post to, then everything that the session says.
+//! Invariants: the stream is the session: when it breaks, the session ends, and what it asked for is called off.
+//! Not here: who finds it (`endpoint.rs`).
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use bytes::Bytes;
+use tokio::net::UnixStream;
+use tokio::sync::mpsc;
+use tokio::task::AbortHandle;
+
+use crate::SSE_MESSAGES_PATH;
+use crate::board::{Event, GENERAL};
+use crate::link::{Outgoing, split};
+use crate::reply::{Reply, Style, events};
+
+/// Events that wait to be read.
+const MAX_WAITING: usize = 64;
+
+/// Where a session of the older transport takes messages.
+#[derive(Debug, Clone)]
+pub(crate) struct Post {
+    pub(crate) workspace: String,
+    pub(crate) outgoing: Outgoing,
+}
+
+/// The sessions of the older transport, by their ids.
+#[derive(Debug, Default)]
+pub(crate) struct Streams(Mutex<HashMap<String, Post>>);
+
+impl Streams {
+    fn posts(&self) -> MutexGuard<'_, HashMap<String, Post>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The session of that id.
+    pub(crate) fn find(&self, id: &str) -> Option<Post> {
+        self.posts().get(id).cloned()
+    }
+
+    /// How many there are.
+    pub(crate) fn len(&self) -> usize {
+        self.posts().len()
+    }
+}
+
+/// Ends a session with its stream.
+struct Held {
+    streams: Arc<Streams>,
+    id: String,
+    reader: AbortHandle,
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        self.streams.posts().remove(&self.id);
+        self.reader.abort();
+    }
+}
+
+/// Begins a session; the stream of it.
+pub(crate) fn begin(
+    streams: &Arc<Streams>,
+    id: &str,
+    stream: UnixStream,
+    workspace: String,
+) -> Reply {
+    let (mut incoming, outgoing) = split(stream);
+    let (sink, coming) = mpsc::channel(MAX_WAITING);
+    let reader = tokio::spawn(async move {
+        let mut number = 0;
+        while let Some(line) = incoming.next().await {
+            number += 1;
+            let event = Event { stream: GENERAL, number, line, is_last: false, error: None };
+            if sink.send(event).await.is_err() {
+                return;
+            }
+        }
+    });
+    streams.posts().insert(id.to_string(), Post { workspace, outgoing });
+    let (streams, id) = (Arc::clone(streams), id.to_string());
+    let place = format!("event: endpoint\ndata: {SSE_MESSAGES_PATH}?session_id={id}\n\n");
+    let held = Held { streams, id, reader: reader.abort_handle() };
+    events(VecDeque::from([Bytes::from(place)]), Some(coming), Style::Legacy, Some(Box::new(held)))
+}

@@ -1,0 +1,61 @@
+//! MCP over HTTP: Streamable HTTP at `/mcp` and the older SSE at `/sse`, in front of sessions that speak one message
+//! a line, as the daemon's socket does.
+//!
+//! In: a TCP address, who may ask ([`Access`]), and a way to open sessions ([`Workspaces`]). Out: HTTP replies.
+//! In reading order: `listen` (connections), `endpoint` (which path does what), `access` and `rate` (who is let in),
+//! `message` (what a body says), `link` (one session, line by line), `oneshot` (revision 2026-07-28: a request is all
+//! there is), `session` and `board` (the revisions before it: what came is told to the stream that waits for it),
+//! `table` (all sessions), `legacy` (`/sse`), `reply` (HTTP's side of an answer).
+//! Invariants: nothing that is asked reaches a session before Host, Origin, token and rate were looked at; every
+//! session is about one workspace, which the header `X-Memory-Workspace` names where there are several; what waits
+//! for a client that does not read is bounded, and holds up nobody else; what belongs to a session ends with it.
+//! Not here: what MCP's messages mean, tools and their limits (they hold behind the line), TLS (a proxy's affair).
+
+mod access;
+mod board;
+mod endpoint;
+mod legacy;
+mod link;
+mod listen;
+mod message;
+mod oneshot;
+mod rate;
+mod refused;
+mod reply;
+mod session;
+mod table;
+
+pub use access::{Access, AccessError};
+pub use listen::{Limits, ListenError, Server};
+
+use std::io;
+
+use tokio::net::UnixStream;
+
+/// The projects behind one address.
+pub trait Workspaces: Send + Sync + 'static {
+    /// The names of all, for a client that has to choose.
+    fn names(&self) -> Vec<String>;
+
+    /// The name under which the workspace is served that a client calls `named`.
+    fn find(&self, named: &str) -> Option<String>;
+
+    /// Opens a session with the workspace of that name. It speaks JSON-RPC, one message a line, and knows already
+    /// which tools it has; it ends when the stream does.
+    ///
+    /// # Errors
+    /// Why there is none; said to the client.
+    fn open(&self, name: &str) -> io::Result<UnixStream>;
+}
+
+/// The path of Streamable HTTP.
+pub const MCP_PATH: &str = "/mcp";
+
+/// The path of the older SSE transport.
+pub const SSE_PATH: &str = "/sse";
+
+/// Where clients of the older transport send messages.
+pub const SSE_MESSAGES_PATH: &str = "/sse/messages/";
+
+/// The header that names a workspace.
+pub const WORKSPACE_HEADER: &str = "x-memory-workspace";

@@ -1,0 +1,296 @@
+//! Listen: connections, from the first byte to the last.
+//!
+//! In: an address, who may ask, workspaces. Out: a server that answers until it is told to stop.
+//! Invariants: off loopback there is a token, or there is no server; there are at most `max_connections` at once, and
+//! the next is told so; who is slow to send a head or a body, or does not read, is cut off; told to stop, the server
+//! takes nothing new, and lets those be answered who have asked.
+//! Not here: what a request means (`endpoint.rs`).
+
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use config::limits;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use rustix::net::sockopt;
+use serde_json::json;
+use tokio::io::AsyncWriteExt;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{Semaphore, watch};
+use tokio::task::JoinSet;
+
+use crate::endpoint::Endpoint;
+use crate::{Access, AccessError, Workspaces};
+
+/// Largest head of a request, in bytes.
+const MAX_HEAD_BYTES: usize = 32 << 10;
+
+/// Connections that are being told that there are too many; those beyond are closed without a word.
+const MAX_REFUSED: usize = 32;
+
+/// How often unused sessions are looked for.
+const SWEEP: Duration = Duration::from_secs(30);
+
+/// Pause after the system refused a connection, such as for too many open files.
+const REFUSED_PAUSE: Duration = Duration::from_millis(200);
+
+/// What a server takes.
+#[derive(Debug, Clone)]
+pub struct Limits {
+    /// Connections at once.
+    pub max_connections: usize,
+    /// Sessions at once, of each transport.
+    pub max_sessions: usize,
+    /// Requests of one address a second, in the long run.
+    pub requests_per_second: u32,
+    /// Requests of one address at once.
+    pub burst: u32,
+    /// Largest body, in bytes.
+    pub max_body_bytes: usize,
+    /// After so long without a use, a session ends.
+    pub idle: Duration,
+    /// Longest time until a head, and then a body, is there; a connection that asks nothing is closed after it.
+    pub patience: Duration,
+    /// Longest time without any byte taken by a client that is sent some.
+    pub slow_reader: Duration,
+    /// Longest time for last answers, once the server is told to stop.
+    pub farewell: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Limits {
+            max_connections: limits::MAX_HTTP_CONNECTIONS,
+            max_sessions: limits::MAX_HTTP_SESSIONS,
+            requests_per_second: limits::HTTP_REQUESTS_PER_SECOND,
+            burst: limits::HTTP_BURST,
+            max_body_bytes: limits::MAX_FRAME_BYTES,
+            idle: Duration::from_secs(limits::HTTP_IDLE_SECONDS),
+            patience: Duration::from_secs(limits::OPENING_SECONDS),
+            slow_reader: Duration::from_secs(limits::SLOW_READER_SECONDS),
+            farewell: Duration::from_secs(limits::FAREWELL_SECONDS),
+        }
+    }
+}
+
+/// Why there is no server.
+#[derive(Debug, thiserror::Error)]
+pub enum ListenError {
+    /// What was given is no address.
+    #[error("`{0}` is no address to serve HTTP at\nhint: such as `127.0.0.1:8765`")]
+    NoAddress(String),
+    /// Others could reach it, and nobody would ask who they are.
+    #[error(
+        "`{0}` can be reached from other machines, which needs a token\nhint: set `http.token_file` in your own \
+         `config.yaml`, or serve at `127.0.0.1` behind a proxy"
+    )]
+    NoToken(SocketAddr),
+    /// The token cannot be used.
+    #[error(transparent)]
+    Access(#[from] AccessError),
+    /// The system refused.
+    #[error("cannot serve HTTP at `{address}`: {source}{}", hint_of(source))]
+    Io {
+        /// Where.
+        address: SocketAddr,
+        /// What it said.
+        source: io::Error,
+    },
+}
+
+fn hint_of(error: &io::Error) -> &'static str {
+    match error.kind() {
+        io::ErrorKind::AddrInUse => {
+            "\nhint: another program has it, perhaps the daemon of another project; `kg-mcp --http` serves several"
+        }
+        _ => "",
+    }
+}
+
+/// A server that has its address.
+#[derive(Debug)]
+pub struct Server {
+    listener: TcpListener,
+    address: SocketAddr,
+    access: Access,
+    limits: Limits,
+}
+
+/// `address:port`, `localhost:port`, or a port alone, which is one of loopback.
+fn parse(text: &str) -> Option<SocketAddr> {
+    let text = text.trim();
+    if let Ok(port) = text.parse::<u16>() {
+        return Some(SocketAddr::new(IpAddr::from([127, 0, 0, 1]), port));
+    }
+    match text.strip_prefix("localhost:") {
+        Some(port) => Some(SocketAddr::new(IpAddr::from([127, 0, 0, 1]), port.parse().ok()?)),
+        None => text.parse().ok(),
+    }
+}
+
+impl Server {
+    /// Takes the address.
+    ///
+    /// # Errors
+    /// [`ListenError`].
+    pub async fn bind(address: &str, access: Access, limits: Limits) -> Result<Self, ListenError> {
+        let address = parse(address).ok_or_else(|| ListenError::NoAddress(address.to_string()))?;
+        if !address.ip().to_canonical().is_loopback() && !access.has_token() {
+            return Err(ListenError::NoToken(address));
+        }
+        let io_error = |source| ListenError::Io { address, source };
+        let listener = TcpListener::bind(address).await.map_err(io_error)?;
+        let address = listener.local_addr().map_err(io_error)?;
+        Ok(Server { listener, address, access, limits })
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Answers until `stop` returns, then those who have asked.
+    pub async fn serve(self, workspaces: Arc<dyn Workspaces>, stop: impl Future<Output = ()>) {
+        let Server { listener, access, limits, .. } = self;
+        let endpoint = Arc::new(Endpoint::new(workspaces, access, limits.clone()));
+        let room = Arc::new(Semaphore::new(limits.max_connections));
+        let room_to_refuse = Arc::new(Semaphore::new(MAX_REFUSED));
+        let closing = watch::Sender::new(false);
+        let mut connections = JoinSet::new();
+        let mut sweep =
+            tokio::time::interval(SWEEP.min(limits.idle.max(Duration::from_millis(10))));
+        let mut stop = std::pin::pin!(stop);
+        loop {
+            tokio::select! {
+                () = &mut stop => break,
+                _ = sweep.tick() => endpoint.sweep(Instant::now()),
+                // Only so that finished tasks do not pile up.
+                Some(_) = connections.join_next(), if !connections.is_empty() => {}
+                accepted = listener.accept() => match accepted {
+                    Ok((stream, peer)) => match Arc::clone(&room).try_acquire_owned() {
+                        Ok(place) => {
+                            let serving =
+                                converse(stream, peer, Arc::clone(&endpoint), closing.subscribe());
+                            connections.spawn(async move {
+                                serving.await;
+                                drop(place);
+                            });
+                        }
+                        Err(_) => {
+                            tracing::warn!(%peer, "a connection too many was refused");
+                            if let Ok(place) = Arc::clone(&room_to_refuse).try_acquire_owned() {
+                                connections.spawn(async move {
+                                    refuse(stream).await;
+                                    drop(place);
+                                });
+                            }
+                        }
+                    },
+                    Err(error) => {
+                        tracing::warn!(%error, "a connection was lost");
+                        tokio::time::sleep(REFUSED_PAUSE).await;
+                    }
+                }
+            }
+        }
+        drop(listener);
+        closing.send_replace(true);
+        endpoint.hush();
+        let all_gone = async { while connections.join_next().await.is_some() {} };
+        if tokio::time::timeout(limits.farewell, all_gone).await.is_err() {
+            tracing::debug!("some HTTP clients did not take their last answers");
+        }
+        endpoint.clear();
+    }
+}
+
+async fn converse(
+    stream: TcpStream,
+    peer: SocketAddr,
+    endpoint: Arc<Endpoint>,
+    mut closing: watch::Receiver<bool>,
+) {
+    let Ok(local) = stream.local_addr() else { return };
+    let limits = endpoint.limits();
+    let _ = stream.set_nodelay(true);
+    // Bytes that are not taken for so long: the system gives the connection up, and whatever writes to it.
+    let slow = u32::try_from(limits.slow_reader.as_millis()).unwrap_or(u32::MAX);
+    let _ = sockopt::set_tcp_user_timeout(&stream, slow);
+    let patience = limits.patience;
+    let service = service_fn(|request| {
+        let endpoint = Arc::clone(&endpoint);
+        async move { Ok::<_, std::convert::Infallible>(endpoint.answer(request, peer, local).await) }
+    });
+    let connection = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(patience)
+        .max_buf_size(MAX_HEAD_BYTES)
+        .serve_connection(TokioIo::new(stream), service);
+    let mut connection = std::pin::pin!(connection);
+    let closing = async move {
+        // An error means that the server is gone, which comes to the same.
+        let _ = closing.wait_for(|it| *it).await;
+    };
+    let ended = tokio::select! {
+        ended = &mut connection => ended,
+        () = closing => {
+            connection.as_mut().graceful_shutdown();
+            connection.await
+        }
+    };
+    if let Err(error) = ended {
+        tracing::debug!(%peer, %error, "an HTTP connection broke");
+    }
+}
+
+/// Tells one connection too many so, if it listens.
+async fn refuse(mut stream: TcpStream) {
+    let data = json!({ "code": "unavailable", "hint": "close some, or try again" });
+    let error =
+        json!({ "code": -32_000, "message": "too many connections are open", "data": data });
+    let body = json!({ "jsonrpc": "2.0", "id": null, "error": error }).to_string();
+    let text = format!(
+        "HTTP/1.1 503 Service Unavailable\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\
+         retry-after: 1\r\nconnection: close\r\n\r\n{body}",
+        body.len()
+    );
+    let told = async {
+        stream.write_all(text.as_bytes()).await?;
+        stream.shutdown().await?;
+        // Until the other side closes: else what it has sent already would take the answer with it.
+        tokio::io::copy(&mut stream, &mut tokio::io::sink()).await
+    };
+    let _ = tokio::time::timeout(Duration::from_secs(1), told).await;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn addresses() {
+        let bound =
+            async |text: &str| match Server::bind(text, Access::default(), Limits::default()).await
+            {
+                Ok(server) => server.address().ip().to_string(),
+                Err(error) => error.to_string().lines().next().unwrap_or_default().to_string(),
+            };
+        for (text, expected) in [
+            ("127.0.0.1:0", "127.0.0.1"),
+            ("localhost:0", "127.0.0.1"),
+            ("0", "127.0.0.1"),
+            ("0.0.0.0:0", "`0.0.0.0:0` can be reached from other machines, which needs a token"),
+            ("[::]:0", "`[::]:0` can be reached from other machines, which needs a token"),
+            ("example.org:80", "`example.org:80` is no address to serve HTTP at"),
+            ("", "`` is no address to serve HTTP at"),
+        ] {
+            assert_eq!(bound(text).await, expected);
+        }
+        let taken = Server::bind("0", Access::default(), Limits::default()).await.expect("free");
+        let again = bound(&taken.address().to_string()).await;
+        assert!(again.starts_with("cannot serve HTTP at"), "{again}");
+    }
+}

@@ -1,0 +1,336 @@
+//! Oneshot: a request of revision 2026-07-28, which knows no sessions: what it needs to be understood is in it.
+//!
+//! In: a POST's head and its one message. Out: what is wrong with them, else a stream with the answer.
+//! Invariants: what the head repeats for proxies is what the body says (so that nobody routes by one and acts by the
+//! other); each request has a session of its own behind it, so that two clients may use the same ids; when the client
+//! goes away, the request is called off.
+//! Not here: whether a method or version is known (behind the line).
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use bytes::Bytes;
+use hyper::StatusCode;
+use hyper::header::HeaderMap;
+use proto::error::Code;
+use serde_json::{Value, json};
+use tokio::net::UnixStream;
+use tokio::sync::mpsc;
+use tokio::task::AbortHandle;
+
+use crate::board::Event;
+use crate::link::{Outgoing, split};
+use crate::message::{Message, Posted, Told};
+use crate::reply::{Refusal, brief};
+
+/// The header that names the revision.
+pub(crate) const VERSION: &str = "mcp-protocol-version";
+
+/// The first revision without sessions. Revisions are dates, and compare as such.
+pub(crate) const FIRST: &str = "2026-07-28";
+
+const META_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
+const META_CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
+
+/// MCP's code for a head that says something else than the body.
+const HEADER_MISMATCH: i64 = -32_020;
+
+/// What there was up to revision 2025-11-25.
+const REMOVED: [&str; 5] =
+    ["initialize", "ping", "logging/setLevel", "resources/subscribe", "resources/unsubscribe"];
+
+/// Events of one answer that wait to be read.
+const MAX_WAITING: usize = 64;
+
+/// Whether what was posted is meant in that revision.
+pub(crate) fn is_meant(headers: &HeaderMap, posted: &Posted) -> bool {
+    let [message] = posted.messages.as_slice() else { return false };
+    let in_meta = meta_version(message).is_some();
+    let in_head = text(headers, VERSION).is_some_and(|version| version.as_str() >= FIRST);
+    let method = message.method().unwrap_or_default();
+    !posted.is_batch
+        && (in_meta || (in_head && method != "initialize") || method == "server/discover")
+}
+
+fn meta_version(message: &Message) -> Option<&str> {
+    message.meta()?.get(META_VERSION)?.as_str()
+}
+
+fn text(headers: &HeaderMap, name: &str) -> Option<String> {
+    let value = headers.get(name)?;
+    Some(String::from_utf8_lossy(value.as_bytes()).trim().to_string())
+}
+
+/// Holds the head of a request against its body.
+///
+/// # Errors
+/// What does not fit, in the terms of MCP.
+pub(crate) fn check(headers: &HeaderMap, message: &Message) -> Result<(), Refusal> {
+    let refuse = |status, rpc_code, why: String| {
+        Refusal::new(status, Code::InvalidParams, why).of_request(message.id()).rpc(rpc_code)
+    };
+    let bad = |rpc_code, why: String| Err(refuse(StatusCode::BAD_REQUEST, rpc_code, why));
+    let has_capabilities =
+        message.meta().and_then(|it| it.get(META_CAPABILITIES)).is_some_and(Value::is_object);
+    let version = meta_version(message);
+    let given = [(META_VERSION, version.is_some()), (META_CAPABILITIES, has_capabilities)];
+    let missing: Vec<_> = given.iter().filter(|(_, is_there)| !is_there).map(|it| it.0).collect();
+    let Some(version) = version.filter(|_| missing.is_empty()) else {
+        return bad(-32_602, format!("`_meta` lacks {}", missing.join(", ")));
+    };
+    for name in [VERSION, "mcp-method", "mcp-name"] {
+        if headers.get_all(name).iter().count() > 1 {
+            return bad(HEADER_MISMATCH, format!("there are several headers `{name}`"));
+        }
+    }
+    match text(headers, VERSION) {
+        None => return bad(HEADER_MISMATCH, "the header `MCP-Protocol-Version` is missing".into()),
+        Some(said) if said != version => {
+            let said = brief(&said);
+            let why = format!("the header `MCP-Protocol-Version` says `{said}`, `_meta` another");
+            return bad(HEADER_MISMATCH, why);
+        }
+        Some(_) => {}
+    }
+    let method = message.method().unwrap_or_default();
+    if version >= FIRST {
+        check_header(headers, "Mcp-Method", method).or_else(|why| bad(HEADER_MISMATCH, why))?;
+        if let Some(name) = name_of(method, message) {
+            check_header(headers, "Mcp-Name", name).or_else(|why| bad(HEADER_MISMATCH, why))?;
+        }
+    }
+    match REMOVED.contains(&method) {
+        true => {
+            let why = format!("revision {FIRST} has no `{method}`");
+            Err(refuse(StatusCode::NOT_FOUND, -32_601, why))
+        }
+        false => Ok(()),
+    }
+}
+
+/// The same of a notification, of which the head may say less.
+///
+/// # Errors
+/// As [`check`].
+pub(crate) fn check_told(headers: &HeaderMap, message: &Message) -> Result<(), Refusal> {
+    if !headers.contains_key("mcp-method") {
+        return Ok(());
+    }
+    check_header(headers, "Mcp-Method", message.method().unwrap_or_default()).map_err(|why| {
+        Refusal::new(StatusCode::BAD_REQUEST, Code::InvalidParams, why).rpc(HEADER_MISMATCH)
+    })
+}
+
+/// What the header `Mcp-Name` repeats.
+fn name_of<'a>(method: &str, message: &'a Message) -> Option<&'a str> {
+    let key = match method {
+        "tools/call" | "prompts/get" => "name",
+        "resources/read" => "uri",
+        _ => return None,
+    };
+    message.params()?.get(key)?.as_str()
+}
+
+fn check_header(headers: &HeaderMap, name: &str, wanted: &str) -> Result<(), String> {
+    let said = text(headers, name).ok_or_else(|| format!("the header `{name}` is missing"))?;
+    let encoded = said.strip_prefix("=?base64?").and_then(|rest| rest.strip_suffix("?="));
+    let plain = match encoded {
+        // Methods are never encoded.
+        Some(encoded) if name == "Mcp-Name" => {
+            let bytes = STANDARD.decode(encoded).ok().and_then(|it| String::from_utf8(it).ok());
+            bytes.ok_or_else(|| format!("the header `{name}` is not base64 of UTF-8"))?
+        }
+        _ => said,
+    };
+    match plain == wanted {
+        true => Ok(()),
+        false => Err(format!("the header `{name}` says `{}`, the body another", brief(&plain))),
+    }
+}
+
+/// One request that is being answered. When it is dropped before, it is called off.
+#[derive(Debug)]
+pub(crate) struct Call {
+    id: Value,
+    outgoing: Outgoing,
+    is_answered: Arc<AtomicBool>,
+    reader: AbortHandle,
+}
+
+impl Drop for Call {
+    fn drop(&mut self) {
+        if !self.is_answered.load(Ordering::Acquire) {
+            let params = json!({ "requestId": self.id, "reason": "the client went away" });
+            let told =
+                json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": params });
+            self.outgoing.try_send(told.to_string().into());
+        }
+        self.reader.abort();
+    }
+}
+
+/// Asks over a session of its own.
+pub(crate) fn ask(stream: UnixStream, message: &Message) -> (mpsc::Receiver<Event>, Call) {
+    let (mut incoming, outgoing) = split(stream);
+    outgoing.try_send(message.line.clone());
+    let (sink, events) = mpsc::channel(MAX_WAITING);
+    let is_answered = Arc::new(AtomicBool::new(false));
+    let (answered, id) = (Arc::clone(&is_answered), message.id());
+    let reader = tokio::spawn(async move {
+        let mut number = 0;
+        while let Some(line) = incoming.next().await {
+            let (line, is_last, error) = match Told::of(&line) {
+                Some(Told::Answer { error, .. }) => (line, true, error),
+                Some(Told::Refusal) => (with_id(&line, &id), true, Some(0)),
+                // In this revision a server asks nothing.
+                Some(Told::Request) | None => continue,
+                Some(Told::Progress(_) | Told::Notification) => (line, false, None),
+            };
+            number += 1;
+            answered.fetch_or(is_last, Ordering::AcqRel);
+            let event = Event { stream: 0, number, line, is_last, error };
+            // Waits for who reads slowly, as it is the only one that this session serves.
+            if sink.send(event).await.is_err() || is_last {
+                return;
+            }
+        }
+    });
+    let reader = reader.abort_handle();
+    (events, Call { id: message.id(), outgoing, is_answered, reader })
+}
+
+fn with_id(line: &[u8], id: &Value) -> Bytes {
+    let mut refusal: Value = serde_json::from_slice(line).unwrap_or_default();
+    refusal["id"] = id.clone();
+    refusal.to_string().into()
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+    use hyper::header::{HeaderName, HeaderValue};
+
+    use super::*;
+    use crate::message;
+
+    fn posted(method: &str, params: Value) -> Posted {
+        let body = json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params });
+        message::read(body.to_string().as_bytes()).expect("a message")
+    }
+
+    fn meta() -> Value {
+        json!({ META_VERSION: FIRST, META_CAPABILITIES: {} })
+    }
+
+    fn head(pairs: &[(&str, &str)]) -> HeaderMap {
+        let pair = |(name, value): &(&str, &str)| {
+            let name: HeaderName = name.parse().expect("a name");
+            (name, HeaderValue::from_str(value).expect("a value"))
+        };
+        let mut headers = HeaderMap::new();
+        pairs.iter().map(pair).for_each(|(name, value)| {
+            headers.append(name, value);
+        });
+        headers
+    }
+
+    #[test]
+    fn what_is_meant_without_a_session() {
+        let old = json!({});
+        let new = json!({ "_meta": meta() });
+        let newest = [("mcp-protocol-version", FIRST)];
+        for (headers, method, params, expected) in [
+            (&[][..], "tools/list", &new, true),
+            (&newest[..], "tools/list", &old, true),
+            (&newest[..], "initialize", &old, false),
+            (&[], "server/discover", &old, true),
+            (&[("mcp-protocol-version", "2025-11-25")], "tools/list", &old, false),
+            (&[], "initialize", &old, false),
+        ] {
+            let posted = posted(method, params.clone());
+            assert_eq!(is_meant(&head(headers), &posted), expected, "{method} {headers:?}");
+        }
+    }
+
+    /// Headers, method, parameters.
+    type Row<'a> = (&'a [(&'a str, &'a str)], &'a str, Value);
+
+    #[test]
+    fn the_head_says_what_the_body_says() {
+        let version = ("MCP-Protocol-Version", FIRST);
+        let call = json!({ "name": "grüßen", "_meta": meta() });
+        let listed = json!({ "_meta": meta() });
+        let encoded = "=?base64?Z3LDvMOfZW4=?=";
+        let table: &[Row<'_>] = &[
+            (&[version, ("Mcp-Method", "tools/list")], "tools/list", listed.clone()),
+            (
+                &[version, ("mcp-method", "tools/call"), ("mcp-name", encoded)],
+                "tools/call",
+                call.clone(),
+            ),
+            (
+                &[version, ("mcp-method", "tools/call"), ("mcp-name", "=?base64?%%?=")],
+                "tools/call",
+                call.clone(),
+            ),
+            (
+                &[version, ("mcp-method", "tools/call"), ("mcp-name", "x")],
+                "tools/call",
+                call.clone(),
+            ),
+            (&[version, ("mcp-method", "tools/call")], "tools/call", call),
+            (&[version, ("mcp-method", "TOOLS/LIST")], "tools/list", listed.clone()),
+            (&[version], "tools/list", listed.clone()),
+            (&[version, version, ("mcp-method", "tools/list")], "tools/list", listed.clone()),
+            (&[("mcp-protocol-version", "2027-01-01")], "tools/list", listed.clone()),
+            (&[], "tools/list", listed.clone()),
+            (&[version], "server/discover", json!({})),
+            (&[version], "server/discover", json!({ "_meta": { META_VERSION: FIRST } })),
+            (&[version, ("mcp-method", "ping")], "ping", listed),
+        ];
+        let shown: String = table
+            .iter()
+            .map(|(headers, method, params)| {
+                let posted = posted(method, params.clone());
+                match check(&head(headers), &posted.messages[0]) {
+                    Ok(()) => "fine\n".to_string(),
+                    Err(it) => format!("{} {} {}\n", it.status.as_u16(), it.rpc_code, it.message),
+                }
+            })
+            .collect();
+        expect![[r#"
+            fine
+            fine
+            400 -32020 the header `Mcp-Name` is not base64 of UTF-8
+            400 -32020 the header `Mcp-Name` says `x`, the body another
+            400 -32020 the header `Mcp-Name` is missing
+            400 -32020 the header `Mcp-Method` says `TOOLS/LIST`, the body another
+            400 -32020 the header `Mcp-Method` is missing
+            400 -32020 there are several headers `mcp-protocol-version`
+            400 -32020 the header `MCP-Protocol-Version` says `2027-01-01`, `_meta` another
+            400 -32020 the header `MCP-Protocol-Version` is missing
+            400 -32602 `_meta` lacks io.modelcontextprotocol/protocolVersion, io.modelcontextprotocol/clientCapabilities
+            400 -32602 `_meta` lacks io.modelcontextprotocol/clientCapabilities
+            404 -32601 revision 2026-07-28 has no `ping`
+        "#]]
+        .assert_eq(&shown);
+    }
+
+    #[tokio::test]
+    async fn who_goes_away_calls_the_request_off() {
+        use tokio::io::AsyncReadExt;
+        let (ours, mut theirs) = UnixStream::pair().expect("a pair");
+        let posted = posted("tools/call", json!({ "name": "x" }));
+        let (events, call) = ask(ours, &posted.messages[0]);
+        drop((events, call));
+        let mut heard = String::new();
+        theirs.read_to_string(&mut heard).await.expect("the end");
+        assert_eq!(heard.lines().count(), 2);
+        assert!(
+            heard.contains(r#""method":"notifications/cancelled","params":{"requestId":1,"#),
+            "{heard}"
+        );
+    }
+}

@@ -1,0 +1,320 @@
+//! Reply: HTTP's side of an answer: JSON, or a stream of events.
+//!
+//! In: events of a stream, or why a request is refused. Out: responses.
+//! Invariants: a refusal is JSON-RPC with code, message and hint, whatever the status, and repeats the workspace that
+//! was named; a stream says something at least every [`KEEP_ALIVE`], so that neither side nor a proxy takes it for
+//! dead.
+//! Not here: what is refused.
+
+use std::collections::VecDeque;
+use std::convert::Infallible;
+use std::ops::Deref;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use bytes::Bytes;
+use hyper::body::{Body, Frame, SizeHint};
+use hyper::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderName, HeaderValue, X_CONTENT_TYPE_OPTIONS};
+use hyper::{Response, StatusCode};
+use proto::error::Code;
+use serde_json::{Value, json};
+use tokio::sync::mpsc;
+use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at};
+
+use crate::board::{Event, Heard};
+
+/// Longest silence of a stream.
+const KEEP_ALIVE: Duration = Duration::from_secs(15);
+
+/// After so long without a word, an answer becomes a stream, so that the client sees that it is worked on.
+const SHORT: Duration = Duration::from_secs(5);
+
+/// Longest part of what a client said that is told back, in characters.
+const MAX_ECHO_CHARS: usize = 60;
+
+pub(crate) type Reply = Response<Content>;
+
+/// What a response holds.
+pub(crate) enum Content {
+    /// All of it.
+    Whole(Option<Bytes>),
+    /// Events, as they come.
+    Events(Events),
+}
+
+/// A stream of events.
+pub(crate) struct Events {
+    ready: VecDeque<Bytes>,
+    coming: Option<mpsc::Receiver<Event>>,
+    style: Style,
+    pulse: Interval,
+    /// Dropped with the stream, which may be how something is called off.
+    _held: Option<Box<dyn Send>>,
+}
+
+/// How events are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Style {
+    /// As they are.
+    Plain,
+    /// With ids, by which a client that was cut off goes on.
+    Numbered,
+    /// With ids, and the first of them before anything else.
+    Primed,
+    /// As the older transport does.
+    Legacy,
+}
+
+impl Style {
+    fn write(self, event: &Event) -> Bytes {
+        let id = match self {
+            Style::Numbered | Style::Primed => format!("id: {}-{}\n", event.stream, event.number),
+            Style::Plain | Style::Legacy => String::new(),
+        };
+        [b"event: message\n", id.as_bytes(), b"data: ", &event.line[..], b"\n\n"].concat().into()
+    }
+}
+
+/// The event that a client names when it goes on: stream and number.
+pub(crate) fn place_of(id: &str) -> Option<(u64, u64)> {
+    let (stream, number) = id.trim().split_once('-')?;
+    Some((stream.parse().ok()?, number.parse().ok()?))
+}
+
+impl Body for Content {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        ctx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        match &mut *self {
+            Content::Whole(bytes) => Poll::Ready(bytes.take().map(|it| Ok(Frame::data(it)))),
+            Content::Events(events) => {
+                let next = ready!(events.poll_next(ctx));
+                Poll::Ready(next.map(|it| Ok(Frame::data(it))))
+            }
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        matches!(self, Content::Whole(None))
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        match self {
+            Content::Whole(bytes) => {
+                SizeHint::with_exact(bytes.as_ref().map_or(0, |it| it.len() as u64))
+            }
+            Content::Events(_) => SizeHint::default(),
+        }
+    }
+}
+
+impl Events {
+    fn poll_next(&mut self, ctx: &mut Context<'_>) -> Poll<Option<Bytes>> {
+        if let Some(ready) = self.ready.pop_front() {
+            return Poll::Ready(Some(ready));
+        }
+        let Some(coming) = &mut self.coming else { return Poll::Ready(None) };
+        if let Poll::Ready(event) = coming.poll_recv(ctx) {
+            if event.as_ref().is_none_or(|it| it.is_last) {
+                self.coming = None;
+            }
+            self.pulse.reset();
+            return Poll::Ready(event.map(|it| self.style.write(&it)));
+        }
+        ready!(self.pulse.poll_tick(ctx));
+        Poll::Ready(Some(Bytes::from_static(b": still here\n\n")))
+    }
+}
+
+fn response(status: StatusCode, kind: &'static str, content: Content) -> Reply {
+    let mut response = Response::new(content);
+    *response.status_mut() = status;
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(kind));
+    headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache, no-store"));
+    response
+}
+
+/// A response without a body.
+pub(crate) fn empty(status: StatusCode) -> Reply {
+    let mut response = Response::new(Content::Whole(None));
+    *response.status_mut() = status;
+    response
+}
+
+/// JSON.
+pub(crate) fn json(status: StatusCode, text: impl Into<Bytes>) -> Reply {
+    response(status, "application/json", Content::Whole(Some(text.into())))
+}
+
+/// A stream: first what is ready, then what comes. `held` is dropped with it.
+pub(crate) fn events(
+    ready: VecDeque<Bytes>,
+    coming: Option<mpsc::Receiver<Event>>,
+    style: Style,
+    held: Option<Box<dyn Send>>,
+) -> Reply {
+    let mut pulse = interval_at(Instant::now() + KEEP_ALIVE, KEEP_ALIVE);
+    pulse.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let events = Events { ready, coming, style, pulse, _held: held };
+    let mut response = response(StatusCode::OK, "text/event-stream", Content::Events(events));
+    // Asks nginx not to gather what it passes on.
+    let name = HeaderName::from_static("x-accel-buffering");
+    response.headers_mut().insert(name, HeaderValue::from_static("no"));
+    response
+}
+
+/// Events that were missed, then those to come.
+pub(crate) fn resumed((place, missed, coming): Heard, style: Style) -> Reply {
+    let prime = (style == Style::Primed).then(|| primer(place));
+    let ready = prime.into_iter().chain(missed.iter().map(|it| style.write(it))).collect();
+    events(ready, coming, style, None)
+}
+
+/// Nothing but an id, so that a client that is cut off now can go on.
+fn primer((stream, number): (u64, u64)) -> Bytes {
+    format!("id: {stream}-{number}\ndata: \n\n").into()
+}
+
+/// How the answer to a request goes back.
+pub(crate) struct Answering {
+    pub(crate) style: Style,
+    /// Several answers, which only a stream holds.
+    pub(crate) is_batch: bool,
+    /// The number of the stream.
+    pub(crate) stream: u64,
+    /// Whether the status tells of errors, as of revision 2026-07-28.
+    pub(crate) tells_status: bool,
+}
+
+/// Waits for the first event: if it is all, the answer is JSON, else a stream. `held` is dropped with the answer.
+pub(crate) async fn answer(
+    mut coming: mpsc::Receiver<Event>,
+    answering: Answering,
+    held: Option<Box<dyn Send>>,
+) -> Reply {
+    let Answering { style, is_batch, stream, tells_status } = answering;
+    let first = match tokio::time::timeout(SHORT, coming.recv()).await {
+        Ok(Some(event)) if event.is_last && !is_batch => {
+            let status = if tells_status { status_of(event.error) } else { StatusCode::OK };
+            return json(status, event.line);
+        }
+        Ok(Some(event)) => Some(event),
+        Ok(None) => return over().into(),
+        Err(_) => None,
+    };
+    let is_done = first.as_ref().is_some_and(|it| it.is_last);
+    let prime = (style == Style::Primed && first.is_none()).then(|| primer((stream, 0)));
+    let ready = prime.into_iter().chain(first.map(|it| style.write(&it))).collect();
+    events(ready, (!is_done).then_some(coming), style, held)
+}
+
+/// What revision 2026-07-28 says of errors of the protocol; refusals of our own have 0.
+fn status_of(error: Option<i64>) -> StatusCode {
+    match error {
+        Some(-32_601) => StatusCode::NOT_FOUND,
+        Some(-32_022..=-32_020) => StatusCode::BAD_REQUEST,
+        Some(0) => StatusCode::SERVICE_UNAVAILABLE,
+        _ => StatusCode::OK,
+    }
+}
+
+/// Why a request gets no answer of a session. In a box, as it is rare, and larger than what else is returned.
+#[derive(Debug, Clone)]
+pub(crate) struct Refusal(Box<Terms>);
+
+/// What a refusal says.
+#[derive(Debug, Clone)]
+pub(crate) struct Terms {
+    pub(crate) status: StatusCode,
+    /// The request's id.
+    pub(crate) id: Value,
+    /// Of JSON-RPC.
+    pub(crate) rpc_code: i64,
+    pub(crate) code: Code,
+    pub(crate) message: String,
+    pub(crate) hint: Option<String>,
+    pub(crate) workspace: Option<String>,
+    pub(crate) headers: Vec<(HeaderName, HeaderValue)>,
+}
+
+impl Deref for Refusal {
+    type Target = Terms;
+
+    fn deref(&self) -> &Terms {
+        &self.0
+    }
+}
+
+impl Refusal {
+    pub(crate) fn new(status: StatusCode, code: Code, message: impl Into<String>) -> Self {
+        Refusal(Box::new(Terms {
+            status,
+            id: Value::Null,
+            rpc_code: -32_000,
+            code,
+            message: message.into(),
+            hint: None,
+            workspace: None,
+            headers: Vec::new(),
+        }))
+    }
+
+    pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.0.hint = Some(hint.into());
+        self
+    }
+
+    pub(crate) fn of_request(mut self, id: Value) -> Self {
+        self.0.id = id;
+        self
+    }
+
+    pub(crate) fn rpc(mut self, rpc_code: i64) -> Self {
+        self.0.rpc_code = rpc_code;
+        self
+    }
+
+    pub(crate) fn about(mut self, workspace: &str) -> Self {
+        self.0.workspace = Some(brief(workspace));
+        self
+    }
+
+    pub(crate) fn header(mut self, name: HeaderName, value: HeaderValue) -> Self {
+        self.0.headers.push((name, value));
+        self
+    }
+}
+
+impl From<Refusal> for Reply {
+    fn from(refusal: Refusal) -> Reply {
+        let Terms { status, id, rpc_code, code, message, hint, workspace, headers } = *refusal.0;
+        let mut data = json!({ "code": code, "hint": hint });
+        if let Some(workspace) = workspace {
+            data["workspace"] = workspace.into();
+        }
+        let error = json!({ "code": rpc_code, "message": message, "data": data });
+        let body = json!({ "jsonrpc": "2.0", "id": id, "error": error }).to_string();
+        let mut reply = self::json(status, body);
+        reply.headers_mut().extend(headers.into_iter().map(|(name, value)| (Some(name), value)));
+        reply
+    }
+}
+
+/// The session ended before it answered.
+pub(crate) fn over() -> Refusal {
+    let message = "the session ended before it answered";
+    Refusal::new(StatusCode::SERVICE_UNAVAILABLE, Code::Unavailable, message)
+        .hint("call again; of a call that writes, look first whether it was done")
+}
+
+/// What a client said, short enough to be told back.
+pub(crate) fn brief(said: &str) -> String {
+    said.chars().filter(|c| !c.is_control()).take(MAX_ECHO_CHARS).collect()
+}

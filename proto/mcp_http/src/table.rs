@@ -1,0 +1,133 @@
+//! Table: all sessions, by the ids that clients were given.
+//!
+//! Invariants: ids are random, 128 bits, so that nobody guesses one; there are at most `max` sessions: where one more
+//! comes, the one goes that was unused longest; one that is in use never does.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use crate::session::Session;
+
+/// Sessions by their ids.
+#[derive(Debug)]
+pub(crate) struct Table {
+    sessions: Mutex<HashMap<String, Arc<Session>>>,
+    max: usize,
+}
+
+impl Table {
+    pub(crate) fn new(max: usize) -> Self {
+        Table { sessions: Mutex::new(HashMap::new()), max }
+    }
+
+    fn sessions(&self) -> MutexGuard<'_, HashMap<String, Arc<Session>>> {
+        self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The session of that id, which is used herewith.
+    pub(crate) fn find(&self, id: &str) -> Option<Arc<Session>> {
+        let found = self.sessions().get(id).cloned()?;
+        found.touch();
+        Some(found)
+    }
+
+    /// Takes a session in; false when all are in use.
+    pub(crate) fn add(&self, id: &str, session: Arc<Session>) -> bool {
+        let mut sessions = self.sessions();
+        if sessions.len() >= self.max {
+            let idle = |(id, it): (&String, &Arc<Session>)| Some((it.idle_since()?, id.clone()));
+            let Some((_, longest)) = sessions.iter().filter_map(idle).min() else { return false };
+            sessions.remove(&longest);
+        }
+        sessions.insert(id.to_string(), session);
+        true
+    }
+
+    /// Ends a session; false when there is none of that id.
+    pub(crate) fn remove(&self, id: &str) -> bool {
+        // Dropped only after the lock is let go of.
+        let removed = self.sessions().remove(id);
+        removed.is_some()
+    }
+
+    /// Ends those that nobody has used for `limit`.
+    pub(crate) fn sweep(&self, limit: Duration, now: Instant) {
+        let is_idle = |it: &Arc<Session>| {
+            it.idle_since().is_some_and(|since| now.saturating_duration_since(since) >= limit)
+        };
+        let mut ended = Vec::new();
+        self.sessions().retain(|_, it| {
+            let ends = is_idle(it);
+            if ends {
+                ended.push(Arc::clone(it));
+            }
+            !ends
+        });
+    }
+
+    /// Ends all streams on which nothing is answered.
+    pub(crate) fn hush(&self) {
+        self.sessions().values().for_each(|it| it.hush());
+    }
+
+    pub(crate) fn clear(&self) {
+        let ended = std::mem::take(&mut *self.sessions());
+        drop(ended);
+    }
+}
+
+/// A new id.
+///
+/// # Errors
+/// When the system gives no random bytes.
+pub(crate) fn new_id() -> std::io::Result<String> {
+    let mut bytes = [0_u8; 16];
+    getrandom::fill(&mut bytes).map_err(|error| std::io::Error::other(error.to_string()))?;
+    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::net::UnixStream;
+
+    use super::*;
+
+    fn session() -> (Arc<Session>, UnixStream) {
+        let (ours, theirs) = UnixStream::pair().expect("a pair");
+        (Session::begin(ours, "notes".to_string(), || ()), theirs)
+    }
+
+    #[tokio::test]
+    async fn one_too_many_takes_the_place_of_the_one_unused_longest() {
+        let table = Table::new(2);
+        let ids: Vec<String> = (0..3).map(|_| new_id().expect("random")).collect();
+        let mut others = Vec::new();
+        for id in &ids[..2] {
+            let (session, theirs) = session();
+            assert!(table.add(id, session));
+            others.push(theirs);
+        }
+        assert!(table.find(&ids[0]).is_some(), "which uses it");
+        assert!(table.add(&ids[2], session().0));
+        let left: Vec<bool> = ids.iter().map(|id| table.find(id).is_some()).collect();
+        assert_eq!(left, [true, false, true]);
+        let kept: Vec<_> = [0, 2].map(|n| table.find(&ids[n]).expect("there").listen(None)).into();
+        assert!(!table.add("one more", session().0), "both are in use");
+        drop(kept);
+        assert!(table.add("one more", session().0));
+    }
+
+    #[tokio::test]
+    async fn who_is_not_used_ends_and_the_other_side_sees_it() {
+        let table = Table::new(9);
+        let (session, theirs) = session();
+        table.add("a", session);
+        table.sweep(Duration::from_secs(60), Instant::now());
+        assert!(table.find("a").is_some());
+        table.sweep(Duration::from_secs(60), Instant::now() + Duration::from_secs(61));
+        assert!(table.find("a").is_none());
+        theirs.readable().await.expect("the end");
+        assert_eq!(theirs.try_read(&mut [0; 8]).expect("the end"), 0);
+    }
+}

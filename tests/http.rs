@@ -1,0 +1,323 @@
+//! A raw HTTP client over TCP, so that tests see what stands on the wire, and may send what no library would.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+/// How long anything may take before a test fails. Only a bug takes so long.
+const PATIENCE: Duration = Duration::from_secs(90);
+
+/// Requests to one server, each over a connection of its own, with these headers.
+#[derive(Debug, Clone)]
+pub struct Http {
+    /// Where the server is.
+    pub address: SocketAddr,
+    headers: Vec<(String, String)>,
+}
+
+/// A response; its body is read as it is asked for.
+#[derive(Debug)]
+pub struct Reply {
+    /// Its status.
+    pub status: u16,
+    headers: Vec<(String, String)>,
+    reader: BufReader<TcpStream>,
+    is_chunked: bool,
+    buffer: Vec<u8>,
+}
+
+/// One event of a stream.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Event {
+    /// By which a client goes on.
+    pub id: Option<String>,
+    /// Which kind.
+    pub name: String,
+    /// What it holds.
+    pub data: String,
+}
+
+impl Event {
+    /// What it holds, as JSON.
+    ///
+    /// # Panics
+    /// When it is none.
+    pub fn json(&self) -> Value {
+        serde_json::from_str(&self.data).unwrap_or_else(|why| panic!("{why}: {self:?}"))
+    }
+}
+
+impl Http {
+    /// A client of the server there.
+    pub fn at(address: SocketAddr) -> Self {
+        Http { address, headers: Vec::new() }
+    }
+
+    /// The same with a header in each request.
+    #[must_use]
+    pub fn with(&self, name: &str, value: &str) -> Self {
+        let mut it = self.clone();
+        it.headers.retain(|(known, _)| !known.eq_ignore_ascii_case(name));
+        it.headers.push((name.to_string(), value.to_string()));
+        it
+    }
+
+    /// A connection over which nothing was sent.
+    ///
+    /// # Panics
+    /// When nobody listens; so with everything below.
+    pub fn connect(&self) -> TcpStream {
+        let stream = TcpStream::connect(self.address).expect("a server listens");
+        stream.set_read_timeout(Some(PATIENCE)).expect("a limit");
+        stream.set_write_timeout(Some(PATIENCE)).expect("a limit");
+        stream
+    }
+
+    /// Sends a request.
+    pub fn send(&self, method: &str, path: &str, body: Option<&[u8]>) -> Reply {
+        let mut stream = self.connect();
+        let has =
+            |wanted: &str| self.headers.iter().any(|(name, _)| name.eq_ignore_ascii_case(wanted));
+        let mut head = format!("{method} {path} HTTP/1.1\r\nConnection: close\r\n");
+        if !has("host") {
+            head += &format!("Host: {}\r\n", self.address);
+        }
+        if !has("accept") {
+            head += "Accept: application/json, text/event-stream\r\n";
+        }
+        if let Some(body) = body {
+            if !has("content-type") {
+                head += "Content-Type: application/json\r\n";
+            }
+            head += &format!("Content-Length: {}\r\n", body.len());
+        }
+        for (name, value) in &self.headers {
+            head += &format!("{name}: {value}\r\n");
+        }
+        let _ = stream.write_all(format!("{head}\r\n").as_bytes());
+        // A server that refuses may close before it has all.
+        let _ = stream.write_all(body.unwrap_or_default());
+        Reply::read(stream)
+    }
+
+    /// Posts a message.
+    pub fn post(&self, path: &str, message: &Value) -> Reply {
+        self.send("POST", path, Some(message.to_string().as_bytes()))
+    }
+
+    /// Begins a session of this revision; gives a client within it.
+    pub fn open(&self, revision: &str) -> Self {
+        let hello = self.post("/mcp", &initialize(revision));
+        let id = hello.header("mcp-session-id").unwrap_or_else(|| panic!("no session: {hello:?}"));
+        let inside = self.with("Mcp-Session-Id", &id).with("MCP-Protocol-Version", revision);
+        let result = hello.json();
+        assert_eq!(result["result"]["protocolVersion"], revision, "{result}");
+        let told =
+            inside.post("/mcp", &json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
+        assert_eq!(told.status, 202);
+        inside
+    }
+
+    /// Calls a tool within a session; gives its structured content.
+    ///
+    /// # Errors
+    /// That of a result that is an error.
+    pub fn call(&self, tool: &str, arguments: Value) -> Result<Value, Value> {
+        let params = json!({"name": tool, "arguments": arguments});
+        let reply = self.post("/mcp", &request(7, "tools/call", params));
+        content(reply.json())
+    }
+
+    /// Calls a tool as revision 2026-07-28 has it: without a session.
+    ///
+    /// # Errors
+    /// As [`Http::call`].
+    pub fn call_once(&self, tool: &str, arguments: Value) -> Result<Value, Value> {
+        let reply = self.ask_once("tools/call", json!({"name": tool, "arguments": arguments}));
+        content(reply.json())
+    }
+
+    /// A request as revision 2026-07-28 has it.
+    pub fn ask_once(&self, method: &str, mut params: Value) -> Reply {
+        params["_meta"] = json!({
+            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientInfo": {"name": "tests", "version": "0"},
+            "io.modelcontextprotocol/clientCapabilities": {},
+        });
+        let mut client = self.with("MCP-Protocol-Version", "2026-07-28").with("Mcp-Method", method);
+        let name = params.get("name").or(params.get("uri")).and_then(Value::as_str);
+        if let Some(name) = name {
+            client = client.with("Mcp-Name", name);
+        }
+        client.post("/mcp", &request(1, method, params))
+    }
+}
+
+fn content(mut reply: Value) -> Result<Value, Value> {
+    let Some(result) = reply.get_mut("result") else { return Err(reply["error"].take()) };
+    let content = result["structuredContent"].take();
+    if result["isError"] == true { Err(content) } else { Ok(content) }
+}
+
+/// A request.
+pub fn request(id: u64, method: &str, params: Value) -> Value {
+    json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params})
+}
+
+/// The request that begins a session.
+pub fn initialize(revision: &str) -> Value {
+    let client = json!({"name": "tests", "version": "0"});
+    request(
+        0,
+        "initialize",
+        json!({"protocolVersion": revision, "capabilities": {}, "clientInfo": client}),
+    )
+}
+
+impl Reply {
+    /// Reads the head of a response.
+    pub fn read(stream: TcpStream) -> Self {
+        let mut reader = BufReader::new(stream);
+        let mut line = || {
+            let mut line = String::new();
+            reader.read_line(&mut line).expect("a response");
+            line.trim_end().to_string()
+        };
+        let first = line();
+        let status = first.split(' ').nth(1).and_then(|it| it.parse().ok());
+        let status = status.unwrap_or_else(|| panic!("no response: `{first}`"));
+        let mut headers = Vec::new();
+        loop {
+            let header = line();
+            let Some((name, value)) = header.split_once(':') else { break };
+            headers.push((name.to_lowercase(), value.trim().to_string()));
+        }
+        let is_chunked =
+            headers.iter().any(|(name, value)| name == "transfer-encoding" && value == "chunked");
+        Reply { status, headers, reader, is_chunked, buffer: Vec::new() }
+    }
+
+    /// A header.
+    pub fn header(&self, name: &str) -> Option<String> {
+        self.headers.iter().find(|(known, _)| known == name).map(|(_, value)| value.clone())
+    }
+
+    /// The whole body.
+    pub fn text(mut self) -> String {
+        if self.is_chunked {
+            while self.read_chunk() {}
+        } else {
+            let n = self.header("content-length").and_then(|it| it.parse().ok()).unwrap_or(0);
+            self.buffer.resize(n, 0);
+            self.reader.read_exact(&mut self.buffer).expect("a body");
+        }
+        String::from_utf8(self.buffer).expect("UTF-8")
+    }
+
+    /// The whole body, which is JSON, or the last event of a stream.
+    pub fn json(mut self) -> Value {
+        if self.header("content-type").as_deref() == Some("text/event-stream") {
+            let mut last = None;
+            while let Some(event) = self.event() {
+                last = Some(event);
+            }
+            return last.expect("an event").json();
+        }
+        let text = self.text();
+        serde_json::from_str(&text).unwrap_or_else(|why| panic!("{why}: `{text}`"))
+    }
+
+    fn read_chunk(&mut self) -> bool {
+        let mut size = String::new();
+        if self.reader.read_line(&mut size).unwrap_or(0) == 0 {
+            return false;
+        }
+        let size = usize::from_str_radix(size.trim(), 16).expect("the size of a chunk");
+        let mut chunk = vec![0; size + 2];
+        if self.reader.read_exact(&mut chunk).is_err() {
+            return false;
+        }
+        chunk.truncate(size);
+        self.buffer.append(&mut chunk);
+        size > 0
+    }
+
+    /// The next event of a stream; none when it has ended. Comments are left out.
+    pub fn event(&mut self) -> Option<Event> {
+        loop {
+            let text = String::from_utf8_lossy(&self.buffer).into_owned();
+            if let Some((block, rest)) = text.split_once("\n\n") {
+                self.buffer = rest.as_bytes().to_vec();
+                let field = |name: &str| {
+                    let lines =
+                        block.lines().filter_map(|it| it.strip_prefix(name)?.strip_prefix(':'));
+                    let values: Vec<&str> =
+                        lines.map(|it| it.strip_prefix(' ').unwrap_or(it)).collect();
+                    (!values.is_empty()).then(|| values.join("\n"))
+                };
+                let Some(data) = field("data") else { continue };
+                let name = field("event").unwrap_or_else(|| "message".to_string());
+                return Some(Event { id: field("id"), name, data });
+            }
+            if !self.read_chunk() {
+                return None;
+            }
+        }
+    }
+}
+
+/// A server that was started for a test, and ends with it.
+pub struct Serving {
+    child: Child,
+    /// A client of it.
+    pub http: Http,
+}
+
+impl Serving {
+    /// Starts a command that says on standard error where it serves.
+    ///
+    /// # Panics
+    /// When it does not.
+    pub fn start(mut command: Command) -> Self {
+        let mut child = command
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("it starts");
+        let mut said = BufReader::new(child.stderr.take().expect("piped"));
+        let mut line = String::new();
+        said.read_line(&mut line).expect("UTF-8");
+        let address = address_in(&line).unwrap_or_else(|| panic!("it serves nowhere: {line}"));
+        Serving { child, http: Http::at(address) }
+    }
+
+    /// The address of a path.
+    pub fn url(&self, path: &str) -> String {
+        format!("http://{}{path}", self.http.address)
+    }
+
+    /// Asks it to end; gives its exit code.
+    pub fn stop(mut self) -> Option<i32> {
+        let pid = self.child.id().to_string();
+        let sent = Command::new("kill").args(["-TERM", &pid]).status().expect("`kill` runs");
+        assert!(sent.success(), "it ended before");
+        self.child.wait().expect("our own child").code()
+    }
+}
+
+impl Drop for Serving {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// The last address in a text that holds `http://ADDRESS/mcp`.
+pub fn address_in(text: &str) -> Option<SocketAddr> {
+    let (_, rest) = text.rsplit_once("http://")?;
+    rest.split_once("/mcp")?.0.parse().ok()
+}
