@@ -7,6 +7,7 @@ use crate::limits::DOCUMENT_EXTENSIONS;
 use serde::{Deserialize, Serialize};
 
 mod embed;
+mod kb;
 mod memory;
 mod privacy;
 mod recognize;
@@ -14,6 +15,7 @@ mod retrieval;
 mod vectors;
 
 pub use embed::{Background, Embed, Remote, RemoteApi};
+pub use kb::Kb;
 pub use memory::Memory;
 pub use privacy::{PiiKind, PiiMode};
 pub use recognize::{Gazetteer, Recognize};
@@ -50,6 +52,8 @@ pub struct Settings {
     pub dedup: Dedup,
     /// What agents learn, kept as notes.
     pub memory: Memory,
+    /// Entries of knowledge, kept as notes.
+    pub kb: Kb,
     /// How questions are answered.
     pub retrieval: Retrieval,
     /// The daemon's socket. User only.
@@ -72,6 +76,7 @@ impl Default for Settings {
             vectors: Vectors::default(),
             dedup: Dedup::default(),
             memory: Memory::default(),
+            kb: Kb::default(),
             retrieval: Retrieval::default(),
             serve: Serve::default(),
         }
