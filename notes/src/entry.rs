@@ -358,9 +358,9 @@ mod tests {
               person:
                 - Ada
               related_entities:
-                - id: "tool:sqlite"
+                - id: tool:sqlite
                   type: about
-                - "concept:wal"
+                - concept:wal
             active: true
             ---
 

@@ -272,6 +272,15 @@ impl KbLedger {
         Ok(rows.collect::<Result<_, _>>()?)
     }
 
+    /// When the document at a path was first seen, milliseconds since 1970.
+    ///
+    /// # Errors
+    /// See [`KbLedger::facts`].
+    pub fn first_seen_ms(&self, path: &str) -> Result<Option<i64>, StoreError> {
+        let sql = "SELECT first_seen_ms FROM documents WHERE path = ?1";
+        Ok(self.db.prepare_cached(sql)?.query_row([path], |row| row.get(0)).optional()?)
+    }
+
     /// The versions of an entry, oldest first.
     ///
     /// # Errors
