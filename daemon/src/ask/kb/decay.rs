@@ -70,7 +70,10 @@ mod tests {
         for (entry_type, days) in table {
             for (after, share) in [(0, 1.0), (days, 0.5), (2 * days, 0.25), (-days, 1.0)] {
                 let left = effective(0.8, entry_type, 1_000, 1_000 + after * DAY);
-                assert!((left - 0.8 * share).abs() < 1e-9, "{entry_type:?} after {after} days: {left}");
+                assert!(
+                    (left - 0.8 * share).abs() < 1e-9,
+                    "{entry_type:?} after {after} days: {left}"
+                );
             }
         }
     }
@@ -80,7 +83,9 @@ mod tests {
         let left = |days: i64| effective(USUAL, EntryType::FactualReference, 0, days * DAY);
         assert!((left(90) - 0.45).abs() < 1e-9);
         assert!(warning(left(76), EntryType::FactualReference).is_none());
-        assert!(warning(left(77), EntryType::FactualReference).is_some_and(|it| it.contains("50 %")));
+        assert!(
+            warning(left(77), EntryType::FactualReference).is_some_and(|it| it.contains("50 %"))
+        );
         assert!(left(142) > HIDDEN_UNDER && left(143) < HIDDEN_UNDER && left(160) < 0.27);
     }
 

@@ -194,14 +194,17 @@ impl Graph {
             ends.filter_map(|it| number_of(it.node)).collect::<Vec<_>>()
         };
         while let Some(at) = older.pop_front() {
-            for next in step(at, true).into_iter().filter(|it| seen.insert(*it)).collect::<Vec<_>>() {
+            for next in step(at, true).into_iter().filter(|it| seen.insert(*it)).collect::<Vec<_>>()
+            {
                 chain.push_front(next);
                 older.push_back(next);
             }
         }
         let mut newer = VecDeque::from([number]);
         while let Some(at) = newer.pop_front() {
-            for next in step(at, false).into_iter().filter(|it| seen.insert(*it)).collect::<Vec<_>>() {
+            for next in
+                step(at, false).into_iter().filter(|it| seen.insert(*it)).collect::<Vec<_>>()
+            {
                 chain.push_back(next);
                 newer.push_back(next);
             }
@@ -250,7 +253,9 @@ fn stated(row: &EntryRow) -> Vec<(String, String, String)> {
     for (target, kind) in related(entry.hints.get("related_entities")) {
         add(&own, &kind, node_id(&target).or_else(|| of_kind("concept", &target)));
     }
-    for (hint, kind, edge) in [("person", "person", "mentions_person"), ("tool", "tool", "uses_tool")] {
+    for (hint, kind, edge) in
+        [("person", "person", "mentions_person"), ("tool", "tool", "uses_tool")]
+    {
         let names = hinted(entry.hints.get(hint));
         let bare = |name: &String| {
             let prefix = format!("{kind}:");
@@ -365,7 +370,8 @@ mod tests {
         assert_eq!(shelf.graph.chain(2), [1, 2, 3]);
         assert_eq!(shelf.graph.chain(1), [1, 2, 3]);
         let way = shelf.graph.way("project:kgd", "person:ada-lovelace", 4).expect("a way");
-        let told: Vec<_> = way.iter().map(|it| (it.edge.as_str(), it.to.as_str(), it.is_outgoing)).collect();
+        let told: Vec<_> =
+            way.iter().map(|it| (it.edge.as_str(), it.to.as_str(), it.is_outgoing)).collect();
         assert_eq!(
             told,
             [

@@ -39,19 +39,45 @@ const CONNECTION: [&str; 7] =
 
 /// Words that ask for the story of a decision.
 const DECISION: [&str; 14] = [
-    "why did", "why do we", "why was", "why were", "why we", "decide", "decided", "decision", "decisions", "chose",
-    "chosen", "rationale", "instead of", "supersede",
+    "why did",
+    "why do we",
+    "why was",
+    "why were",
+    "why we",
+    "decide",
+    "decided",
+    "decision",
+    "decisions",
+    "chose",
+    "chosen",
+    "rationale",
+    "instead of",
+    "supersede",
 ];
 
 /// Words that ask when.
 const TIMELINE: [&str; 9] = [
-    "timeline", "chronolog", "history of", "over time", "when did", "evolution of", "what happened", "recently",
+    "timeline",
+    "chronolog",
+    "history of",
+    "over time",
+    "when did",
+    "evolution of",
+    "what happened",
+    "recently",
     "changelog",
 ];
 
 /// Words that ask for what is around.
 const RELATED: [&str; 9] = [
-    "related to", "relates to", "relate to", "what else", "associated with", "similar to", "linked to", "who uses",
+    "related to",
+    "relates to",
+    "relate to",
+    "what else",
+    "associated with",
+    "similar to",
+    "linked to",
+    "who uses",
     "everything about",
 ];
 
@@ -76,7 +102,11 @@ pub fn plan(question: &str, shelf: &Shelf) -> Planned {
         return planned(Strategy::Connection, why, 2);
     }
     if let Some(cue) = says(&DECISION) {
-        return planned(Strategy::DecisionTrace, format!("`{cue}` asks how a decision came about"), 1);
+        return planned(
+            Strategy::DecisionTrace,
+            format!("`{cue}` asks how a decision came about"),
+            1,
+        );
     }
     if let (Some(cue), Some(node)) = (says(&TIMELINE), nodes.first()) {
         return planned(Strategy::Timeline, format!("`{cue}` with the known name {node}"), 1);
@@ -129,9 +159,7 @@ fn named_so(key: &str, shelf: &Shelf) -> Option<String> {
     };
     let found = graph.nodes().filter(is_it);
     // Of several with as many the first by id.
-    found
-        .max_by(|a, b| graph.degree(a).cmp(&graph.degree(b)).then(b.cmp(a)))
-        .map(str::to_string)
+    found.max_by(|a, b| graph.degree(a).cmp(&graph.degree(b)).then(b.cmp(a))).map(str::to_string)
 }
 
 /// The nodes that a question names, in its order.
@@ -140,16 +168,21 @@ fn named(question: &str, shelf: &Shelf) -> Vec<String> {
     let mut rest: Vec<&str> = question.split_whitespace().collect();
     // Ids first: they are no words.
     for (at, word) in rest.iter_mut().enumerate() {
-        let id = word.trim_matches(|c: char| matches!(c, '`' | '"' | '\'' | ',' | '?' | '!' | '.' | '[' | ']' | '(' | ')'));
+        let id = word.trim_matches(|c: char| {
+            matches!(c, '`' | '"' | '\'' | ',' | '?' | '!' | '.' | '[' | ']' | '(' | ')')
+        });
         let id = id.trim_end_matches("'s");
         if let Some(node) = node_id(id).filter(|_| id.contains([':', '-'])) {
-            let node = if shelf.graph.has(&node) { Some(node) } else { bare_node(id, &shelf.graph) };
+            let node =
+                if shelf.graph.has(&node) { Some(node) } else { bare_node(id, &shelf.graph) };
             found.extend(node.map(|node| (at, node)));
             *word = "";
         }
     }
-    let words: Vec<String> =
-        rest.iter().map(|word| words_of(word).join(" ").trim_end_matches(" s").to_string()).collect();
+    let words: Vec<String> = rest
+        .iter()
+        .map(|word| words_of(word).join(" ").trim_end_matches(" s").to_string())
+        .collect();
     let mut at = 0;
     while at < words.len() {
         let longest = (1..=MAX_WORDS.min(words.len() - at)).rev().find_map(|n| {
@@ -158,7 +191,8 @@ fn named(question: &str, shelf: &Shelf) -> Vec<String> {
                 return None;
             }
             let key = run.join(" ");
-            let node = named_so(&key, shelf).or_else(|| (n > 1).then(|| entry_titled(&key, shelf)).flatten());
+            let node = named_so(&key, shelf)
+                .or_else(|| (n > 1).then(|| entry_titled(&key, shelf)).flatten());
             node.map(|node| (n, node))
         });
         match longest {
@@ -210,8 +244,18 @@ mod tests {
     fn a_question_tells_its_strategy_and_its_nodes() {
         let shelf = shelf();
         for (question, strategy, scope, target) in [
-            ("How is Ada Lovelace connected to sqlite?", Strategy::Connection, "person:ada-lovelace", "tag:sqlite"),
-            ("relationship between tag:sqlite and kb-00002", Strategy::Connection, "tag:sqlite", "kb-00002"),
+            (
+                "How is Ada Lovelace connected to sqlite?",
+                Strategy::Connection,
+                "person:ada-lovelace",
+                "tag:sqlite",
+            ),
+            (
+                "relationship between tag:sqlite and kb-00002",
+                Strategy::Connection,
+                "tag:sqlite",
+                "kb-00002",
+            ),
             ("How is Ada connected to Nobody?", Strategy::Auto, "", ""),
             ("Why did we choose Rust?", Strategy::DecisionTrace, "", ""),
             ("What is the timeline of kgd?", Strategy::Timeline, "project:kgd", ""),
@@ -223,8 +267,17 @@ mod tests {
             ("how does sqlite lock", Strategy::Auto, "tag:sqlite", ""),
         ] {
             let planned = plan(question, &shelf);
-            let told = (planned.strategy, planned.scope.unwrap_or_default(), planned.target.unwrap_or_default());
-            assert_eq!(told, (strategy, scope.into(), target.into()), "{question}: {}", planned.reason);
+            let told = (
+                planned.strategy,
+                planned.scope.unwrap_or_default(),
+                planned.target.unwrap_or_default(),
+            );
+            assert_eq!(
+                told,
+                (strategy, scope.into(), target.into()),
+                "{question}: {}",
+                planned.reason
+            );
         }
     }
 

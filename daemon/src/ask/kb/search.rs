@@ -136,7 +136,8 @@ fn fused(lists: &[Vec<i64>]) -> Vec<(i64, f64)> {
 pub(super) fn plain(question: &str) -> String {
     let signs = |c: char| matches!(c, '"' | '(' | ')' | '*' | ':' | '^' | '{' | '}' | '[' | ']');
     let words = question.split(|c: char| c.is_whitespace() || signs(c));
-    let words = words.map(|word| word.trim_start_matches(['-', '+', '#'])).filter(|it| !it.is_empty());
+    let words =
+        words.map(|word| word.trim_start_matches(['-', '+', '#'])).filter(|it| !it.is_empty());
     let quiet = |word: &str| match word {
         "AND" | "OR" | "NOT" | "NEAR" => word.to_lowercase(),
         word => word.to_string(),
@@ -182,14 +183,15 @@ pub fn hints(library: &Library, found: &[&EntryRow]) -> Vec<String> {
     let mut seen: FxHashSet<u64> = found.iter().map(|row| row.number).collect();
     let mut hints: Vec<String> = Vec::new();
     let mut tell = |node: &str, via: &str| {
-        let Some(row) = library.shelf.of_node(node).filter(|row| row.entry.is_active) else { return };
+        let Some(row) = library.shelf.of_node(node).filter(|row| row.entry.is_active) else {
+            return;
+        };
         if hints.len() < MAX_HINTS && !library.is_hidden(row) && seen.insert(row.number) {
             hints.push(format!("See also: [{}] {} (via {via})", id_text(row.number), row.title));
         }
     };
-    let neighbors = |node: &str| -> Vec<Neighbor<'_>> {
-        graph.neighbors(node).take(MAX_NEIGHBORS).collect()
-    };
+    let neighbors =
+        |node: &str| -> Vec<Neighbor<'_>> { graph.neighbors(node).take(MAX_NEIGHBORS).collect() };
     for row in found {
         for near in neighbors(&id_text(row.number)) {
             match near.node.contains(':') {

@@ -78,7 +78,11 @@ impl Shelf {
                 doc: row.get(0)?,
                 number,
                 title: entry.short_title.clone().unwrap_or(row.get(2)?),
-                entry_type: entry.entry_type.as_deref().and_then(EntryType::parse).unwrap_or_default(),
+                entry_type: entry
+                    .entry_type
+                    .as_deref()
+                    .and_then(EntryType::parse)
+                    .unwrap_or_default(),
                 confidence: entry.confidence.unwrap_or(decay::USUAL),
                 references,
                 modified_ms: row.get(3)?,
@@ -183,7 +187,8 @@ impl Shelves {
         }
         // Not under the lock: whoever waited for it would hold a reader's turn meanwhile.
         let shelf = Arc::new(Shelf::read(snapshot, folder)?);
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some((snapshot.tick(), shelf.clone()));
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) =
+            Some((snapshot.tick(), shelf.clone()));
         Ok(shelf)
     }
 }

@@ -10,11 +10,11 @@ use notes::entry::id_text;
 use proto::error::{Code, ErrorView};
 use proto::tool::kb::{EntryType, Strategy};
 
+use super::Library;
 use super::graph::{Step, node_id};
 use super::planner::{Planned, plan, resolve};
 use super::search::{Wanted, search};
 use super::shelf::{EntryRow, Shelf};
-use super::Library;
 use crate::ask::Desk;
 
 /// Steps of `related` and of `connection`.
@@ -98,7 +98,11 @@ pub fn ask<'l>(
     }
     let fallback = Planned {
         strategy: Strategy::Auto,
-        reason: format!("{}; {} found nothing, so it was searched", planned.reason, planned.strategy.as_str()),
+        reason: format!(
+            "{}; {} found nothing, so it was searched",
+            planned.reason,
+            planned.strategy.as_str()
+        ),
         scope: question.scope.clone(),
         target: None,
     };
@@ -114,6 +118,20 @@ pub fn ask<'l>(
     }
 }
 
+/// The entries that `auto` finds by search and graph, whatever the question asks for.
+///
+/// # Errors
+/// As [`ask`].
+pub fn read<'l>(
+    desk: &Desk<'_>,
+    library: &'l Library,
+    question: &Question,
+) -> Result<Vec<Told<'l>>, ErrorView> {
+    let mut answer = Answer::default();
+    searched(desk, library, (question, question.scope.as_deref()), &mut answer)?;
+    Ok(answer.entries)
+}
+
 fn run<'l>(
     desk: &Desk<'_>,
     library: &'l Library,
@@ -124,7 +142,9 @@ fn run<'l>(
     let mut answer = Answer { strategy, reason, ..Answer::default() };
     match strategy {
         Strategy::Auto => searched(desk, library, (question, scope.as_deref()), &mut answer)?,
-        Strategy::DecisionTrace => traced(desk, library, (question, scope.as_deref()), &mut answer)?,
+        Strategy::DecisionTrace => {
+            traced(desk, library, (question, scope.as_deref()), &mut answer)?
+        }
         Strategy::Timeline => dated(library, needed("scope", scope, strategy)?, &mut answer)?,
         Strategy::Related => near(library, needed("scope", scope, strategy)?, &mut answer)?,
         Strategy::Connection => {
@@ -267,9 +287,8 @@ fn traced<'l>(
 ) -> Result<(), ErrorView> {
     let scope = scoped(library, scope, answer)?;
     let is_decision = |row: &EntryRow| row.entry_type == EntryType::Decision;
-    let may = |row: &EntryRow| {
-        is_decision(row) && scope.as_ref().is_none_or(|scope| scope.holds(row))
-    };
+    let may =
+        |row: &EntryRow| is_decision(row) && scope.as_ref().is_none_or(|scope| scope.holds(row));
     let wanted = Wanted { question: &question.text, limit: question.limit, with_stale: true };
     let mut found: Vec<&EntryRow> =
         search(desk, library, wanted, may)?.hits.into_iter().map(|hit| hit.row).collect();
@@ -281,8 +300,13 @@ fn traced<'l>(
         if seen.contains(&row.number) {
             continue;
         }
-        let mut chain: Vec<&EntryRow> =
-            library.shelf.graph.chain(row.number).into_iter().filter_map(|it| library.shelf.get(it)).collect();
+        let mut chain: Vec<&EntryRow> = library
+            .shelf
+            .graph
+            .chain(row.number)
+            .into_iter()
+            .filter_map(|it| library.shelf.get(it))
+            .collect();
         seen.extend(chain.iter().map(|row| row.number));
         // What took another's place came after it, whatever the clocks say; beside that the day decides.
         let place = |row: &&EntryRow| chain_depth(&library.shelf, row.number);
@@ -328,7 +352,11 @@ fn chain_depth(shelf: &Shelf, number: u64) -> usize {
 }
 
 /// Entries of a scope by the day they were made.
-fn dated<'l>(library: &'l Library, scope: String, answer: &mut Answer<'l>) -> Result<(), ErrorView> {
+fn dated<'l>(
+    library: &'l Library,
+    scope: String,
+    answer: &mut Answer<'l>,
+) -> Result<(), ErrorView> {
     let Some(scope) = scoped(library, Some(&scope), answer)? else { return Ok(()) };
     let mut found: Vec<&EntryRow> =
         library.shelf.entries().filter(|row| row.entry.is_active && scope.holds(row)).collect();
@@ -364,7 +392,9 @@ fn near<'l>(library: &'l Library, scope: String, answer: &mut Answer<'l>) -> Res
 /// The shortest way between two nodes.
 fn connected(library: &Library, (from, to): (String, String), answer: &mut Answer<'_>) {
     match library.shelf.graph.way(&from, &to, CONNECTION_STEPS) {
-        Some(way) if way.is_empty() => answer.hint = Some(format!("{from} and {to} are the same node")),
+        Some(way) if way.is_empty() => {
+            answer.hint = Some(format!("{from} and {to} are the same node"))
+        }
         Some(way) => answer.way = way,
         None => {}
     }

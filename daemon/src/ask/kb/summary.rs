@@ -149,7 +149,8 @@ fn extract(
         // The place of an entry alone makes no answer of a sentence.
         sentence.score *= if fits >= LEAST * 0.5 { fits + WEIGHTS[2] * *place } else { 0.0 };
     }
-    let mut found: Vec<Sentence> = found.into_iter().map(|it| it.1).filter(|it| it.score >= LEAST).collect();
+    let mut found: Vec<Sentence> =
+        found.into_iter().map(|it| it.1).filter(|it| it.score >= LEAST).collect();
     found.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.entry.cmp(&b.entry)));
     found.truncate(MAX_COMPARED);
     Summary { conflicts: conflicts(&found, pairs), sentences: best(&found) }
@@ -191,7 +192,8 @@ fn agrees(one: &Sentence, other: &Sentence) -> bool {
 
 /// Sentences of different entries that do not agree.
 fn conflicts(found: &[Sentence], pairs: &[(u64, u64)]) -> Vec<ConflictOfEntries> {
-    let cited = |it: &Sentence| CitedSentence { text: it.text.clone(), cited: vec![id_text(it.entry)] };
+    let cited =
+        |it: &Sentence| CitedSentence { text: it.text.clone(), cited: vec![id_text(it.entry)] };
     let takes = |one: u64, other: u64| pairs.contains(&(one, other));
     let mut told: Vec<ConflictOfEntries> = Vec::new();
     let mut seen: BTreeSet<(u64, u64)> = BTreeSet::new();
@@ -213,7 +215,11 @@ fn conflicts(found: &[Sentence], pairs: &[(u64, u64)]) -> Vec<ConflictOfEntries>
             let both_count = !one.numbers.is_empty() && !other.numbers.is_empty();
             let list = |it: &BTreeSet<String>| it.iter().cloned().collect::<Vec<_>>().join(", ");
             if both_count && one.numbers != other.numbers {
-                let why = format!("the numbers differ: {} and {}", list(&one.numbers), list(&other.numbers));
+                let why = format!(
+                    "the numbers differ: {} and {}",
+                    list(&one.numbers),
+                    list(&other.numbers)
+                );
                 add(one, other, why);
             } else if one.denies != other.denies {
                 add(one, other, "one denies what the other says".into());
@@ -241,7 +247,10 @@ fn sentences_of(entry: u64, text: &str) -> Vec<Sentence> {
         let Some(sentence) = text.get(range) else { continue };
         let sentence = sentence.split_whitespace().collect::<Vec<_>>().join(" ");
         let n_words = sentence.split(' ').filter(|it| it.chars().any(char::is_alphabetic)).count();
-        if n_words < MIN_WORDS || sentence.chars().count() > MAX_CHARS || found.len() >= MAX_OF_ENTRY {
+        if n_words < MIN_WORDS
+            || sentence.chars().count() > MAX_CHARS
+            || found.len() >= MAX_OF_ENTRY
+        {
             continue;
         }
         let is_numeral = |c: char| c.is_alphanumeric() || c == '.' || c == '%';
@@ -253,7 +262,8 @@ fn sentences_of(entry: u64, text: &str) -> Vec<Sentence> {
             .collect();
         let lower = sentence.to_lowercase();
         let mut plain = lower.split(|c: char| !c.is_alphanumeric() && c != '\'' && c != '’');
-        let denies = plain.any(|it| DENIALS.contains(&it) || it.ends_with("n't") || it.ends_with("n’t"));
+        let denies =
+            plain.any(|it| DENIALS.contains(&it) || it.ends_with("n't") || it.ends_with("n’t"));
         let words = words_of(&sentence);
         found.push(Sentence { entry, text: sentence, words, numbers, denies, score: 0.0 });
     }
@@ -282,7 +292,8 @@ mod tests {
     use crate::embedder::{StaticModel, WordPiece};
 
     fn summary(question: &str, texts: &[(u64, &str)], pairs: &[(u64, u64)]) -> Summary {
-        let texts: Vec<(u64, String)> = texts.iter().map(|(n, text)| (*n, text.to_string())).collect();
+        let texts: Vec<(u64, String)> =
+            texts.iter().map(|(n, text)| (*n, text.to_string())).collect();
         let model = StaticModel::builtin(WordPiece::builtin());
         let taken = |number: u64| pairs.iter().any(|pair| pair.1 == number);
         extract(question, &texts, &model, taken, pairs)
@@ -314,7 +325,10 @@ mod tests {
             &[],
         );
         let [conflict] = found.conflicts.as_slice() else { panic!("{found:?}") };
-        assert_eq!((conflict.one.cited[0].as_str(), conflict.other.cited[0].as_str()), ("kb-00002", "kb-00001"));
+        assert_eq!(
+            (conflict.one.cited[0].as_str(), conflict.other.cited[0].as_str()),
+            ("kb-00002", "kb-00001")
+        );
         assert_eq!(conflict.why, "the numbers differ: 30 and 45");
         let found = summary(
             "does the server cache queries",

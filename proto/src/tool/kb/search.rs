@@ -68,7 +68,8 @@ pub(super) fn is_zero(n: &u64) -> bool {
 
 impl Tool for KbSearch {
     const NAME: &'static str = "kb_search";
-    const SUMMARY: &'static str = "Find entries by words and meaning, told in brief; `kb_get` opens them.";
+    const SUMMARY: &'static str =
+        "Find entries by words and meaning, told in brief; `kb_get` opens them.";
     const EFFECT: Effect = Effect::Reads;
     const SET: ToolSet = ToolSet::Kb;
     type Reply = KbSearchReply;
