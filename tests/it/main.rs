@@ -16,6 +16,7 @@ mod graph;
 mod hostile;
 mod identity;
 mod interchange;
+mod kb;
 mod languages;
 mod ledger;
 mod life;

@@ -114,10 +114,9 @@ pub fn plan(question: &str, shelf: &Shelf) -> Planned {
     if let (Some(cue), Some(node)) = (says(&RELATED), nodes.first()) {
         return planned(Strategy::Related, format!("`{cue}` with the known name {node}"), 1);
     }
-    let bare = words_of(question);
     if let [node] = nodes.as_slice()
-        && bare.len() == 1
-        && node_id(question.trim()).is_some()
+        && question.split_whitespace().count() == 1
+        && node_id(question).is_some()
     {
         return planned(Strategy::Related, format!("the question is the node {node}"), 1);
     }

@@ -197,42 +197,49 @@ fn conflicts(found: &[Sentence], pairs: &[(u64, u64)]) -> Vec<ConflictOfEntries>
     let takes = |one: u64, other: u64| pairs.contains(&(one, other));
     let mut told: Vec<ConflictOfEntries> = Vec::new();
     let mut seen: BTreeSet<(u64, u64)> = BTreeSet::new();
-    let mut add = |one: &Sentence, other: &Sentence, why: String| {
-        let ends = (one.entry.min(other.entry), one.entry.max(other.entry));
-        if told.len() < MAX_CONFLICTS && seen.insert(ends) {
-            // The side that took the other's place comes first; else the later entry does.
-            let is_first = takes(one.entry, other.entry)
-                || !takes(other.entry, one.entry) && one.entry > other.entry;
-            let (one, other) = if is_first { (one, other) } else { (other, one) };
-            told.push(ConflictOfEntries { one: cited(one), other: cited(other), why });
-        }
-    };
+    let mut add =
+        |one: &Sentence, other: &Sentence, why: &dyn Fn(&Sentence, &Sentence) -> String| {
+            let ends = (one.entry.min(other.entry), one.entry.max(other.entry));
+            if told.len() < MAX_CONFLICTS && seen.insert(ends) {
+                // The side that took the other's place comes first; else the later entry does.
+                let is_first = takes(one.entry, other.entry)
+                    || !takes(other.entry, one.entry) && one.entry > other.entry;
+                let (one, other) = if is_first { (one, other) } else { (other, one) };
+                told.push(ConflictOfEntries {
+                    why: why(one, other),
+                    one: cited(one),
+                    other: cited(other),
+                });
+            }
+        };
     for (n, one) in found.iter().enumerate() {
         for other in found.iter().skip(n + 1).filter(|it| it.entry != one.entry) {
             if likeness(&one.words, &other.words) < ABOUT_THE_SAME {
                 continue;
             }
             let both_count = !one.numbers.is_empty() && !other.numbers.is_empty();
-            let list = |it: &BTreeSet<String>| it.iter().cloned().collect::<Vec<_>>().join(", ");
             if both_count && one.numbers != other.numbers {
-                let why = format!(
-                    "the numbers differ: {} and {}",
-                    list(&one.numbers),
-                    list(&other.numbers)
-                );
-                add(one, other, why);
+                add(one, other, &numbers_differ);
             } else if one.denies != other.denies {
-                add(one, other, "one denies what the other says".into());
+                add(one, other, &|_, _| "one denies what the other says".into());
             }
         }
     }
     for (newer, older) in pairs {
         let of = |entry: u64| found.iter().find(|it| it.entry == entry);
         if let (Some(one), Some(other)) = (of(*newer), of(*older)) {
-            add(one, other, format!("{} supersedes {}", id_text(*newer), id_text(*older)));
+            let why = |one: &Sentence, other: &Sentence| {
+                format!("{} supersedes {}", id_text(one.entry), id_text(other.entry))
+            };
+            add(one, other, &why);
         }
     }
     told
+}
+
+fn numbers_differ(one: &Sentence, other: &Sentence) -> String {
+    let list = |it: &Sentence| it.numbers.iter().cloned().collect::<Vec<_>>().join(", ");
+    format!("the numbers differ: {} and {}", list(one), list(other))
 }
 
 /// Share of the words of two sentences that both have.
@@ -329,7 +336,7 @@ mod tests {
             (conflict.one.cited[0].as_str(), conflict.other.cited[0].as_str()),
             ("kb-00002", "kb-00001")
         );
-        assert_eq!(conflict.why, "the numbers differ: 30 and 45");
+        assert_eq!(conflict.why, "the numbers differ: 45 and 30");
         let found = summary(
             "does the server cache queries",
             &[(1, "The server does cache queries."), (2, "The server does not cache queries.")],

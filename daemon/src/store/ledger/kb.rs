@@ -141,6 +141,7 @@ impl Ledger {
                     KbRecord::Version(new) => add_version(tx, new, now_ms)?,
                     KbRecord::Opened(entries) => {
                         for entry in entries {
+                            use_up(tx, *entry)?;
                             tx.prepare_cached(
                                 "INSERT INTO kb_accesses VALUES(?1, ?2) ON CONFLICT(entry)
                                  DO UPDATE SET at_ms = max(at_ms, excluded.at_ms)",
@@ -151,6 +152,7 @@ impl Ledger {
                     }
                     KbRecord::Ingested(file) => add_file(tx, file, now_ms).map(|()| 0)?,
                     KbRecord::Purged(entry) => {
+                        use_up(tx, *entry)?;
                         for table in ["kb_versions", "kb_accesses"] {
                             tx.execute(
                                 &format!("DELETE FROM {table} WHERE entry = ?1"),
@@ -193,12 +195,17 @@ fn add_version(tx: &Connection, new: &NewVersion, now_ms: i64) -> rusqlite::Resu
             new.hash,
             new.text
         ])?;
-    // Where the sequence was lost, this number is used all the same.
+    use_up(tx, new.entry)?;
+    Ok(version as u64)
+}
+
+/// A number that is met is used, also where the sequence was lost, or a person gave it.
+fn use_up(tx: &Connection, entry: u64) -> rusqlite::Result<()> {
     tx.prepare_cached(
         "INSERT INTO kb_sequence VALUES(1, ?1) ON CONFLICT(id) DO UPDATE SET last = max(last, ?1)",
     )?
-    .execute([new.entry as i64])?;
-    Ok(version as u64)
+    .execute([entry as i64])?;
+    Ok(())
 }
 
 fn add_file(tx: &Connection, file: &IngestedFile, now_ms: i64) -> rusqlite::Result<()> {

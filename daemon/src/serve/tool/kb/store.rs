@@ -156,7 +156,10 @@ pub(super) fn checked(mut edit: EntryEdit) -> Result<EntryEdit, ErrorView> {
         *title = title.split_whitespace().collect::<Vec<_>>().join(" ");
         match title.chars().count() {
             0 => {
-                return Err(invalid(format!("`{name}` is empty"), "leave it out, or say something"));
+                return Err(invalid(
+                    format!("`{name}` is empty"),
+                    "leave it out, or say something",
+                ));
             }
             1..=MAX_TITLE => {}
             n => return Err(invalid(format!("`{name}` has {n} characters"), "give at most 200")),
