@@ -85,6 +85,8 @@ pub struct Project {
     pub(crate) tallies: Tallies,
     /// The entries of the last commit that was asked for.
     pub(crate) shelves: crate::ask::kb::Shelves,
+    /// Held from the write of an entry to its record: versions are kept in the order of writes.
+    pub(crate) entries_turn: tokio::sync::Mutex<()>,
     /// When the settings were read.
     opened: SystemTime,
 }
@@ -162,6 +164,7 @@ impl Project {
             notes,
             tallies: Tallies::default(),
             shelves: crate::ask::kb::Shelves::default(),
+            entries_turn: tokio::sync::Mutex::default(),
             opened,
         });
         upkeep::begin(&project);

@@ -69,7 +69,7 @@ pub struct EntryEdit {
     pub project: Option<String>,
     /// All its tags.
     pub tags: Option<Vec<String>>,
-    /// All its hints. `supersedes` and `superseded_by` go to keys of their own.
+    /// All its hints. `supersedes` and `superseded_by` go to keys of their own, which stay as they are when left out.
     pub hints: Option<Map<String, Value>>,
     /// The confidence.
     pub confidence: Option<f64>,
@@ -86,7 +86,7 @@ pub fn id_text(number: u64) -> String {
     format!("{PREFIX}{number:05}")
 }
 
-/// The number of an id: of `kb-00042`, of the same in capitals, with fewer digits, or as the beginning of a file's name.
+/// The number of an id: `kb-00042`, the same in capitals, with fewer digits, or at the beginning of a file's name.
 pub fn number_of(text: &str) -> Option<u64> {
     let text = text.trim();
     let name = text.rsplit('/').next().unwrap_or(text);
@@ -101,7 +101,7 @@ pub fn number_of(text: &str) -> Option<u64> {
 /// The numbers of the entries that a text names as `kb-00042`, each once, in the order of the text.
 pub fn references(text: &str) -> Vec<u64> {
     let mut found = Vec::new();
-    for (at, _) in text.match_indices(|c: char| c == 'k' || c == 'K') {
+    for (at, _) in text.match_indices(['k', 'K']) {
         let is_inside = |c: char| c.is_alphanumeric() || c == '_';
         if text.get(..at).and_then(|before| before.chars().next_back()).is_some_and(is_inside) {
             continue;
@@ -253,8 +253,10 @@ fn ops_of(edit: &EntryEdit) -> Vec<Op> {
     if let Some(hints) = &edit.hints {
         let mut hints = hints.clone();
         for key in ["supersedes", "superseded_by"] {
-            let numbers = hints.shift_remove(key).as_ref().map(numbers_of).unwrap_or_default();
-            let ids: Vec<Value> = numbers.into_iter().map(|it| id_text(it).into()).collect();
+            // What they do not name stays: it is told beside the hints, not with them.
+            let Some(value) = hints.shift_remove(key) else { continue };
+            let ids: Vec<Value> =
+                numbers_of(&value).into_iter().map(|it| id_text(it).into()).collect();
             ops.push(match ids.is_empty() {
                 true => Op::RemoveKey(key.into()),
                 false => set(key, ids.into()),

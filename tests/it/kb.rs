@@ -12,9 +12,10 @@
 //! kb_maintain   {"action": "entry_versions", "entry_id": "kb-00001"}
 //! ```
 //!
-//! A person who opens `kb/kb-00001-wal-mode.md` sees front matter (`id`, `title`, `long_title`, `entry_type`, `project`,
-//! `tags`, `confidence`, `hints`, `supersedes`, `active`) and the details below it, and edits it like any note: the next
-//! tool call sees it, and the first tool that writes the entry keeps the edit as a version. An id is never given twice.
+//! A person who opens `kb/kb-00001-wal-mode.md` sees front matter (`id`, `title`, `long_title`, `entry_type`,
+//! `project`, `tags`, `confidence`, `hints`, `supersedes`, `active`) and the details below it, and edits it like any
+//! note: the next tool call sees it, and the first tool that writes the entry keeps the edit as a version. An id is
+//! never given twice.
 
 use std::fs::{File, FileTimes};
 use std::time::{Duration, SystemTime};
@@ -124,8 +125,8 @@ fn an_entry_is_a_note_that_people_can_read_and_every_version_of_it_is_kept() {
     );
     let path = "kb/kb-00001-wal-mode.md";
     assert_eq!(stored["entry"]["path"], path);
-    let text = "---\nid: kb-00001\ntitle: WAL mode\nlong_title: SQLite runs in WAL mode\nentry_type: decision\nproject: kgd\n\
-                tags:\n  - sqlite\n  - db\nconfidence: 0.9\nhints:\n  tool: SQLite\nactive: true\n---\n\n\
+    let text = "---\nid: kb-00001\ntitle: WAL mode\nlong_title: SQLite runs in WAL mode\nentry_type: decision\n\
+                project: kgd\ntags:\n  - sqlite\n  - db\nconfidence: 0.9\nhints:\n  tool: SQLite\nactive: true\n---\n\n\
                 Readers do not block the writer.\n\nCheckpoints run at 1,000 pages.\n";
     assert_eq!(text_of(&project, path), text);
 
@@ -241,6 +242,50 @@ fn agents_that_store_at_once_get_numbers_of_their_own() {
     );
     let last: Vec<String> = (1..=15).map(|n| format!("kb-{n:05}")).collect();
     assert_eq!(project.call("kb_get", json!({"entry_id": last}))["not_found"], Value::Null);
+}
+
+#[test]
+fn versions_of_one_entry_are_kept_in_the_order_of_writes() {
+    let mut project = queue();
+    let socket = project.paths().socket.clone();
+    std::thread::scope(|scope| {
+        for agent in 0..3 {
+            let socket = &socket;
+            scope.spawn(move || {
+                let mut client = Client::admin(socket);
+                for n in 0..4 {
+                    let details = format!("agent {agent} says {n} in this entry");
+                    let request = json!({"update_entry_id": "kb-00001", "knowledge_details": details,
+                        "change_reason": details});
+                    client.call("kb_store", request).expect("stored");
+                }
+            });
+        }
+    });
+    let kept = project.call(
+        "kb_maintain",
+        json!({"action": "entry_versions", "entry_id": "kb-00001", "version": 13}),
+    );
+    let reasons = all(&kept["versions"], "change_reason");
+    assert_eq!(reasons.len(), 13, "{reasons:?}");
+    let details = get(&mut project, "kb-00001")["knowledge_details"].clone();
+    assert_eq!(reasons.last().copied(), details.as_str(), "the newest version is the note");
+    assert!(kept["versions"][12]["text"].as_str().is_some_and(|it| it.contains(reasons[12])));
+}
+
+#[test]
+fn hints_that_are_not_named_stay() {
+    let mut project = queue();
+    project.call("kb_store", json!({"update_entry_id": "kb-00002", "hints": {"person": "Bo"}}));
+    let entry = get(&mut project, "kb-00002");
+    assert_eq!(
+        (&entry["supersedes"], &entry["hints"]),
+        (&json!(["kb-00001"]), &json!({"person": "Bo"}))
+    );
+    project.call("kb_store", json!({"update_entry_id": "kb-00002", "hints": {"supersedes": []}}));
+    let entry = get(&mut project, "kb-00002");
+    assert_eq!((&entry["supersedes"], &entry["hints"]), (&Value::Null, &Value::Null));
+    assert_eq!(get(&mut project, "kb-00001")["superseded_by"], Value::Null);
 }
 
 #[test]
@@ -437,7 +482,8 @@ fn confidence_decays_until_somebody_opens_or_edits() {
     let mut project = TestProject::empty();
     let note = |id: u32, entry_type: &str| {
         format!(
-            "---\nid: kb-{id:05}\ntitle: Port {id}\nentry_type: {entry_type}\n---\nThe service listens on port 80{id}.\n"
+            "---\nid: kb-{id:05}\ntitle: Port {id}\nentry_type: {entry_type}\n---\n\
+             The service listens on port 80{id}.\n"
         )
     };
     for (id, entry_type, days) in [
@@ -590,7 +636,7 @@ fn files_become_entries_and_again_when_they_change() {
         "#!/bin/sh\n# Rotates the keys of all hosts every night at two.\nset -e\n",
     );
     project.write("docs/.env", "PASSWORD=x\n");
-    project.write("docs/id_rsa.md", "nothing secret but the name is\n");
+    project.write("docs/id_rsa", "nothing secret but the name is\n");
     project.write("docs/picture.png", [0_u8, 1, 2]);
     project.write(
         "docs/leak.md",
@@ -614,7 +660,7 @@ fn files_become_entries_and_again_when_they_change() {
             "docs/big.md skipped",
             "docs/deep/run.sh dry_run",
             "docs/guide.md dry_run",
-            "docs/id_rsa.md skipped",
+            "docs/id_rsa skipped",
             "docs/leak.md flagged",
             "docs/picture.png skipped"
         ]

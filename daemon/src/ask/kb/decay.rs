@@ -45,7 +45,7 @@ pub fn effective(base: f64, entry_type: EntryType, anchor_ms: i64, now_ms: i64) 
 pub fn warning(confidence: f64, entry_type: EntryType) -> Option<String> {
     (confidence < WARNED_UNDER).then(|| {
         format!(
-            "may be out of date: {:.0} % of confidence left ({} loses half in {} days); check it, then update or open it",
+            "may be out of date: {:.0} % of confidence left ({} loses half in {} days); check it, then update it",
             confidence * 100.0,
             entry_type.as_str(),
             half_life_days(entry_type)

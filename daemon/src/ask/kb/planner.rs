@@ -2,7 +2,7 @@
 //!
 //! In: a question and the nodes that there are. Out: [`Planned`]: strategy, nodes, and the reason in words.
 //! Nodes are found in a question by id (`tag:python`, `kb-00042`), and by name, longest first, where the name is not a
-//! word of every question. What a question asks for is told by its words (`why did we`, `how … connected`, `history`).
+//! word of every question. What a question asks for is told by its words (`why did we`, `connected`, `history`).
 //! Invariants: the same question and nodes give the same plan; a strategy that needs a node is taken only where one is
 //! named; else the plan is `auto`.
 //! Not here: a model that plans (the seam is this function's result).
@@ -230,7 +230,8 @@ mod tests {
         let mut shelf = Shelf::default();
         let rows = [
             json!({"title": "WAL mode", "tags": ["sqlite", "async-io"], "project": "kgd"}),
-            json!({"title": "Rust it is", "entry_type": "decision", "tags": ["sqlite"], "hints": {"person": "Ada Lovelace"}}),
+            json!({"title": "Rust it is", "entry_type": "decision", "tags": ["sqlite"],
+                "hints": {"person": "Ada Lovelace"}}),
         ];
         for (n, values) in rows.iter().enumerate() {
             let entry = notes::entry::of(values.as_object().expect("a map"));

@@ -57,7 +57,8 @@ impl Shelf {
     fn read(snapshot: &Snapshot, folder: &str) -> Result<Shelf, AskError> {
         let folder = format!("{}/{}", folder.trim_matches('/'), "kb-");
         let mut statement = snapshot.prepare_cached(
-            "SELECT d.id, d.path, d.title, d.mtime_ms, d.hash, n.metadata, d.text FROM notes n JOIN docs d ON d.id = n.doc_id
+            "SELECT d.id, d.path, d.title, d.mtime_ms, d.hash, n.metadata, d.text
+             FROM notes n JOIN docs d ON d.id = n.doc_id
              WHERE n.metadata LIKE '%\"id\"%kb-%' OR substr(lower(d.path), 1, length(?1)) = lower(?1) ORDER BY d.path",
         )?;
         let mut rows = statement.query([&folder])?;

@@ -169,6 +169,9 @@ impl Ledger {
     }
 }
 
+/// Why there is a first version that no tool has made.
+const WRITTEN_BY_HAND: &str = "Written by hand";
+
 fn add_version(tx: &Connection, new: &NewVersion, now_ms: i64) -> rusqlite::Result<u64> {
     let newest: Option<(i64, i64, [u8; 16])> = tx
         .prepare_cached(
@@ -189,7 +192,7 @@ fn add_version(tx: &Connection, new: &NewVersion, now_ms: i64) -> rusqlite::Resu
             version,
             at_ms,
             new.client,
-            new.reason,
+            if version == 1 && new.is_by_hand { WRITTEN_BY_HAND } else { &new.reason },
             new.confidence,
             new.title,
             new.hash,

@@ -45,7 +45,7 @@ CREATE INDEX memory_events_uid ON memory_events(uid);
 CREATE INDEX memory_events_at ON memory_events(at_ms);
 CREATE TABLE memory_ordinals(uid TEXT PRIMARY KEY, highest INTEGER NOT NULL) WITHOUT ROWID;";
 
-/// Entries, by number: the last one given, versions, when each was opened, and files whose entries were taken from them.
+/// Entries, by number: the last one given, versions, when each was opened; and the files that were ingested.
 const KB: &str = "
 CREATE TABLE kb_sequence(id INTEGER PRIMARY KEY CHECK(id = 1), last INTEGER NOT NULL);
 CREATE TABLE kb_versions(entry INTEGER NOT NULL, version INTEGER NOT NULL, at_ms INTEGER NOT NULL, client TEXT NOT NULL,

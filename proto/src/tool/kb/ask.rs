@@ -46,8 +46,8 @@ pub struct KbAsk {
     /// `auto` (default), `decision_trace`, `timeline`, `related` or `connection`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub strategy: Option<Strategy>,
-    /// Which entries are meant: `project:X`, `tag:X`, `person:X`, `tool:X`, a type of entries, or an id; where `related`
-    /// and `connection` begin.
+    /// Which entries are meant: `project:X`, `tag:X`, `person:X`, `tool:X`, a type of entries, or an id; where
+    /// `related` and `connection` begin.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scope: Option<String>,
     /// Where `connection` ends.
@@ -117,8 +117,8 @@ pub struct KbAnswer {
 
 impl Tool for KbAsk {
     const NAME: &'static str = "kb_ask";
-    const SUMMARY: &'static str = "Answer a question from entries and their graph: search, how a decision came about, a \
-        timeline, what is related, how two things connect. Says which way it took, and why.";
+    const SUMMARY: &'static str = "Answer a question from entries and their graph: search, how a decision came about, \
+        a timeline, what is related, how two things connect. Says which way it took, and why.";
     const EFFECT: Effect = Effect::Reads;
     const SET: ToolSet = ToolSet::Kb;
     type Reply = KbAnswer;

@@ -136,8 +136,8 @@ pub struct KbMaintainReply {
 
 impl Tool for KbMaintain {
     const NAME: &'static str = "kb_maintain";
-    const SUMMARY: &'static str = "Counts and upkeep of entries: versions and restore, deactivate and reactivate, purge, \
-        vectors, graph.";
+    const SUMMARY: &'static str = "Counts and upkeep of entries: versions and restore, deactivate and reactivate, \
+        purge, vectors, graph.";
     const EFFECT: Effect = Effect::Writes;
     const SET: ToolSet = ToolSet::Kb;
     type Reply = KbMaintainReply;

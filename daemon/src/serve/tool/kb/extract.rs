@@ -315,7 +315,7 @@ mod tests {
     fn sections_of_markdown_are_entries() {
         let text = "---\ntags: [ops]\n---\n# Queue\n\nThe queue holds jobs until a worker takes them away.\n\n\
                     ## Why Redis\n\nWe decided on Redis instead of Kafka because we had it running already.\n\n\
-                    ## Todo\n\nShort.\n\n## Rules\n\nJobs must be small. Never put files into them, always put their paths.\n";
+                    ## Todo\n\nShort.\n\n## Rules\n\nJobs must be small. Never put files into them, always paths.\n";
         assert_eq!(
             told("docs/queue.md", text),
             [
@@ -345,7 +345,7 @@ mod tests {
 
     #[test]
     fn of_code_the_comment_at_its_head_counts() {
-        let code = "#!/bin/sh\n# Rotates the keys of all hosts every night at two.\n# Needs root.\nset -e\n# not this\n";
+        let code = "#!/bin/sh\n# Rotates the keys of all hosts every night at two.\n# Needs root.\nset -e\n# not\n";
         let found = extract("bin/rotate.sh", code);
         assert_eq!(found.entries[0].short_title, "rotate.sh");
         assert_eq!(

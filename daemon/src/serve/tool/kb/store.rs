@@ -220,25 +220,17 @@ pub(super) async fn create(
         let next = |reply| Command::NextEntry(floor, reply);
         let number: u64 = project.command(next).await.map_err(unavailable)?;
         let (worker, new) = (project.clone(), new.clone());
-        let written = blocking(move || {
-            let text = entry::render(number, &new).map_err(|why| {
-                invalid(why.to_string(), "titles, tags and hints are plain values")
-            })?;
-            let name = file_name(number, new.short_title.as_deref().unwrap_or_default());
-            let path = format!("{}/{name}", folder(&worker));
-            match worker.notes().write(&path, &text, Overwrite::No, None) {
-                Ok(written) => {
-                    let path = written.path.to_string();
-                    Ok(Some((version_of(&worker, number, &path, &text), path)))
-                }
-                Err(NoteError::Exists { .. }) => Ok(None),
-                Err(error) => Err(refused(error)),
-            }
-        })
-        .await?;
-        let Some((version, path)) = written else { continue };
-        let version = NewVersion { client: who.client.clone(), reason: reason.into(), ..version };
-        let versions = record(project, vec![KbRecord::Version(version)]).await?;
+        let (client, reason) = (who.client.clone(), reason.to_string());
+        // A task of its own: a caller who goes now must not leave the write without its record.
+        let writing = tokio::spawn(async move {
+            let writer = worker.clone();
+            let written = blocking(move || write_new(&writer, number, &new)).await?;
+            let Some((version, path)) = written else { return Ok(None) };
+            let version = NewVersion { client, reason, ..version };
+            Ok(Some((record(&worker, vec![KbRecord::Version(version)]).await?, path)))
+        });
+        let written = writing.await.unwrap_or_else(|error| Err(unavailable(error.to_string())))?;
+        let Some((versions, path)) = written else { continue };
         let version = versions.first().copied().unwrap_or(0);
         return Ok(Stored { number, path, version, is_changed: true });
     }
@@ -248,6 +240,26 @@ pub(super) async fn create(
         hint: Some("try again".into()),
         conflict: None,
     })
+}
+
+/// Writes the note of a new entry; none where a file of that name is there.
+fn write_new(
+    project: &Project,
+    number: u64,
+    new: &EntryEdit,
+) -> Result<Option<(NewVersion, String)>, ErrorView> {
+    let text = entry::render(number, new)
+        .map_err(|why| invalid(why.to_string(), "titles, tags and hints are plain values"))?;
+    let name = file_name(number, new.short_title.as_deref().unwrap_or_default());
+    let path = format!("{}/{name}", folder(project));
+    match project.notes().write(&path, &text, Overwrite::No, None) {
+        Ok(written) => {
+            let path = written.path.to_string();
+            Ok(Some((version_of(project, number, &path, &text), path)))
+        }
+        Err(NoteError::Exists { .. }) => Ok(None),
+        Err(error) => Err(refused(error)),
+    }
 }
 
 /// Changes an entry; it is in the ledger then, and not indexed yet. `reason`, and whether it was said: then a change
@@ -273,24 +285,32 @@ pub(super) async fn rewrite(
 ) -> Result<Stored, ErrorView> {
     let row = entry_named(project, id).await?;
     let (number, path) = (row.number, row.path.clone());
-    let worker = project.clone();
-    let (before, after, is_changed) = blocking(move || {
-        let plan = |text: &str| {
-            let changes = plan(text)?;
-            let after = notes::edit::apply(text, &changes);
-            Ok((changes, (text.to_string(), after)))
-        };
-        let (written, (before, after)) = worker.notes().change(&row.path, plan).map_err(refused)?;
-        let before = by_hand(&worker, &row, &before);
-        Ok((before, version_of(&worker, row.number, &row.path, &after), written.is_changed()))
-    })
-    .await?;
-    let mut records = vec![KbRecord::Version(before)];
-    if is_changed || is_stated {
-        let client = who.client.clone();
-        records.push(KbRecord::Version(NewVersion { client, reason, ..after }));
-    }
-    let versions = record(project, records).await?;
+    let (worker, client) = (project.clone(), who.client.clone());
+    // A task of its own: a caller who goes now must not leave the write without its record.
+    let writing = tokio::spawn(async move {
+        let _turn = worker.entries_turn.lock().await;
+        let writer = worker.clone();
+        let (before, after, is_changed) = blocking(move || {
+            let plan = |text: &str| {
+                let changes = plan(text)?;
+                let after = notes::edit::apply(text, &changes);
+                Ok((changes, (text.to_string(), after)))
+            };
+            let (written, (before, after)) =
+                writer.notes().change(&row.path, plan).map_err(refused)?;
+            let before = by_hand(&writer, &row, &before);
+            let after = version_of(&writer, row.number, &row.path, &after);
+            Ok((before, after, written.is_changed()))
+        })
+        .await?;
+        let mut records = vec![KbRecord::Version(before)];
+        if is_changed || is_stated {
+            records.push(KbRecord::Version(NewVersion { client, reason, ..after }));
+        }
+        Ok((record(&worker, records).await?, is_changed))
+    });
+    let (versions, is_changed) =
+        writing.await.unwrap_or_else(|error| Err(unavailable(error.to_string())))?;
     let version = versions.last().copied().unwrap_or(0);
     Ok(Stored { number, path, version, is_changed: is_changed || is_stated })
 }
