@@ -11,6 +11,7 @@ use comfy_table::presets::NOTHING;
 use comfy_table::{ContentArrangement, Table};
 
 pub mod answer;
+pub mod entries;
 pub mod health;
 mod hint;
 pub mod links;

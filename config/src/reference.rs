@@ -18,6 +18,7 @@ const SOURCE: &str = concat!(
     include_str!("settings.rs"),
     include_str!("settings/embed.rs"),
     include_str!("settings/http.rs"),
+    include_str!("settings/kb.rs"),
     include_str!("settings/memory.rs"),
     include_str!("settings/recognize.rs"),
     include_str!("settings/retrieval.rs"),

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 mod embed;
 mod http;
+mod kb;
 mod memory;
 mod privacy;
 mod recognize;
@@ -16,6 +17,7 @@ mod vectors;
 
 pub use embed::{Background, Embed, Remote, RemoteApi};
 pub use http::Http;
+pub use kb::Kb;
 pub use memory::Memory;
 pub use privacy::{PiiKind, PiiMode};
 pub use recognize::{Gazetteer, Recognize};
@@ -52,6 +54,8 @@ pub struct Settings {
     pub dedup: Dedup,
     /// What agents learn, kept as notes.
     pub memory: Memory,
+    /// Entries of knowledge, kept as notes.
+    pub kb: Kb,
     /// How questions are answered.
     pub retrieval: Retrieval,
     /// The daemon's socket. User only.
@@ -76,6 +80,7 @@ impl Default for Settings {
             vectors: Vectors::default(),
             dedup: Dedup::default(),
             memory: Memory::default(),
+            kb: Kb::default(),
             retrieval: Retrieval::default(),
             serve: Serve::default(),
             http: Http::default(),

@@ -84,6 +84,10 @@ pub struct Project {
     notes: Notes,
     /// What counting the rows gave.
     pub(crate) tallies: Tallies,
+    /// The entries of the last commit that was asked for.
+    pub(crate) shelves: crate::ask::kb::Shelves,
+    /// Held from the write of an entry to its record: versions are kept in the order of writes.
+    pub(crate) entries_turn: tokio::sync::Mutex<()>,
     /// When the settings were read.
     opened: SystemTime,
 }
@@ -160,6 +164,8 @@ impl Project {
             activity: Activity::default(),
             notes,
             tallies: Tallies::default(),
+            shelves: crate::ask::kb::Shelves::default(),
+            entries_turn: tokio::sync::Mutex::default(),
             opened,
         });
         upkeep::begin(&project);

@@ -18,6 +18,7 @@ mod http;
 mod http_workspaces;
 mod identity;
 mod interchange;
+mod kb;
 mod languages;
 mod ledger;
 mod life;

@@ -273,6 +273,28 @@ fn calls() -> Vec<(&'static str, Value)> {
             ]}),
         ),
         ("delete_entities", json!({"entity_names": ["Ada Lovelace", "Charles Babbage", "Nobody"]})),
+        (
+            "kb_store",
+            json!({
+                "short_title": "Water turns late", "long_title": "The water turns later than the clock says",
+                "knowledge_details": "The water turns 12 minutes late.", "entry_type": "lesson_learned",
+                "project_ref": "harbor", "tags": ["water"], "hints": {"person": "Ada Lindqvist", "supersedes": "kb-00099"},
+            }),
+        ),
+        (
+            "kb_store_batch",
+            json!({"entries": [
+                {"short_title": "Clock", "knowledge_details": "The clock of the tides is slow; see kb-00001.",
+                 "tags": ["water"], "hints": {"supersedes": "kb-00001"}},
+                {"short_title": "Nothing", "knowledge_details": " "},
+            ]}),
+        ),
+        ("kb_search", json!({"query": "when does the water turn", "limit": 1})),
+        ("kb_get", json!({"entry_id": ["kb-00001", "kb-00077"]})),
+        ("kb_ask", json!({"question": "how is kb-00002 connected to person:ada-lindqvist"})),
+        ("kb_summarize", json!({"question": "when does the water turn"})),
+        ("kb_ingest", json!({"path": "*.txt", "dry_run": true})),
+        ("kb_maintain", json!({"action": "entry_versions", "entry_id": "kb-00001", "version": 1})),
         ("graph", json!({"name": "HGW", "hops": 2, "limit": 3})),
         ("dump", json!({"limit": 2})),
         ("broken_links", json!({"limit": 2})),

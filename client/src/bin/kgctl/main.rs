@@ -28,11 +28,13 @@ mod graph;
 mod import;
 mod ingest;
 mod init;
+mod kb;
 mod links;
 mod list;
 mod logs;
 mod lookup;
 mod mcp_config;
+mod memory;
 mod model;
 mod progress;
 mod project;
@@ -95,6 +97,8 @@ enum Command {
     Lookup(lookup::Arguments),
     Links(links::Arguments),
     Ingest(ingest::Arguments),
+    Kb(kb::Arguments),
+    Memory(memory::Arguments),
     Import(import::Arguments),
     Export(export::Arguments),
     Extract(extract::Arguments),
@@ -153,6 +157,8 @@ async fn run(command: Command, ctx: &Context) -> Result<Exit, Failure> {
         Command::Lookup(arguments) => lookup::run(arguments, ctx).await,
         Command::Links(arguments) => links::run(arguments, ctx).await,
         Command::Ingest(arguments) => ingest::run(arguments, ctx).await,
+        Command::Kb(arguments) => kb::run(arguments, ctx).await,
+        Command::Memory(arguments) => memory::run(arguments, ctx).await,
         Command::Import(arguments) => import::run(&arguments, ctx),
         Command::Export(arguments) => export::run(&arguments, ctx).await,
         Command::Extract(arguments) => extract::run(arguments, ctx).await,

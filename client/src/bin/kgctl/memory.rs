@@ -1,0 +1,80 @@
+//! `kgctl memory`: what agents remember, on the command line.
+
+use client::render::entries;
+use proto::tool::memory::{
+    GetConsolidationReport, GetNodesByType, GetRecentlyModified, MemoryNodesReply, OpenNodes,
+    ReadGraph,
+};
+
+use super::context::Context;
+use super::failure::{Exit, Failure};
+
+/// What agents remember: entities with observations and relations.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Command {
+    /// List entities with what is known of them.
+    List {
+        /// Only those of this type, in brief.
+        #[arg(long = "type", value_name = "TYPE")]
+        entity_type: Option<String>,
+        /// Which page, from 1.
+        #[arg(long, value_name = "N")]
+        page: Option<u32>,
+    },
+    /// Show entities whole.
+    Show {
+        /// Their names.
+        #[arg(required = true)]
+        names: Vec<String>,
+    },
+    /// Show what changed in the last days: counts, and the entities, the last changed first.
+    History {
+        /// How many days.
+        #[arg(long, value_name = "N", default_value_t = 7)]
+        days: u32,
+    },
+}
+
+pub(crate) async fn run(arguments: Arguments, ctx: &Context) -> Result<Exit, Failure> {
+    let session = ctx.session().await?;
+    let is_empty = match arguments.command {
+        Command::List { entity_type: Some(entity_type), page } => {
+            let reply = session.call(&GetNodesByType { entity_type, page }).await?;
+            ctx.print_reply(&reply, |reply: &MemoryNodesReply| entries::nodes(&reply.nodes))?;
+            reply.nodes.is_empty()
+        }
+        Command::List { entity_type: None, page } => {
+            let reply = session.call(&ReadGraph { page }).await?;
+            ctx.print_reply(&reply, entries::graph)?;
+            reply.entities.is_empty()
+        }
+        Command::Show { names } => {
+            let reply = session.call(&OpenNodes { names }).await?;
+            ctx.print_reply(&reply, entries::graph)?;
+            reply.entities.is_empty()
+        }
+        Command::History { days } => {
+            let since = Some(format!("{days}d"));
+            let report = session.call(&GetConsolidationReport { since }).await?;
+            let request = GetRecentlyModified { days: Some(days), limit: Some(100) };
+            let recent = session.call(&request).await?;
+            let both = (report.event_summary, recent.nodes);
+            ctx.print_reply(&both, |(events, nodes)| {
+                let (made, changed, deleted) = (events.creates, events.updates, events.deletes);
+                format!(
+                    "by tools: {made} made, {changed} changed, {deleted} deleted\n{}",
+                    entries::nodes(nodes)
+                )
+            })?;
+            both.1.is_empty()
+        }
+    };
+    session.close().await;
+    Ok(if is_empty { Exit::NothingFound } else { Exit::Done })
+}

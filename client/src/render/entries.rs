@@ -1,0 +1,217 @@
+//! Entries of knowledge, and entities of memory, as text.
+//!
+//! Invariant: control characters of documents do not reach the terminal.
+
+use proto::tool::kb::{
+    EntryView, KbAnswer, KbGetReply, KbIngestReply, KbMaintainReply, KbSearchReply, KbStored,
+    KbSummary,
+};
+use proto::tool::memory::{MemoryGraphReply, MemoryNode};
+
+use super::clean;
+
+/// An entry in brief, in one to three lines.
+fn brief(it: &EntryView) -> String {
+    let off = if it.inactive { ", does not count" } else { "" };
+    let mut out = format!(
+        "{}  {}  {} ({:.0} %{off})\n",
+        it.id,
+        it.entry_type.as_str(),
+        clean(&it.short_title),
+        it.confidence * 100.0
+    );
+    if let Some(long) = &it.long_title {
+        out += &format!("    {}\n", clean(long));
+    }
+    let mut about: Vec<String> = it.tags.iter().map(|tag| format!("#{}", clean(tag))).collect();
+    about.extend(it.project_ref.as_ref().map(|it| format!("project:{}", clean(it))));
+    if !about.is_empty() {
+        out += &format!("    {}\n", about.join(" "));
+    }
+    if let Some(warning) = &it.warning {
+        out += &format!("    warning: {}\n", clean(warning));
+    }
+    out
+}
+
+fn hint(hint: Option<&String>) -> String {
+    hint.map(|it| format!("{}\n", clean(it))).unwrap_or_default()
+}
+
+/// Entries by their type or another scope.
+pub fn listed(replies: &[KbAnswer]) -> String {
+    let told =
+        |reply: &KbAnswer| reply.entries.iter().map(|it| brief(&it.entry)).collect::<String>();
+    let out: String = replies.iter().map(told).collect();
+    if out.is_empty() { "no entries\n".to_string() } else { out }
+}
+
+/// Entries whole.
+pub fn shown(reply: &KbGetReply) -> String {
+    let mut out: String =
+        reply.not_found.iter().map(|id| format!("{}  not found\n", clean(id))).collect();
+    for it in &reply.entries {
+        out += &brief(&it.entry);
+        for (what, ids) in [("supersedes", &it.supersedes), ("superseded by", &it.superseded_by)] {
+            if !ids.is_empty() {
+                out += &format!("    {what} {}\n", ids.join(", "));
+            }
+        }
+        out += &format!("    version {}, {}\n\n", it.version, clean(&it.entry.path));
+        out.extend(it.knowledge_details.lines().map(|line| format!("{}\n", clean(line))));
+        out.push('\n');
+    }
+    out
+}
+
+/// What a search found.
+pub fn found(reply: &KbSearchReply) -> String {
+    let results: String = reply.results.iter().map(|it| brief(&it.entry)).collect();
+    let hints: String = reply.hints.iter().map(|it| format!("{}\n", clean(it))).collect();
+    format!("{}{results}{hints}", hint(reply.hint.as_ref()))
+}
+
+/// An answer, with the way that was taken.
+pub fn answered(reply: &KbAnswer) -> String {
+    let mut out = format!("{}: {}\n", reply.strategy.as_str(), clean(&reply.reason));
+    out += &hint(reply.hint.as_ref());
+    for it in &reply.path {
+        out += &format!("{} —{}→ {}\n", clean(&it.from), clean(&it.edge), clean(&it.to));
+    }
+    for it in &reply.entries {
+        let (context, excerpt) = (clean(&it.context), clean(&it.excerpt));
+        out += &format!("{}    ↳ {context}\n    {excerpt}\n", brief(&it.entry));
+    }
+    out
+}
+
+/// A summary, with what does not agree.
+pub fn summed_up(reply: &KbSummary) -> String {
+    let mut out = hint(reply.hint.as_ref());
+    out.extend(reply.answer.lines().map(|line| format!("{}\n", clean(line))));
+    for it in &reply.conflicts {
+        let (one, other) = (clean(&it.one.text), clean(&it.other.text));
+        out += &format!(
+            "these do not agree ({}):\n    {one} [{}]\n    {other} [{}]\n",
+            clean(&it.why),
+            it.one.cited.join(", "),
+            it.other.cited.join(", ")
+        );
+    }
+    out
+}
+
+/// What became of files.
+pub fn ingested(reply: &KbIngestReply) -> String {
+    let mut out = String::new();
+    for it in &reply.files {
+        let reason = it.reason.as_ref().map(|it| format!(": {}", clean(it))).unwrap_or_default();
+        out += &format!("{}  {}{reason}\n", it.action, clean(&it.path));
+        for entry in &it.entries {
+            let id = entry.id.as_deref().unwrap_or("(new)");
+            let kind = entry.entry_type.as_str();
+            out += &format!("    {id}  {kind}  {}\n", clean(&entry.short_title));
+        }
+    }
+    let done = if reply.dry_run { "would give" } else { "gave" };
+    format!("{out}{} files {done} {} entries\n", reply.total, reply.entries_created)
+}
+
+/// What a write did.
+pub fn stored(reply: &KbStored) -> String {
+    format!("{}\n{}", reply.action, brief(&reply.entry))
+}
+
+/// What upkeep did.
+pub fn maintained(reply: &KbMaintainReply) -> String {
+    let mut out = format!("{}\n", clean(&reply.message));
+    out += &reply.entry.as_ref().map(brief).unwrap_or_default();
+    for it in &reply.versions {
+        let (reason, client) = (clean(&it.change_reason), clean(&it.client));
+        out += &format!("v{}  {}  {reason} ({client})\n", it.version, it.created_at);
+        let lines = it.text.iter().flat_map(|text| text.lines());
+        out.extend(lines.map(|line| format!("    {}\n", clean(line))));
+    }
+    let Some(stats) = &reply.stats else { return out };
+    out += &format!("stale {}, hidden {}\n", stats.stale, stats.hidden);
+    for (what, counts) in [
+        ("types", &stats.by_type),
+        ("projects", &stats.by_project),
+        ("nodes", &stats.nodes),
+        ("relations", &stats.edges),
+    ] {
+        let counts: Vec<String> =
+            counts.iter().map(|(key, n)| format!("{} {n}", clean(key))).collect();
+        if !counts.is_empty() {
+            out += &format!("{what}: {}\n", counts.join(", "));
+        }
+    }
+    out.extend(stats.duplicates.iter().map(|it| format!("{}\n", clean(it))));
+    out
+}
+
+/// Entities in brief.
+pub fn nodes(nodes: &[MemoryNode]) -> String {
+    if nodes.is_empty() {
+        return "no entities\n".to_string();
+    }
+    let told = |it: &MemoryNode| {
+        let (name, kind, path) = (clean(&it.name), clean(&it.entity_type), clean(&it.path));
+        let summary = it.summary.as_ref().map(|it| format!("    {}\n", clean(it)));
+        format!("{name} ({kind})  {path}  {}\n{}", it.updated_at, summary.unwrap_or_default())
+    };
+    nodes.iter().map(told).collect()
+}
+
+/// Entities with observations and relations.
+pub fn graph(reply: &MemoryGraphReply) -> String {
+    let mut out: String =
+        reply.not_found.iter().map(|it| format!("{}  not found\n", clean(it))).collect();
+    for it in &reply.entities {
+        let (name, kind, path) = (clean(&it.name), clean(&it.entity_type), clean(&it.path));
+        out += &format!("{name} ({kind})  {path}\n");
+        for fact in &it.observations {
+            out += &format!("    ^o{} {}\n", fact.ordinal, clean(&fact.content));
+        }
+    }
+    for it in &reply.relations {
+        let (from, kind, to) = (clean(&it.from), clean(&it.relation_type), clean(&it.to));
+        out += &format!("{from} —{kind}→ {to}\n");
+    }
+    if let Some(page) = reply.next_page {
+        out += &format!("there is more: `--page {page}`\n");
+    }
+    if out.is_empty() { "no entities\n".to_string() } else { out }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use expect_test::expect;
+    use proto::tool::kb::KbHit;
+
+    #[test]
+    fn entries_are_told_in_brief_and_without_control_characters() {
+        let entry = EntryView {
+            id: "kb-00042".into(),
+            short_title: "WAL\u{1b} mode".into(),
+            long_title: Some("SQLite runs in WAL mode".into()),
+            tags: vec!["db".into()],
+            project_ref: Some("kgd".into()),
+            confidence: 0.45,
+            warning: Some("may be out of date".into()),
+            ..EntryView::default()
+        };
+        let hit = KbHit { entry, ..KbHit::default() };
+        let hints = vec!["See also: [kb-00001] X (via tag:db)".to_string()];
+        let reply = KbSearchReply { results: vec![hit], hints, ..KbSearchReply::default() };
+        expect![[r#"
+            kb-00042  factual_reference  WAL� mode (45 %)
+                SQLite runs in WAL mode
+                #db project:kgd
+                warning: may be out of date
+            See also: [kb-00001] X (via tag:db)
+        "#]]
+        .assert_eq(&found(&reply));
+    }
+}

@@ -1,0 +1,807 @@
+//! Entries of knowledge (S2), as an agent sees them. It runs `kg-mcp --tools core,kb` and types:
+//!
+//! ```text
+//! kb_store      {"short_title": "WAL mode", "long_title": "SQLite runs in WAL mode", "entry_type": "decision",
+//!                "knowledge_details": "Readers do not block the writer.", "tags": ["sqlite"], "project_ref": "kgd"}
+//!   created kb-00001 (version 1, kb/kb-00001-wal-mode.md)
+//! kb_search     {"query": "do readers block"}     in brief: id, type, titles, tags, confidence
+//! kb_get        {"entry_id": "kb-00001"}          whole; its confidence is fresh again
+//! kb_ask        {"question": "why did we choose WAL mode"}    says which way it took, and why
+//! kb_summarize  {"question": "do readers block"}  sentences as they stand in entries, each with its id
+//! kb_ingest     {"path": "docs", "dry_run": true} what entries files would give
+//! kb_maintain   {"action": "entry_versions", "entry_id": "kb-00001"}
+//! ```
+//!
+//! A person who opens `kb/kb-00001-wal-mode.md` sees front matter (`id`, `title`, `long_title`, `entry_type`,
+//! `project`, `tags`, `confidence`, `hints`, `supersedes`, `active`) and the details below it, and edits it like any
+//! note: the next tool call sees it, and the first tool that writes the entry keeps the edit as a version. An id is
+//! never given twice.
+
+use std::fs::{File, FileTimes};
+use std::time::{Duration, SystemTime};
+
+use serde_json::{Value, json};
+use tests::{Client, TestProject};
+
+fn started() -> TestProject {
+    TestProject::of(&[])
+}
+
+fn text_of(project: &TestProject, path: &str) -> String {
+    std::fs::read_to_string(project.at(path)).expect("it is there")
+}
+
+/// Values of one field of every row.
+fn all<'v>(rows: &'v Value, field: &str) -> Vec<&'v str> {
+    let rows = rows.as_array().unwrap_or_else(|| panic!("no rows: {rows}"));
+    rows.iter().map(|row| row[field].as_str().unwrap_or_default()).collect()
+}
+
+/// Code and message of a refusal.
+fn refusal(project: &mut TestProject, tool: &str, arguments: Value) -> (String, String) {
+    let error = project.try_call(tool, arguments).expect_err("refused");
+    let text = |field: &str| error[field].as_str().unwrap_or_default().to_string();
+    (text("code"), text("message"))
+}
+
+fn store(project: &mut TestProject, title: &str, details: &str, more: Value) -> String {
+    let mut request = json!({"short_title": title, "knowledge_details": details});
+    for (key, value) in more.as_object().expect("a map") {
+        request[key] = value.clone();
+    }
+    let stored = project.call("kb_store", request);
+    assert_eq!(stored["action"], "created", "{stored}");
+    stored["entry"]["id"].as_str().expect("an id").to_string()
+}
+
+fn get(project: &mut TestProject, id: &str) -> Value {
+    project.call("kb_get", json!({"entry_id": id}))["entries"][0].clone()
+}
+
+fn found(project: &mut TestProject, query: &str) -> Vec<String> {
+    let found = project.call("kb_search", json!({"query": query}));
+    all(&found["results"], "id").into_iter().map(String::from).collect()
+}
+
+/// Writes a note whose file is some days old.
+fn write_old(project: &TestProject, path: &str, text: &str, days: u64) {
+    project.write(path, text);
+    let then = SystemTime::now() - Duration::from_secs(days * 86_400);
+    let file = File::options().write(true).open(project.at(path)).expect("opens");
+    file.set_times(FileTimes::new().set_modified(then)).expect("set");
+}
+
+/// A decision that took the place of another, a convention, a fact.
+fn queue() -> TestProject {
+    let mut project = started();
+    store(
+        &mut project,
+        "Redis queue",
+        "We chose Redis for the job queue because it was running already.",
+        json!({"entry_type": "decision", "tags": ["queue"], "project_ref": "shop"}),
+    );
+    store(
+        &mut project,
+        "Kafka queue",
+        "We chose Kafka for the job queue because jobs must survive a crash.",
+        json!({"entry_type": "decision", "tags": ["queue", "kafka"], "project_ref": "shop",
+            "hints": {"supersedes": "kb-00001", "person": "Ada Lovelace", "tool": ["Kafka"]}}),
+    );
+    store(
+        &mut project,
+        "Small jobs",
+        "Jobs carry the paths of files, never the files themselves; see kb-00002.",
+        json!({"entry_type": "pattern_convention", "tags": ["style"]}),
+    );
+    store(
+        &mut project,
+        "Colour of the logo",
+        "The logo of the shop is green with a white border.",
+        json!({"tags": ["design"], "long_title": "Which hue the emblem has"}),
+    );
+    project
+}
+
+#[test]
+fn an_entry_is_a_note_that_people_can_read_and_every_version_of_it_is_kept() {
+    let mut project = started();
+    let stored = project.call(
+        "kb_store",
+        json!({
+            "short_title": "WAL mode", "long_title": "SQLite runs in WAL mode", "entry_type": "decision",
+            "knowledge_details": "Readers do not block the writer.\n\nCheckpoints run at 1,000 pages.",
+            "tags": ["#sqlite", "db", "db"], "project_ref": "kgd", "hints": {"tool": "SQLite"},
+        }),
+    );
+    assert_eq!((&stored["entry"]["id"], &stored["version"]), (&json!("kb-00001"), &json!(1)));
+    assert_eq!(
+        stored["edges"],
+        json!([
+            "has_tag tag:sqlite",
+            "has_tag tag:db",
+            "in_project project:kgd",
+            "uses_tool tool:sqlite"
+        ])
+    );
+    let path = "kb/kb-00001-wal-mode.md";
+    assert_eq!(stored["entry"]["path"], path);
+    let text = "---\nid: kb-00001\ntitle: WAL mode\nlong_title: SQLite runs in WAL mode\nentry_type: decision\n\
+                project: kgd\ntags:\n  - sqlite\n  - db\nconfidence: 0.9\nhints:\n  tool: SQLite\nactive: true\n---\n\n\
+                Readers do not block the writer.\n\nCheckpoints run at 1,000 pages.\n";
+    assert_eq!(text_of(&project, path), text);
+
+    let updated = project.call(
+        "kb_store",
+        json!({"update_entry_id": "KB-1", "confidence_level": 0.8, "change_reason": "measured",
+               "knowledge_details": "Readers do not block the writer.\n\nCheckpoints run at 4,000 pages."}),
+    );
+    assert_eq!((&updated["action"], &updated["version"]), (&json!("updated"), &json!(2)));
+    let text = text.replace("1,000", "4,000").replace("0.9", "0.8");
+    assert_eq!(text_of(&project, path), text);
+
+    // A person's edit is seen at once, and is a version as soon as a tool touches the entry.
+    project.write(path, text.replace("4,000 pages", "9,000 pages, or by hand"));
+    let entry = get(&mut project, "kb-00001");
+    assert!(
+        entry["knowledge_details"].as_str().is_some_and(|it| it.contains("by hand")),
+        "{entry}"
+    );
+    assert_eq!((&entry["version"], &entry["base_confidence"]), (&json!(2), &json!(0.8)));
+    project.call("kb_store", json!({"update_entry_id": "kb-00001", "tags": ["sqlite"]}));
+    let kept =
+        project.call("kb_maintain", json!({"action": "entry_versions", "entry_id": "kb-00001"}));
+    assert_eq!(
+        all(&kept["versions"], "change_reason"),
+        ["Initial creation", "measured", "Edited by hand", "Updated"]
+    );
+    let first = json!({"action": "entry_versions", "entry_id": "kb-00001", "version": 1});
+    let first = project.call("kb_maintain", first)["versions"][0]["text"].clone();
+    assert!(
+        first
+            .as_str()
+            .is_some_and(|it| it.contains("1,000 pages") && it.contains("confidence: 0.9")),
+        "{first}"
+    );
+
+    let restored = json!({"action": "restore", "entry_id": "kb-00001", "version": 2});
+    project.call("kb_maintain", restored);
+    assert_eq!(text_of(&project, path), text);
+    assert_eq!(get(&mut project, "kb-00001")["version"], 5);
+    // Nothing to change is no version, unless somebody says why.
+    let same = json!({"update_entry_id": "kb-00001", "confidence_level": 0.8});
+    assert_eq!(project.call("kb_store", same)["action"], "unchanged");
+    let looked = json!({"update_entry_id": "kb-00001", "confidence_level": 0.8, "change_reason": "still true"});
+    assert_eq!(project.call("kb_store", looked)["version"], 6);
+}
+
+#[test]
+fn ids_are_never_given_twice_and_survive_a_lost_index() {
+    let mut project = started();
+    assert_eq!(store(&mut project, "One", "The first entry says one.", json!({})), "kb-00001");
+    // By hand: one in the folder, one elsewhere, one that only its file's name tells.
+    project.write(
+        "elsewhere.md",
+        "---\nid: kb-00007\ntitle: Elsewhere\n---\nAn entry may lie anywhere.\n",
+    );
+    project.write("kb/kb-00009-named.md", "Only the name of this file is an id.\n");
+    project.settle();
+    assert_eq!(get(&mut project, "kb-00009")["short_title"], "kb-00009-named");
+    assert_eq!(
+        store(&mut project, "Ten", "The next one comes after all of them.", json!({})),
+        "kb-00010"
+    );
+    project.call("kb_store", json!({"deactivate_entry_id": "kb-00010"}));
+    project.remove("kb/kb-00010-ten.md");
+    project.settle();
+    assert_eq!(
+        store(&mut project, "Eleven", "A deleted one leaves its number behind.", json!({})),
+        "kb-00011"
+    );
+    project.stop();
+    project.lose_index();
+    project.start();
+    assert_eq!(
+        store(&mut project, "Twelve", "A lost index loses no number.", json!({})),
+        "kb-00012"
+    );
+    project.settle();
+    let versions =
+        project.call("kb_maintain", json!({"action": "entry_versions", "entry_id": "kb-00001"}));
+    assert_eq!(all(&versions["versions"], "change_reason"), ["Initial creation"]);
+    project.verify("entries");
+}
+
+#[test]
+fn agents_that_store_at_once_get_numbers_of_their_own() {
+    let project = started();
+    let socket = project.paths().socket.clone();
+    std::thread::scope(|scope| {
+        for agent in 0..3 {
+            let socket = &socket;
+            scope.spawn(move || {
+                let mut client = Client::admin(socket);
+                for n in 0..5 {
+                    let title = format!("Same title {}", n % 2);
+                    let details = format!("agent {agent} says {n} in this entry");
+                    client
+                        .call(
+                            "kb_store",
+                            json!({"short_title": title, "knowledge_details": details}),
+                        )
+                        .expect("stored");
+                }
+            });
+        }
+    });
+    let mut project = project;
+    let stats = project.call("kb_maintain", json!({"action": "stats"}));
+    assert_eq!(
+        (&stats["stats"]["entries"], &stats["stats"]["duplicates"]),
+        (&json!(15), &Value::Null),
+        "{stats}"
+    );
+    let last: Vec<String> = (1..=15).map(|n| format!("kb-{n:05}")).collect();
+    assert_eq!(project.call("kb_get", json!({"entry_id": last}))["not_found"], Value::Null);
+}
+
+#[test]
+fn versions_of_one_entry_are_kept_in_the_order_of_writes() {
+    let mut project = queue();
+    let socket = project.paths().socket.clone();
+    std::thread::scope(|scope| {
+        for agent in 0..3 {
+            let socket = &socket;
+            scope.spawn(move || {
+                let mut client = Client::admin(socket);
+                for n in 0..4 {
+                    let details = format!("agent {agent} says {n} in this entry");
+                    let request = json!({"update_entry_id": "kb-00001", "knowledge_details": details,
+                        "change_reason": details});
+                    client.call("kb_store", request).expect("stored");
+                }
+            });
+        }
+    });
+    let kept = project.call(
+        "kb_maintain",
+        json!({"action": "entry_versions", "entry_id": "kb-00001", "version": 13}),
+    );
+    let reasons = all(&kept["versions"], "change_reason");
+    assert_eq!(reasons.len(), 13, "{reasons:?}");
+    let details = get(&mut project, "kb-00001")["knowledge_details"].clone();
+    assert_eq!(reasons.last().copied(), details.as_str(), "the newest version is the note");
+    assert!(kept["versions"][12]["text"].as_str().is_some_and(|it| it.contains(reasons[12])));
+}
+
+#[test]
+fn hints_that_are_not_named_stay() {
+    let mut project = queue();
+    project.call("kb_store", json!({"update_entry_id": "kb-00002", "hints": {"person": "Bo"}}));
+    let entry = get(&mut project, "kb-00002");
+    assert_eq!(
+        (&entry["supersedes"], &entry["hints"]),
+        (&json!(["kb-00001"]), &json!({"person": "Bo"}))
+    );
+    project.call("kb_store", json!({"update_entry_id": "kb-00002", "hints": {"supersedes": []}}));
+    let entry = get(&mut project, "kb-00002");
+    assert_eq!((&entry["supersedes"], &entry["hints"]), (&Value::Null, &Value::Null));
+    assert_eq!(get(&mut project, "kb-00001")["superseded_by"], Value::Null);
+}
+
+#[test]
+fn a_batch_is_done_entry_by_entry() {
+    let mut project = started();
+    let batch = json!({"entries": [
+        {"short_title": "A", "knowledge_details": "The first of two entries."},
+        {"short_title": "B", "knowledge_details": "  "},
+        {"short_title": "C", "knowledge_details": "The second of two entries.", "tags": ["two words"]},
+        {"short_title": "D", "knowledge_details": "The second of two entries.", "entry_type": "lesson_learned"},
+    ]});
+    let made = project.call("kb_store_batch", batch);
+    assert_eq!(all(&made["entries"], "short_title"), ["A", "D"]);
+    assert_eq!(all(&made["failed"], "name"), ["B", "C"]);
+    assert_eq!(all(&made["failed"], "code"), ["invalid_params", "invalid_params"]);
+    let many: Vec<Value> = (0..11)
+        .map(|n| json!({"short_title": format!("{n}"), "knowledge_details": "x y z"}))
+        .collect();
+    assert_eq!(
+        refusal(&mut project, "kb_store_batch", json!({"entries": many})).1,
+        "`entries` has 11 items"
+    );
+}
+
+#[test]
+fn what_cannot_be_kept_is_refused_with_a_reason() {
+    let mut project = queue();
+    let secret = format!("The token is gh{}.", "p_a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8");
+    for (tool, arguments, code, message) in [
+        (
+            "kb_store",
+            json!({"short_title": "x"}),
+            "invalid_params",
+            "`knowledge_details` is missing",
+        ),
+        (
+            "kb_store",
+            json!({"knowledge_details": "x"}),
+            "invalid_params",
+            "`short_title` is missing",
+        ),
+        (
+            "kb_store",
+            json!({"short_title": "x", "knowledge_details": "y", "confidence_level": 1.5}),
+            "invalid_params",
+            "`confidence_level` is 1.5",
+        ),
+        (
+            "kb_store",
+            json!({"short_title": "x", "knowledge_details": secret}),
+            "refused",
+            "what is to be kept holds a secret",
+        ),
+        (
+            "kb_store",
+            json!({"update_entry_id": "kb-00099", "tags": []}),
+            "not_found",
+            "no entry `kb-00099`",
+        ),
+        (
+            "kb_store",
+            json!({"update_entry_id": "nonsense", "tags": []}),
+            "not_found",
+            "no entry `nonsense`",
+        ),
+        (
+            "kb_get",
+            json!({"entry_id": "nonsense"}),
+            "invalid_params",
+            "`nonsense` is no id of an entry",
+        ),
+        ("kb_get", json!({"entry_id": []}), "invalid_params", "`entry_id` has 0 ids"),
+        ("kb_search", json!({"query": " "}), "invalid_params", "`query` has 1 characters"),
+        ("kb_search", json!({"query": "x", "limit": 0}), "invalid_params", "`limit` is 0"),
+        (
+            "kb_ask",
+            json!({"question": "x", "strategy": "timeline"}),
+            "invalid_params",
+            "the strategy `timeline` needs `scope`",
+        ),
+        (
+            "kb_ask",
+            json!({"question": "x", "strategy": "related", "scope": "tag:none"}),
+            "not_found",
+            "no entry or node `tag:none`",
+        ),
+        (
+            "kb_ingest",
+            json!({"path": "../elsewhere"}),
+            "outside_project",
+            "`../elsewhere` leads out of the project",
+        ),
+        ("kb_ingest", json!({"path": "nowhere"}), "not_found", "no file is meant by `nowhere`"),
+        ("kb_maintain", json!({"action": "deactivate"}), "invalid_params", "`entry_id` is missing"),
+        (
+            "kb_maintain",
+            json!({"action": "restore", "entry_id": "kb-00001", "version": 9}),
+            "not_found",
+            "kb-00001 has no version 9",
+        ),
+        (
+            "kb_maintain",
+            json!({"action": "purge_inactive"}),
+            "invalid_params",
+            "`purge_inactive` deletes entries",
+        ),
+    ] {
+        let told = refusal(&mut project, tool, arguments.clone());
+        assert_eq!(told, (code.to_string(), message.to_string()), "{tool} {arguments}");
+    }
+    // Two notes with one id: nothing is guessed.
+    project.write("copy.md", text_of(&project, "kb/kb-00001-redis-queue.md"));
+    project.settle();
+    let (code, message) = refusal(&mut project, "kb_get", json!({"entry_id": "kb-00001"}));
+    assert_eq!(code, "ambiguous");
+    assert!(
+        message.contains("`copy.md`") && message.contains("`kb/kb-00001-redis-queue.md`"),
+        "{message}"
+    );
+    let stats = project.call("kb_maintain", json!({"action": "stats"}));
+    assert_eq!(
+        stats["stats"]["duplicates"],
+        json!(["copy.md (kb-00001 is kb/kb-00001-redis-queue.md)"])
+    );
+}
+
+#[test]
+fn entries_are_found_by_words_and_meaning_and_by_nothing_else() {
+    let mut project = queue();
+    project.write(
+        "other.md",
+        "# Other\n\nThis note speaks of the Kafka queue, too, and is no entry.\n",
+    );
+    project.settle();
+    let hits = project.call("kb_search", json!({"query": "Kafka job queue"}));
+    assert_eq!(&all(&hits["results"], "id")[..2], ["kb-00002", "kb-00001"]);
+    assert_eq!(hits["results"][0]["match_source"], "hybrid");
+    assert_eq!(hits["results"][0]["score"], json!(0.032787), "first of both lists: 2 / 61");
+    assert_eq!(hits["results"][0]["knowledge_details"], Value::Null, "in brief");
+    assert_eq!(
+        found(&mut project, "hue of the emblem"),
+        ["kb-00004"],
+        "the long title is searched"
+    );
+    for (filter, ids) in [
+        (json!({"project_ref": "Shop"}), vec!["kb-00001", "kb-00002"]),
+        (json!({"tags": ["kafka"]}), vec!["kb-00002"]),
+        (json!({"entry_type": "pattern_convention"}), vec!["kb-00003"]),
+        (json!({"tags": ["queue", "style"]}), vec![]),
+    ] {
+        let mut request = filter.clone();
+        request["query"] = "job queue paths".into();
+        let hits = project.call("kb_search", request);
+        let mut found = all(&hits["results"], "id");
+        found.sort_unstable();
+        assert_eq!(found, ids, "{filter}");
+    }
+    // No operators: what a question holds is its words.
+    assert_eq!(found(&mut project, "\"logo AND -green tag:x ((")[0], "kb-00004");
+    // Few results are extended by what the graph leads to, with the way.
+    let sparse =
+        project.call("kb_search", json!({"query": "files paths carry", "tags": ["style"]}));
+    assert_eq!(all(&sparse["results"], "id"), ["kb-00003"]);
+    assert_eq!(sparse["hints"], json!(["See also: [kb-00002] Kafka queue (via references)"]));
+    project.call("kb_store", json!({"deactivate_entry_id": "kb-00002", "change_reason": "gone"}));
+    let sparse =
+        project.call("kb_search", json!({"query": "files paths carry", "tags": ["style"]}));
+    assert_eq!(sparse["hints"], Value::Null, "what does not count is no hint");
+    assert!(!found(&mut project, "Kafka job queue").contains(&"kb-00002".to_string()));
+    assert_eq!(
+        project.call("kb_get", json!({"entry_id": ["kb-2"]}))["not_found"],
+        json!(["kb-00002"])
+    );
+    project.call("kb_maintain", json!({"action": "reactivate", "entry_id": "kb-00002"}));
+    assert_eq!(found(&mut project, "Kafka job queue")[0], "kb-00002");
+}
+
+#[test]
+fn without_vectors_words_answer_and_say_so() {
+    let mut project = started();
+    // What is surely in another language has no vector by the English model.
+    let text = "Der Speicher wird jede Nacht geleert, weil die Sicherung sonst am Morgen noch läuft und die Kasse \
+                dann lange warten muss, bis sie wieder Belege schreiben darf.";
+    store(&mut project, "Nachts leeren", text, json!({}));
+    let hits = project.call("kb_search", json!({"query": "Speicher geleert", "limit": 1}));
+    assert_eq!(all(&hits["results"], "id"), ["kb-00001"]);
+    assert_eq!(hits["results"][0]["match_source"], "fts", "{hits}");
+    let stats = project.call("kb_maintain", json!({"action": "stats"}));
+    assert_eq!(stats["stats"]["with_embeddings"], 0);
+}
+
+#[test]
+fn confidence_decays_until_somebody_opens_or_edits() {
+    let mut project = TestProject::empty();
+    let note = |id: u32, entry_type: &str| {
+        format!(
+            "---\nid: kb-{id:05}\ntitle: Port {id}\nentry_type: {entry_type}\n---\n\
+             The service listens on port 80{id}.\n"
+        )
+    };
+    for (id, entry_type, days) in [
+        (1, "factual_reference", 10),
+        (2, "factual_reference", 100),
+        (3, "factual_reference", 200),
+        (4, "decision", 200),
+        (5, "lesson_learned", 1_825),
+        (6, "no such type", 200),
+    ] {
+        write_old(&project, &format!("kb/kb-{id:05}.md"), &note(id, entry_type), days);
+    }
+    project.start();
+    project.settle();
+    let hits = project.call("kb_search", json!({"query": "which port does the service listen on"}));
+    let mut ids = all(&hits["results"], "id");
+    ids.sort_unstable();
+    assert_eq!(ids, ["kb-00001", "kb-00002", "kb-00004", "kb-00005"]);
+    assert_eq!(hits["hidden_stale"], 2);
+    let of = |hits: &Value, id: &str| {
+        let rows = hits["results"].as_array().expect("rows").clone();
+        rows.into_iter().find(|row| row["id"] == id).unwrap_or_default()
+    };
+    assert!(of(&hits, "kb-00001")["warning"].is_null());
+    let told = of(&hits, "kb-00002");
+    assert!(told["warning"].as_str().is_some_and(|it| it.contains("out of date")), "{told}");
+    let near = |value: &Value, wanted: f64| (value.as_f64().unwrap_or(9.0) - wanted).abs() < 0.002;
+    assert!(near(&told["confidence"], 0.9 * (-100.0_f64 / 90.0).exp2()), "{told}");
+    assert!(near(&of(&hits, "kb-00005")["confidence"], 0.45));
+    let everything =
+        json!({"query": "which port does the service listen on", "include_stale": true});
+    let everything = project.call("kb_search", everything);
+    assert_eq!(everything["results"].as_array().map(Vec::len), Some(6));
+    // To be found is not to be used; to be opened is.
+    let again =
+        project.call("kb_search", json!({"query": "which port does the service listen on"}));
+    assert_eq!(of(&again, "kb-00002")["confidence"], told["confidence"]);
+    assert!(
+        near(&get(&mut project, "kb-00002")["confidence"], 0.417),
+        "as it was when it was opened"
+    );
+    assert!(near(&get(&mut project, "kb-00002")["confidence"], 0.9));
+    project.call("kb_store", json!({"update_entry_id": "kb-00003", "confidence_level": 0.7}));
+    let hits = project.call("kb_search", json!({"query": "which port does the service listen on"}));
+    assert!(near(&of(&hits, "kb-00003")["confidence"], 0.7), "{hits}");
+    let stats = project.call("kb_maintain", json!({"action": "stats"}))["stats"].clone();
+    assert_eq!((&stats["stale"], &stats["hidden"]), (&json!(2), &json!(1)), "{stats}");
+}
+
+#[test]
+fn questions_choose_their_strategy_and_say_why() {
+    let mut project = queue();
+    let ask = |project: &mut TestProject, request: Value| project.call("kb_ask", request);
+    let traced = ask(&mut project, json!({"question": "Why did we choose Kafka for the queue?"}));
+    assert_eq!(traced["strategy"], "decision_trace");
+    assert!(traced["reason"].as_str().is_some_and(|it| it.contains("why did")), "{traced}");
+    assert_eq!(all(&traced["entries"], "id"), ["kb-00001", "kb-00002"]);
+    assert_eq!(
+        all(&traced["entries"], "context"),
+        ["original decision", "current (supersedes kb-00001)"]
+    );
+
+    let dated = ask(
+        &mut project,
+        json!({"question": "x", "strategy": "timeline", "scope": "project:shop"}),
+    );
+    assert_eq!(all(&dated["entries"], "id"), ["kb-00001", "kb-00002"]);
+    let dated = ask(
+        &mut project,
+        json!({"question": "x", "strategy": "timeline", "scope": "pattern_convention"}),
+    );
+    assert_eq!(all(&dated["entries"], "id"), ["kb-00003"]);
+    let dated = ask(&mut project, json!({"question": "What is the history of tag:queue?"}));
+    assert_eq!((&dated["strategy"], &dated["scope"]), (&json!("timeline"), &json!("tag:queue")));
+
+    let related = ask(&mut project, json!({"question": "what else relates to Ada Lovelace"}));
+    assert_eq!(
+        (&related["strategy"], &related["scope"]),
+        (&json!("related"), &json!("person:ada-lovelace"))
+    );
+    assert_eq!(all(&related["entries"], "id"), ["kb-00002", "kb-00001", "kb-00003"]);
+    assert_eq!(all(&related["entries"], "context")[1], "connected via kb-00002");
+
+    let connected =
+        ask(&mut project, json!({"question": "how is Ada Lovelace connected to tag:style"}));
+    assert_eq!(connected["strategy"], "connection");
+    let steps: Vec<String> = connected["path"]
+        .as_array()
+        .expect("a way")
+        .iter()
+        .map(|it| format!("{} {} {}", it["from"], it["edge"], it["to"]).replace('"', ""))
+        .collect();
+    assert_eq!(
+        steps,
+        [
+            "person:ada-lovelace <mentions_person kb-00002",
+            "kb-00002 <references kb-00003",
+            "kb-00003 has_tag tag:style"
+        ]
+    );
+    let none = ask(
+        &mut project,
+        json!({"question": "x", "strategy": "connection", "scope": "kb-00004", "target": "person:ada-lovelace"}),
+    );
+    assert!(none["hint"].as_str().is_some_and(|it| it.contains("no way")), "{none}");
+
+    let found = ask(&mut project, json!({"question": "paths of files in jobs"}));
+    assert_eq!(found["strategy"], "auto");
+    assert_eq!(all(&found["entries"], "id")[0], "kb-00003");
+    assert!(all(&found["entries"], "id").contains(&"kb-00002"), "{found}");
+    let bare = json!({"question": "logo green border", "include_graph_context": false});
+    assert_eq!(all(&ask(&mut project, bare)["entries"], "id"), ["kb-00004"]);
+}
+
+#[test]
+fn a_summary_quotes_and_cites_and_tells_both_sides() {
+    let mut project = queue();
+    let summary =
+        project.call("kb_summarize", json!({"question": "what did we choose for the job queue"}));
+    assert_eq!(summary["method"], "extractive");
+    let first = &summary["sentences"][0];
+    assert_eq!(
+        first["text"],
+        "We chose Kafka for the job queue because jobs must survive a crash."
+    );
+    assert_eq!(first["cited"], json!(["kb-00002"]));
+    let answer = summary["answer"].as_str().expect("words");
+    assert!(answer.lines().all(|line| line.ends_with(']') && line.contains("[kb-")), "{answer}");
+    assert_eq!(summary["conflicts"][0]["why"], "kb-00002 supersedes kb-00001", "{summary}");
+    store(&mut project, "Timeout", "The timeout of a job is 30 seconds.", json!({}));
+    store(&mut project, "Timeout again", "The timeout of a job is 60 seconds.", json!({}));
+    let summary = project.call("kb_summarize", json!({"question": "what is the timeout of a job"}));
+    let conflict = &summary["conflicts"][0];
+    assert_eq!(conflict["why"], "the numbers differ: 60 and 30", "{summary}");
+    assert_eq!(conflict["one"]["cited"], json!(["kb-00006"]));
+    let nothing = project.call("kb_summarize", json!({"question": "zebras in orbit"}));
+    assert_eq!((&nothing["answer"], nothing["hint"].is_string()), (&json!(""), true), "{nothing}");
+}
+
+#[test]
+fn files_become_entries_and_again_when_they_change() {
+    let mut project = TestProject::empty();
+    project.set("kb.max_ingest_bytes=1000");
+    project.start();
+    let guide = "---\ntags: [ops]\n---\n# Guide\n\nThe guide tells how the shop is run from day to day.\n\n\
+                 ## Why green\n\nWe decided on green instead of red because red is taken by the others.\n";
+    project.write("docs/guide.md", guide);
+    project.write(
+        "docs/deep/run.sh",
+        "#!/bin/sh\n# Rotates the keys of all hosts every night at two.\nset -e\n",
+    );
+    project.write("docs/.env", "PASSWORD=x\n");
+    project.write("docs/id_rsa", "nothing secret but the name is\n");
+    project.write("docs/picture.png", [0_u8, 1, 2]);
+    project.write(
+        "docs/leak.md",
+        format!(
+            "# Leak\n\nThe token is gh{} and more.\n",
+            "p_a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+        ),
+    );
+    project.write("docs/big.md", "More words than are read. ".repeat(100));
+    project.settle();
+    let actions = |reply: &Value| -> Vec<String> {
+        let files = reply["files"].as_array().expect("files").clone();
+        files.iter().map(|it| format!("{} {}", it["path"], it["action"]).replace('"', "")).collect()
+    };
+    let dry =
+        project.call("kb_ingest", json!({"path": "docs", "dry_run": true, "project_ref": "shop"}));
+    assert_eq!(
+        actions(&dry),
+        [
+            "docs/.env skipped",
+            "docs/big.md skipped",
+            "docs/deep/run.sh dry_run",
+            "docs/guide.md dry_run",
+            "docs/id_rsa skipped",
+            "docs/leak.md flagged",
+            "docs/picture.png skipped"
+        ]
+    );
+    assert_eq!(
+        (&dry["entries_created"], &dry["flagged"], &dry["skipped"]),
+        (&json!(3), &json!(1), &json!(4))
+    );
+    assert!(!project.at("kb").exists(), "nothing is written in a dry run");
+
+    let flat = project
+        .call("kb_ingest", json!({"path": "docs", "recursive": false, "project_ref": "shop"}));
+    assert_eq!((&flat["ingested"], &flat["entries_created"]), (&json!(1), &json!(2)));
+    let guided = flat["files"]
+        .as_array()
+        .expect("files")
+        .iter()
+        .find(|it| it["action"] == "ingested")
+        .expect("one");
+    assert_eq!(guided["summary"], "The guide tells how the shop is run from day to day.");
+    assert_eq!(all(&guided["entries"], "entry_type"), ["factual_reference", "decision"]);
+    let entry = get(&mut project, "kb-00002");
+    assert_eq!(
+        (&entry["short_title"], &entry["long_title"]),
+        (&json!("Why green"), &json!("Guide › Why green"))
+    );
+    assert_eq!((&entry["tags"], &entry["project_ref"]), (&json!(["ops"]), &json!("shop")));
+    let near = project.call(
+        "kb_ask",
+        json!({"question": "x", "strategy": "related", "scope": "note:docs/guide.md"}),
+    );
+    assert_eq!(all(&near["entries"], "id"), ["kb-00001", "kb-00002"]);
+
+    let again = project.call("kb_ingest", json!({"path": "docs/guide.md"}));
+    assert_eq!((&again["unchanged"], &again["entries_created"]), (&json!(1), &json!(0)));
+    project.write("docs/guide.md", guide.replace("red is taken", "red is loud"));
+    let again = project.call("kb_ingest", json!({"path": "docs/*.md"}));
+    let guided = again["files"]
+        .as_array()
+        .expect("files")
+        .iter()
+        .find(|it| it["action"] == "ingested")
+        .expect("one");
+    assert_eq!(guided["replaced"], json!(["kb-00001", "kb-00002"]));
+    assert_eq!(all(&guided["entries"], "id"), ["kb-00003", "kb-00004"]);
+    let opened = project.call("kb_get", json!({"entry_id": ["kb-00002", "kb-00004"]}));
+    assert_eq!(opened["not_found"], json!(["kb-00002"]));
+    let versions =
+        project.call("kb_maintain", json!({"action": "entry_versions", "entry_id": "kb-00002"}));
+    assert_eq!(
+        all(&versions["versions"], "change_reason"),
+        [
+            "Ingested from `docs/guide.md`",
+            "Replaced: `docs/guide.md` has changed and was ingested again"
+        ]
+    );
+    let stats = project.call("kb_maintain", json!({"action": "stats"}))["stats"].clone();
+    assert_eq!(
+        (&stats["entries"], &stats["active"], &stats["ingested_files"]),
+        (&json!(4), &json!(2), &json!(1))
+    );
+    assert_eq!(stats["edges"]["extracted_from"], 2);
+    project.verify("ingested entries");
+}
+
+#[test]
+fn personal_data_is_hidden_in_entries_where_the_settings_say_so() {
+    let mut project = TestProject::empty();
+    project.set("privacy.pii=redact");
+    project.write(
+        "contact.md",
+        "# Contact\n\nWrite to ada@lovelace.org when the pumps of the cellar stop again.\n",
+    );
+    project.start();
+    project.settle();
+    let done = project.call("kb_ingest", json!({"path": "contact.md"}));
+    assert_eq!(done["files"][0]["redactions"], json!(["email"]), "{done}");
+    let entry = get(&mut project, "kb-00001");
+    assert_eq!(
+        entry["knowledge_details"],
+        "Write to (email hidden) when the pumps of the cellar stop again."
+    );
+    assert!(!text_of(&project, "kb/kb-00001-contact.md").contains("lovelace"));
+}
+
+#[test]
+fn upkeep_counts_purges_and_reads_again() {
+    let mut project = queue();
+    let stats = project.call("kb_maintain", json!({"action": "stats"}))["stats"].clone();
+    assert_eq!(
+        stats["by_type"],
+        json!({"decision": 2, "factual_reference": 1, "pattern_convention": 1})
+    );
+    assert_eq!((&stats["by_project"], &stats["with_embeddings"]), (&json!({"shop": 2}), &json!(4)));
+    assert_eq!(stats["edges"]["supersedes"], 1);
+    let message = |project: &mut TestProject, request: Value| {
+        project.call("kb_maintain", request)["message"].as_str().expect("words").to_string()
+    };
+    assert_eq!(
+        message(&mut project, json!({"action": "rebuild_embeddings"})),
+        "every entry has its vectors"
+    );
+    let forced = json!({"action": "rebuild_embeddings", "force": true});
+    assert_eq!(message(&mut project, forced), "4 entries were read again, 0 of them failed");
+    let graph = message(&mut project, json!({"action": "rebuild_graph"}));
+    assert!(graph.starts_with("the graph was read again from 4 entries"), "{graph}");
+    assert!(message(&mut project, json!({"action": "vacuum"})).starts_with("nothing to do"));
+    // One that a person wrote off long ago is purged; one that was written off today is not.
+    write_old(
+        &project,
+        "kb/kb-00030-old.md",
+        "---\nid: kb-00030\ntitle: Old\nactive: false\n---\nOld news.\n",
+        200,
+    );
+    project.settle();
+    project.call("kb_maintain", json!({"action": "deactivate", "entry_id": "kb-00004"}));
+    let purged = project.call("kb_maintain", json!({"action": "purge_inactive", "confirm": true}));
+    assert_eq!(purged["purged"], json!(["kb-00030"]));
+    assert!(
+        !project.at("kb/kb-00030-old.md").exists()
+            && project.at("kb/kb-00004-colour-of-the-logo.md").exists()
+    );
+    assert_eq!(store(&mut project, "Next", "No number is given twice.", json!({})), "kb-00031");
+    // A deleted note comes back from its versions.
+    project.remove("kb/kb-00003-small-jobs.md");
+    project.settle();
+    let restored = project
+        .call("kb_maintain", json!({"action": "restore", "entry_id": "kb-00003", "version": 1}));
+    assert_eq!(restored["entry"]["short_title"], "Small jobs");
+}
+
+#[test]
+fn a_read_only_project_tells_entries_and_keeps_none() {
+    let mut project = TestProject::empty();
+    project.set("write=false");
+    project.write("kb/kb-00001-a.md", "---\nid: kb-00001\ntitle: A\n---\nThe moon is far away.\n");
+    project.start();
+    project.settle();
+    assert_eq!(found(&mut project, "moon far away"), ["kb-00001"]);
+    assert_eq!(get(&mut project, "kb-00001")["knowledge_details"], "The moon is far away.");
+    let refused =
+        project.try_call("kb_store", json!({"short_title": "x", "knowledge_details": "y"}));
+    assert!(refused.is_err(), "{refused:?}");
+}
