@@ -46,6 +46,7 @@ const USER_ONLY: &[&str] = &[
     "embed.document_prompt",
     "embed.hub",
     "embed.remote",
+    "llm",
     "retrieval.rerank.model",
 ];
 

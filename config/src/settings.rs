@@ -7,6 +7,7 @@ use crate::limits::DOCUMENT_EXTENSIONS;
 use serde::{Deserialize, Serialize};
 
 mod embed;
+mod llm;
 mod memory;
 mod privacy;
 mod recognize;
@@ -14,6 +15,7 @@ mod retrieval;
 mod vectors;
 
 pub use embed::{Background, Embed, Remote, RemoteApi};
+pub use llm::{Llm, LlmApi, LlmSlot};
 pub use memory::Memory;
 pub use privacy::{PiiKind, PiiMode};
 pub use recognize::{Gazetteer, Recognize};
@@ -50,6 +52,8 @@ pub struct Settings {
     pub dedup: Dedup,
     /// What agents learn, kept as notes.
     pub memory: Memory,
+    /// Language models of others. User only.
+    pub llm: Llm,
     /// How questions are answered.
     pub retrieval: Retrieval,
     /// The daemon's socket. User only.
@@ -72,6 +76,7 @@ impl Default for Settings {
             vectors: Vectors::default(),
             dedup: Dedup::default(),
             memory: Memory::default(),
+            llm: Llm::default(),
             retrieval: Retrieval::default(),
             serve: Serve::default(),
         }

@@ -10,7 +10,7 @@
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use config::limits::max_readers;
 use proto::error::{Code, ErrorView};
@@ -23,6 +23,7 @@ use tokio::task::{JoinError, JoinHandle};
 use super::progress::Progress;
 use super::tool;
 use super::turns::{InFlight, Turn};
+use crate::llm::{Asker, Provider};
 use crate::project::Project;
 use crate::store::{CallOff, Snapshot};
 
@@ -34,6 +35,9 @@ const LONGEST_WAIT: Duration = Duration::from_secs(610);
 
 /// Longest a call may take that builds an index: 100,000 files take minutes.
 const LONGEST_BUILD: Duration = Duration::from_secs(6 * 3600);
+
+/// Share of a request's time that a language model may take: the rest is for the answer without it.
+const ASKING_SHARE: f64 = 0.8;
 
 /// How long a call may still take once its session is hung up on because the daemon ends.
 const LAST_WORDS: Duration = Duration::from_millis(200);
@@ -85,7 +89,7 @@ pub(crate) fn routes() -> Routes {
         reads(tool::memory::get_relation_gaps),
         reads(tool::memory::find_similar_nodes),
         reads(tool::memory::search_nodes),
-        reads(tool::memory::get_consolidation_report),
+        reads_and_asks(tool::memory::get_consolidation_report, tool::memory::with_drafts),
         reads(tool::memory::get_pending_consolidation),
         reads(tool::memory::get_stats),
         reads(tool::memory::read_graph),
@@ -123,6 +127,8 @@ pub(crate) struct Caller {
     pub(crate) request: RequestId,
     /// What the client calls itself.
     pub(crate) client: String,
+    /// The client's own model, where it offers that.
+    pub(crate) model: Option<Arc<dyn Provider>>,
 }
 
 impl Caller {
@@ -229,23 +235,63 @@ pub(crate) fn reads<T: Tool>(
         Box::pin(async move {
             let parameters = parameters::parse::<T>(call.arguments)?;
             let own_turn = call.caller.turn().await;
-            let turn = readers.acquire_owned().await.map_err(|_| stopping())?;
-            let project = call.project;
-            let caller = EndsReading::default();
-            let call_off = caller.0.clone();
-            let reading = tokio::task::spawn_blocking(move || {
-                // Held until the work is done, also when its caller has gone: that is what bounds
-                // it. The caller's own turn lasts longer.
-                let _turn = turn;
-                let reply =
-                    read(&project, call_off, |snapshot| handler(&project, snapshot, parameters));
-                (answer::<T>(reply), own_turn)
-            });
-            let (answer, own_turn) = reading.await.map_err(|error| crashed(T::NAME, &error))?;
+            let work = move |project: &Project, snapshot: &Snapshot| {
+                answer::<T>(handler(project, snapshot, parameters))
+            };
+            let (answer, own_turn) = in_turn::<T, _>(call.project, readers, own_turn, work).await?;
             call.caller.keep(own_turn);
             answer
         })
     })
+}
+
+/// A tool that answers from a snapshot, and then lets a language model add to that. While the model is waited for,
+/// neither a snapshot nor anybody's turn is held; it has most of the time that a request may take, and what it has not
+/// said by then is done without.
+pub(crate) fn reads_and_asks<T: Tool, M: Send + 'static>(
+    handler: fn(&Project, &Snapshot, T) -> Result<M, ErrorView>,
+    finish: fn(&Project, M, &Asker) -> Result<T::Reply, ErrorView>,
+) -> Route {
+    const { assert!(matches!(T::EFFECT, Effect::Reads), "a tool that writes cannot be a `reads` route") };
+    route::<T>(Patience::Request, move |call, readers| {
+        Box::pin(async move {
+            let limit = Duration::from_millis(call.project.settings.serve.request_deadline_ms);
+            let until = Instant::now() + limit.mul_f64(ASKING_SHARE);
+            let parameters = parameters::parse::<T>(call.arguments)?;
+            let project = call.project;
+            let own_turn = call.caller.turn().await;
+            let work = move |project: &Project, snapshot: &Snapshot| {
+                handler(project, snapshot, parameters)
+            };
+            let (read, own_turn) =
+                in_turn::<T, _>(Arc::clone(&project), readers, own_turn, work).await?;
+            drop(own_turn);
+            let (read, asker) = (read?, Asker { client: call.caller.model, until });
+            let asking =
+                tokio::task::spawn_blocking(move || answer::<T>(finish(&project, read, &asker)));
+            asking.await.map_err(|error| crashed(T::NAME, &error))?
+        })
+    })
+}
+
+/// Reads off the async threads, with a turn among all readers and one among this client's own, which is given back.
+async fn in_turn<T: Tool, R: Send + 'static>(
+    project: Arc<Project>,
+    readers: Arc<Semaphore>,
+    own_turn: Option<Turn>,
+    work: impl FnOnce(&Project, &Snapshot) -> Result<R, ErrorView> + Send + 'static,
+) -> Result<(Result<R, ErrorView>, Option<Turn>), ErrorView> {
+    let turn = readers.acquire_owned().await.map_err(|_| stopping())?;
+    let caller = EndsReading::default();
+    let call_off = caller.0.clone();
+    let reading = tokio::task::spawn_blocking(move || {
+        // Held until the work is done, also when its caller has gone: that is what bounds
+        // it. The caller's own turn lasts longer.
+        let _turn = turn;
+        let reply = read(&project, call_off, |snapshot| work(&project, snapshot));
+        (reply, own_turn)
+    });
+    reading.await.map_err(|error| crashed(T::NAME, &error))
 }
 
 /// Calls a read off when nobody waits for it any more.

@@ -42,14 +42,10 @@ impl Pause {
     }
 }
 
-/// The seconds of a `Retry-After`; dates are not read.
-pub(super) fn told(header: Option<&str>) -> Option<Duration> {
-    header?.trim().parse().ok().map(Duration::from_secs)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::servers::told_pause;
 
     #[test]
     fn pauses_double_and_end() {
@@ -66,11 +62,9 @@ mod tests {
     #[test]
     fn a_server_may_say_how_long() {
         let (mut pause, now) = (Pause::default(), Instant::now());
-        assert_eq!(pause.failed(now, told(Some("7"))).as_secs(), 7);
-        assert_eq!(pause.failed(now, told(Some("0"))).as_secs(), 0);
+        assert_eq!(pause.failed(now, told_pause(Some("7"))).as_secs(), 7);
+        assert_eq!(pause.failed(now, told_pause(Some("0"))).as_secs(), 0);
         assert_eq!(pause.left(now), None);
-        assert_eq!(pause.failed(now, told(Some("999999999"))), LONGEST_TOLD);
-        assert_eq!(told(Some("Wed, 21 Oct 2026 07:28:00 GMT")), None);
-        assert_eq!(told(None), None);
+        assert_eq!(pause.failed(now, told_pause(Some("999999999"))), LONGEST_TOLD);
     }
 }

@@ -85,6 +85,7 @@ pub fn status(project: &Project, snapshot: &Snapshot, _: Status) -> Result<Statu
             precision: project.settings.vectors.precision.as_str().into(),
         }),
         embedding: embedding.clone(),
+        llm: project.llms().views(Instant::now()),
         formats: tally.formats.clone(),
         queues: queues(project),
         bytes_in_flight: project.bytes_in_flight(),
