@@ -20,6 +20,7 @@ mod languages;
 mod ledger;
 mod life;
 mod linking;
+mod llm;
 mod memory;
 mod memory_reference;
 mod models;
