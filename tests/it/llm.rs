@@ -16,7 +16,7 @@
 //!
 //! and the draft is written by that model, and says so: `Ada wrote the first program and likes poetry. (llm:qwen3:4b)`.
 //! When it answers badly, slowly or not at all, the report comes as it came before, with one line that says why, and
-//! `kgctl status` tells how the slot is. With `api: sampling` nothing is configured at all: the agent's own model writes,
+//! `kgctl status` tells how the slot is. With `api: sampling` there is no server at all: the agent's own model writes,
 //! where its client offers that.
 
 use std::time::{Duration, Instant};

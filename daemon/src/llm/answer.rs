@@ -38,10 +38,11 @@ pub fn prompt(question: &str, entries: &[(&str, &str)]) -> Prompt {
         entries.iter().map(|(id, text)| fenced("entry", &format!("id: {id}\n{text}"))).collect();
     Prompt {
         system: format!(
-            "You answer a question out of entries of a knowledge base, each between <entry> tags with its id first. Say \
-             only what they say. After each statement put the id of the entry that says so in square brackets, such as \
-             [kb-00042]. Where entries contradict each other, tell both sides, each with its id. If they do not answer \
-             the question, say what they do say about it. Be brief: at most 200 words, no heading. {UNTRUSTED}"
+            "You answer a question out of entries of a knowledge base, each between <entry> tags with its id first. \
+             Say only what they say. After each statement put the id of the entry that says so in square brackets, \
+             such as [kb-00042]. Where entries contradict each other, tell both sides, each with its id. If they do \
+             not answer the question, say what they do say about it. Be brief: at most 200 words, no heading. \
+             {UNTRUSTED}"
         ),
         // The question goes first: what is too long is cut at its end.
         text: format!("{}\n{}", fenced("question", question), texts.join("\n")),
@@ -80,7 +81,8 @@ mod tests {
 
     #[test]
     fn answers_cite_what_was_given() {
-        let reply = "SQLite is used [kb-00001]. Postgres was [ kb-00002;kb-00001 ], and MySQL [kb-99999] [kb-00002, kb-00007].";
+        let reply = "SQLite is used [kb-00001]. Postgres was [ kb-00002;kb-00001 ], \
+                     and MySQL [kb-99999] [kb-00002, kb-00007].";
         let answer = parse(reply, &GIVEN).expect("an answer");
         assert_eq!(
             answer.text,

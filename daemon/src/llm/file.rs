@@ -142,12 +142,15 @@ mod tests {
          {"knowledge_details": "d", "entry_type": "decision"}, "T"]
         ```"##;
         let found = parse_entries(reply).expect("a list");
-        let shown: Vec<String> = found.iter().map(|it| format!("{it:?}")).collect();
+        let one = |it: &FoundEntry| {
+            let FoundEntry { short_title, long_title, knowledge_details, entry_type, tags } = it;
+            format!("{short_title} | {long_title} | {knowledge_details:?} | {entry_type} | {}", tags.join(" "))
+        };
         assert_eq!(
-            shown,
+            found.iter().map(one).collect::<Vec<_>>(),
             [
-                r#"FoundEntry { short_title: "WAL mode", long_title: "SQLite runs in WAL mode", knowledge_details: "Line 1\n\n- a", entry_type: "decision", tags: ["sqlite", "write-ahead", "db", "c++"] }"#,
-                r#"FoundEntry { short_title: "No long title", long_title: "No long title", knowledge_details: "d", entry_type: "lesson_learned", tags: [] }"#,
+                r#"WAL mode | SQLite runs in WAL mode | "Line 1\n\n- a" | decision | sqlite write-ahead db c++"#,
+                r#"No long title | No long title | "d" | lesson_learned | "#,
             ]
         );
         assert_eq!(parse_entries("Nothing here."), None);
@@ -189,7 +192,9 @@ mod tests {
 
     proptest! {
         #[test]
-        fn whatever_comes_is_sound(reply in r#"(\[|\{|\}|\]|,|:|"short_title"|"details"|"type"|"decision"|"a b"|"tags"|1| ){0,60}"#) {
+        fn whatever_comes_is_sound(
+            reply in r#"(\[|\{|\}|\]|,|:|"short_title"|"details"|"type"|"decision"|"a b"|"tags"|1| ){0,60}"#
+        ) {
             for it in parse_entries(&reply).unwrap_or_default() {
                 prop_assert!(!it.short_title.is_empty() && ENTRY_TYPES.contains(&it.entry_type));
                 prop_assert!(it.tags.iter().all(|tag| !tag.contains(' ')));

@@ -51,7 +51,7 @@ fn first(text: &str) -> Option<(Value, usize)> {
     Some((value, values.byte_offset()))
 }
 
-/// The objects of a list, from behind its bracket on; true where nothing but objects, or nothing, stands before its end.
+/// The objects of a list, from behind its bracket on; true where the list has an end.
 fn items(mut rest: &str) -> (Vec<Object>, bool) {
     let mut found = Vec::new();
     while found.len() < MAX_ITEMS {
@@ -188,7 +188,8 @@ mod tests {
 
         #[test]
         fn a_list_cut_off_anywhere_gives_its_beginning(n in 1usize..9, cut in 0usize..200) {
-            let whole = format!("[{}]", (0..n).map(|i| format!(r#"{{"i": {i}, "t": "é]}}"}}"#)).collect::<Vec<_>>().join(", "));
+            let items = (0..n).map(|i| format!(r#"{{"i": {i}, "t": "é]}}"}}"#));
+            let whole = format!("[{}]", items.collect::<Vec<_>>().join(", "));
             let cut = (0..=cut.min(whole.len())).rev().find(|at| whole.is_char_boundary(*at)).unwrap_or(0);
             if let Some(found) = ids(&whole[..cut]) {
                 prop_assert_eq!(found.clone(), (0..found.len() as i64).collect::<Vec<_>>());

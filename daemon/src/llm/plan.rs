@@ -193,7 +193,9 @@ mod tests {
 
     proptest! {
         #[test]
-        fn plans_name_only_what_is_there(reply in r#"(\{|\}|,|:|"strategy"|"scope"|"target"|"timeline"|"connection"|"tag:python"|"x"| ){0,40}"#) {
+        fn plans_name_only_what_is_there(
+            reply in r#"(\{|\}|,|:|"strategy"|"scope"|"target"|"timeline"|"connection"|"tag:python"|"x"| ){0,40}"#
+        ) {
             if let Some(plan) = parse(&reply, known) {
                 prop_assert!(plan.scope.iter().chain(&plan.target).all(|id| known(id)));
             }

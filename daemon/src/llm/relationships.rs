@@ -236,7 +236,9 @@ mod tests {
 
     proptest! {
         #[test]
-        fn whatever_comes_is_sound(reply in r#"(\[|\{|\}|\]|,|:|"entity"|"type"|"relation"|"tool"|"a b"|"kb-00001"|1| ){0,60}"#) {
+        fn whatever_comes_is_sound(
+            reply in r#"(\[|\{|\}|\]|,|:|"entity"|"type"|"relation"|"tool"|"a b"|"kb-00001"|1| ){0,60}"#
+        ) {
             let one = parse(&reply).unwrap_or_default();
             let batch = parse_batch(&reply, &["kb-00001"]).unwrap_or_default();
             for it in one.iter().chain(batch.iter().flat_map(|(_, found)| found)) {

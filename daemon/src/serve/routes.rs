@@ -10,7 +10,7 @@
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use config::limits::max_readers;
 use proto::error::{Code, ErrorView};
@@ -23,11 +23,14 @@ use tokio::task::{JoinError, JoinHandle};
 use super::progress::Progress;
 use super::tool;
 use super::turns::{InFlight, Turn};
-use crate::llm::{Asker, Provider};
+use crate::llm::Provider;
 use crate::project::Project;
 use crate::store::{CallOff, Snapshot};
 
+mod asking;
 mod parameters;
+
+use asking::reads_and_asks;
 
 /// Longest a call may take that waits for indexing. `wait` accepts 600 s; the rest is for its own
 /// answer.
@@ -35,9 +38,6 @@ const LONGEST_WAIT: Duration = Duration::from_secs(610);
 
 /// Longest a call may take that builds an index: 100,000 files take minutes.
 const LONGEST_BUILD: Duration = Duration::from_secs(6 * 3600);
-
-/// Share of a request's time that a language model may take: the rest is for the answer without it.
-const ASKING_SHARE: f64 = 0.8;
 
 /// How long a call may still take once its session is hung up on because the daemon ends.
 const LAST_WORDS: Duration = Duration::from_millis(200);
@@ -241,35 +241,6 @@ pub(crate) fn reads<T: Tool>(
             let (answer, own_turn) = in_turn::<T, _>(call.project, readers, own_turn, work).await?;
             call.caller.keep(own_turn);
             answer
-        })
-    })
-}
-
-/// A tool that answers from a snapshot, and then lets a language model add to that. While the model is waited for,
-/// neither a snapshot nor anybody's turn is held; it has most of the time that a request may take, and what it has not
-/// said by then is done without.
-pub(crate) fn reads_and_asks<T: Tool, M: Send + 'static>(
-    handler: fn(&Project, &Snapshot, T) -> Result<M, ErrorView>,
-    finish: fn(&Project, M, &Asker) -> Result<T::Reply, ErrorView>,
-) -> Route {
-    const { assert!(matches!(T::EFFECT, Effect::Reads), "a tool that writes cannot be a `reads` route") };
-    route::<T>(Patience::Request, move |call, readers| {
-        Box::pin(async move {
-            let limit = Duration::from_millis(call.project.settings.serve.request_deadline_ms);
-            let until = Instant::now() + limit.mul_f64(ASKING_SHARE);
-            let parameters = parameters::parse::<T>(call.arguments)?;
-            let project = call.project;
-            let own_turn = call.caller.turn().await;
-            let work = move |project: &Project, snapshot: &Snapshot| {
-                handler(project, snapshot, parameters)
-            };
-            let (read, own_turn) =
-                in_turn::<T, _>(Arc::clone(&project), readers, own_turn, work).await?;
-            drop(own_turn);
-            let (read, asker) = (read?, Asker { client: call.caller.model, until });
-            let asking =
-                tokio::task::spawn_blocking(move || answer::<T>(finish(&project, read, &asker)));
-            asking.await.map_err(|error| crashed(T::NAME, &error))?
         })
     })
 }
