@@ -88,11 +88,11 @@ fn a_model_is_added_used_by_its_name_and_removed() {
     assert_eq!(status["embedding"]["state"], "failed", "{status}");
     let why = "`embed.model` is `tiny`: there is no such model";
     let told = status["warnings"][0]["warning"].as_str().expect("a warning");
-    assert!(told.contains(why) && told.contains("`kgctl model add FOLDER`"), "{told}");
+    assert!(told.contains(why) && told.contains("`kgctl model list` shows"), "{told}");
     assert!(project.log().contains(why), "{}", project.log());
     let (_, out, _) = in_project(&project, &["doctor"]);
     assert!(out.contains("warning models: `embed.model` gives no vectors"), "{out}");
-    assert!(out.contains(why) && out.contains("`kgctl model add FOLDER`"), "{out}");
+    assert!(out.contains(why) && out.contains("`kgctl model list` shows"), "{out}");
     assert!(!out.contains("document: `.`"), "{out}");
     let (_, out, _) = kgctl(&project, &["model", "list"], NOWHERE);
     let row = out.lines().find(|line| line.starts_with("tiny *")).unwrap_or_default();

@@ -506,7 +506,7 @@ fn a_fact_that_is_none_is_rejected_for_good() {
         ]
     );
     let key = items[0]["key"].clone();
-    assert_eq!(items[0]["evidence"]["source"]["line"], 3);
+    assert_eq!(items[0]["evidence"]["line"], 3);
     let rejected = project.call("review_links", json!({"reject": [key], "path": "sub"}));
     assert_eq!(
         (&rejected["decided"], of(rejected["items"].as_array().expect("items"))),

@@ -16,25 +16,26 @@ pub(crate) const N_TO_HUB: usize = 1_000;
 /// Notes a folder.
 const A_FOLDER: usize = 200;
 
-const NOUNS: &[&str] = &[
+pub(crate) const NOUNS: &[&str] = &[
     "harbor", "lamp", "engine", "garden", "bridge", "letter", "river", "window", "market",
     "signal", "ladder", "mirror", "valley", "kettle", "anchor", "forest", "needle", "basket",
     "tunnel", "copper", "candle", "meadow", "pencil", "saddle", "timber", "violin", "wagon",
     "island", "hammer", "orchard",
 ];
 
-const VERBS: &[&str] = &[
+pub(crate) const VERBS: &[&str] = &[
     "keeps", "carries", "follows", "repairs", "measures", "replaces", "answers", "delays",
     "records", "guards", "feeds", "opens", "counts", "sorts", "turns", "warms",
 ];
 
-const ADJECTIVES: &[&str] = &[
+pub(crate) const ADJECTIVES: &[&str] = &[
     "quiet", "narrow", "early", "broken", "silver", "distant", "steady", "hollow", "bright",
     "gentle", "heavy", "clear", "rough", "modern", "spare", "double", "late", "warm", "plain",
     "sudden",
 ];
 
-const RELATIONS: &[&str] = &["implements", "depends on", "part of", "follows", "inspired by"];
+pub(crate) const RELATIONS: &[&str] =
+    &["implements", "depends on", "part of", "follows", "inspired by"];
 
 const CATEGORIES: &[&str] = &["fact", "decision", "idea", "question", "method"];
 
@@ -158,7 +159,7 @@ fn link(target: usize, dice: &mut Dice) -> String {
     }
 }
 
-fn sentence(dice: &mut Dice, link: Option<String>) -> String {
+pub(crate) fn sentence(dice: &mut Dice, link: Option<String>) -> String {
     let object =
         link.unwrap_or_else(|| format!("the {} {}", dice.word(ADJECTIVES), dice.word(NOUNS)));
     format!(
@@ -174,23 +175,23 @@ fn sentence(dice: &mut Dice, link: Option<String>) -> String {
 }
 
 /// The same numbers every time.
-struct Dice(u64);
+pub(crate) struct Dice(u64);
 
 impl Dice {
-    fn of(seed: usize) -> Self {
+    pub(crate) fn of(seed: usize) -> Self {
         let mut dice = Dice((seed as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15));
         (0..4).for_each(|_| _ = dice.below(2));
         dice
     }
 
-    fn below(&mut self, n: usize) -> usize {
+    pub(crate) fn below(&mut self, n: usize) -> usize {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
         (self.0 >> 16) as usize % n
     }
 
-    fn word<'w>(&mut self, words: &[&'w str]) -> &'w str {
+    pub(crate) fn word<'w>(&mut self, words: &[&'w str]) -> &'w str {
         words[self.below(words.len())]
     }
 }

@@ -161,7 +161,11 @@ impl EmbeddingView {
         if self.state != "done" {
             text.push_str(&format!(", {}", self.state));
         }
-        if let (Some(rate), "working" | "waiting") = (self.texts_a_second, self.state.as_str()) {
+        // Of a server that is asked again later, nothing is known that would be a rate.
+        let is_going = self.again_seconds.is_none();
+        if let (Some(rate), true, "working" | "waiting") =
+            (self.texts_a_second, is_going, self.state.as_str())
+        {
             text.push_str(&match rate {
                 ..10.0 => format!(", {rate:.1} a second"),
                 _ => format!(", {rate:.0} a second"),
@@ -385,6 +389,7 @@ mod tests {
             total: 9,
             state: "waiting".into(),
             again_seconds: Some(7),
+            texts_a_second: Some(434.0),
             trouble: Some("it answered 429".into()),
             ..EmbeddingView::default()
         };
