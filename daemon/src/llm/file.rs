@@ -144,7 +144,10 @@ mod tests {
         let found = parse_entries(reply).expect("a list");
         let one = |it: &FoundEntry| {
             let FoundEntry { short_title, long_title, knowledge_details, entry_type, tags } = it;
-            format!("{short_title} | {long_title} | {knowledge_details:?} | {entry_type} | {}", tags.join(" "))
+            format!(
+                "{short_title} | {long_title} | {knowledge_details:?} | {entry_type} | {}",
+                tags.join(" ")
+            )
         };
         assert_eq!(
             found.iter().map(one).collect::<Vec<_>>(),

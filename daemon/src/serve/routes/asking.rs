@@ -45,4 +45,3 @@ pub(crate) fn reads_and_asks<T: Tool, M: Send + 'static>(
         })
     })
 }
-
