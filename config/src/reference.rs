@@ -17,6 +17,7 @@ use crate::settings::Settings;
 const SOURCE: &str = concat!(
     include_str!("settings.rs"),
     include_str!("settings/embed.rs"),
+    include_str!("settings/kb.rs"),
     include_str!("settings/llm.rs"),
     include_str!("settings/memory.rs"),
     include_str!("settings/recognize.rs"),

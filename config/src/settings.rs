@@ -7,6 +7,7 @@ use crate::limits::DOCUMENT_EXTENSIONS;
 use serde::{Deserialize, Serialize};
 
 mod embed;
+mod kb;
 mod llm;
 mod memory;
 mod privacy;
@@ -15,6 +16,7 @@ mod retrieval;
 mod vectors;
 
 pub use embed::{Background, Embed, Remote, RemoteApi};
+pub use kb::Kb;
 pub use llm::{Llm, LlmApi, LlmSlot};
 pub use memory::Memory;
 pub use privacy::{PiiKind, PiiMode};
@@ -52,6 +54,8 @@ pub struct Settings {
     pub dedup: Dedup,
     /// What agents learn, kept as notes.
     pub memory: Memory,
+    /// Entries of knowledge, kept as notes.
+    pub kb: Kb,
     /// Language models of others. User only.
     pub llm: Llm,
     /// How questions are answered.
@@ -76,6 +80,7 @@ impl Default for Settings {
             vectors: Vectors::default(),
             dedup: Dedup::default(),
             memory: Memory::default(),
+            kb: Kb::default(),
             llm: Llm::default(),
             retrieval: Retrieval::default(),
             serve: Serve::default(),

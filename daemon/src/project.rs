@@ -85,6 +85,8 @@ pub struct Project {
     notes: Notes,
     /// What counting the rows gave.
     pub(crate) tallies: Tallies,
+    /// The entries of the last commit that was asked for.
+    pub(crate) shelves: crate::ask::kb::Shelves,
     /// When the settings were read.
     opened: SystemTime,
 }
@@ -163,6 +165,7 @@ impl Project {
             activity: Activity::default(),
             notes,
             tallies: Tallies::default(),
+            shelves: crate::ask::kb::Shelves::default(),
             opened,
         });
         upkeep::begin(&project);

@@ -6,6 +6,7 @@
 //! Not here: reading and writing files (the daemon).
 
 pub mod edit;
+pub mod entry;
 pub mod filename;
 pub mod memory;
 pub mod parse;

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value};
 
-use crate::tool::{Effect, Tool, ToolSet, admin, core, memory, notes};
+use crate::tool::{Effect, Tool, ToolSet, admin, core, kb, memory, notes};
 
 /// A tool as the catalog describes it.
 #[derive(Debug, Clone)]
@@ -84,6 +84,14 @@ pub const CATALOG: &[Entry] = &[
     entry::<memory::GetPendingConsolidation>(),
     entry::<memory::GetStats>(),
     entry::<memory::ReadGraph>(),
+    entry::<kb::KbStore>(),
+    entry::<kb::KbStoreBatch>(),
+    entry::<kb::KbSearch>(),
+    entry::<kb::KbGet>(),
+    entry::<kb::KbAsk>(),
+    entry::<kb::KbSummarize>(),
+    entry::<kb::KbIngest>(),
+    entry::<kb::KbMaintain>(),
     entry::<admin::Graph>(),
     entry::<admin::Dump>(),
     entry::<admin::BrokenLinks>(),

@@ -6,6 +6,7 @@ use serde::de::DeserializeOwned;
 
 pub mod admin;
 pub mod core;
+pub mod kb;
 pub mod memory;
 pub mod notes;
 
@@ -27,13 +28,16 @@ pub enum ToolSet {
     Notes,
     /// For agents that remember.
     Memory,
+    /// For agents that keep entries of knowledge.
+    Kb,
     /// For `kgctl`; never listed to agents.
     Admin,
 }
 
 impl ToolSet {
     /// Every set, in teaching order.
-    pub const ALL: [ToolSet; 4] = [ToolSet::Core, ToolSet::Notes, ToolSet::Memory, ToolSet::Admin];
+    pub const ALL: [ToolSet; 5] =
+        [ToolSet::Core, ToolSet::Notes, ToolSet::Memory, ToolSet::Kb, ToolSet::Admin];
 
     /// The name used in the preamble and in `kg-mcp --tools`.
     pub fn as_str(self) -> &'static str {
@@ -41,6 +45,7 @@ impl ToolSet {
             ToolSet::Core => "core",
             ToolSet::Notes => "notes",
             ToolSet::Memory => "memory",
+            ToolSet::Kb => "kb",
             ToolSet::Admin => "admin",
         }
     }

@@ -21,6 +21,7 @@ mod ledger;
 mod life;
 mod linking;
 mod llm;
+mod llm_kb;
 mod memory;
 mod memory_reference;
 mod models;

@@ -17,7 +17,7 @@ const ANY: f64 = f64::INFINITY;
 #[rustfmt::skip]
 fn table(settings: &Settings) -> Vec<Range> {
     let Settings { write: _, watch, belt, worker, privacy: _, chunk, recognize, link, relate: _, embed, vectors: _,
-        dedup, memory: _, llm, retrieval, serve } =
+        dedup, memory: _, llm, kb, retrieval, serve } =
         settings;
     let crate::settings::Llm { extraction, query } = llm;
     let weights = &retrieval.weights;
@@ -80,6 +80,7 @@ fn table(settings: &Settings) -> Vec<Range> {
         ("llm.query.max_retries", f64::from(query.max_retries), 0.0, 5.0),
         ("dedup.min_words",                  f64::from(dedup.min_words),            4.0,   1_000.0),
         ("dedup.similarity",                 f64::from(dedup.similarity),           0.5,   1.0),
+        ("kb.max_ingest_bytes",              kb.max_ingest_bytes as f64,            1_000.0, 10_000_000.0),
         ("retrieval.k",                      f64::from(retrieval.k),                1.0,   100.0),
         // sqlite-vec answers at most 4,096 neighbors.
         ("retrieval.recall_k",               f64::from(retrieval.recall_k),         1.0,   4_096.0),
@@ -157,11 +158,15 @@ pub(super) fn globs(settings: &Settings, key: &str) -> Result<(), String> {
 /// Checks that the folder or file that `key` names is an absolute path, if it names one: a relative one would mean
 /// another one wherever the daemon is started.
 pub(super) fn paths(settings: &Settings, key: &str) -> Result<(), String> {
-    if key == "memory.folder" {
-        let folder = &settings.memory.folder;
+    let folder = match key {
+        "memory.folder" => Some((&settings.memory.folder, "memory")),
+        "kb.folder" => Some((&settings.kb.folder, "kb")),
+        _ => None,
+    };
+    if let Some((folder, usual)) = folder {
         let is_inside = folder.split('/').all(|part| !part.starts_with('.') && !part.is_empty());
         let why =
-            || format!("is `{folder}`; it must be a folder inside the project, such as `memory`");
+            || format!("is `{folder}`; it must be a folder inside the project, such as `{usual}`");
         return if is_inside { Ok(()) } else { Err(why()) };
     }
     let path = match key {

@@ -100,7 +100,8 @@ impl<'a> Floor<'a> {
     }
 }
 
-fn share(worth: &[f32], found: u64) -> f32 {
+/// The share of a question's words that `found` has a bit for, by what each is worth.
+pub(super) fn share(worth: &[f32], found: u64) -> f32 {
     let all: f32 = worth.iter().sum();
     let stands = |at: usize| found.checked_shr(at as u32).unwrap_or(0) & 1 == 1;
     let there = worth.iter().enumerate().filter(|(at, _)| stands(*at)).map(|(_, it)| it);

@@ -28,6 +28,7 @@ mod fit;
 mod floor;
 mod graph;
 mod hint;
+pub mod kb;
 mod listing;
 mod lookup;
 pub mod memory;

@@ -72,6 +72,30 @@ pub fn parse(reply: &str, given: &[&str]) -> Option<Answer> {
     (!cited.is_empty()).then_some(Answer { text, cited, invented })
 }
 
+/// The statements of an answer, each with the entries that its marks name; what bears no mark has none.
+pub fn statements(text: &str) -> Vec<(String, Vec<String>)> {
+    let mut found: Vec<(String, Vec<String>)> = Vec::new();
+    let mut last = 0;
+    let bare = |part: &str| {
+        let part = part.trim_start_matches(|c: char| c.is_whitespace() || ".,;:".contains(c));
+        part.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    for mark in MARKS.find_iter(text) {
+        let said = bare(text.get(last..mark.start()).unwrap_or_default());
+        let ids = IDS.find_iter(mark.as_str()).map(|it| it.as_str().to_string());
+        match found.last_mut().filter(|_| said.is_empty()) {
+            Some((_, before)) => before.extend(ids),
+            None => found.push((said, ids.collect())),
+        }
+        last = mark.end();
+    }
+    let rest = bare(text.get(last..).unwrap_or_default());
+    if !rest.is_empty() {
+        found.push((rest, vec![]));
+    }
+    found
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -93,6 +117,19 @@ mod tests {
         for none in ["", "SQLite is used.", "SQLite [kb-00003].", "kb-00001", "[]"] {
             assert_eq!(parse(none, &GIVEN), None, "{none}");
         }
+    }
+
+    #[test]
+    fn statements_bear_their_marks() {
+        let text = "A is so [kb-00001], [kb-00002]. B is\nnot [kb-00002, kb-00001]. And C.";
+        let found = statements(text);
+        let shown: Vec<String> =
+            found.iter().map(|(said, cited)| format!("{said} <{}>", cited.join(" "))).collect();
+        assert_eq!(
+            shown,
+            ["A is so <kb-00001 kb-00002>", "B is not <kb-00002 kb-00001>", "And C. <>"]
+        );
+        assert!(statements("").is_empty());
     }
 
     #[test]

@@ -6,6 +6,8 @@
 
 use std::fmt::Write;
 
+use proto::tool::kb::Strategy;
+
 use super::json::{object, text_of};
 use super::{Prompt, UNTRUSTED, fenced};
 
@@ -17,37 +19,14 @@ const MAX_QUERY: usize = 300;
 const MAX_REASON: usize = 300;
 const MAX_ID: usize = 200;
 
-/// How entries are found.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Strategy {
-    /// Search, and one step on.
-    #[default]
-    Auto,
-    /// Decisions and what superseded them.
-    DecisionTrace,
-    /// All of a scope, by time.
-    Timeline,
-    /// What is around a node.
-    Related,
-    /// How two nodes are connected.
-    Connection,
-}
-
-impl Strategy {
-    /// Every one, by its name.
-    pub const ALL: [(&'static str, Strategy); 5] = [
-        ("auto", Strategy::Auto),
-        ("decision_trace", Strategy::DecisionTrace),
-        ("timeline", Strategy::Timeline),
-        ("related", Strategy::Related),
-        ("connection", Strategy::Connection),
-    ];
-
-    /// As tools name it.
-    pub fn as_str(self) -> &'static str {
-        Self::ALL.iter().find(|(_, it)| *it == self).map_or("auto", |(name, _)| name)
-    }
-}
+/// Strategies by name.
+const STRATEGIES: [Strategy; 5] = [
+    Strategy::Auto,
+    Strategy::DecisionTrace,
+    Strategy::Timeline,
+    Strategy::Related,
+    Strategy::Connection,
+];
 
 /// A plan.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -106,7 +85,7 @@ pub fn prompt(question: &str, vocabulary: &Vocabulary<'_>) -> Prompt {
 pub fn parse(reply: &str, is_known: impl Fn(&str) -> bool) -> Option<QueryPlan> {
     let object = object(reply)?;
     let named = text_of(&object, &["strategy"], MAX_ID)?;
-    let (_, strategy) = *Strategy::ALL.iter().find(|(name, _)| named.eq_ignore_ascii_case(name))?;
+    let strategy = STRATEGIES.into_iter().find(|it| named.eq_ignore_ascii_case(it.as_str()))?;
     let node = |field| text_of(&object, &[field], MAX_ID).filter(|id| is_known(id));
     let mut plan = QueryPlan {
         strategy,

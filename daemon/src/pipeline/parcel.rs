@@ -181,6 +181,18 @@ pub struct DocMeta {
     pub extra: BTreeMap<String, serde_json::Value>,
 }
 
+/// The key of front matter under which an entry has its long title.
+pub const LONG_TITLE: &str = "long_title";
+
+impl DocMeta {
+    /// What the document is found by beside its title, as if it were one: its other names, and the long title of an
+    /// entry, which is no name.
+    pub fn searched_titles(&self) -> Vec<String> {
+        let long = self.extra.get(LONG_TITLE).and_then(|it| it.as_str()).map(String::from);
+        self.aliases.iter().cloned().chain(long).collect()
+    }
+}
+
 /// One piece of the outline.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Block {

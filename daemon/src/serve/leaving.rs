@@ -11,12 +11,24 @@ use serde_json::{Map, Value};
 use crate::pipeline::normalize::redact::clean;
 
 /// Keys of replies under which stored text stands, and nothing that a caller said.
-const STORED: [&str; 8] =
-    ["snippet", "text", "section", "name", "aliases", "rows", "content", "checksum"];
+const STORED: [&str; 10] = [
+    "knowledge_details",
+    "excerpt",
+    "snippet",
+    "text",
+    "section",
+    "name",
+    "aliases",
+    "rows",
+    "content",
+    "checksum",
+];
 
 /// Keys of requests that must be taken as they are: to find what they name, or because they are to be written. What a
 /// write may do to secrets is decided where the note is known (`notes/secrets.rs`).
-const TAKEN: [&str; 19] = [
+const TAKEN: [&str; 21] = [
+    "knowledge_details",
+    "entries",
     "entities",
     "observations",
     "deletions",

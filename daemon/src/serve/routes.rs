@@ -10,7 +10,7 @@
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use config::limits::max_readers;
 use proto::error::{Code, ErrorView};
@@ -23,18 +23,21 @@ use tokio::task::{JoinError, JoinHandle};
 use super::progress::Progress;
 use super::tool;
 use super::turns::{InFlight, Turn};
-use crate::llm::Provider;
+use crate::llm::{Asker, Provider};
 use crate::project::Project;
 use crate::store::{CallOff, Snapshot};
 
 mod asking;
 mod parameters;
 
-use asking::reads_and_asks;
+use asking::{asks_and_reads, reads_and_asks};
 
 /// Longest a call may take that waits for indexing. `wait` accepts 600 s; the rest is for its own
 /// answer.
 const LONGEST_WAIT: Duration = Duration::from_secs(610);
+
+/// Longest that language models may take of such a call.
+const LONGEST_ASKING: Duration = Duration::from_secs(480);
 
 /// Longest a call may take that builds an index: 100,000 files take minutes.
 const LONGEST_BUILD: Duration = Duration::from_secs(6 * 3600);
@@ -93,6 +96,14 @@ pub(crate) fn routes() -> Routes {
         reads(tool::memory::get_pending_consolidation),
         reads(tool::memory::get_stats),
         reads(tool::memory::read_graph),
+        remembers(tool::kb::kb_store),
+        remembers(tool::kb::kb_store_batch),
+        reads(tool::kb::kb_search),
+        waits(tool::kb::kb_get),
+        asks_and_reads(tool::kb::to_plan, tool::kb::plan_by_model, tool::kb::kb_ask),
+        reads_and_asks(tool::kb::kb_summarize, tool::kb::with_answer),
+        remembers(tool::kb::kb_ingest),
+        remembers(tool::kb::kb_maintain),
         reads(tool::graph),
         reads(tool::dump),
         reads(tool::broken_links),
@@ -335,7 +346,8 @@ where
         let handler = Arc::clone(&handler);
         Box::pin(async move {
             let parameters = parameters::parse::<T>(call.arguments)?;
-            let who = Who { client: call.caller.client, tool: T::NAME };
+            let asker = Asker { client: call.caller.model, until: Instant::now() + LONGEST_ASKING };
+            let who = Who { client: call.caller.client, tool: T::NAME, asker };
             let mut task = EndsWithCaller(tokio::spawn(handler(call.project, parameters, who)));
             let reply = (&mut task.0).await.map_err(|error| crashed(T::NAME, &error))?;
             answer::<T>(reply)
@@ -350,6 +362,8 @@ pub struct Who {
     pub client: String,
     /// The tool.
     pub tool: &'static str,
+    /// Whom a language model is asked for.
+    pub asker: Asker,
 }
 
 /// A tool that waits for indexing; it has minutes.

@@ -154,7 +154,8 @@ async fn notify(peer: &Peer<RoleServer>, token: &ProgressToken, step: Step) {
 fn describe(entry: &Entry) -> Tool {
     let reads = matches!(entry.effect, Effect::Reads);
     // Decisions can be undone and documents are never touched, but for the tools of notes.
-    let changes_files = !reads && matches!(entry.set, ToolSet::Notes | ToolSet::Memory);
+    let changes_files =
+        !reads && matches!(entry.set, ToolSet::Notes | ToolSet::Memory | ToolSet::Kb);
     let hints =
         ToolAnnotations::new().read_only(reads).destructive(changes_files).open_world(false);
     Tool::new(entry.name, entry.summary, (entry.input)())
@@ -245,9 +246,8 @@ impl ServerHandler for Session {
             arguments.get(name).and_then(Value::as_u64).map(|n| n.min(u32::MAX.into()) as u32)
         };
         let usual = match (route.name, set_of(route.name)) {
-            (core::ReadPassage::NAME, _) | (_, Some(ToolSet::Notes | ToolSet::Memory)) => {
-                core::PASSAGE_CHARS
-            }
+            (core::ReadPassage::NAME, _)
+            | (_, Some(ToolSet::Notes | ToolSet::Memory | ToolSet::Kb)) => core::PASSAGE_CHARS,
             _ => self.project.settings.retrieval.max_chars,
         };
         let max_chars = core::budget(given("max_chars"), given("max_tokens"), usual) as usize;
@@ -377,7 +377,7 @@ impl Session {
     fn is_forbidden(&self, tool: &str) -> bool {
         let writes_notes = |entry: &&Entry| {
             entry.name == tool
-                && matches!(entry.set, ToolSet::Notes | ToolSet::Memory)
+                && matches!(entry.set, ToolSet::Notes | ToolSet::Memory | ToolSet::Kb)
                 && entry.effect == Effect::Writes
         };
         !self.project.settings.write && CATALOG.iter().any(|entry| writes_notes(&entry))

@@ -8,6 +8,7 @@
 
 use proto::shape::{EntityView, Freshness};
 use proto::tool::Tool;
+use proto::tool::kb as entries;
 use proto::tool::memory as mem;
 use proto::tool::notes as tools;
 use proto::tool::{admin, core};
@@ -17,6 +18,7 @@ use serde_json::Value;
 
 mod answer;
 mod clean;
+mod kb;
 mod maintain;
 mod memory;
 mod notes;
@@ -119,6 +121,16 @@ pub fn render(tool: &str, reply: &Value, max_chars: usize) -> String {
         }
         mem::GetStats::NAME => fill::<mem::StatsReply>(reply, max_chars, memory::stats),
         mem::ReadGraph::NAME => fill::<mem::MemoryGraphReply>(reply, max_chars, memory::graph),
+        entries::KbStore::NAME => fill::<entries::KbStored>(reply, max_chars, kb::stored),
+        entries::KbStoreBatch::NAME => fill::<entries::KbBatchReply>(reply, max_chars, kb::batch),
+        entries::KbSearch::NAME => fill::<entries::KbSearchReply>(reply, max_chars, kb::found),
+        entries::KbGet::NAME => fill::<entries::KbGetReply>(reply, max_chars, kb::opened),
+        entries::KbAsk::NAME => fill::<entries::KbAnswer>(reply, max_chars, kb::answered),
+        entries::KbSummarize::NAME => fill::<entries::KbSummary>(reply, max_chars, kb::summed_up),
+        entries::KbIngest::NAME => fill::<entries::KbIngestReply>(reply, max_chars, kb::ingested),
+        entries::KbMaintain::NAME => {
+            fill::<entries::KbMaintainReply>(reply, max_chars, kb::maintained)
+        }
         admin::Graph::NAME => fill::<admin::GraphReply>(reply, max_chars, answer::graph),
         admin::Dump::NAME => fill::<admin::DumpReply>(reply, max_chars, upkeep::dump),
         admin::BrokenLinks::NAME => {

@@ -266,7 +266,7 @@ fn pass_code(linked: &LinkedDoc) -> i64 {
 /// Everything beside a chunk's own text that its rows in the text index depend on.
 fn indexed_as(normal: &NormalDoc, identity: &Identity) -> String {
     let mut parts = vec![normal.title.clone()];
-    parts.extend(normal.meta.aliases.iter().cloned());
+    parts.extend(normal.meta.searched_titles());
     parts.extend(all_tags(normal, identity));
     parts.push(normal.meta.doc_type.clone().unwrap_or_default());
     parts.push(identity.ingest.source_url.clone().unwrap_or_default());

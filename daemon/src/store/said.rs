@@ -8,7 +8,7 @@
 use rusqlite::OptionalExtension;
 
 use super::StoreError;
-use super::ledger::{IngestRecord, MemoryEvent, Verdict};
+use super::ledger::{IngestRecord, KbRecord, MemoryEvent, Verdict};
 use super::writer::IndexWriter;
 use crate::terms::{RelPath, Tick};
 
@@ -53,6 +53,22 @@ impl IndexWriter {
         }
         tx.commit()?;
         Ok(names)
+    }
+
+    /// A number for a new entry, greater than `floor`.
+    ///
+    /// # Errors
+    /// When the ledger cannot be written.
+    pub fn next_entry(&self, floor: u64) -> Result<u64, StoreError> {
+        self.ledger.next_entry(floor)
+    }
+
+    /// Keeps what tools did to entries; gives the number of each version.
+    ///
+    /// # Errors
+    /// When the ledger cannot be written.
+    pub fn record_kb(&self, records: &[KbRecord], now_ms: i64) -> Result<Vec<u64>, StoreError> {
+        self.ledger.record_kb(records, now_ms)
     }
 
     /// Remembers what tools did to entities.

@@ -22,7 +22,8 @@ use super::parcel::EmbeddedDoc;
 use crate::belt::{Inlet, Item, crew};
 use crate::health::Health;
 use crate::store::{
-    IndexWriter, IngestRecord, MemoryEvent, Readers, RippleStep, StoreError, Trouble, Verdict,
+    IndexWriter, IngestRecord, KbRecord, MemoryEvent, Readers, RippleStep, StoreError, Trouble,
+    Verdict,
 };
 use crate::terms::{Lane, RelPath, Tick};
 
@@ -58,6 +59,10 @@ pub enum Command {
     RecordIngest(Vec<RelPath>, IngestRecord, oneshot::Sender<Result<(), String>>),
     /// Remember what tools did to entities.
     RecordMemory(Vec<MemoryEvent>, oneshot::Sender<Result<(), String>>),
+    /// Give a number for a new entry that is greater than this one.
+    NextEntry(u64, oneshot::Sender<Result<u64, String>>),
+    /// Remember what tools did to entries; answers with the number of each version.
+    RecordKb(Vec<KbRecord>, oneshot::Sender<Result<Vec<u64>, String>>),
     /// Stop the deep pass, or let it go on.
     PauseDeep(bool, oneshot::Sender<Result<(), String>>),
     /// Count failures of these files anew, so that they are tried again.
@@ -370,6 +375,13 @@ impl WriteState {
             }
             Command::RecordMemory(events, reply) => {
                 let record = move |w: &mut IndexWriter| w.record_memory(&events, now_ms);
+                let _ = reply.send(self.try_once(record).await?);
+            }
+            Command::NextEntry(floor, reply) => {
+                let _ = reply.send(self.try_once(move |w| w.next_entry(floor)).await?);
+            }
+            Command::RecordKb(records, reply) => {
+                let record = move |w: &mut IndexWriter| w.record_kb(&records, now_ms);
                 let _ = reply.send(self.try_once(record).await?);
             }
             Command::PauseDeep(is_paused, reply) => {

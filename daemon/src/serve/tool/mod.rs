@@ -3,6 +3,7 @@
 //! Not here: how a question is answered (`ask/`), or how a call arrives (`routes.rs`, `session.rs`).
 
 mod ingest;
+pub mod kb;
 mod maintain;
 pub mod memory;
 mod notes;

@@ -130,7 +130,7 @@ fn indexed_text(
 ) -> (String, String, String) {
     let context = IndexedContext {
         title: normal.title.clone(),
-        aliases: normal.meta.aliases.clone(),
+        titles: normal.meta.searched_titles(),
         tags: all_tags(normal, identity),
     };
     context.row(chunk.headings.join(" / "), chunk.span.of(&normal.text).to_string())
@@ -140,8 +140,8 @@ fn indexed_text(
 pub(in crate::store) struct IndexedContext {
     /// Its title.
     pub title: String,
-    /// Its other names.
-    pub aliases: Vec<String>,
+    /// What it is found by as well as by its title.
+    pub titles: Vec<String>,
     /// Its tags, without `#`.
     pub tags: Vec<String>,
 }
@@ -150,9 +150,9 @@ impl IndexedContext {
     /// A chunk's title, headings and body as the text index takes them.
     pub(in crate::store) fn row(&self, headings: String, body: String) -> (String, String, String) {
         let (mut title, mut headings) = (self.title.clone(), headings);
-        for alias in &self.aliases {
+        for other in &self.titles {
             title.push_str(" / ");
-            title.push_str(alias);
+            title.push_str(other);
         }
         for tag in &self.tags {
             headings.push_str(" #");

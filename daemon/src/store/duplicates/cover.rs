@@ -17,6 +17,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::alike::root_of;
 use super::place::first_copy;
 use super::{Texts, mark};
+use crate::pipeline::parcel::LONG_TITLE;
 use crate::pipeline::parcel::may_be_english;
 use crate::pipeline::print::{Compared, PrintKind, count_words};
 use crate::store::StoreError;
@@ -246,7 +247,9 @@ fn context_of(db: &Connection, doc: i64) -> Result<Option<(IndexedContext, Strin
         let values = meta.get(key).and_then(|list| list.as_array()).into_iter().flatten();
         values.filter_map(|value| value.as_str().map(String::from)).collect()
     };
-    Ok(Some((IndexedContext { title, aliases: list("aliases"), tags: list("tags") }, text)))
+    let long = meta.get("extra").and_then(|extra| extra.get(LONG_TITLE)).and_then(|it| it.as_str());
+    let titles = list("aliases").into_iter().chain(long.map(String::from)).collect();
+    Ok(Some((IndexedContext { title, titles, tags: list("tags") }, text)))
 }
 
 fn chunks_of(db: &Connection, doc: i64) -> Result<Vec<ChunkRow>, StoreError> {

@@ -15,7 +15,7 @@ use super::backup::{copy, newest};
 use crate::store::{StoreError, open};
 
 /// Every step, oldest first: the step at index `n` makes version `n + 1`. Steps are only ever added.
-const STEPS: [&str; 4] = [FIRST, SKETCHES, BREAKERS, MEMORY];
+const STEPS: [&str; 5] = [FIRST, SKETCHES, BREAKERS, MEMORY, KB];
 
 /// The version this program works with.
 pub(super) const VERSION: u32 = STEPS.len() as u32;
@@ -44,6 +44,17 @@ CREATE TABLE memory_events(id INTEGER PRIMARY KEY, at_ms INTEGER NOT NULL, clien
 CREATE INDEX memory_events_uid ON memory_events(uid);
 CREATE INDEX memory_events_at ON memory_events(at_ms);
 CREATE TABLE memory_ordinals(uid TEXT PRIMARY KEY, highest INTEGER NOT NULL) WITHOUT ROWID;";
+
+/// Entries, by number: the last one given, versions, when each was opened, and files whose entries were taken from them.
+const KB: &str = "
+CREATE TABLE kb_sequence(id INTEGER PRIMARY KEY CHECK(id = 1), last INTEGER NOT NULL);
+CREATE TABLE kb_versions(entry INTEGER NOT NULL, version INTEGER NOT NULL, at_ms INTEGER NOT NULL, client TEXT NOT NULL,
+  reason TEXT NOT NULL, confidence REAL NOT NULL, title TEXT NOT NULL, hash BLOB NOT NULL, text TEXT NOT NULL,
+  PRIMARY KEY(entry, version)) WITHOUT ROWID;
+CREATE TABLE kb_accesses(entry INTEGER PRIMARY KEY, at_ms INTEGER NOT NULL);
+CREATE TABLE kb_ingested(path TEXT PRIMARY KEY, hash TEXT NOT NULL, node TEXT NOT NULL, entries TEXT NOT NULL,
+  summary TEXT NOT NULL, n_bytes INTEGER NOT NULL, extension TEXT NOT NULL, project TEXT, redactions TEXT NOT NULL,
+  is_active INTEGER NOT NULL, first_ms INTEGER NOT NULL, last_ms INTEGER NOT NULL) WITHOUT ROWID;";
 
 /// The tables without which a file is no ledger, of whatever version.
 pub(super) const TABLES: [&str; 3] = ["documents", "ingested", "decisions"];
@@ -218,7 +229,7 @@ mod tests {
         drop(db);
         let before = std::fs::read(&it.path).expect("read");
         let error = Ledger::open(&it.path).err().expect("refused").to_string();
-        assert!(error.contains("has version 99, this kgd knows versions up to 4"), "{error}");
+        assert!(error.contains("has version 99, this kgd knows versions up to 5"), "{error}");
         assert!(error.contains("\nhint: install the newer kgd again"), "{error}");
         assert_eq!(std::fs::read(&it.path).expect("read"), before);
     }

@@ -9,6 +9,7 @@ mod backup;
 mod breaker;
 mod error;
 mod identity;
+mod kb;
 mod memory;
 mod migrate;
 mod reconcile;
@@ -27,6 +28,7 @@ use crate::terms::{RelPath, Tick, norm_of};
 pub use backup::{Backup, Checkup, Restored, back_up, check as check_backup, check_up, restore};
 pub use breaker::{Breakers, Failing};
 pub use error::LedgerError;
+pub use kb::{IngestedFile, KbFacts, KbLedger, KbRecord, KbVersion, NewVersion};
 pub use memory::{EventCounts, LastWrites, MemoryEvent, MemoryLedger, Operation};
 pub(super) use migrate::check as check_file;
 

@@ -1,0 +1,194 @@
+//! Shelf: the entries of one commit, as their notes state them, and the graph between them.
+//!
+//! In: the rows of notes. Out: [`Shelf`], in memory, the same for the same rows.
+//! Invariants: a note is an entry when its front matter has an id such as `kb-00042`, or when it lies in the folder of
+//! entries and its name begins with one; of several notes with one id the one whose name says it counts, then the first
+//! by path, and the others are told.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use notes::entry::{Entry, id_text, number_of, of, references};
+use proto::tool::kb::EntryType;
+use serde_json::{Map, Value};
+
+use super::decay;
+use super::graph::Graph;
+use crate::ask::AskError;
+use crate::store::Snapshot;
+use crate::terms::Tick;
+
+/// An entry.
+#[derive(Debug, Clone, PartialEq)]
+pub struct EntryRow {
+    /// Row of its document.
+    pub doc: i64,
+    /// Its number.
+    pub number: u64,
+    /// Where its note lies.
+    pub path: String,
+    /// Its short title: the stated one, else the name of its file.
+    pub title: String,
+    /// Its type; a fact where none is known by that name.
+    pub entry_type: EntryType,
+    /// The confidence that it was written with.
+    pub confidence: f64,
+    /// What its front matter states.
+    pub entry: Entry,
+    /// Numbers that its text names.
+    pub references: Vec<u64>,
+    /// When its file was modified, milliseconds since 1970.
+    pub modified_ms: i64,
+    /// Hash of the bytes of its file.
+    pub hash: [u8; 16],
+}
+
+/// Every entry of one commit.
+#[derive(Debug, Default)]
+pub struct Shelf {
+    entries: BTreeMap<u64, EntryRow>,
+    by_doc: HashMap<i64, u64>,
+    others: BTreeMap<u64, Vec<String>>,
+    /// How they are related.
+    pub graph: Graph,
+}
+
+impl Shelf {
+    fn read(snapshot: &Snapshot, folder: &str) -> Result<Shelf, AskError> {
+        let folder = format!("{}/{}", folder.trim_matches('/'), "kb-");
+        let mut statement = snapshot.prepare_cached(
+            "SELECT d.id, d.path, d.title, d.mtime_ms, d.hash, n.metadata, d.text FROM notes n JOIN docs d ON d.id = n.doc_id
+             WHERE n.metadata LIKE '%\"id\"%kb-%' OR substr(lower(d.path), 1, length(?1)) = lower(?1) ORDER BY d.path",
+        )?;
+        let mut rows = statement.query([&folder])?;
+        let mut shelf = Shelf::default();
+        while let Some(row) = rows.next()? {
+            let metadata: String = row.get(5)?;
+            let metadata: Map<String, Value> = serde_json::from_str(&metadata).unwrap_or_default();
+            let path: String = row.get(1)?;
+            let entry = of(&metadata);
+            let in_folder =
+                path.get(..folder.len()).is_some_and(|it| it.eq_ignore_ascii_case(&folder));
+            let named = if in_folder { number_of(&path) } else { None };
+            let Some(number) = entry.id.or(named) else { continue };
+            let text: String = row.get(6)?;
+            let mut references = references(&text);
+            references.retain(|it| *it != number);
+            shelf.add(EntryRow {
+                doc: row.get(0)?,
+                number,
+                title: entry.short_title.clone().unwrap_or(row.get(2)?),
+                entry_type: entry
+                    .entry_type
+                    .as_deref()
+                    .and_then(EntryType::parse)
+                    .unwrap_or_default(),
+                confidence: entry.confidence.unwrap_or(decay::USUAL),
+                references,
+                modified_ms: row.get(3)?,
+                hash: row.get(4)?,
+                path,
+                entry,
+            });
+        }
+        shelf.by_doc = shelf.entries.values().map(|row| (row.doc, row.number)).collect();
+        shelf.graph = Graph::of(&shelf);
+        Ok(shelf)
+    }
+
+    fn add(&mut self, row: EntryRow) {
+        let says_it = |row: &EntryRow| number_of(&row.path) == Some(row.number);
+        let Some(known) = self.entries.get(&row.number) else {
+            self.entries.insert(row.number, row);
+            return;
+        };
+        let is_better = says_it(&row) && !says_it(known);
+        let other = if is_better { known.path.clone() } else { row.path.clone() };
+        self.others.entry(row.number).or_default().push(other);
+        if is_better {
+            self.entries.insert(row.number, row);
+        }
+    }
+
+    /// Every entry, by number.
+    pub fn entries(&self) -> impl Iterator<Item = &EntryRow> {
+        self.entries.values()
+    }
+
+    /// The entry of that number.
+    pub fn get(&self, number: u64) -> Option<&EntryRow> {
+        self.entries.get(&number)
+    }
+
+    /// The entry of a node, where that is one.
+    pub fn of_node(&self, node: &str) -> Option<&EntryRow> {
+        if node.contains(':') { None } else { number_of(node).and_then(|it| self.get(it)) }
+    }
+
+    /// The entry of a document.
+    pub fn of_doc(&self, doc: i64) -> Option<&EntryRow> {
+        self.by_doc.get(&doc).and_then(|number| self.get(*number))
+    }
+
+    /// Paths of further notes with that id.
+    pub fn others_of(&self, number: u64) -> &[String] {
+        self.others.get(&number).map_or(&[], Vec::as_slice)
+    }
+
+    /// Notes with an id that another one has.
+    pub fn duplicates(&self) -> Vec<String> {
+        let told = |(number, paths): (&u64, &Vec<String>)| {
+            let owner = self.get(*number).map_or("", |row| row.path.as_str()).to_string();
+            let id = id_text(*number);
+            paths.iter().map(move |path| format!("{path} ({id} is {owner})")).collect::<Vec<_>>()
+        };
+        self.others.iter().flat_map(told).collect()
+    }
+
+    /// Puts an entry there, with its relations.
+    #[cfg(test)]
+    pub(super) fn put(&mut self, number: u64, entry: Entry, references: Vec<u64>) {
+        self.add(EntryRow {
+            doc: number as i64,
+            number,
+            path: format!("kb/{}.md", id_text(number)),
+            title: entry.short_title.clone().unwrap_or_default(),
+            entry_type: entry.entry_type.as_deref().and_then(EntryType::parse).unwrap_or_default(),
+            confidence: entry.confidence.unwrap_or(decay::USUAL),
+            entry,
+            references,
+            modified_ms: 0,
+            hash: [0; 16],
+        });
+        self.graph = Graph::of(self);
+    }
+
+    /// The greatest number.
+    pub fn last_number(&self) -> u64 {
+        self.entries.keys().next_back().copied().unwrap_or(0)
+    }
+}
+
+/// The shelf of the last commit that was asked for.
+#[derive(Default)]
+pub struct Shelves(Mutex<Option<(Tick, Arc<Shelf>)>>);
+
+impl Shelves {
+    /// The shelf of a snapshot.
+    ///
+    /// # Errors
+    /// When the index cannot be read.
+    pub fn at(&self, snapshot: &Snapshot, folder: &str) -> Result<Arc<Shelf>, AskError> {
+        let last = self.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        if let Some((tick, shelf)) = last
+            && tick == snapshot.tick()
+        {
+            return Ok(shelf);
+        }
+        // Not under the lock: whoever waited for it would hold a reader's turn meanwhile.
+        let shelf = Arc::new(Shelf::read(snapshot, folder)?);
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) =
+            Some((snapshot.tick(), shelf.clone()));
+        Ok(shelf)
+    }
+}

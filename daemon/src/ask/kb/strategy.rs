@@ -1,0 +1,411 @@
+//! Strategy: how a question is answered from entries and their graph (S2's five).
+//!
+//! In: a question, maybe a strategy, scope and target. Out: entries with the reason why each is told, or a way.
+//! Invariants: `auto` takes the strategy that the question reads as (`planner.rs`) and, where that finds nothing, the
+//! search; what was taken and why is told; entries that do not count are told in the story of a decision only.
+
+use std::collections::HashSet;
+
+use notes::entry::id_text;
+use proto::error::{Code, ErrorView};
+use proto::tool::kb::{EntryType, Strategy};
+
+use super::Library;
+use super::graph::{Step, node_id};
+use super::planner::{Planned, plan, resolve};
+use super::search::{Wanted, search};
+use super::shelf::{EntryRow, Shelf};
+use crate::ask::Desk;
+
+/// Steps of `related` and of `connection`.
+const RELATED_STEPS: usize = 2;
+const CONNECTION_STEPS: usize = 4;
+
+/// Neighbors of one hit that `auto` looks at.
+const MAX_NEIGHBORS: usize = 10;
+
+/// What is asked.
+#[derive(Debug, Clone, Default)]
+pub struct Question {
+    /// The question.
+    pub text: String,
+    /// The strategy.
+    pub strategy: Strategy,
+    /// See `kb_ask`.
+    pub scope: Option<String>,
+    /// See `kb_ask`.
+    pub target: Option<String>,
+    /// Whether `auto` adds what the graph leads to.
+    pub with_graph: bool,
+    /// Most entries.
+    pub limit: usize,
+    /// What a model planned; else rules do.
+    pub planned: Option<Planned>,
+}
+
+/// An entry and why it is told.
+#[derive(Debug, Clone)]
+pub struct Told<'l> {
+    /// The entry.
+    pub row: &'l EntryRow,
+    /// Why.
+    pub context: String,
+    /// The nodes on the way to it.
+    pub via: Vec<String>,
+}
+
+/// An answer.
+#[derive(Debug, Clone, Default)]
+pub struct Answer<'l> {
+    /// The strategy that was taken.
+    pub strategy: Strategy,
+    /// Why.
+    pub reason: String,
+    /// The node that was meant.
+    pub scope: Option<String>,
+    /// The other one.
+    pub target: Option<String>,
+    /// Entries in the order of the strategy.
+    pub entries: Vec<Told<'l>>,
+    /// For `connection`.
+    pub way: Vec<Step>,
+    /// Why there is nothing, or how the question was read.
+    pub hint: Option<String>,
+}
+
+/// Answers.
+///
+/// # Errors
+/// `invalid_params` where a strategy lacks what it needs, `not_found` for a node that is not there.
+pub fn ask<'l>(
+    desk: &Desk<'_>,
+    library: &'l Library,
+    question: &Question,
+) -> Result<Answer<'l>, ErrorView> {
+    if question.strategy != Strategy::Auto {
+        let planned = Planned {
+            strategy: question.strategy,
+            reason: "it was asked for".into(),
+            scope: question.scope.clone(),
+            target: question.target.clone(),
+        };
+        return run(desk, library, question, planned);
+    }
+    let by_rules = || plan(&question.text, &library.shelf);
+    let mut planned = question.planned.clone().unwrap_or_else(by_rules);
+    if question.scope.is_some() {
+        planned.scope.clone_from(&question.scope);
+    }
+    if question.target.is_some() {
+        planned.target.clone_from(&question.target);
+    }
+    let fallback = Planned {
+        strategy: Strategy::Auto,
+        reason: format!(
+            "{}; {} found nothing, so it was searched",
+            planned.reason,
+            planned.strategy.as_str()
+        ),
+        scope: question.scope.clone(),
+        target: None,
+    };
+    if planned.strategy == Strategy::Auto {
+        // What a question names narrows nothing; a scope that is given does.
+        let planned = Planned { scope: question.scope.clone(), target: None, ..planned };
+        return run(desk, library, question, planned);
+    }
+    let answer = run(desk, library, question, planned)?;
+    match answer.entries.is_empty() && answer.way.is_empty() {
+        true => run(desk, library, question, fallback),
+        false => Ok(answer),
+    }
+}
+
+/// The entries that `auto` finds by search and graph, whatever the question asks for.
+///
+/// # Errors
+/// As [`ask`].
+pub fn read<'l>(
+    desk: &Desk<'_>,
+    library: &'l Library,
+    question: &Question,
+) -> Result<Vec<Told<'l>>, ErrorView> {
+    let mut answer = Answer::default();
+    searched(desk, library, (question, question.scope.as_deref()), &mut answer)?;
+    Ok(answer.entries)
+}
+
+fn run<'l>(
+    desk: &Desk<'_>,
+    library: &'l Library,
+    question: &Question,
+    planned: Planned,
+) -> Result<Answer<'l>, ErrorView> {
+    let Planned { strategy, reason, scope, target } = planned;
+    let mut answer = Answer { strategy, reason, ..Answer::default() };
+    match strategy {
+        Strategy::Auto => searched(desk, library, (question, scope.as_deref()), &mut answer)?,
+        Strategy::DecisionTrace => {
+            traced(desk, library, (question, scope.as_deref()), &mut answer)?
+        }
+        Strategy::Timeline => dated(library, needed("scope", scope, strategy)?, &mut answer)?,
+        Strategy::Related => near(library, needed("scope", scope, strategy)?, &mut answer)?,
+        Strategy::Connection => {
+            let from = node(library, &needed("scope", scope, strategy)?)?;
+            let to = node(library, &needed("target", target, strategy)?)?;
+            connected(library, (from, to), &mut answer);
+        }
+    }
+    answer.entries.truncate(question.limit);
+    if answer.entries.is_empty() && answer.way.is_empty() && answer.hint.is_none() {
+        answer.hint = Some(nothing(strategy).into());
+    }
+    Ok(answer)
+}
+
+fn nothing(strategy: Strategy) -> &'static str {
+    match strategy {
+        Strategy::Auto => "nothing found: try other words, or `kb_search` with `include_stale`",
+        Strategy::DecisionTrace => "no entry of the type `decision` is about this",
+        Strategy::Timeline => "no entry belongs to this scope",
+        Strategy::Related => "no entry is within two steps",
+        Strategy::Connection => "no way of at most four steps leads there",
+    }
+}
+
+fn needed(name: &str, value: Option<String>, strategy: Strategy) -> Result<String, ErrorView> {
+    let missing = || ErrorView {
+        code: Code::InvalidParams,
+        message: format!("the strategy `{}` needs `{name}`", strategy.as_str()),
+        hint: Some("give an id such as `project:kgd`, `tag:python` or `kb-00042`".into()),
+        conflict: None,
+    };
+    value.filter(|it| !it.trim().is_empty()).ok_or_else(missing)
+}
+
+fn node(library: &Library, text: &str) -> Result<String, ErrorView> {
+    resolve(text, &library.shelf).ok_or_else(|| {
+        let told: String = text.chars().filter(|c| !c.is_control()).take(80).collect();
+        ErrorView {
+            code: Code::NotFound,
+            message: format!("no entry or node `{told}`"),
+            hint: Some(
+                "ids look like `kb-00042`, `tag:python`, `project:kgd`; `kb_maintain` counts what there is".into(),
+            ),
+            conflict: None,
+        }
+    })
+}
+
+/// Which entries belong to a scope.
+enum Scope {
+    Type(EntryType),
+    Node(String, HashSet<u64>),
+}
+
+impl Scope {
+    fn of(text: &str, library: &Library) -> Result<Scope, ErrorView> {
+        let bare = text.trim().strip_prefix("type:").unwrap_or(text.trim());
+        if let Some(entry_type) = EntryType::parse(bare) {
+            return Ok(Scope::Type(entry_type));
+        }
+        let node = node(library, text)?;
+        let own = library.shelf.of_node(&node).map(|row| row.number);
+        let near = library.shelf.graph.neighbors(&node);
+        let near = near.filter_map(|it| library.shelf.of_node(it.node)).map(|row| row.number);
+        let members = near.chain(own).collect();
+        Ok(Scope::Node(node, members))
+    }
+
+    fn holds(&self, row: &EntryRow) -> bool {
+        match self {
+            Scope::Type(entry_type) => row.entry_type == *entry_type,
+            Scope::Node(_, members) => members.contains(&row.number),
+        }
+    }
+
+    fn name(&self) -> String {
+        match self {
+            Scope::Type(entry_type) => entry_type.as_str().to_string(),
+            Scope::Node(node, _) => node.clone(),
+        }
+    }
+}
+
+/// A scope that is told, where one is given.
+fn scoped(
+    library: &Library,
+    scope: Option<&str>,
+    answer: &mut Answer<'_>,
+) -> Result<Option<Scope>, ErrorView> {
+    let scope = scope.map(|it| Scope::of(it, library)).transpose()?;
+    answer.scope = scope.as_ref().map(Scope::name);
+    Ok(scope)
+}
+
+/// Search, and one step through the graph from each hit.
+fn searched<'l>(
+    desk: &Desk<'_>,
+    library: &'l Library,
+    (question, scope): (&Question, Option<&str>),
+    answer: &mut Answer<'l>,
+) -> Result<(), ErrorView> {
+    let scope = scoped(library, scope, answer)?;
+    let may = |row: &EntryRow| scope.as_ref().is_none_or(|scope| scope.holds(row));
+    let wanted = Wanted { question: &question.text, limit: question.limit, with_stale: false };
+    let found = search(desk, library, wanted, may)?;
+    let mut seen: HashSet<u64> = HashSet::new();
+    for hit in &found.hits {
+        seen.insert(hit.row.number);
+        let context = format!("search match ({}, {:.4})", found.source, hit.score);
+        answer.entries.push(Told { row: hit.row, context, via: vec![] });
+    }
+    answer.hint = (!found.told.is_empty()).then(|| found.told.join("; "));
+    if !question.with_graph {
+        return Ok(());
+    }
+    for hit in &found.hits {
+        let own = id_text(hit.row.number);
+        for it in library.shelf.graph.neighbors(&own).take(MAX_NEIGHBORS) {
+            let Some(row) = library.shelf.of_node(it.node) else { continue };
+            if answer.entries.len() >= question.limit {
+                return Ok(());
+            }
+            if row.entry.is_active && !library.is_hidden(row) && seen.insert(row.number) {
+                let how = if it.is_outgoing { "linked from" } else { "links to" };
+                let context = format!("{how} {own} via {}", it.edge);
+                answer.entries.push(Told { row, context, via: vec![own.clone()] });
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Decisions that fit, each with what it took the place of and what took its.
+fn traced<'l>(
+    desk: &Desk<'_>,
+    library: &'l Library,
+    (question, scope): (&Question, Option<&str>),
+    answer: &mut Answer<'l>,
+) -> Result<(), ErrorView> {
+    let scope = scoped(library, scope, answer)?;
+    let is_decision = |row: &EntryRow| row.entry_type == EntryType::Decision;
+    let may =
+        |row: &EntryRow| is_decision(row) && scope.as_ref().is_none_or(|scope| scope.holds(row));
+    let wanted = Wanted { question: &question.text, limit: question.limit, with_stale: true };
+    let mut found: Vec<&EntryRow> =
+        search(desk, library, wanted, may)?.hits.into_iter().map(|hit| hit.row).collect();
+    if found.is_empty() && scope.is_some() {
+        found = library.shelf.entries().filter(|row| row.entry.is_active && may(row)).collect();
+    }
+    let mut seen: HashSet<u64> = HashSet::new();
+    for row in found {
+        if seen.contains(&row.number) {
+            continue;
+        }
+        let mut chain: Vec<&EntryRow> = library
+            .shelf
+            .graph
+            .chain(row.number)
+            .into_iter()
+            .filter_map(|it| library.shelf.get(it))
+            .collect();
+        seen.extend(chain.iter().map(|row| row.number));
+        // What took another's place came after it, whatever the clocks say; beside that the day decides.
+        let place = |row: &&EntryRow| chain_depth(&library.shelf, row.number);
+        chain.sort_by_key(|row| (place(row), library.times(row).created_ms, row.number));
+        let n = chain.len();
+        let mut before: Option<u64> = None;
+        for (at, row) in chain.into_iter().enumerate() {
+            let old = before.map(id_text).unwrap_or_default();
+            let context = match (n, at) {
+                (1, _) => "current decision".to_string(),
+                (_, 0) => "original decision".to_string(),
+                (n, at) if at + 1 == n => format!("current (supersedes {old})"),
+                _ => format!("supersedes {old}"),
+            };
+            let via = before.map(id_text).into_iter().collect();
+            answer.entries.push(Told { row, context, via });
+            before = Some(row.number);
+        }
+    }
+    Ok(())
+}
+
+/// How many entries in a row lead from the oldest to one, by supersession.
+fn chain_depth(shelf: &Shelf, number: u64) -> usize {
+    let mut seen = HashSet::from([number]);
+    let mut at = vec![number];
+    let mut depth = 0;
+    while !at.is_empty() {
+        let older = at.iter().flat_map(|it| {
+            let own = id_text(*it);
+            let ends: Vec<u64> = shelf
+                .graph
+                .neighbors(&own)
+                .filter(|it| it.is_outgoing && it.edge == "supersedes")
+                .filter_map(|it| shelf.of_node(it.node).map(|row| row.number))
+                .collect();
+            ends
+        });
+        at = older.filter(|it| seen.insert(*it)).collect();
+        depth += usize::from(!at.is_empty());
+    }
+    depth
+}
+
+/// Entries of a scope by the day they were made.
+fn dated<'l>(
+    library: &'l Library,
+    scope: String,
+    answer: &mut Answer<'l>,
+) -> Result<(), ErrorView> {
+    let Some(scope) = scoped(library, Some(&scope), answer)? else { return Ok(()) };
+    let mut found: Vec<&EntryRow> =
+        library.shelf.entries().filter(|row| row.entry.is_active && scope.holds(row)).collect();
+    found.sort_by_key(|row| (library.times(row).created_ms, row.number));
+    for row in found {
+        let day = crate::ask::browse::rfc3339(library.times(row).created_ms);
+        let context = format!("created {}", day.get(..10).unwrap_or(&day));
+        answer.entries.push(Told { row, context, via: vec![] });
+    }
+    Ok(())
+}
+
+/// Entries within two steps of a node.
+fn near<'l>(library: &'l Library, scope: String, answer: &mut Answer<'l>) -> Result<(), ErrorView> {
+    let from = node(library, &scope)?;
+    for way in library.shelf.graph.around(&from, RELATED_STEPS) {
+        let Some(last) = way.last() else { continue };
+        let Some(row) = library.shelf.of_node(&last.to).filter(|row| row.entry.is_active) else {
+            continue;
+        };
+        let between: Vec<String> =
+            way.iter().take(way.len() - 1).map(|step| step.to.clone()).collect();
+        let context = match between.is_empty() {
+            true => format!("directly connected ({})", last.edge),
+            false => format!("connected via {}", between.join(", ")),
+        };
+        answer.entries.push(Told { row, context, via: between });
+    }
+    answer.scope = Some(from);
+    Ok(())
+}
+
+/// The shortest way between two nodes.
+fn connected(library: &Library, (from, to): (String, String), answer: &mut Answer<'_>) {
+    match library.shelf.graph.way(&from, &to, CONNECTION_STEPS) {
+        Some(way) if way.is_empty() => {
+            answer.hint = Some(format!("{from} and {to} are the same node"))
+        }
+        Some(way) => answer.way = way,
+        None => {}
+    }
+    (answer.scope, answer.target) = (Some(from), Some(to));
+}
+
+/// The entries on a way, in its order.
+pub fn entries_on<'l>(library: &'l Library, way: &[Step]) -> Vec<&'l EntryRow> {
+    let nodes = way.iter().take(1).map(|step| &step.from).chain(way.iter().map(|step| &step.to));
+    nodes.filter_map(|node| node_id(node).and_then(|id| library.shelf.of_node(&id))).collect()
+}

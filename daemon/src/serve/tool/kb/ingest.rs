@@ -1,0 +1,449 @@
+//! `kb_ingest`: entries of files, in S2's steps.
+//!
+//! In: a file, a folder or a pattern inside the project. Out: what became of each file.
+//! Steps: deny list; formats; size; text; hash; secrets and personal data; summary; extraction; entries; the node of
+//! the file, to which each entry leads by `extracted_from`; the record. A file that has changed replaces its entries.
+//! Invariants: nothing outside the project is read, no link is followed, no file is changed; what holds a secret gives
+//! no entry; a dry run writes nothing; a file that cannot be done does not stop the others.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use globset::GlobBuilder;
+use notes::entry::{EntryEdit, id_text};
+use proto::error::{Code, ErrorView};
+use proto::tool::kb::{EntryType, ExtractedEntry, IngestedView, KbIngest, KbIngestReply};
+
+use super::extract::{Extracted, Extraction, extract};
+use super::store::{change, checked, create, whole};
+use super::{blocking, folder, index, invalid, ledger, record, type_text, unreadable};
+use crate::llm::file::{self, FoundEntry};
+use crate::llm::{Asker, Prompt};
+use crate::notes::checksum;
+use crate::pipeline::normalize::redact::{Redactor, places_of_secrets};
+use crate::pipeline::watch::{SkipReason, Verdict};
+use crate::project::Project;
+use crate::serve::routes::Who;
+use crate::store::{IngestedFile, KbRecord};
+use crate::terms::RelPath;
+
+/// Most files of one call, and of one report.
+const MAX_FILES: usize = 2_000;
+const MAX_TOLD: usize = 500;
+
+/// Formats of text that are read (S2), by extension.
+const EXTENSIONS: [&str; 62] = [
+    "md", "markdown", "txt", "text", "rst", "org", "adoc", "py", "js", "ts", "jsx", "tsx", "mjs",
+    "go", "rs", "java", "kt", "kts", "scala", "c", "h", "cc", "cpp", "hpp", "cs", "swift", "rb",
+    "php", "pl", "lua", "r", "jl", "ex", "exs", "erl", "hs", "ml", "clj", "dart", "vue", "svelte",
+    "sql", "graphql", "proto", "html", "css", "scss", "yaml", "yml", "toml", "json", "xml", "ini",
+    "cfg", "conf", "csv", "sh", "bash", "zsh", "fish", "ps1", "tf",
+];
+
+/// Files without an extension that are read.
+const NAMES: [&str; 10] = [
+    "Dockerfile",
+    "Makefile",
+    "README",
+    "LICENSE",
+    "CHANGELOG",
+    "CONTRIBUTING",
+    "Justfile",
+    "Jenkinsfile",
+    "Vagrantfile",
+    "Procfile",
+];
+
+/// Makes entries of files.
+pub async fn kb_ingest(
+    project: Arc<Project>,
+    request: KbIngest,
+    who: Who,
+) -> Result<KbIngestReply, ErrorView> {
+    if request.path.trim().is_empty() {
+        return Err(invalid("`path` is empty".into(), "name a file, a folder or a pattern"));
+    }
+    let (finder, wanted) = (project.clone(), request.clone());
+    let files = blocking(move || find(&finder, &wanted)).await?;
+    let mut reply =
+        KbIngestReply { dry_run: request.dry_run == Some(true), ..KbIngestReply::default() };
+    let mut written = Vec::new();
+    for path in files {
+        let view = match one(&project, &path, &request, &who, &mut written).await {
+            Ok(view) => view,
+            Err(error) => failed(&path, "error", &error.message),
+        };
+        reply.total += 1;
+        match view.action.as_str() {
+            "ingested" | "dry_run" => reply.ingested += 1,
+            "unchanged" => reply.unchanged += 1,
+            "flagged" => reply.flagged += 1,
+            "error" => reply.errors += 1,
+            _ => reply.skipped += 1,
+        }
+        reply.entries_created += view.entries.len() as u64;
+        if reply.files.len() < MAX_TOLD {
+            reply.files.push(view);
+        }
+    }
+    let troubles = index(&project, &written).await?;
+    for (path, why) in troubles {
+        reply.errors += 1;
+        reply.files.push(failed(&path, "error", &why));
+    }
+    reply.freshness = project.freshness_now().map_err(unreadable)?;
+    Ok(reply)
+}
+
+fn failed(path: &str, action: &str, reason: &str) -> IngestedView {
+    IngestedView {
+        path: path.into(),
+        action: action.into(),
+        reason: Some(reason.into()),
+        ..IngestedView::default()
+    }
+}
+
+/// The files that are meant, by path.
+fn find(project: &Project, request: &KbIngest) -> Result<Vec<String>, ErrorView> {
+    let is_deep = request.recursive != Some(false);
+    let relative = super::super::ingest::inside(project, request.path.trim())?;
+    let target = project.root.join(&relative);
+    let mut files = Vec::new();
+    if relative.contains(['*', '?', '[', '{']) && !target.exists() {
+        let glob = GlobBuilder::new(&relative).literal_separator(true).build();
+        let glob = glob.map_err(|why| {
+            invalid(
+                format!("`{relative}` is not a pattern: {}", why.kind()),
+                "use * ** ? [a-z] {a,b}",
+            )
+        })?;
+        let glob = glob.compile_matcher();
+        walk(project, "", true, &mut |path| {
+            if glob.is_match(&path) {
+                files.push(path);
+            }
+        });
+    } else if target.is_dir() {
+        walk(project, &relative, is_deep, &mut |path| files.push(path));
+    } else if target.symlink_metadata().is_ok() {
+        files.push(relative);
+    }
+    if files.is_empty() {
+        return Err(ErrorView {
+            code: Code::NotFound,
+            message: format!("no file is meant by `{}`", request.path.trim()),
+            hint: Some("paths are relative to the project's folder".into()),
+            conflict: None,
+        });
+    }
+    if files.len() > MAX_FILES {
+        let message = format!("`{}` means {} files", request.path.trim(), files.len());
+        return Err(invalid(message, &format!("name at most {MAX_FILES} at once")));
+    }
+    files.sort();
+    Ok(files)
+}
+
+/// Visits the files below a folder, but for folders that are not watched; links are not followed.
+fn walk(project: &Project, top: &str, is_deep: bool, visit: &mut dyn FnMut(String)) {
+    let mut open = vec![top.to_string()];
+    while let Some(at) = open.pop() {
+        let Ok(entries) = std::fs::read_dir(project.root.join(&at)) else { continue };
+        for entry in entries.flatten() {
+            let (Ok(name), Ok(kind)) = (entry.file_name().into_string(), entry.file_type()) else {
+                continue;
+            };
+            let path = if at.is_empty() { name } else { format!("{at}/{name}") };
+            if kind.is_dir() {
+                let verdict = project.watcher().verdict(Path::new(&path), true);
+                // Entries are no source of entries.
+                if is_deep && verdict == Verdict::Descend && path != folder(project) {
+                    open.push(path);
+                }
+            } else if kind.is_file() {
+                visit(path);
+            }
+        }
+    }
+}
+
+/// Why a file is not read, if it is not: the deny list comes first, whatever its extension.
+fn objection(project: &Project, path: &str) -> Option<String> {
+    let verdict = project.watcher().verdict(Path::new(path), false);
+    let skipped = match verdict {
+        Verdict::Skip(SkipReason::Extension | SkipReason::TooLarge) => None,
+        Verdict::Skip(reason) => Some(reason.as_str().to_string()),
+        _ => None,
+    };
+    if skipped.is_some() {
+        return skipped;
+    }
+    let name = path.rsplit('/').next().unwrap_or(path);
+    let is_read = match name.rsplit_once('.') {
+        Some((_, extension)) => EXTENSIONS.contains(&extension.to_lowercase().as_str()),
+        None => NAMES.contains(&name),
+    };
+    (!is_read).then(|| "not a format of text that is read".to_string())
+}
+
+/// What was read of a file.
+struct Source {
+    hash: String,
+    n_bytes: u64,
+    redactions: Vec<String>,
+    /// Without what nobody is shown.
+    text: String,
+    found: Extraction,
+    /// The record of an earlier time.
+    before: Option<IngestedFile>,
+}
+
+enum Read {
+    /// Nothing is to be done.
+    Done(IngestedView),
+    /// Entries are to be made.
+    Fresh(Box<Source>),
+}
+
+/// Steps 1 to 8: what a file gives.
+fn read(project: &Project, path: &str) -> Result<Read, ErrorView> {
+    let done = |action: &str, reason: &str| Ok(Read::Done(failed(path, action, reason)));
+    if let Some(why) = objection(project, path) {
+        return done("skipped", &why);
+    }
+    let whole = project.root.join(path);
+    let meta = match whole.symlink_metadata() {
+        Ok(meta) if meta.is_file() => meta,
+        Ok(_) => return done("skipped", "not a regular file"),
+        Err(error) => return done("error", &error.to_string()),
+    };
+    let most = project.settings.kb.max_ingest_bytes;
+    if meta.len() > most {
+        return done("skipped", &format!("{} bytes; at most {most} are ingested", meta.len()));
+    }
+    let bytes = match std::fs::read(&whole) {
+        Ok(bytes) => bytes,
+        Err(error) => return done("error", &error.to_string()),
+    };
+    let hash = checksum(&bytes);
+    let before = ledger(project)?.ingested(path).map_err(unreadable)?;
+    if before.as_ref().is_some_and(|it| it.is_active && it.hash == hash) {
+        return done("unchanged", "as it was when it was last ingested");
+    }
+    let text = String::from_utf8_lossy(&bytes).into_owned();
+    if notes::parse::frontmatter(&text).is_some_and(|it| notes::entry::of(&it.values).id.is_some())
+    {
+        return done("skipped", "it is an entry itself");
+    }
+    let hides = Redactor::new(&project.settings.privacy).shows_marks_in(path);
+    let kinds = if hides { secret_kinds(&text) } else { vec![] };
+    if !kinds.is_empty() {
+        return done("flagged", &format!("holds what looks like a secret: {}", kinds.join(", ")));
+    }
+    let shown = project.notes().shown(path, &text);
+    let (clean, redactions) = without_marks(&text, &shown);
+    let found = extract(path, &clean);
+    let n_bytes = bytes.len() as u64;
+    Ok(Read::Fresh(Box::new(Source { hash, n_bytes, redactions, text: clean, found, before })))
+}
+
+/// Kinds of the secrets of a text, but for lines that its author allows.
+fn secret_kinds(text: &str) -> Vec<String> {
+    let mut kinds: Vec<String> = Vec::new();
+    for (range, kind) in places_of_secrets(text) {
+        let start = text.get(..range.start).and_then(|it| it.rfind('\n')).map_or(0, |at| at + 1);
+        let line = text.get(start..).and_then(|it| it.lines().next()).unwrap_or("");
+        if !line.contains("kg:allow") && !kinds.iter().any(|it| it == kind) {
+            kinds.push(kind.to_string());
+        }
+    }
+    kinds
+}
+
+/// What is shown, with words in the place of marks, which no note may hold; and the kinds of what was hidden.
+fn without_marks(text: &str, shown: &str) -> (String, Vec<String>) {
+    const MARK: &str = "[redacted:";
+    if text == shown {
+        return (text.to_string(), vec![]);
+    }
+    let (mut clean, mut kinds) = (String::with_capacity(shown.len()), Vec::new());
+    let mut rest = shown;
+    while let Some((before, behind)) = rest.split_once(MARK) {
+        let (kind, after) = behind.split_once(']').unwrap_or((behind, ""));
+        clean += before;
+        clean += &format!("({kind} hidden)");
+        if !kinds.iter().any(|it| it == kind) {
+            kinds.push(kind.to_string());
+        }
+        rest = after;
+    }
+    clean += rest;
+    (clean, kinds)
+}
+
+/// What a file gives, and who says so.
+struct Written {
+    found: Extraction,
+    by: Option<String>,
+    trouble: Option<String>,
+}
+
+/// Steps 7 and 8 by a model, if there is one; what it does not give stays as the rules found it.
+fn by_model(
+    project: &Project,
+    (path, text): (&str, &str),
+    mut found: Extraction,
+    asker: &Asker,
+) -> Written {
+    let llms = project.llms();
+    let Some(slot) = llms.extraction().or(llms.query()) else {
+        return Written { found, by: None, trouble: None };
+    };
+    let (mut by, mut troubles) = (None, Vec::new());
+    let mut ask = |prompt: &Prompt| match slot.generate(prompt, asker) {
+        Ok(said) => {
+            by = Some(format!("llm:{}", said.model));
+            Some(said.text)
+        }
+        Err(error) => {
+            troubles.push(error.to_string());
+            None
+        }
+    };
+    let summary = ask(&file::summary_prompt(path, text)).map(|it| file::parse_summary(&it));
+    // If it gave nothing just now, it is not asked again at once.
+    let entries = summary.as_ref().and_then(|_| ask(&file::entries_prompt(path, text)));
+    let entries = entries.map(|it| file::parse_entries(&it));
+    match summary {
+        Some(Some(summary)) => found.summary = summary,
+        Some(None) => troubles.push("it answered something else than a summary".into()),
+        None => {}
+    }
+    match entries {
+        Some(Some(entries)) => found.entries = entries.into_iter().map(extracted).collect(),
+        Some(None) => troubles.push("it answered something else than a list of entries".into()),
+        None => {}
+    }
+    let trouble = (!troubles.is_empty())
+        .then(|| format!("by rules where the model gave nothing: {}", troubles.join("; ")));
+    Written { found, by, trouble }
+}
+
+fn extracted(it: FoundEntry) -> Extracted {
+    let FoundEntry { short_title, long_title, knowledge_details: details, entry_type, tags } = it;
+    let entry_type = EntryType::ALL.into_iter().find(|known| known.as_str() == entry_type);
+    let entry_type = entry_type.unwrap_or_default();
+    Extracted { short_title, long_title, details, entry_type, tags }
+}
+
+/// All steps, of one file.
+async fn one(
+    project: &Arc<Project>,
+    path: &str,
+    request: &KbIngest,
+    who: &Who,
+    written: &mut Vec<RelPath>,
+) -> Result<IngestedView, ErrorView> {
+    let (worker, source) = (project.clone(), path.to_string());
+    let source = match blocking(move || read(&worker, &source)).await? {
+        Read::Done(view) => return Ok(view),
+        Read::Fresh(source) => *source,
+    };
+    let Source { hash, n_bytes, redactions, text, found, before } = source;
+    // A dry run costs nothing: it tells what rules find.
+    let Written { found, by, trouble } = match request.dry_run == Some(true) {
+        true => Written { found, by: None, trouble: None },
+        false => {
+            let (worker, of, asker) = (project.clone(), path.to_string(), who.asker.clone());
+            blocking(move || Ok(by_model(&worker, (&of, &text), found, &asker))).await?
+        }
+    };
+    let view = |action: &str, entries, replaced| IngestedView {
+        path: path.to_string(),
+        action: action.into(),
+        reason: None,
+        summary: Some(found.summary.clone()).filter(|it| !it.is_empty()),
+        written_by: by.clone(),
+        llm: trouble.clone(),
+        entries,
+        replaced,
+        redactions: redactions.clone(),
+    };
+    let old = before.map(|it| it.entries).unwrap_or_default();
+    if request.dry_run == Some(true) {
+        let entries = found.entries.iter().map(|it| told(it, None)).collect();
+        return Ok(view("dry_run", entries, old));
+    }
+    let (mut entries, mut troubles) = (Vec::new(), Vec::new());
+    for it in &found.entries {
+        let new = new_entry(it, path, request.project_ref.clone());
+        let made = match whole(new).and_then(checked) {
+            Ok(new) => create(project, new, who, &format!("Ingested from `{path}`")).await,
+            Err(error) => Err(error),
+        };
+        match made {
+            Ok(made) => {
+                written.push(RelPath::new(made.path));
+                entries.push(told(it, Some(id_text(made.number))));
+            }
+            Err(error) => troubles.push(format!("`{}`: {}", it.short_title, error.message)),
+        }
+    }
+    if entries.is_empty() && !troubles.is_empty() {
+        // The old ones stay: nothing has taken their place.
+        return Ok(failed(path, "error", &troubles.join("; ")));
+    }
+    let mut replaced = Vec::new();
+    for id in old {
+        let edit = EntryEdit { is_active: Some(false), ..EntryEdit::default() };
+        let reason = (format!("Replaced: `{path}` has changed and was ingested again"), false);
+        match change(project, &id, edit, who, reason).await {
+            Ok(stored) => {
+                written.push(RelPath::new(stored.path));
+                replaced.push(id);
+            }
+            // Somebody has deleted it.
+            Err(error) if super::is_missing(&error) => {}
+            Err(error) => troubles.push(error.message),
+        }
+    }
+    let kept = IngestedFile {
+        path: path.to_string(),
+        hash,
+        node: format!("note:{path}"),
+        entries: entries.iter().filter_map(|it| it.id.clone()).collect(),
+        summary: found.summary.clone(),
+        n_bytes,
+        extension: RelPath::new(path).extension(),
+        project: request.project_ref.clone(),
+        redactions: redactions.clone(),
+        is_active: true,
+        ..IngestedFile::default()
+    };
+    record(project, vec![KbRecord::Ingested(kept)]).await?;
+    let mut view = view("ingested", entries, replaced);
+    view.reason = match (troubles.is_empty(), view.entries.is_empty()) {
+        (false, _) => Some(troubles.join("; ")),
+        (true, true) => Some("nothing in it makes an entry".into()),
+        _ => None,
+    };
+    Ok(view)
+}
+
+fn told(it: &Extracted, id: Option<String>) -> ExtractedEntry {
+    ExtractedEntry { id, short_title: it.short_title.clone(), entry_type: it.entry_type }
+}
+
+fn new_entry(it: &Extracted, path: &str, project: Option<String>) -> EntryEdit {
+    EntryEdit {
+        short_title: Some(it.short_title.clone()),
+        long_title: Some(it.long_title.clone()),
+        details: Some(it.details.clone()),
+        entry_type: Some(type_text(it.entry_type)),
+        project,
+        tags: Some(it.tags.clone()),
+        extracted_from: Some(path.to_string()),
+        ..EntryEdit::default()
+    }
+}

@@ -1,0 +1,183 @@
+//! `kb_search` and `kb_get`.
+
+use std::sync::Arc;
+
+use notes::entry::{details, id_text};
+use notes::resolve::fold;
+use proto::error::ErrorView;
+use proto::tool::kb::{KbEntry, KbGet, KbGetReply, KbHit, KbSearch, KbSearchReply};
+
+use super::{blocking, check_id, invalid, library, record, refreshed, unreadable};
+use crate::ask::browse::rfc3339;
+use crate::ask::kb::search::{SPARSE_UNDER, Wanted, hints, search};
+use crate::ask::kb::{EntryRow, Library};
+use crate::notes::NoteError;
+use crate::project::Project;
+use crate::serve::Progress;
+use crate::store::{KbRecord, Snapshot};
+
+/// Most ids of one call (S2).
+const MAX_IDS: usize = 20;
+
+/// Longest question, characters.
+const MAX_QUESTION: usize = 1_000;
+
+pub(super) fn check_question(name: &str, text: &str) -> Result<(), ErrorView> {
+    let n = text.chars().count();
+    if text.trim().is_empty() || n > MAX_QUESTION {
+        let hint = "give a question or keywords of 1 to 1,000 characters";
+        return Err(invalid(format!("`{name}` has {n} characters"), hint));
+    }
+    Ok(())
+}
+
+pub(super) fn limit_of(given: Option<u32>, usual: u32, most: u32) -> Result<usize, ErrorView> {
+    let limit = given.unwrap_or(usual);
+    if (1..=most).contains(&limit) {
+        return Ok(limit as usize);
+    }
+    Err(invalid(format!("`limit` is {limit}"), &format!("give a number from 1 to {most}")))
+}
+
+/// Finds entries.
+pub fn kb_search(
+    project: &Project,
+    snapshot: &Snapshot,
+    request: KbSearch,
+) -> Result<KbSearchReply, ErrorView> {
+    check_question("query", &request.query)?;
+    let limit = limit_of(request.limit, 10, 100)?;
+    let library = library(project, snapshot)?;
+    let tags: Vec<String> =
+        request.tags.iter().flatten().map(|tag| fold(tag.trim().trim_start_matches('#'))).collect();
+    let wanted_project = request.project_ref.as_deref().map(|it| fold(it.trim()));
+    let may = |row: &EntryRow| {
+        let of_project = wanted_project
+            .as_ref()
+            .is_none_or(|wanted| row.entry.project.as_deref().map(fold).as_ref() == Some(wanted));
+        let has = |tag: &String| row.entry.tags.iter().any(|own| fold(own) == *tag);
+        let is_type = request.entry_type.is_none_or(|it| row.entry_type == it);
+        of_project && is_type && tags.iter().all(has)
+    };
+    let with_stale = request.include_stale == Some(true);
+    let wanted = Wanted { question: &request.query, limit, with_stale };
+    let found = search(&project.desk(snapshot), &library, wanted, may)?;
+    let rows: Vec<&EntryRow> = found.hits.iter().map(|hit| hit.row).collect();
+    let hints = if rows.len() < SPARSE_UNDER { hints(&library, &rows) } else { vec![] };
+    let mut told = found.told;
+    if rows.is_empty() {
+        told.push(match (found.n_hidden, library.shelf.entries().next()) {
+            (0, None) => "there are no entries yet: `kb_store` makes them".to_string(),
+            (0, Some(_)) => "nothing found: try other words, or fewer filters".to_string(),
+            (n, _) => {
+                format!("{n} found that are too stale to be told: `include_stale` tells them")
+            }
+        });
+    }
+    let results = found.hits.iter().map(|hit| KbHit {
+        entry: library.view(hit.row),
+        score: (hit.score * 1e6).round() / 1e6,
+        match_source: found.source.to_string(),
+    });
+    Ok(KbSearchReply {
+        results: results.collect(),
+        hints,
+        hidden_stale: found.n_hidden as u64,
+        hint: (!told.is_empty()).then(|| told.join("; ")),
+        freshness: project.freshness(snapshot),
+    })
+}
+
+/// Opens entries.
+pub async fn kb_get(
+    project: Arc<Project>,
+    request: KbGet,
+    _: Progress,
+) -> Result<KbGetReply, ErrorView> {
+    let n = request.entry_id.len();
+    if !(1..=MAX_IDS).contains(&n) {
+        return Err(invalid(format!("`entry_id` has {n} ids"), "give 1 to 20"));
+    }
+    let mut ids: Vec<String> = Vec::new();
+    for id in &request.entry_id {
+        let id = id_text(check_id(id)?);
+        if !ids.contains(&id) {
+            ids.push(id);
+        }
+    }
+    let numbers: Vec<u64> = ids.iter().filter_map(|id| check_id(id).ok()).collect();
+    refreshed(&project, &numbers).await?;
+    let with_inactive = request.include_inactive == Some(true);
+    let worker = project.clone();
+    let (reply, opened) = blocking(move || {
+        let snapshot = worker.snapshot().map_err(unreadable)?;
+        let library = library(&worker, &snapshot)?;
+        let mut reply =
+            KbGetReply { freshness: worker.freshness(&snapshot), ..KbGetReply::default() };
+        let mut opened = Vec::new();
+        for id in ids {
+            let row = match library.named(&id) {
+                Ok(row) if row.entry.is_active || with_inactive => row,
+                Ok(_) => {
+                    reply.not_found.push(id);
+                    continue;
+                }
+                Err(error) if super::is_missing(&error) => {
+                    reply.not_found.push(id);
+                    continue;
+                }
+                Err(error) => return Err(error),
+            };
+            match whole(&worker, &library, row)? {
+                Some(entry) => {
+                    reply.entries.push(entry);
+                    opened.push(row.number);
+                }
+                None => reply.not_found.push(id),
+            }
+        }
+        Ok((reply, opened))
+    })
+    .await?;
+    if !opened.is_empty() {
+        record(&project, vec![KbRecord::Opened(opened)]).await?;
+    }
+    Ok(reply)
+}
+
+/// An entry whole; none when its note is gone.
+fn whole(
+    project: &Project,
+    library: &Library,
+    row: &EntryRow,
+) -> Result<Option<KbEntry>, ErrorView> {
+    let note = match project.notes().read(&row.path) {
+        Ok(note) => note,
+        Err(NoteError::NotFound(_)) => return Ok(None),
+        Err(error) => return Err(error.view()),
+    };
+    let times = library.times(row);
+    let own = id_text(row.number);
+    let mut superseded_by: Vec<String> =
+        row.entry.superseded_by.iter().map(|it| id_text(*it)).collect();
+    for it in library.shelf.graph.neighbors(&own) {
+        if it.edge == "supersedes"
+            && !it.is_outgoing
+            && !superseded_by.iter().any(|id| id == it.node)
+        {
+            superseded_by.push(it.node.to_string());
+        }
+    }
+    Ok(Some(KbEntry {
+        entry: library.view(row),
+        knowledge_details: project.notes().shown(&row.path, details(&note.text)),
+        base_confidence: row.confidence,
+        hints: row.entry.hints.clone(),
+        supersedes: row.entry.supersedes.iter().map(|it| id_text(*it)).collect(),
+        superseded_by,
+        source_context: row.entry.source_context.clone(),
+        version: library.version(row),
+        created_at: rfc3339(times.created_ms),
+        updated_at: rfc3339(times.updated_ms),
+    }))
+}

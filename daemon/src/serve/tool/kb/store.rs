@@ -1,0 +1,358 @@
+//! `kb_store` and `kb_store_batch`.
+
+use std::sync::Arc;
+
+use notes::edit::Change;
+use notes::entry::{self, EntryEdit, file_name, id_text, number_of};
+use proto::error::{Code, ErrorView};
+use proto::tool::kb::{
+    EntryType, EntryView, KbBatchReply, KbStore, KbStoreBatch, KbStored, NewKbEntry,
+};
+use proto::tool::memory::ItemError;
+use serde_json::{Map, Value};
+
+use super::{
+    blocking, by_hand, edges_of, entry_named, files_in_folder, folder, index, invalid, library,
+    record, refused, type_text, unavailable, unreadable, version_of,
+};
+use crate::ask::kb::{Library, decay};
+use crate::notes::{NoteError, Overwrite};
+use crate::pipeline::normalize::redact::holds_secret;
+use crate::pipeline::write::Command;
+use crate::project::Project;
+use crate::serve::routes::Who;
+use crate::store::{KbRecord, NewVersion};
+use crate::terms::RelPath;
+
+/// Most entries of one batch (S2).
+const MAX_BATCH: usize = 10;
+
+/// Longest titles, characters.
+const MAX_TITLE: usize = 200;
+
+/// How often another number is taken where somebody just made a file of that name.
+const MAX_TRIES: usize = 5;
+
+/// What became of an entry.
+pub(super) struct Stored {
+    pub(super) number: u64,
+    pub(super) path: String,
+    pub(super) version: u64,
+    pub(super) is_changed: bool,
+}
+
+/// Keeps a new entry, or changes one.
+pub async fn kb_store(
+    project: Arc<Project>,
+    request: KbStore,
+    who: Who,
+) -> Result<KbStored, ErrorView> {
+    let reason = request.change_reason.clone().filter(|it| !it.trim().is_empty());
+    let (action, stored) = match (&request.update_entry_id, &request.deactivate_entry_id) {
+        (Some(_), Some(_)) => {
+            let hint = "change an entry, or deactivate it";
+            return Err(invalid("both `update_entry_id` and `deactivate_entry_id`".into(), hint));
+        }
+        (None, Some(id)) => {
+            let edit = EntryEdit { is_active: Some(false), ..EntryEdit::default() };
+            let reason = reason.map_or("Deactivated".into(), |it| format!("Deactivated: {it}"));
+            let stored = change(&project, id, edit, &who, (reason, false)).await?;
+            (if stored.is_changed { "deactivated" } else { "unchanged" }, stored)
+        }
+        (Some(id), None) => {
+            let is_stated = reason.is_some();
+            let reason = reason.unwrap_or_else(|| "Updated".into());
+            let edit = checked(edit_of(&request))?;
+            let stored = change(&project, id, edit, &who, (reason, is_stated)).await?;
+            (if stored.is_changed { "updated" } else { "unchanged" }, stored)
+        }
+        (None, None) => {
+            let new = checked(whole(edit_of(&request))?)?;
+            ("created", create(&project, new, &who, "Initial creation").await?)
+        }
+    };
+    let troubles = index(&project, &[RelPath::new(stored.path.clone())]).await?;
+    let hints = request.hints;
+    blocking(move || {
+        let snapshot = project.snapshot().map_err(unreadable)?;
+        let library = library(&project, &snapshot)?;
+        let row = library.named(&id_text(stored.number))?;
+        let mut warnings: Vec<String> = troubles.into_values().collect();
+        warnings.extend(missing_entries(&library, hints.as_ref()));
+        Ok(KbStored {
+            action: action.into(),
+            entry: library.view(row),
+            version: stored.version,
+            edges: edges_of(&library, stored.number),
+            warnings,
+            freshness: project.freshness(&snapshot),
+        })
+    })
+    .await
+}
+
+/// Tells hints that name entries that are not there: they lead nowhere until those are.
+fn missing_entries(library: &Library, hints: Option<&Map<String, Value>>) -> Vec<String> {
+    let mut named = Vec::new();
+    for key in ["supersedes", "superseded_by", "related_entities"] {
+        match hints.and_then(|hints| hints.get(key)) {
+            Some(Value::String(id)) => named.push(id.clone()),
+            Some(Value::Array(ids)) => {
+                let id = |it: &Value| {
+                    it.as_str().or(it.get("id").and_then(Value::as_str)).map(String::from)
+                };
+                named.extend(ids.iter().filter_map(id));
+            }
+            _ => {}
+        }
+    }
+    let is_missing = |id: &String| {
+        !id.contains(':') && number_of(id).is_some_and(|it| library.shelf.get(it).is_none())
+    };
+    let told = |id: String| format!("no entry `{id}` is there: the relation to it is not made");
+    named.into_iter().filter(is_missing).map(told).collect()
+}
+
+fn edit_of(request: &KbStore) -> EntryEdit {
+    EntryEdit {
+        short_title: request.short_title.clone(),
+        long_title: request.long_title.clone(),
+        details: request.knowledge_details.clone(),
+        entry_type: request.entry_type.map(type_text),
+        project: request.project_ref.clone(),
+        tags: request.tags.clone(),
+        hints: request.hints.clone(),
+        confidence: request.confidence_level,
+        source_context: request.source_context.clone(),
+        extracted_from: None,
+        is_active: None,
+    }
+}
+
+/// What a new entry says, with all that must be said.
+pub(super) fn whole(mut new: EntryEdit) -> Result<EntryEdit, ErrorView> {
+    let is_said = |text: &Option<String>| text.as_ref().is_some_and(|it| !it.trim().is_empty());
+    for (name, value) in [("short_title", &new.short_title), ("knowledge_details", &new.details)] {
+        if !is_said(value) {
+            let hint = "a new entry needs `short_title` and `knowledge_details`; `update_entry_id` changes one";
+            return Err(invalid(format!("`{name}` is missing"), hint));
+        }
+    }
+    new.long_title = new.long_title.filter(|it| !it.trim().is_empty()).or(new.short_title.clone());
+    new.entry_type = new.entry_type.or_else(|| Some(type_text(EntryType::default())));
+    new.confidence = new.confidence.or(Some(decay::USUAL));
+    new.project = new.project.filter(|it| !it.trim().is_empty());
+    new.tags = new.tags.filter(|it| !it.is_empty());
+    new.is_active = Some(true);
+    Ok(new)
+}
+
+/// What is said, if it can be kept.
+pub(super) fn checked(mut edit: EntryEdit) -> Result<EntryEdit, ErrorView> {
+    for (name, title) in
+        [("short_title", &mut edit.short_title), ("long_title", &mut edit.long_title)]
+    {
+        let Some(title) = title else { continue };
+        *title = title.split_whitespace().collect::<Vec<_>>().join(" ");
+        match title.chars().count() {
+            0 => {
+                return Err(invalid(
+                    format!("`{name}` is empty"),
+                    "leave it out, or say something",
+                ));
+            }
+            1..=MAX_TITLE => {}
+            n => return Err(invalid(format!("`{name}` has {n} characters"), "give at most 200")),
+        }
+    }
+    if edit.details.as_ref().is_some_and(|it| it.trim().is_empty()) {
+        let hint = "leave it out, or say something; `deactivate_entry_id` makes an entry not count";
+        return Err(invalid("`knowledge_details` is empty".into(), hint));
+    }
+    if let Some(confidence) = edit.confidence.filter(|it| !(0.0..=1.0).contains(it)) {
+        return Err(invalid(
+            format!("`confidence_level` is {confidence}"),
+            "give a number from 0 to 1",
+        ));
+    }
+    if let Some(tags) = &mut edit.tags {
+        let mut clean: Vec<String> = Vec::new();
+        for tag in tags.iter().map(|tag| tag.trim().trim_start_matches('#')) {
+            if tag.is_empty() || tag.contains(|c: char| c.is_whitespace() || c == ',') {
+                let told: String = tag.chars().take(60).collect();
+                return Err(invalid(format!("`{told}` cannot be a tag"), "tags are single words"));
+            }
+            if !clean.iter().any(|known| known == tag) {
+                clean.push(tag.to_string());
+            }
+        }
+        *tags = clean;
+    }
+    let hints = edit.hints.as_ref().map(|it| Value::Object(it.clone()).to_string());
+    let said = [&edit.short_title, &edit.long_title, &edit.details, &edit.source_context, &hints];
+    if said.into_iter().flatten().any(|text| holds_secret(text)) {
+        return Err(ErrorView {
+            code: Code::Refused,
+            message: "what is to be kept holds a secret".into(),
+            hint: Some("say where the secret is kept instead; nothing was written".into()),
+            conflict: None,
+        });
+    }
+    Ok(edit)
+}
+
+/// Makes a new entry; it is in the ledger then, and not indexed yet.
+pub(super) async fn create(
+    project: &Arc<Project>,
+    new: EntryEdit,
+    who: &Who,
+    reason: &str,
+) -> Result<Stored, ErrorView> {
+    for _ in 0..MAX_TRIES {
+        let worker = project.clone();
+        let floor = blocking(move || {
+            let snapshot = worker.snapshot().map_err(unreadable)?;
+            let shelf = worker.shelves.at(&snapshot, &worker.settings.kb.folder)?;
+            let files = files_in_folder(&worker).last().map_or(0, |it| it.0);
+            Ok(shelf.last_number().max(files))
+        })
+        .await?;
+        let next = |reply| Command::NextEntry(floor, reply);
+        let number: u64 = project.command(next).await.map_err(unavailable)?;
+        let (worker, new) = (project.clone(), new.clone());
+        let written = blocking(move || {
+            let text = entry::render(number, &new).map_err(|why| {
+                invalid(why.to_string(), "titles, tags and hints are plain values")
+            })?;
+            let name = file_name(number, new.short_title.as_deref().unwrap_or_default());
+            let path = format!("{}/{name}", folder(&worker));
+            match worker.notes().write(&path, &text, Overwrite::No, None) {
+                Ok(written) => {
+                    let path = written.path.to_string();
+                    Ok(Some((version_of(&worker, number, &path, &text), path)))
+                }
+                Err(NoteError::Exists { .. }) => Ok(None),
+                Err(error) => Err(refused(error)),
+            }
+        })
+        .await?;
+        let Some((version, path)) = written else { continue };
+        let version = NewVersion { client: who.client.clone(), reason: reason.into(), ..version };
+        let versions = record(project, vec![KbRecord::Version(version)]).await?;
+        let version = versions.first().copied().unwrap_or(0);
+        return Ok(Stored { number, path, version, is_changed: true });
+    }
+    Err(ErrorView {
+        code: Code::Exists,
+        message: "files of the next entries are there already".into(),
+        hint: Some("try again".into()),
+        conflict: None,
+    })
+}
+
+/// Changes an entry; it is in the ledger then, and not indexed yet. `reason`, and whether it was said: then a change
+/// of nothing is a version, too, for somebody has looked at it.
+pub(super) async fn change(
+    project: &Arc<Project>,
+    id: &str,
+    edit: EntryEdit,
+    who: &Who,
+    reason: (String, bool),
+) -> Result<Stored, ErrorView> {
+    let plan = move |text: &str| entry::change(text, &edit);
+    rewrite(project, id, plan, who, reason).await
+}
+
+/// Changes the note of an entry as `plan` says.
+pub(super) async fn rewrite(
+    project: &Arc<Project>,
+    id: &str,
+    plan: impl Fn(&str) -> Result<Vec<Change>, notes::edit::EditError> + Send + 'static,
+    who: &Who,
+    (reason, is_stated): (String, bool),
+) -> Result<Stored, ErrorView> {
+    let row = entry_named(project, id).await?;
+    let (number, path) = (row.number, row.path.clone());
+    let worker = project.clone();
+    let (before, after, is_changed) = blocking(move || {
+        let plan = |text: &str| {
+            let changes = plan(text)?;
+            let after = notes::edit::apply(text, &changes);
+            Ok((changes, (text.to_string(), after)))
+        };
+        let (written, (before, after)) = worker.notes().change(&row.path, plan).map_err(refused)?;
+        let before = by_hand(&worker, &row, &before);
+        Ok((before, version_of(&worker, row.number, &row.path, &after), written.is_changed()))
+    })
+    .await?;
+    let mut records = vec![KbRecord::Version(before)];
+    if is_changed || is_stated {
+        let client = who.client.clone();
+        records.push(KbRecord::Version(NewVersion { client, reason, ..after }));
+    }
+    let versions = record(project, records).await?;
+    let version = versions.last().copied().unwrap_or(0);
+    Ok(Stored { number, path, version, is_changed: is_changed || is_stated })
+}
+
+/// Keeps several new entries.
+pub async fn kb_store_batch(
+    project: Arc<Project>,
+    request: KbStoreBatch,
+    who: Who,
+) -> Result<KbBatchReply, ErrorView> {
+    let n = request.entries.len();
+    if !(1..=MAX_BATCH).contains(&n) {
+        return Err(invalid(format!("`entries` has {n} items"), "give 1 to 10"));
+    }
+    let mut reply = KbBatchReply::default();
+    let (mut made, mut paths) = (Vec::new(), Vec::new());
+    for item in request.entries {
+        let name = item.short_title.clone();
+        let new = whole(new_of(item)).and_then(checked);
+        let stored = match new {
+            Ok(new) => create(&project, new, &who, "Initial creation").await,
+            Err(error) => Err(error),
+        };
+        match stored {
+            Ok(stored) => {
+                made.push(stored.number);
+                paths.push(RelPath::new(stored.path));
+            }
+            Err(ErrorView { code, message, hint, conflict: _ }) => {
+                reply.failed.push(ItemError { name, code, message, hint });
+            }
+        }
+    }
+    let troubles = index(&project, &paths).await?;
+    reply.failed.extend(troubles.into_iter().map(|(name, message)| ItemError {
+        name,
+        code: Code::Unavailable,
+        message,
+        hint: None,
+    }));
+    blocking(move || {
+        let snapshot = project.snapshot().map_err(unreadable)?;
+        let library = library(&project, &snapshot)?;
+        let views = made.into_iter().filter_map(|number| library.shelf.get(number));
+        let entries: Vec<EntryView> = views.map(|row| library.view(row)).collect();
+        Ok(KbBatchReply { entries, freshness: project.freshness(&snapshot), ..reply })
+    })
+    .await
+}
+
+fn new_of(item: NewKbEntry) -> EntryEdit {
+    EntryEdit {
+        short_title: Some(item.short_title),
+        long_title: item.long_title,
+        details: Some(item.knowledge_details),
+        entry_type: item.entry_type.map(type_text),
+        project: item.project_ref,
+        tags: item.tags,
+        hints: item.hints,
+        confidence: item.confidence_level,
+        source_context: item.source_context,
+        extracted_from: None,
+        is_active: None,
+    }
+}

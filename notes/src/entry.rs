@@ -1,0 +1,441 @@
+//! Entry: a note as an entry of the knowledge base (S2).
+//!
+//! In: what the front matter of a note states, or what a new entry says. Out: [`Entry`], the text of a new note, or the
+//! smallest changes of one that is there.
+//! Shape: `kb-00042-the-title.md` with front matter `id`, `title` (the short one), `long_title`, `entry_type`,
+//! `project`, `tags`, `confidence`, `hints`, `supersedes`, `active`; what stands below it are the details.
+//! Invariants: what a person writes by hand is read as generously as its meaning is clear; a key that is not stated is
+//! not written; the details of an edit change only the lines that differ.
+//! Not here: numbers that nobody has yet, versions, decay (the daemon).
+
+use serde_json::{Map, Value};
+
+use crate::edit::{Change, EditError, Op, apply, edit_all};
+use crate::parse::{add_tag, frontmatter, names, scalar_text};
+use crate::slug::slug;
+
+/// What ids begin with.
+const PREFIX: &str = "kb-";
+
+/// Fewest and most digits of an id.
+const DIGITS: (usize, usize) = (5, 12);
+
+/// Longest part of a file's name that comes from the title, characters.
+const MAX_SLUG_CHARS: usize = 60;
+
+/// An entry as its note states it.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Entry {
+    /// Its number.
+    pub id: Option<u64>,
+    /// The short title.
+    pub short_title: Option<String>,
+    /// The long one.
+    pub long_title: Option<String>,
+    /// What kind of knowledge it is.
+    pub entry_type: Option<String>,
+    /// The project that it belongs to.
+    pub project: Option<String>,
+    /// Its tags.
+    pub tags: Vec<String>,
+    /// Structured hints, without those that have keys of their own.
+    pub hints: Map<String, Value>,
+    /// How sure it was when it was written, 0 to 1.
+    pub confidence: Option<f64>,
+    /// Numbers of the entries that it takes the place of.
+    pub supersedes: Vec<u64>,
+    /// Numbers of the entries that took its place.
+    pub superseded_by: Vec<u64>,
+    /// Where the knowledge came from, in words.
+    pub source_context: Option<String>,
+    /// The file that it was taken from.
+    pub extracted_from: Option<String>,
+    /// Whether it counts.
+    pub is_active: bool,
+}
+
+/// What a new entry says, or what is to be different in one. `None` leaves a thing alone.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct EntryEdit {
+    /// The short title.
+    pub short_title: Option<String>,
+    /// The long one.
+    pub long_title: Option<String>,
+    /// The details.
+    pub details: Option<String>,
+    /// What kind of knowledge it is.
+    pub entry_type: Option<String>,
+    /// The project; an empty one removes it.
+    pub project: Option<String>,
+    /// All its tags.
+    pub tags: Option<Vec<String>>,
+    /// All its hints. `supersedes` and `superseded_by` go to keys of their own.
+    pub hints: Option<Map<String, Value>>,
+    /// The confidence.
+    pub confidence: Option<f64>,
+    /// Where the knowledge came from.
+    pub source_context: Option<String>,
+    /// The file that it was taken from.
+    pub extracted_from: Option<String>,
+    /// Whether it counts.
+    pub is_active: Option<bool>,
+}
+
+/// `kb-00042` of 42.
+pub fn id_text(number: u64) -> String {
+    format!("{PREFIX}{number:05}")
+}
+
+/// The number of an id: of `kb-00042`, of the same in capitals, with fewer digits, or as the beginning of a file's name.
+pub fn number_of(text: &str) -> Option<u64> {
+    let text = text.trim();
+    let name = text.rsplit('/').next().unwrap_or(text);
+    let rest = name.get(..PREFIX.len()).filter(|it| it.eq_ignore_ascii_case(PREFIX));
+    let rest = rest.and_then(|_| name.get(PREFIX.len()..))?;
+    let end = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
+    let (digits, behind) = rest.split_at_checked(end)?;
+    let is_whole = behind.is_empty() || behind.starts_with(['-', '.']);
+    (is_whole && (1..=DIGITS.1).contains(&digits.len())).then(|| digits.parse().ok()).flatten()
+}
+
+/// The numbers of the entries that a text names as `kb-00042`, each once, in the order of the text.
+pub fn references(text: &str) -> Vec<u64> {
+    let mut found = Vec::new();
+    for (at, _) in text.match_indices(|c: char| c == 'k' || c == 'K') {
+        let is_inside = |c: char| c.is_alphanumeric() || c == '_';
+        if text.get(..at).and_then(|before| before.chars().next_back()).is_some_and(is_inside) {
+            continue;
+        }
+        let Some(rest) = text.get(at..at + PREFIX.len()) else { continue };
+        if !rest.eq_ignore_ascii_case(PREFIX) {
+            continue;
+        }
+        let digits = text.get(at + PREFIX.len()..).unwrap_or("");
+        let end = digits.find(|c: char| !c.is_ascii_digit()).unwrap_or(digits.len());
+        let (digits, behind) = digits.split_at(end);
+        let is_whole = !behind.starts_with(is_inside);
+        let number =
+            digits.parse().ok().filter(|_| is_whole && (DIGITS.0..=DIGITS.1).contains(&end));
+        if let Some(number) = number.filter(|it| !found.contains(it)) {
+            found.push(number);
+        }
+    }
+    found
+}
+
+/// The name of the file of a new entry.
+pub fn file_name(number: u64, short_title: &str) -> String {
+    let slug: String = slug(short_title).chars().take(MAX_SLUG_CHARS).collect();
+    format!("{}-{}.md", id_text(number), slug.trim_end_matches('-'))
+}
+
+/// The entry that front matter states, of whatever note; also in its normalized form, in which all values are texts.
+pub fn of(values: &Map<String, Value>) -> Entry {
+    let found =
+        |name: &str| values.iter().find(|(key, _)| key.eq_ignore_ascii_case(name)).map(|it| it.1);
+    let text = |name: &str| found(name).and_then(scalar_text).filter(|it| !it.is_empty());
+    let mut tags = Vec::new();
+    if let Some(value) = found("tags").or(found("tag")) {
+        let mut stated = Vec::new();
+        names(value, |c| c == ',' || c.is_whitespace(), &mut stated);
+        stated.iter().for_each(|tag| add_tag(&mut tags, tag));
+    }
+    let mut hints = match found("hints") {
+        Some(Value::Object(hints)) => hints.clone(),
+        _ => Map::new(),
+    };
+    let mut numbers = |name: &str| {
+        let mut numbers = found(name).map(numbers_of).unwrap_or_default();
+        numbers.extend(hints.shift_remove(name).as_ref().map(numbers_of).unwrap_or_default());
+        let mut once = Vec::new();
+        for number in numbers {
+            if !once.contains(&number) {
+                once.push(number);
+            }
+        }
+        once
+    };
+    let (supersedes, superseded_by) = (numbers("supersedes"), numbers("superseded_by"));
+    Entry {
+        id: text("id").and_then(|id| number_of(&id)),
+        short_title: text("title").or(text("short_title")),
+        long_title: text("long_title"),
+        entry_type: text("entry_type"),
+        project: text("project").or(text("project_ref")),
+        tags,
+        hints,
+        confidence: text("confidence")
+            .or(text("confidence_level"))
+            .and_then(|it| it.parse::<f64>().ok())
+            .filter(|it| (0.0..=1.0).contains(it)),
+        supersedes,
+        superseded_by,
+        source_context: text("source_context"),
+        extracted_from: text("extracted_from"),
+        is_active: !text("active").is_some_and(|it| is_no(&it)),
+    }
+}
+
+fn is_no(text: &str) -> bool {
+    ["false", "no", "off", "0"].iter().any(|no| text.eq_ignore_ascii_case(no))
+}
+
+/// The numbers that a value names: one id, a list of them, or several in one text.
+fn numbers_of(value: &Value) -> Vec<u64> {
+    let mut ids = Vec::new();
+    names(value, |c| c == ',' || c.is_whitespace(), &mut ids);
+    ids.iter().filter_map(|id| number_of(id)).collect()
+}
+
+/// The details of an entry: what stands below its front matter, without blank lines around it.
+pub fn details(text: &str) -> &str {
+    let body = frontmatter(text).map_or(0, |front| front.body);
+    let body = text.get(body..).unwrap_or("");
+    let body = body.strip_prefix('\u{feff}').unwrap_or(body);
+    let start = body.len() - body.trim_start_matches(['\n', '\r', ' ', '\t']).len();
+    // Blanks at the beginning of the first line of code belong to it.
+    let start = body.get(..start).and_then(|it| it.rfind('\n')).map_or(0, |at| at + 1);
+    body.get(start..).unwrap_or("").trim_end()
+}
+
+/// The text of a new entry's note.
+///
+/// # Errors
+/// [`EditError`], for what cannot be stated in front matter.
+pub fn render(number: u64, new: &EntryEdit) -> Result<String, EditError> {
+    let details = new.details.as_deref().unwrap_or("").trim();
+    let text = format!("---\n---\n\n{details}\n");
+    let mut ops = vec![set("id", id_text(number).into())];
+    ops.extend(ops_of(new));
+    Ok(apply(&text, &edit_all(&text, &ops)?))
+}
+
+/// The changes of an entry's note.
+///
+/// # Errors
+/// [`EditError`], when the front matter cannot be edited.
+pub fn change(text: &str, edit: &EntryEdit) -> Result<Vec<Change>, EditError> {
+    let mut changes = edit_all(text, &ops_of(edit))?;
+    if let Some(new) = &edit.details {
+        changes.extend(body_change(text, new));
+    }
+    Ok(changes)
+}
+
+fn set(key: &str, value: Value) -> Op {
+    Op::SetKey { key: key.to_string(), value }
+}
+
+fn set_or_remove(key: &str, value: &str) -> Op {
+    match value.trim() {
+        "" => Op::RemoveKey(key.to_string()),
+        value => set(key, value.into()),
+    }
+}
+
+/// What is stated, in the order in which a new note has it.
+fn ops_of(edit: &EntryEdit) -> Vec<Op> {
+    let mut ops = Vec::new();
+    let mut say = |key: &str, value: &Option<String>| {
+        ops.extend(value.as_ref().map(|value| set_or_remove(key, value)));
+    };
+    say("title", &edit.short_title);
+    say("long_title", &edit.long_title);
+    say("entry_type", &edit.entry_type);
+    say("project", &edit.project);
+    if let Some(tags) = &edit.tags {
+        ops.push(match tags.is_empty() {
+            true => Op::RemoveKey("tags".into()),
+            false => set("tags", tags.clone().into()),
+        });
+    }
+    ops.extend(edit.confidence.map(|it| set("confidence", it.into())));
+    if let Some(hints) = &edit.hints {
+        let mut hints = hints.clone();
+        for key in ["supersedes", "superseded_by"] {
+            let numbers = hints.shift_remove(key).as_ref().map(numbers_of).unwrap_or_default();
+            let ids: Vec<Value> = numbers.into_iter().map(|it| id_text(it).into()).collect();
+            ops.push(match ids.is_empty() {
+                true => Op::RemoveKey(key.into()),
+                false => set(key, ids.into()),
+            });
+        }
+        ops.push(match hints.is_empty() {
+            true => Op::RemoveKey("hints".into()),
+            false => set("hints", Value::Object(hints)),
+        });
+    }
+    let mut say = |key: &str, value: &Option<String>| {
+        ops.extend(value.as_ref().map(|value| set_or_remove(key, value)));
+    };
+    say("source_context", &edit.source_context);
+    say("extracted_from", &edit.extracted_from);
+    ops.extend(edit.is_active.map(|it| set("active", it.into())));
+    ops
+}
+
+/// The lines of the details that differ, as one change.
+fn body_change(text: &str, new: &str) -> Option<Change> {
+    let old = details(text);
+    let start = old.as_ptr() as usize - text.as_ptr() as usize;
+    let crlf = text.contains("\r\n");
+    let new = new.trim_end();
+    let new = new.replace("\r\n", "\n");
+    let new = new.trim_start_matches('\n');
+    let new = if crlf { new.replace('\n', "\r\n") } else { new.to_string() };
+    if old == new {
+        return None;
+    }
+    let prefix: usize = old
+        .split_inclusive('\n')
+        .zip(new.split_inclusive('\n'))
+        .take_while(|(a, b)| a == b)
+        .map(|(line, _)| line.len())
+        .sum();
+    let (old_rest, new_rest) = (old.get(prefix..)?, new.get(prefix..)?);
+    let suffix: usize = old_rest
+        .rsplit('\n')
+        .zip(new_rest.rsplit('\n'))
+        .take_while(|(a, b)| a == b)
+        .map(|(line, _)| line.len() + 1)
+        .sum();
+    let suffix = suffix.min(old_rest.len()).min(new_rest.len());
+    // A suffix that is a whole rest would leave the line end of the last common line to nobody.
+    let span = start + prefix..start + old.len() - suffix;
+    let mut replacement = new_rest.get(..new_rest.len() - suffix)?.to_string();
+    if text.get(..start).is_some_and(|before| !before.is_empty() && !before.ends_with('\n')) {
+        replacement.insert(0, '\n');
+    }
+    if start + old.len() == text.len() && suffix == 0 && !replacement.is_empty() {
+        replacement.push_str(if crlf { "\r\n" } else { "\n" });
+    }
+    Some(Change { span, replacement })
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::*;
+
+    fn new() -> EntryEdit {
+        EntryEdit {
+            short_title: Some("WAL mode".into()),
+            long_title: Some("SQLite runs in WAL mode: why".into()),
+            details: Some("Readers do not block.\n\nSee kb-00007.".into()),
+            entry_type: Some("decision".into()),
+            project: Some("kgd".into()),
+            tags: Some(vec!["sqlite".into(), "db".into()]),
+            hints: json!({"supersedes": "kb-00003", "person": ["Ada"],
+                "related_entities": [{"id": "tool:sqlite", "type": "about"}, "concept:wal"]})
+            .as_object()
+            .cloned(),
+            confidence: Some(0.9),
+            is_active: Some(true),
+            ..EntryEdit::default()
+        }
+    }
+
+    #[test]
+    fn an_entry_is_a_note_that_people_can_read() {
+        let text = render(42, &new()).expect("rendered");
+        expect![[r#"
+            ---
+            id: kb-00042
+            title: WAL mode
+            long_title: "SQLite runs in WAL mode: why"
+            entry_type: decision
+            project: kgd
+            tags:
+              - sqlite
+              - db
+            confidence: 0.9
+            supersedes:
+              - kb-00003
+            hints:
+              person:
+                - Ada
+              related_entities:
+                - id: tool:sqlite
+                  type: about
+                - concept:wal
+            active: true
+            ---
+
+            Readers do not block.
+
+            See kb-00007.
+        "#]]
+        .assert_eq(&text);
+        let front = frontmatter(&text).expect("front matter");
+        for values in [front.values.clone(), front.normalized()] {
+            let entry = of(&values);
+            assert_eq!((entry.id, entry.confidence, entry.is_active), (Some(42), Some(0.9), true));
+            assert_eq!(
+                (entry.supersedes, entry.tags),
+                (vec![3], vec!["sqlite".into(), "db".into()])
+            );
+            assert_eq!(entry.hints.keys().collect::<Vec<_>>(), ["person", "related_entities"]);
+        }
+        assert_eq!(details(&text), "Readers do not block.\n\nSee kb-00007.");
+        assert_eq!(file_name(42, "WAL mode!"), "kb-00042-wal-mode.md");
+    }
+
+    #[test]
+    fn an_edit_changes_only_what_differs() {
+        let text = "---\n# by hand\nid: kb-1\ntitle: 'A'   # kept\nconfidence: .5\n---\none\ntwo\n\nthree\n\n";
+        let edit = EntryEdit {
+            details: Some("one\n2\n\nthree".into()),
+            confidence: Some(0.7),
+            ..EntryEdit::default()
+        };
+        let changes = change(text, &edit).expect("changed");
+        let after = apply(text, &changes);
+        assert_eq!(
+            after,
+            "---\n# by hand\nid: kb-1\ntitle: 'A'   # kept\nconfidence: 0.7\n---\none\n2\n\nthree\n\n"
+        );
+        assert_eq!(changes.last().map(|it| it.replacement.as_str()), Some("2"));
+        assert!(change(&after, &edit).expect("nothing").is_empty());
+    }
+
+    #[test]
+    fn what_people_write_by_hand_is_understood() {
+        let text = "---\nID: KB-7\ntitle: T\nactive: no\nsupersedes: kb-00001, kb-2\ntags: a, b\nhints: none\n---\n";
+        let entry = of(&frontmatter(text).expect("front matter").values);
+        assert_eq!((entry.id, entry.is_active), (Some(7), false));
+        assert_eq!((entry.supersedes, entry.tags.len()), (vec![1, 2], 2));
+        for (text, number) in [
+            ("kb-00042", Some(42)),
+            ("KB-42", Some(42)),
+            ("kb/kb-00042-a-title.md", Some(42)),
+            ("kb-00042x", None),
+            ("kb-", None),
+            ("tag:kb-1", None),
+            ("kb-9999999999999", None),
+        ] {
+            assert_eq!(number_of(text), number, "{text}");
+        }
+    }
+
+    #[test]
+    fn references_are_whole_ids() {
+        let text = "As kb-00001 and KB-00002 say, [[kb-00003-title]], kb-00001; not akb-00004, kb-12, kb-00005x.";
+        assert_eq!(references(text), [1, 2, 3]);
+        assert!(references("k kb- é").is_empty());
+    }
+
+    proptest! {
+        #[test]
+        fn details_become_what_was_asked_for(old in "[ab\n]{0,12}", new in "[ab\n]{0,12}", tail in "\n{0,2}") {
+            let text = format!("---\nid: kb-1\n---\n{old}{tail}");
+            let edit = EntryEdit { details: Some(new.clone()), ..EntryEdit::default() };
+            let after = apply(&text, &change(&text, &edit).expect("changed"));
+            let wanted = format!("---\nid: kb-1\n---\n{new}");
+            prop_assert_eq!(details(&after), details(&wanted), "{:?}", &after);
+            prop_assert!(after.starts_with("---\nid: kb-1\n---\n"));
+        }
+    }
+}

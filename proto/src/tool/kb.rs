@@ -1,0 +1,92 @@
+//! Kb: entries of knowledge (S2), each a note `kb-00042-…` with a type, tags, a confidence that decays, and versions.
+//!
+//! Names of tools and parameters are S2's. Wherever an entry or node is named, ids such as `kb-00042`, `tag:python`,
+//! `project:kgd`, `person:ada`, `tool:cargo` and `note:docs/a.md` are accepted.
+
+mod ask;
+mod ingest;
+mod maintain;
+mod search;
+mod store;
+
+pub use self::ask::*;
+pub use self::ingest::*;
+pub use self::maintain::*;
+pub use self::search::*;
+pub use self::store::*;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// What kind of knowledge an entry is; it decides how fast it goes stale.
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum EntryType {
+    /// Version numbers, details of interfaces: half of its confidence is gone after 90 days.
+    #[default]
+    FactualReference,
+    /// What was chosen, and why: 365 days.
+    Decision,
+    /// How things are done here: 730 days.
+    PatternConvention,
+    /// What experience taught: 1825 days.
+    LessonLearned,
+}
+
+impl EntryType {
+    /// Every type.
+    pub const ALL: [EntryType; 4] = [
+        EntryType::FactualReference,
+        EntryType::Decision,
+        EntryType::PatternConvention,
+        EntryType::LessonLearned,
+    ];
+
+    /// As it is written.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            EntryType::FactualReference => "factual_reference",
+            EntryType::Decision => "decision",
+            EntryType::PatternConvention => "pattern_convention",
+            EntryType::LessonLearned => "lesson_learned",
+        }
+    }
+
+    /// Reads [`EntryType::as_str`], whatever its case, also with hyphens or blanks.
+    pub fn parse(text: &str) -> Option<Self> {
+        let text = text.trim().to_lowercase().replace(['-', ' '], "_");
+        Self::ALL.into_iter().find(|it| it.as_str() == text)
+    }
+}
+
+/// An entry in brief: everything but its details.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct EntryView {
+    /// Its id, such as `kb-00042`.
+    pub id: String,
+    /// What kind of knowledge it is.
+    pub entry_type: EntryType,
+    /// Its short title.
+    pub short_title: String,
+    /// Its long title, where it says more.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub long_title: Option<String>,
+    /// Its tags.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tags: Vec<String>,
+    /// The project that it belongs to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub project_ref: Option<String>,
+    /// Its confidence now: that which it was written with, decayed since it was last edited or opened.
+    pub confidence: f64,
+    /// Set under .5: it may be out of date.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub warning: Option<String>,
+    /// Set where it does not count any more.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub inactive: bool,
+    /// Where its note lies.
+    pub path: String,
+}

@@ -1,0 +1,199 @@
+//! The tools that answer questions from entries.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::EntryView;
+use crate::shape::Freshness;
+use crate::tool::{Effect, Tool, ToolSet};
+
+/// How a question is answered.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Strategy {
+    /// As the question reads; where it says nothing, by search and one step through the graph.
+    #[default]
+    Auto,
+    /// Decisions with what they took the place of, and what took theirs, oldest first.
+    DecisionTrace,
+    /// Entries of a scope by the day they were made.
+    Timeline,
+    /// What is within two steps of a node.
+    Related,
+    /// The shortest way between two nodes, at most four steps.
+    Connection,
+}
+
+impl Strategy {
+    /// As it is written.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Strategy::Auto => "auto",
+            Strategy::DecisionTrace => "decision_trace",
+            Strategy::Timeline => "timeline",
+            Strategy::Related => "related",
+            Strategy::Connection => "connection",
+        }
+    }
+}
+
+/// Parameters of `kb_ask`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct KbAsk {
+    /// The question, or keywords, up to 1,000 characters.
+    pub question: String,
+    /// `auto` (default), `decision_trace`, `timeline`, `related` or `connection`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub strategy: Option<Strategy>,
+    /// Which entries are meant: `project:X`, `tag:X`, `person:X`, `tool:X`, a type of entries, or an id; where `related`
+    /// and `connection` begin.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scope: Option<String>,
+    /// Where `connection` ends.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub target: Option<String>,
+    /// Whether `auto` adds what the graph leads to in one step; true when left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub include_graph_context: Option<bool>,
+    /// Most entries to tell, 1 to 50; 20 when left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<u32>,
+}
+
+/// An entry of an answer.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct AskedEntry {
+    /// The entry.
+    #[serde(flatten)]
+    pub entry: EntryView,
+    /// Why it is told: `search match`, `linked from kb-00001 via supersedes`, `original decision`.
+    pub context: String,
+    /// The way to it through the graph.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub via: Vec<String>,
+    /// When it was made, RFC 3339.
+    pub created_at: String,
+    /// How its content begins.
+    pub excerpt: String,
+}
+
+/// One step of a way.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct KbStep {
+    /// Where it begins.
+    pub from: String,
+    /// The relation, in the direction in which it is stated; `<` before it where the way goes against that.
+    pub edge: String,
+    /// Where it ends.
+    pub to: String,
+}
+
+/// Reply of `kb_ask`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct KbAnswer {
+    /// The strategy that was taken.
+    pub strategy: Strategy,
+    /// Why it was taken.
+    pub reason: String,
+    /// The node that the question was understood to mean.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scope: Option<String>,
+    /// The other one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub target: Option<String>,
+    /// The entries, in the order of the strategy.
+    pub entries: Vec<AskedEntry>,
+    /// For `connection`: the way.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub path: Vec<KbStep>,
+    /// Why there is nothing, or how the question was read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hint: Option<String>,
+    /// Who chose the strategy: `llm:` and the model; absent where rules did, or the request.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub planned_by: Option<String>,
+    /// Why the model of `llm.query` did not choose, where one is set and was asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub llm: Option<String>,
+    /// How fresh this is.
+    #[serde(flatten)]
+    pub freshness: Freshness,
+}
+
+impl Tool for KbAsk {
+    const NAME: &'static str = "kb_ask";
+    const SUMMARY: &'static str = "Answer a question from entries and their graph: search, how a decision came about, a \
+        timeline, what is related, how two things connect. Says which way it took, and why.";
+    const EFFECT: Effect = Effect::Reads;
+    const SET: ToolSet = ToolSet::Kb;
+    type Reply = KbAnswer;
+}
+
+/// Parameters of `kb_summarize`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct KbSummarize {
+    /// The question, up to 1,000 characters.
+    pub question: String,
+    /// Which entries are meant, as in `kb_ask`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scope: Option<String>,
+    /// Most entries to read, 1 to 50; 20 when left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<u32>,
+}
+
+/// A sentence and the entries that say it.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CitedSentence {
+    /// The sentence as it stands there.
+    pub text: String,
+    /// The entries, the first the one it is quoted from.
+    pub cited: Vec<String>,
+}
+
+/// Two sentences that do not agree, as far as can be told.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ConflictOfEntries {
+    /// One side; the one that is newer, where that is known.
+    pub one: CitedSentence,
+    /// The other.
+    pub other: CitedSentence,
+    /// What tells that they do not agree.
+    pub why: String,
+}
+
+/// Reply of `kb_summarize`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct KbSummary {
+    /// The sentences that answer best, each followed by `[kb-00042]`.
+    pub answer: String,
+    /// The same one by one.
+    pub sentences: Vec<CitedSentence>,
+    /// Where entries do not agree, side by side.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub conflicts: Vec<ConflictOfEntries>,
+    /// The entries that were read.
+    pub entries: Vec<EntryView>,
+    /// `extractive`: sentences as they stand in entries; or `llm:` and the model that wrote the answer from them.
+    pub method: String,
+    /// Why the model of `llm.query` did not write the answer, where one is set.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub llm: Option<String>,
+    /// Why there is nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hint: Option<String>,
+    /// How fresh this is.
+    #[serde(flatten)]
+    pub freshness: Freshness,
+}
+
+impl Tool for KbSummarize {
+    const NAME: &'static str = "kb_summarize";
+    const SUMMARY: &'static str = "Answer a question in sentences taken from entries, each cited; where entries do not \
+        agree, both sides are told.";
+    const EFFECT: Effect = Effect::Reads;
+    const SET: ToolSet = ToolSet::Kb;
+    type Reply = KbSummary;
+}

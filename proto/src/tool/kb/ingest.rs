@@ -1,0 +1,103 @@
+//! The tool that makes entries of files.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::EntryType;
+use crate::shape::Freshness;
+use crate::tool::{Effect, Tool, ToolSet};
+
+/// Parameters of `kb_ingest`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct KbIngest {
+    /// A file, a folder, or a pattern such as `docs/**/*.md`, inside the project.
+    #[serde(alias = "file_path")]
+    pub path: String,
+    /// The project that the entries shall belong to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub project_ref: Option<String>,
+    /// Tell what would be done, and do nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dry_run: Option<bool>,
+    /// Whether folders below a folder are read, too; true when left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recursive: Option<bool>,
+}
+
+/// An entry that was made of a part of a file, or would be.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ExtractedEntry {
+    /// Its id; none in a dry run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
+    /// Its short title.
+    pub short_title: String,
+    /// What kind of knowledge it is.
+    pub entry_type: EntryType,
+}
+
+/// What became of one file.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct IngestedView {
+    /// Its path.
+    pub path: String,
+    /// `ingested`, `unchanged`, `skipped` (not meant to be read), `flagged` (holds a secret), `error` or `dry_run`.
+    pub action: String,
+    /// Why, where it was not ingested.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// What it is about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub summary: Option<String>,
+    /// Who wrote summary and entries: `llm:` and the model; absent where both were taken from the file by rules.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub written_by: Option<String>,
+    /// Why a model did not write them, where one is set.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub llm: Option<String>,
+    /// The entries that were made of it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub entries: Vec<ExtractedEntry>,
+    /// Entries of an earlier time that do not count any more.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub replaced: Vec<String>,
+    /// What was hidden in it, by kind.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub redactions: Vec<String>,
+}
+
+/// Reply of `kb_ingest`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct KbIngestReply {
+    /// Nothing was done, only told.
+    pub dry_run: bool,
+    /// Files that were looked at.
+    pub total: u64,
+    /// Files of which entries were made, or would be.
+    pub ingested: u64,
+    /// Files that are as they were.
+    pub unchanged: u64,
+    /// Files that are not meant to be read.
+    pub skipped: u64,
+    /// Files that hold secrets.
+    pub flagged: u64,
+    /// Files that could not be read.
+    pub errors: u64,
+    /// Entries that were made, or would be.
+    pub entries_created: u64,
+    /// Every file, by path; of more than 500 only the first.
+    pub files: Vec<IngestedView>,
+    /// How fresh this is.
+    #[serde(flatten)]
+    pub freshness: Freshness,
+}
+
+impl Tool for KbIngest {
+    const NAME: &'static str = "kb_ingest";
+    const SUMMARY: &'static str = "Make entries of files of the project: one a section, at most 10 a file. Files with \
+        secrets are left out; a file that has changed replaces its entries.";
+    const EFFECT: Effect = Effect::Writes;
+    const SET: ToolSet = ToolSet::Kb;
+    type Reply = KbIngestReply;
+}

@@ -1,0 +1,144 @@
+//! The tool that keeps entries in order.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::EntryView;
+use crate::shape::Freshness;
+use crate::tool::{Effect, Tool, ToolSet};
+
+/// What is done.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum KbAction {
+    /// Counts: entries, types, projects, the graph, vectors, files.
+    #[default]
+    Stats,
+    /// An entry does not count any more.
+    Deactivate,
+    /// It counts again.
+    Reactivate,
+    /// Every version of an entry, with its reason; with `version`, the text of one.
+    EntryVersions,
+    /// An entry becomes what it was in a version; that is a new version.
+    Restore,
+    /// Entries without vectors get them; with `force` all are read again.
+    RebuildEmbeddings,
+    /// The graph is read again from the notes.
+    RebuildGraph,
+    /// Entries that have not counted for some days are deleted with their versions.
+    PurgeInactive,
+    /// The index gives free room back.
+    Vacuum,
+}
+
+/// Parameters of `kb_maintain`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct KbMaintain {
+    /// `stats`, `deactivate`, `reactivate`, `entry_versions`, `restore`, `rebuild_embeddings`, `rebuild_graph`,
+    /// `purge_inactive` or `vacuum`.
+    #[serde(alias = "operation")]
+    pub action: KbAction,
+    /// The entry, for `deactivate`, `reactivate`, `entry_versions` and `restore`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub entry_id: Option<String>,
+    /// The version, for `restore` and `entry_versions`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version: Option<u64>,
+    /// Why; kept with the version.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub change_reason: Option<String>,
+    /// For `purge_inactive`: days since they were last changed, at least 1; 90 when left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub days_inactive: Option<u32>,
+    /// For `rebuild_embeddings`: all entries.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub force: Option<bool>,
+    /// For `purge_inactive`: it is meant.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub confirm: Option<bool>,
+}
+
+/// A version of an entry.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct VersionView {
+    /// Its number, from 1.
+    pub version: u64,
+    /// When it was made, RFC 3339.
+    pub created_at: String,
+    /// Who made it.
+    pub client: String,
+    /// Why.
+    pub change_reason: String,
+    /// Its confidence.
+    pub confidence: f64,
+    /// The short title.
+    pub short_title: String,
+    /// The text of its note, where that version was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
+}
+
+/// Counts.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct KbStats {
+    /// Entries.
+    pub entries: u64,
+    /// Entries that count.
+    pub active: u64,
+    /// Those of them whose confidence is under .5.
+    pub stale: u64,
+    /// Those of them whose confidence is under .3: they are not told unless asked for.
+    pub hidden: u64,
+    /// Entries that count, by type.
+    pub by_type: BTreeMap<String, u64>,
+    /// Entries that count, by project.
+    pub by_project: BTreeMap<String, u64>,
+    /// Entries with vectors.
+    pub with_embeddings: u64,
+    /// Nodes of the graph, by type.
+    pub nodes: BTreeMap<String, u64>,
+    /// Relations, by type.
+    pub edges: BTreeMap<String, u64>,
+    /// Files that were ingested.
+    pub ingested_files: u64,
+    /// Notes with an id that another one has, too: `kb/a.md (kb-00001 is kb/kb-00001-b.md)`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub duplicates: Vec<String>,
+}
+
+/// Reply of `kb_maintain`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct KbMaintainReply {
+    /// What was done.
+    pub action: KbAction,
+    /// In words.
+    pub message: String,
+    /// The entry, where one was named.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub entry: Option<EntryView>,
+    /// Its versions, oldest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub versions: Vec<VersionView>,
+    /// Counts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stats: Option<KbStats>,
+    /// Entries that were deleted.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub purged: Vec<String>,
+    /// How fresh this is.
+    #[serde(flatten)]
+    pub freshness: Freshness,
+}
+
+impl Tool for KbMaintain {
+    const NAME: &'static str = "kb_maintain";
+    const SUMMARY: &'static str = "Counts and upkeep of entries: versions and restore, deactivate and reactivate, purge, \
+        vectors, graph.";
+    const EFFECT: Effect = Effect::Writes;
+    const SET: ToolSet = ToolSet::Kb;
+    type Reply = KbMaintainReply;
+}

@@ -1,0 +1,154 @@
+//! The tools that find entries and open them.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::{Map, Value};
+
+use super::{EntryType, EntryView};
+use crate::shape::Freshness;
+use crate::tool::{Effect, Tool, ToolSet};
+
+/// Parameters of `kb_search`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct KbSearch {
+    /// What is looked for, up to 1,000 characters.
+    pub query: String,
+    /// Only entries of this project.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub project_ref: Option<String>,
+    /// Only entries of this type.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub entry_type: Option<EntryType>,
+    /// Only entries with all of these tags.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tags: Option<Vec<String>>,
+    /// Most entries to tell, 1 to 100; 10 when left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<u32>,
+    /// Also entries whose confidence has fallen under .3.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub include_stale: Option<bool>,
+}
+
+/// An entry that was found.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct KbHit {
+    /// The entry; `kb_get` tells its details.
+    #[serde(flatten)]
+    pub entry: EntryView,
+    /// Its score: over words and meaning, the sum of 1 / (60 + rank), rank from 1.
+    pub score: f64,
+    /// `hybrid` when words and meaning found something, else `fts` or `vector`.
+    pub match_source: String,
+}
+
+/// Reply of `kb_search`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct KbSearchReply {
+    /// The best first.
+    pub results: Vec<KbHit>,
+    /// With fewer than 3 results: at most 3 entries that the graph leads to, each with the way.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hints: Vec<String>,
+    /// What was found beside these and is too stale to be told.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub hidden_stale: u64,
+    /// How the question was read, where that is not as it stands.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hint: Option<String>,
+    /// How fresh this is.
+    #[serde(flatten)]
+    pub freshness: Freshness,
+}
+
+pub(super) fn is_zero(n: &u64) -> bool {
+    *n == 0
+}
+
+impl Tool for KbSearch {
+    const NAME: &'static str = "kb_search";
+    const SUMMARY: &'static str =
+        "Find entries by words and meaning, told in brief; `kb_get` opens them.";
+    const EFFECT: Effect = Effect::Reads;
+    const SET: ToolSet = ToolSet::Kb;
+    type Reply = KbSearchReply;
+}
+
+/// Parameters of `kb_get`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct KbGet {
+    /// One id or several, at most 20.
+    #[serde(alias = "ids", alias = "entry_ids", deserialize_with = "one_or_several")]
+    pub entry_id: Vec<String>,
+    /// Also entries that do not count any more.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub include_inactive: Option<bool>,
+}
+
+/// An id, or a list of them.
+fn one_or_several<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Given {
+        One(String),
+        Several(Vec<String>),
+    }
+    Ok(match Given::deserialize(deserializer)? {
+        Given::One(id) => vec![id],
+        Given::Several(ids) => ids,
+    })
+}
+
+/// An entry whole.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct KbEntry {
+    /// The entry in brief.
+    #[serde(flatten)]
+    pub entry: EntryView,
+    /// Its content.
+    pub knowledge_details: String,
+    /// The confidence that it was written with.
+    pub base_confidence: f64,
+    /// Its hints.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub hints: Map<String, Value>,
+    /// The entries that it takes the place of.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub supersedes: Vec<String>,
+    /// The entries that took its place: read those.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub superseded_by: Vec<String>,
+    /// Where the knowledge came from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source_context: Option<String>,
+    /// The newest version, from 1; 0 for a note that no tool has written yet.
+    pub version: u64,
+    /// When it was made, RFC 3339.
+    pub created_at: String,
+    /// When it was last changed, by a tool or by hand, RFC 3339.
+    pub updated_at: String,
+}
+
+/// Reply of `kb_get`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct KbGetReply {
+    /// The entries, in the order of the request.
+    pub entries: Vec<KbEntry>,
+    /// Ids of nothing, or of what does not count any more.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub not_found: Vec<String>,
+    /// How fresh this is.
+    #[serde(flatten)]
+    pub freshness: Freshness,
+}
+
+impl Tool for KbGet {
+    const NAME: &'static str = "kb_get";
+    const SUMMARY: &'static str = "Open entries whole, by id. What is opened counts as used: its confidence is fresh \
+        again.";
+    const EFFECT: Effect = Effect::Reads;
+    const SET: ToolSet = ToolSet::Kb;
+    type Reply = KbGetReply;
+}

@@ -1,0 +1,142 @@
+//! The tools that write entries.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::{EntryType, EntryView};
+use crate::shape::Freshness;
+use crate::tool::memory::ItemError;
+use crate::tool::{Effect, Tool, ToolSet};
+
+/// Parameters of `kb_store`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct KbStore {
+    /// A brief name. A new entry needs it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub short_title: Option<String>,
+    /// A title that says what the entry says; the short one when left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub long_title: Option<String>,
+    /// The whole content, Markdown. `kb-00042` in it refers to that entry. A new entry needs it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub knowledge_details: Option<String>,
+    /// `factual_reference` (default), `decision`, `pattern_convention` or `lesson_learned`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub entry_type: Option<EntryType>,
+    /// The project that it belongs to; an empty one takes it away.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub project_ref: Option<String>,
+    /// Where the knowledge came from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source_context: Option<String>,
+    /// How sure it is, 0 to 1; 0.9 when left out. It decays with the half-life of its type.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub confidence_level: Option<f64>,
+    /// Its tags, single words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tags: Option<Vec<String>>,
+    /// For the graph: `supersedes` and `superseded_by` (ids), `related_entities` (node ids, or `{id, type}`), `person`,
+    /// `tool` (a name or several).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hints: Option<Map<String, Value>>,
+    /// The entry to change instead of making a new one. What is left out stays as it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub update_entry_id: Option<String>,
+    /// The entry that shall not count any more; nothing else is done then. `kb_maintain` brings it back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deactivate_entry_id: Option<String>,
+    /// Why; kept with the version.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub change_reason: Option<String>,
+}
+
+/// Reply of `kb_store`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct KbStored {
+    /// `created`, `updated`, `unchanged` or `deactivated`.
+    pub action: String,
+    /// The entry as it is now.
+    pub entry: EntryView,
+    /// Its version, from 1.
+    pub version: u64,
+    /// Nodes that it is related to: `has_tag tag:python`.
+    pub edges: Vec<String>,
+    /// What a person might not expect.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
+    /// How fresh this is.
+    #[serde(flatten)]
+    pub freshness: Freshness,
+}
+
+impl Tool for KbStore {
+    const NAME: &'static str = "kb_store";
+    const SUMMARY: &'static str = "Keep a piece of knowledge (fact, decision, convention, lesson) as an entry with an \
+        id, or change one; every version is kept.";
+    const EFFECT: Effect = Effect::Writes;
+    const SET: ToolSet = ToolSet::Kb;
+    type Reply = KbStored;
+}
+
+/// An entry to be made.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NewKbEntry {
+    /// A brief name.
+    pub short_title: String,
+    /// A title that says what the entry says; the short one when left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub long_title: Option<String>,
+    /// The whole content, Markdown.
+    pub knowledge_details: String,
+    /// `factual_reference` (default), `decision`, `pattern_convention` or `lesson_learned`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub entry_type: Option<EntryType>,
+    /// The project that it belongs to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub project_ref: Option<String>,
+    /// Where the knowledge came from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source_context: Option<String>,
+    /// How sure it is, 0 to 1; 0.9 when left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub confidence_level: Option<f64>,
+    /// Its tags, single words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tags: Option<Vec<String>>,
+    /// For the graph, as in `kb_store`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hints: Option<Map<String, Value>>,
+}
+
+/// Parameters of `kb_store_batch`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct KbStoreBatch {
+    /// The entries, at most 10.
+    pub entries: Vec<NewKbEntry>,
+}
+
+/// Reply of `kb_store_batch`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct KbBatchReply {
+    /// Those that were made, in the order of the request.
+    pub entries: Vec<EntryView>,
+    /// Those that could not be made, and why.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub failed: Vec<ItemError>,
+    /// How fresh this is.
+    #[serde(flatten)]
+    pub freshness: Freshness,
+}
+
+impl Tool for KbStoreBatch {
+    const NAME: &'static str = "kb_store_batch";
+    const SUMMARY: &'static str = "Keep up to 10 new entries in one call; one that cannot be made does not stop the \
+        others.";
+    const EFFECT: Effect = Effect::Writes;
+    const SET: ToolSet = ToolSet::Kb;
+    type Reply = KbBatchReply;
+}
