@@ -19,8 +19,8 @@ use crate::store::Snapshot;
 /// Share of a request's time that a language model may take: the rest is for the answer without it.
 const ASKING_SHARE: f64 = 0.8;
 
-/// A tool that lets a language model look at a question before it answers from a snapshot; `before` gives what is asked,
-/// if anything is.
+/// A tool that lets a language model look at a question before it answers from a snapshot; `before` gives what is
+/// asked, if anything is.
 pub(crate) fn asks_and_reads<T: Tool, M: Send + 'static, N: Send + 'static>(
     before: fn(&Project, &Snapshot, &T) -> Result<Option<M>, ErrorView>,
     ask: fn(&Project, M, &Asker) -> N,
