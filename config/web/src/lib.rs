@@ -1,5 +1,5 @@
-//! Web: HTTP requests to what the user configured (`embed.remote`, `llm`) or asked for (`kgctl model pull`). Nothing else
-//! in kgd opens a connection to another machine.
+//! Web: HTTP requests to what the user configured (`embed.remote`, `llm`) or asked for (`kgctl model pull`). Nothing
+//! else in kgd opens a connection to another machine.
 //!
 //! In: an address, headers, a body. Out: a reply of any status, or why there is none.
 //! Invariants: no redirect is followed by itself, so neither a text nor a key goes where nobody sent it; every wait has

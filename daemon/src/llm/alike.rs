@@ -2,8 +2,9 @@
 //!
 //! In: a name that a model gave, and those that are known. Out: the known one, if there is one.
 //! Invariants: pure and deterministic: the most alike, of equals the first one. As S2 measures it: the ratio that
-//! Python's `difflib.SequenceMatcher` gives for lowercase characters, .85 at least, whatever the types. Names with other digits in
-//! them (`python 2`, `python 3`) are never one: there S2's formula alone would join what is not the same.
+//! Python's `difflib.SequenceMatcher` gives for lowercase characters, .85 at least, whatever the types. Names with
+//! other digits in them (`python 2`, `python 3`) are never one: there S2's formula alone would join what is not the
+//! same.
 
 use std::collections::HashMap;
 
