@@ -4,6 +4,7 @@
 //! Invariants: four types of entities; at most [`MOST`] relationships an entry; a batch gives only entries that were
 //! asked for, and none at all where its form cannot be read: then entries are asked for one by one.
 
+use super::alike::nearest;
 use super::json::{Object, list, object, text_of};
 use super::{Prompt, UNTRUSTED, fenced};
 
@@ -65,6 +66,51 @@ pub struct Relationship {
     pub kind: EntityKind,
     /// How the entry relates to it, such as `depends_on`.
     pub relation: String,
+}
+
+/// The nodes that are known, so that another spelling of one does not become a second.
+#[derive(Debug, Clone, Default)]
+pub struct Nodes {
+    ids: Vec<String>,
+    names: Vec<String>,
+}
+
+impl Nodes {
+    /// Nodes by their ids, such as `tag:python`. Entries and files, which have no names of this kind, do not count.
+    pub fn new(ids: impl IntoIterator<Item = String>) -> Self {
+        let mut nodes = Nodes::default();
+        ids.into_iter().for_each(|id| nodes.add(id));
+        nodes
+    }
+
+    fn add(&mut self, id: String) {
+        let name = id.split_once(':').filter(|(kind, _)| *kind != "note");
+        if let Some(name) = name.map(|(_, name)| name.to_string()) {
+            self.names.push(name);
+            self.ids.push(id);
+        }
+    }
+
+    /// The relations of an entry, each with the id of its node: a known one of whatever kind where that is alike
+    /// (`alike.rs`), else a new one, which is known from now on.
+    pub fn relations(&mut self, found: &[Relationship]) -> Vec<(String, String)> {
+        let mut out: Vec<(String, String)> = Vec::new();
+        for it in found {
+            let known = nearest(&it.name, self.names.iter().map(String::as_str));
+            let id = known.and_then(|at| self.ids.get(at).cloned()).unwrap_or_else(|| {
+                let words: Vec<String> =
+                    it.name.split_whitespace().map(str::to_lowercase).collect();
+                let id = format!("{}:{}", it.kind.as_str(), words.join("-"));
+                self.add(id.clone());
+                id
+            });
+            let relation = (it.relation.clone(), id);
+            if !out.contains(&relation) {
+                out.push(relation);
+            }
+        }
+        out
+    }
 }
 
 fn rules() -> String {
@@ -149,8 +195,11 @@ fn relationship(item: &Object) -> Option<Relationship> {
     let kind = EntityKind::of(&text_of(item, &["entity_type", "type"], MAX_NAME)?)?;
     let relation = text_of(item, &["relationship", "relation", "relationship_type"], MAX_NAME)?;
     let relation = snake(&relation)?;
+    // What an entry says of another entry by its id is known without a model.
+    let is_entry =
+        name.strip_prefix("kb-").is_some_and(|it| it.bytes().all(|b| b.is_ascii_digit()));
     let is_name = name.chars().count() <= MAX_NAME && name.chars().any(char::is_alphanumeric);
-    is_name.then_some(Relationship { name, kind, relation })
+    (is_name && !is_entry).then_some(Relationship { name, kind, relation })
 }
 
 /// Words as one name in snake_case; none where that is no name of a relationship.
@@ -185,6 +234,7 @@ mod tests {
              {"name": "Ada", "type": "PERSON", "relation": "written-by"},
              {"entity": "sqlite", "entity_type": "technology", "relationship": "depends_on"},
              {"entity": "Paris", "entity_type": "place", "relationship": "in"},
+             {"entity": "kb-00042", "entity_type": "concept", "relationship": "replaces"},
              {"entity": "", "entity_type": "tool", "relationship": "uses"},
              {"entity": "x", "entity_type": 7, "relationship": "uses"},
              {"entity": ["a"], "entity_type": "tool", "relationship": "uses"},
@@ -199,6 +249,32 @@ mod tests {
         let long =
             format!(r#"[{{"entity": "{}", "type": "tool", "relation": "uses"}}]"#, "x".repeat(81));
         assert_eq!(parse(&long), Some(vec![]));
+    }
+
+    #[test]
+    fn known_nodes_are_found_again_whatever_their_kind() {
+        let ids = ["technology:asyncio", "note:asyncio", "kb-00001", "tag:python"];
+        let mut nodes = Nodes::new(ids.map(String::from));
+        let of = |name: &str, kind, relation: &str| Relationship {
+            name: name.into(),
+            kind,
+            relation: relation.into(),
+        };
+        let found = [
+            of("Async IO", EntityKind::Concept, "uses"),
+            of("asyncio", EntityKind::Tool, "uses"),
+            of("Python", EntityKind::Technology, "written_in"),
+            of("Graph  RAG", EntityKind::Concept, "implements"),
+            of("GraphRAG", EntityKind::Tool, "implements"),
+        ];
+        let shown: Vec<String> = nodes
+            .relations(&found)
+            .iter()
+            .map(|(relation, id)| format!("{relation} {id}"))
+            .collect();
+        let expected =
+            ["uses technology:asyncio", "written_in tag:python", "implements concept:graph-rag"];
+        assert_eq!(shown, expected);
     }
 
     #[test]
