@@ -29,8 +29,8 @@ const APART: &[&str] = &[
 /// `recognize.given` does not count: what its table says does, in `extra`. Of `embed`, only `window_tokens` counts: the
 /// better model's vectors are kept beside the others, each under the name of its space.
 ///
-/// Sections `watch`, `belt`, `worker`, `vectors`, `retrieval`, `serve` and `http` do not count: which files are read
-/// shows in the files' own rows, how vectors are held changes no row, and ranking happens when a question is asked.
+/// Sections `watch`, `belt`, `worker`, `vectors`, `llm`, `retrieval`, `serve` and `http` do not count: which files are
+/// read shows in the files' own rows, how vectors are held changes no row, and ranking happens when a question is asked.
 pub fn rows(settings: &Settings, extra: &str) -> String {
     let sections: [(&str, Value); 7] = [
         ("privacy", exact(&settings.privacy)),
@@ -97,6 +97,7 @@ mod tests {
         assert!(!changed(|s| s.embed.remote.url = "http://localhost".into()));
         assert!(!changed(|s| s.embed.background = crate::settings::Background::Off));
         assert!(!changed(|s| s.vectors.precision = crate::settings::Precision::Float32));
+        assert!(!changed(|s| s.llm.query.api = crate::settings::LlmApi::Ollama));
         assert!(!changed(|s| s.serve.idle_exit_minutes = 1));
         assert_ne!(rows(&base, "v2"), same);
     }

@@ -47,6 +47,7 @@ const USER_ONLY: &[&str] = &[
     "embed.document_prompt",
     "embed.hub",
     "embed.remote",
+    "llm",
     "retrieval.rerank.model",
 ];
 

@@ -19,6 +19,7 @@ const SOURCE: &str = concat!(
     include_str!("settings/embed.rs"),
     include_str!("settings/http.rs"),
     include_str!("settings/kb.rs"),
+    include_str!("settings/llm.rs"),
     include_str!("settings/memory.rs"),
     include_str!("settings/recognize.rs"),
     include_str!("settings/retrieval.rs"),

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 mod embed;
 mod http;
 mod kb;
+mod llm;
 mod memory;
 mod privacy;
 mod recognize;
@@ -18,6 +19,7 @@ mod vectors;
 pub use embed::{Background, Embed, Remote, RemoteApi};
 pub use http::Http;
 pub use kb::Kb;
+pub use llm::{Llm, LlmApi, LlmSlot};
 pub use memory::Memory;
 pub use privacy::{PiiKind, PiiMode};
 pub use recognize::{Gazetteer, Recognize};
@@ -56,6 +58,8 @@ pub struct Settings {
     pub memory: Memory,
     /// Entries of knowledge, kept as notes.
     pub kb: Kb,
+    /// Language models of others. User only.
+    pub llm: Llm,
     /// How questions are answered.
     pub retrieval: Retrieval,
     /// The daemon's socket. User only.
@@ -81,6 +85,7 @@ impl Default for Settings {
             dedup: Dedup::default(),
             memory: Memory::default(),
             kb: Kb::default(),
+            llm: Llm::default(),
             retrieval: Retrieval::default(),
             serve: Serve::default(),
             http: Http::default(),

@@ -26,6 +26,7 @@ use crate::belt::Gauge;
 use crate::build::{Build, Recipe};
 use crate::embedder::{Embedder, StaticModel, Unrounded, WordPiece};
 use crate::health::Health;
+use crate::llm::Llms;
 use crate::notes::Notes;
 use crate::pipeline::normalize::Parsing;
 use crate::pipeline::recognize::given::GivenNames;
@@ -69,6 +70,7 @@ pub struct Project {
     tick_before: Option<Tick>,
     recipe: Recipe,
     reranker: Option<Reranker>,
+    llms: Llms,
     /// Why the better model that is named cannot be had.
     missing_model: Option<String>,
     /// What is set and counts nothing.
@@ -123,6 +125,7 @@ impl Project {
             Precision::Int8 | Precision::Bit => better,
         };
         let reranker = Reranker::of(&settings.retrieval.rerank);
+        let llms = Llms::new(&settings);
         let vocabulary = Vocabulary::load(&root, &settings.relate)?;
         let model = TaggerRecognizer::open_tried(&settings.recognize)?;
         let given = GivenNames::open(&settings.recognize)?;
@@ -154,6 +157,7 @@ impl Project {
             answers: ArcSwap::new(answers),
             tick_before,
             reranker,
+            llms,
             missing_model,
             ignored,
             one_way: recipe.vocabulary.one_way(),
@@ -195,6 +199,11 @@ impl Project {
     /// Why hits are not ordered anew, where a model for that is named and cannot be used.
     pub fn reranker_trouble(&self) -> Option<&str> {
         self.reranker.as_ref().and_then(Reranker::trouble)
+    }
+
+    /// The language models that the settings name.
+    pub fn llms(&self) -> &Llms {
+        &self.llms
     }
 
     /// Why the better model that is named cannot be had; without it, the static vectors answer.

@@ -23,6 +23,8 @@ mod languages;
 mod ledger;
 mod life;
 mod linking;
+mod llm;
+mod llm_kb;
 mod memory;
 mod memory_reference;
 mod models;

@@ -128,6 +128,7 @@ fn facts(reply: &StatusReply, style: Style) -> String {
     if let Some(embedding) = &reply.embedding {
         rows.push(("embedding", clean(&embedding.told()).into_owned()));
     }
+    rows.extend(reply.llm.iter().map(|slot| ("llm", clean(&slot.told()).into_owned())));
     if let Some(workers) = &reply.workers {
         rows.push(("parsing", parsing(workers)));
     }

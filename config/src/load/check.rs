@@ -17,8 +17,9 @@ const ANY: f64 = f64::INFINITY;
 #[rustfmt::skip]
 fn table(settings: &Settings) -> Vec<Range> {
     let Settings { write: _, watch, belt, worker, privacy: _, chunk, recognize, link, relate: _, embed, vectors: _,
-        dedup, memory: _, kb, retrieval, serve, http: _ } =
+        dedup, memory: _, llm, kb, retrieval, serve, http: _ } =
         settings;
+    let crate::settings::Llm { extraction, query } = llm;
     let weights = &retrieval.weights;
     let ChunkProfiles { definition, procedure, reference, code } = &chunk.profiles;
     vec![
@@ -67,6 +68,16 @@ fn table(settings: &Settings) -> Vec<Range> {
         ("embed.remote.batch",               f64::from(embed.remote.batch),         1.0,   2_048.0),
         ("embed.remote.timeout_seconds",     f64::from(embed.remote.timeout_seconds), 1.0, 3_600.0),
         ("embed.remote.dimensions",          f64::from(embed.remote.dimensions),    0.0,   65_536.0),
+        ("llm.extraction.timeout_ms",         extraction.timeout_ms as f64, 100.0, 600_000.0),
+        ("llm.extraction.max_output_tokens", f64::from(extraction.max_output_tokens), 1.0, 100_000.0),
+        ("llm.extraction.max_input_chars", f64::from(extraction.max_input_chars), 1_000.0, 1_000_000.0),
+        ("llm.extraction.max_calls_per_hour", f64::from(extraction.max_calls_per_hour), 1.0, 100_000.0),
+        ("llm.extraction.max_retries", f64::from(extraction.max_retries), 0.0, 5.0),
+        ("llm.query.timeout_ms",              query.timeout_ms as f64, 100.0, 600_000.0),
+        ("llm.query.max_output_tokens", f64::from(query.max_output_tokens), 1.0, 100_000.0),
+        ("llm.query.max_input_chars", f64::from(query.max_input_chars), 1_000.0, 1_000_000.0),
+        ("llm.query.max_calls_per_hour", f64::from(query.max_calls_per_hour), 1.0, 100_000.0),
+        ("llm.query.max_retries", f64::from(query.max_retries), 0.0, 5.0),
         ("dedup.min_words",                  f64::from(dedup.min_words),            4.0,   1_000.0),
         ("dedup.similarity",                 f64::from(dedup.similarity),           0.5,   1.0),
         ("kb.max_ingest_bytes",              kb.max_ingest_bytes as f64,            1_000.0, 10_000_000.0),
@@ -163,6 +174,8 @@ pub(super) fn paths(settings: &Settings, key: &str) -> Result<(), String> {
         "recognize.given" => &settings.recognize.given,
         "embed.remote.key_file" => &settings.embed.remote.key_file,
         "http.token_file" => &settings.http.token_file,
+        "llm.extraction.key_file" => &settings.llm.extraction.key_file,
+        "llm.query.key_file" => &settings.llm.query.key_file,
         _ => return Ok(()),
     };
     match path.is_empty() || path.starts_with('/') {
@@ -176,6 +189,8 @@ pub(super) fn addresses(settings: &Settings, key: &str) -> Result<(), String> {
     let url = match key {
         "embed.hub" => &settings.embed.hub,
         "embed.remote.url" => &settings.embed.remote.url,
+        "llm.extraction.url" => &settings.llm.extraction.url,
+        "llm.query.url" => &settings.llm.query.url,
         _ => return Ok(()),
     };
     let is_http = url.starts_with("http://") || url.starts_with("https://");

@@ -1,5 +1,5 @@
-//! Web: HTTP requests to what the user configured (`embed.remote`) or asked for (`kgctl model pull`). Nothing else in
-//! kgd opens a connection to another machine.
+//! Web: HTTP requests to what the user configured (`embed.remote`, `llm`) or asked for (`kgctl model pull`). Nothing
+//! else in kgd opens a connection to another machine.
 //!
 //! In: an address, headers, a body. Out: a reply of any status, or why there is none.
 //! Invariants: no redirect is followed by itself, so neither a text nor a key goes where nobody sent it; every wait has
@@ -138,6 +138,25 @@ impl Web {
         body: &[u8],
     ) -> Result<Reply, WebError> {
         let mut request = self.agent.post(url).header("content-type", "application/json");
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        request.send(body).map(Reply::of).map_err(|error| explained(url, &error))
+    }
+
+    /// As [`Web::post_json`], for at most so long, with the whole reply.
+    ///
+    /// # Errors
+    /// As [`Web::get`].
+    pub fn post_json_within(
+        &self,
+        url: &str,
+        headers: &[(&str, &str)],
+        body: &[u8],
+        within: Duration,
+    ) -> Result<Reply, WebError> {
+        let request = self.agent.post(url).config().timeout_global(Some(within)).build();
+        let mut request = request.header("content-type", "application/json");
         for (name, value) in headers {
             request = request.header(*name, *value);
         }

@@ -10,7 +10,6 @@
 mod pause;
 mod reply;
 
-use std::path::Path;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -25,6 +24,7 @@ use super::transformer::quiet;
 use super::{EmbedError, Embedder, unit_vector};
 use crate::pipeline::normalize::redact::clean;
 use crate::pipeline::parcel::UnitVector;
+use crate::servers::{KeyPlace, complaint, told_pause};
 
 /// Longest wait for the vector of a question: who asked waits, too, and the static vector is there.
 const QUESTION: Duration = Duration::from_secs(5);
@@ -34,9 +34,6 @@ const CONNECT: Duration = Duration::from_secs(10);
 
 /// Largest reply read, bytes: 2,048 vectors of 4,096 numbers as text have less.
 const MAX_REPLY_BYTES: u64 = 200_000_000;
-
-/// Largest file with a key, bytes.
-const MAX_KEY_BYTES: u64 = 8_192;
 
 /// A text that every model can embed.
 const PROBE: &str = "a";
@@ -147,10 +144,10 @@ impl RemoteModel {
         let reply =
             web.post_json(&self.url, &headers, body.as_bytes()).map_err(|error| trouble(&error))?;
         let (status, after) =
-            (reply.status, pause::told(reply.header("retry-after"), Timestamp::now()));
+            (reply.status, told_pause(reply.header("retry-after"), Timestamp::now()));
         let bytes = self.body(reply)?;
         if status != 200 {
-            let said = self.without_key(&reply::complaint(&bytes));
+            let said = self.without_key(&complaint(&bytes));
             // Somebody may have mended it since it was read.
             if let (401 | 403, Ok(now)) = (status, self::authorization(&self.settings))
                 && now != authorization
@@ -289,37 +286,12 @@ fn address(remote: &Remote) -> String {
 
 /// What is sent as `Authorization`.
 fn authorization(remote: &Remote) -> Result<Option<String>, String> {
-    Ok(key(remote)?.map(|key| format!("Bearer {key}")))
-}
-
-/// The key that the settings lead to. Errors never hold it.
-fn key(remote: &Remote) -> Result<Option<String>, String> {
-    let found = if !remote.key_variable.is_empty() {
-        let variable = &remote.key_variable;
-        Some(std::env::var(variable).map_err(|_| {
-            format!("the variable `{variable}` of `embed.remote.key_variable` is not set")
-        })?)
-    } else if !remote.key_file.is_empty() {
-        Some(read_key(Path::new(&remote.key_file))?)
-    } else {
-        None
+    let place = KeyPlace {
+        section: "embed.remote",
+        variable: &remote.key_variable,
+        file: &remote.key_file,
     };
-    let Some(key) = found.map(|key| key.trim().to_string()) else { return Ok(None) };
-    match !key.is_empty() && key.bytes().all(|byte| byte.is_ascii_graphic()) {
-        true => Ok(Some(key)),
-        false => Err("the key is empty, or holds what no key does".to_string()),
-    }
-}
-
-fn read_key(path: &Path) -> Result<String, String> {
-    let shown = path.display();
-    let metadata =
-        std::fs::metadata(path).map_err(|error| format!("`{shown}` cannot be read: {error}"))?;
-    match metadata.is_file() && metadata.len() <= MAX_KEY_BYTES {
-        true => std::fs::read_to_string(path)
-            .map_err(|error| format!("`{shown}` cannot be read: {error}")),
-        false => Err(format!("`{shown}` is no file of at most {MAX_KEY_BYTES} bytes")),
-    }
+    Ok(place.read()?.map(|key| format!("Bearer {key}")))
 }
 
 fn trouble(error: &WebError) -> EmbedError {

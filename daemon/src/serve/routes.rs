@@ -10,7 +10,7 @@
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use config::limits::max_readers;
 use proto::error::{Code, ErrorView};
@@ -23,14 +23,21 @@ use tokio::task::{JoinError, JoinHandle};
 use super::progress::Progress;
 use super::tool;
 use super::turns::{InFlight, Turn};
+use crate::llm::{Asker, Provider};
 use crate::project::Project;
 use crate::store::{CallOff, Snapshot};
 
+mod asking;
 mod parameters;
+
+use asking::{asks_and_reads, reads_and_asks};
 
 /// Longest a call may take that waits for indexing. `wait` accepts 600 s; the rest is for its own
 /// answer.
 const LONGEST_WAIT: Duration = Duration::from_secs(610);
+
+/// Longest that language models may take of such a call.
+const LONGEST_ASKING: Duration = Duration::from_secs(480);
 
 /// Longest a call may take that builds an index: 100,000 files take minutes.
 const LONGEST_BUILD: Duration = Duration::from_secs(6 * 3600);
@@ -85,7 +92,7 @@ pub(crate) fn routes() -> Routes {
         reads(tool::memory::get_relation_gaps),
         reads(tool::memory::find_similar_nodes),
         reads(tool::memory::search_nodes),
-        reads(tool::memory::get_consolidation_report),
+        reads_and_asks(tool::memory::get_consolidation_report, tool::memory::with_drafts),
         reads(tool::memory::get_pending_consolidation),
         reads(tool::memory::get_stats),
         reads(tool::memory::read_graph),
@@ -93,8 +100,8 @@ pub(crate) fn routes() -> Routes {
         remembers(tool::kb::kb_store_batch),
         reads(tool::kb::kb_search),
         waits(tool::kb::kb_get),
-        reads(tool::kb::kb_ask),
-        reads(tool::kb::kb_summarize),
+        asks_and_reads(tool::kb::to_plan, tool::kb::plan_by_model, tool::kb::kb_ask),
+        reads_and_asks(tool::kb::kb_summarize, tool::kb::with_answer),
         remembers(tool::kb::kb_ingest),
         remembers(tool::kb::kb_maintain),
         reads(tool::graph),
@@ -131,6 +138,8 @@ pub(crate) struct Caller {
     pub(crate) request: RequestId,
     /// What the client calls itself.
     pub(crate) client: String,
+    /// The client's own model, where it offers that.
+    pub(crate) model: Option<Arc<dyn Provider>>,
 }
 
 impl Caller {
@@ -237,23 +246,34 @@ pub(crate) fn reads<T: Tool>(
         Box::pin(async move {
             let parameters = parameters::parse::<T>(call.arguments)?;
             let own_turn = call.caller.turn().await;
-            let turn = readers.acquire_owned().await.map_err(|_| stopping())?;
-            let project = call.project;
-            let caller = EndsReading::default();
-            let call_off = caller.0.clone();
-            let reading = tokio::task::spawn_blocking(move || {
-                // Held until the work is done, also when its caller has gone: that is what bounds
-                // it. The caller's own turn lasts longer.
-                let _turn = turn;
-                let reply =
-                    read(&project, call_off, |snapshot| handler(&project, snapshot, parameters));
-                (answer::<T>(reply), own_turn)
-            });
-            let (answer, own_turn) = reading.await.map_err(|error| crashed(T::NAME, &error))?;
+            let work = move |project: &Project, snapshot: &Snapshot| {
+                answer::<T>(handler(project, snapshot, parameters))
+            };
+            let (answer, own_turn) = in_turn::<T, _>(call.project, readers, own_turn, work).await?;
             call.caller.keep(own_turn);
             answer
         })
     })
+}
+
+/// Reads off the async threads, with a turn among all readers and one among this client's own, which is given back.
+async fn in_turn<T: Tool, R: Send + 'static>(
+    project: Arc<Project>,
+    readers: Arc<Semaphore>,
+    own_turn: Option<Turn>,
+    work: impl FnOnce(&Project, &Snapshot) -> Result<R, ErrorView> + Send + 'static,
+) -> Result<(Result<R, ErrorView>, Option<Turn>), ErrorView> {
+    let turn = readers.acquire_owned().await.map_err(|_| stopping())?;
+    let caller = EndsReading::default();
+    let call_off = caller.0.clone();
+    let reading = tokio::task::spawn_blocking(move || {
+        // Held until the work is done, also when its caller has gone: that is what bounds
+        // it. The caller's own turn lasts longer.
+        let _turn = turn;
+        let reply = read(&project, call_off, |snapshot| work(&project, snapshot));
+        (reply, own_turn)
+    });
+    reading.await.map_err(|error| crashed(T::NAME, &error))
 }
 
 /// Calls a read off when nobody waits for it any more.
@@ -326,7 +346,8 @@ where
         let handler = Arc::clone(&handler);
         Box::pin(async move {
             let parameters = parameters::parse::<T>(call.arguments)?;
-            let who = Who { client: call.caller.client, tool: T::NAME };
+            let asker = Asker { client: call.caller.model, until: Instant::now() + LONGEST_ASKING };
+            let who = Who { client: call.caller.client, tool: T::NAME, asker };
             let mut task = EndsWithCaller(tokio::spawn(handler(call.project, parameters, who)));
             let reply = (&mut task.0).await.map_err(|error| crashed(T::NAME, &error))?;
             answer::<T>(reply)
@@ -341,6 +362,8 @@ pub struct Who {
     pub client: String,
     /// The tool.
     pub tool: &'static str,
+    /// Whom a language model is asked for.
+    pub asker: Asker,
 }
 
 /// A tool that waits for indexing; it has minutes.

@@ -33,8 +33,10 @@ use serde_json::{Map, Value, json};
 use tokio::time::Instant;
 
 mod offers;
+mod sampling;
 
 use self::offers::Watching;
+use self::sampling::ClientModel;
 use super::leaving;
 use super::preamble::Preamble;
 use super::progress::{Progress, Step};
@@ -94,12 +96,16 @@ impl Session {
         &self,
         route: &Route,
         arguments: Map<String, Value>,
-        context: RequestContext<RoleServer>,
+        (model, context): (&Option<ClientModel>, RequestContext<RoleServer>),
     ) -> Result<Value, ErrorView> {
         let project = Arc::clone(&self.project);
         let client = self.client_of(&context);
-        let caller =
-            Caller { in_flight: self.in_flight.clone(), request: context.id.clone(), client };
+        let caller = Caller {
+            in_flight: self.in_flight.clone(),
+            request: context.id.clone(),
+            client,
+            model: model.as_ref().map(ClientModel::provider),
+        };
         let Some(token) = context.meta.get_progress_token() else {
             let call = Call { project, arguments, progress: Progress::silent(), caller };
             return self.routes.call(route, call, context.ct.cancelled()).await;
@@ -122,6 +128,10 @@ impl Session {
             next_at = Instant::now() + PROGRESS_INTERVAL;
         }
     }
+}
+
+fn effect_of(tool: &str) -> Effect {
+    CATALOG.iter().find(|entry| entry.name == tool).map_or(Effect::Writes, |entry| entry.effect)
 }
 
 fn set_of(tool: &str) -> Option<ToolSet> {
@@ -242,10 +252,15 @@ impl ServerHandler for Session {
         };
         let max_chars = core::budget(given("max_chars"), given("max_tokens"), usual) as usize;
         let is_json = arguments.get("output_format").and_then(Value::as_str) == Some("json");
+        let rounds = (request.input_responses, request.request_state);
+        let model = sampling::model_of(&context, effect_of(route.name), rounds);
         let answer = match self.refusal(route.name, &mut arguments) {
             Some(refusal) => Err(refusal),
-            None => self.run(route, arguments, context).await,
+            None => self.run(route, arguments, (&model, context)).await,
         };
+        if let (Ok(_), Some(needed)) = (&answer, model.and_then(|model| model.needed())) {
+            return Ok(needed.into());
+        }
         let max_chars = (!is_json).then_some(max_chars);
         Ok(to_result(answer, route.name, max_chars).into())
     }

@@ -39,6 +39,8 @@ pub struct Question {
     pub with_graph: bool,
     /// Most entries.
     pub limit: usize,
+    /// What a model planned; else rules do.
+    pub planned: Option<Planned>,
 }
 
 /// An entry and why it is told.
@@ -89,7 +91,8 @@ pub fn ask<'l>(
         };
         return run(desk, library, question, planned);
     }
-    let mut planned = plan(&question.text, &library.shelf);
+    let by_rules = || plan(&question.text, &library.shelf);
+    let mut planned = question.planned.clone().unwrap_or_else(by_rules);
     if question.scope.is_some() {
         planned.scope.clone_from(&question.scope);
     }

@@ -246,7 +246,8 @@ pub fn labels(snapshot: &Snapshot, groups: &[Vec<i64>]) -> Result<Vec<Option<Str
     Ok(counts.into_iter().zip(groups).map(label).collect())
 }
 
-fn contents(snapshot: &Snapshot, doc: i64) -> Result<Vec<String>, AskError> {
+/// What is noted of a node, in the order of its note.
+pub fn contents(snapshot: &Snapshot, doc: i64) -> Result<Vec<String>, AskError> {
     let sql = "SELECT content FROM memory_facts WHERE doc_id = ?1 ORDER BY seq";
     let mut statement = snapshot.prepare_cached(sql)?;
     Ok(statement.query_map([doc], |row| row.get(0))?.collect::<Result<_, _>>()?)

@@ -5,8 +5,6 @@
 
 use std::time::{Duration, Instant};
 
-use jiff::Timestamp;
-
 /// After the first failure.
 const FIRST: Duration = Duration::from_secs(1);
 
@@ -55,19 +53,12 @@ impl Pause {
     }
 }
 
-/// The seconds of a `Retry-After`, or those until its date.
-pub(super) fn told(header: Option<&str>, now: Timestamp) -> Option<Duration> {
-    let text = header?.trim();
-    if let Ok(seconds) = text.parse() {
-        return Some(Duration::from_secs(seconds));
-    }
-    let date = jiff::fmt::rfc2822::parse(text).ok()?.timestamp();
-    Some(Duration::try_from(date.duration_since(now)).unwrap_or_default())
-}
-
 #[cfg(test)]
 mod tests {
+    use jiff::Timestamp;
+
     use super::*;
+    use crate::servers::told_pause;
 
     #[test]
     fn pauses_double_and_end() {
@@ -87,14 +78,10 @@ mod tests {
     fn a_server_may_say_how_long() {
         let at: Timestamp = "2026-10-21T07:26:30Z".parse().expect("a moment");
         let (mut pause, now) = (Pause::default(), Instant::now());
-        assert_eq!(pause.failed(now, (told(Some("7"), at), "429")).as_secs(), 7);
-        assert_eq!(pause.failed(now, (told(Some("0"), at), "429")).as_secs(), 0);
+        let told = |text| told_pause(Some(text), at);
+        assert_eq!(pause.failed(now, (told("7"), "429")).as_secs(), 7);
+        assert_eq!(pause.failed(now, (told("0"), "429")).as_secs(), 0);
         assert_eq!(pause.left(now), None);
-        assert_eq!(pause.failed(now, (told(Some("999999999"), at), "429")), LONGEST_TOLD);
-        let date = Some("Wed, 21 Oct 2026 07:28:00 GMT");
-        assert_eq!(told(date, at), Some(Duration::from_secs(90)));
-        assert_eq!(told(date, at + Duration::from_secs(500)), Some(Duration::ZERO), "it is over");
-        assert_eq!(told(Some("soon"), at), None);
-        assert_eq!(told(None, at), None);
+        assert_eq!(pause.failed(now, (told("999999999"), "429")), LONGEST_TOLD);
     }
 }

@@ -1,14 +1,10 @@
 //! Reply: what servers of vectors answer.
 //!
 //! In: the bytes of a reply. Out: vectors in the order of the texts, or what is wrong.
-//! Invariants: a vector for each text, of finite numbers; what servers say of errors is cut short.
+//! Invariants: a vector for each text, of finite numbers.
 
 use config::settings::RemoteApi;
 use serde::Deserialize;
-use serde_json::Value;
-
-/// Longest complaint of a server that is repeated, characters.
-const MAX_COMPLAINT: usize = 200;
 
 #[derive(Deserialize)]
 struct OpenAi {
@@ -69,18 +65,6 @@ fn in_order(items: Vec<Item>) -> Result<Vec<Vec<f32>>, String> {
     Ok(vectors.into_iter().flatten().collect())
 }
 
-/// What a server says of an error: the message in its JSON, else the beginning of its text.
-pub(super) fn complaint(bytes: &[u8]) -> String {
-    let text = String::from_utf8_lossy(bytes);
-    let json: Option<Value> = serde_json::from_slice(bytes).ok();
-    let told = json.as_ref().and_then(|json| {
-        let error = json.get("error").unwrap_or(json);
-        error.as_str().or_else(|| error.get("message")?.as_str())
-    });
-    let words = told.unwrap_or(&text).split_whitespace().collect::<Vec<_>>().join(" ");
-    words.chars().take(MAX_COMPLAINT).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -116,20 +100,10 @@ mod tests {
         }
     }
 
-    #[test]
-    fn complaints_are_short() {
-        assert_eq!(complaint(br#"{"error": {"message": "no  such\nmodel"}}"#), "no such model");
-        assert_eq!(complaint(br#"{"error": "model not found"}"#), "model not found");
-        assert_eq!(complaint(b"<html>\nBad Gateway"), "<html> Bad Gateway");
-        assert_eq!(complaint("é".repeat(9_999).as_bytes()).chars().count(), MAX_COMPLAINT);
-        assert_eq!(complaint(b""), "");
-    }
-
     proptest! {
         #[test]
         fn no_bytes_panic(bytes in prop::collection::vec(any::<u8>(), 0..200), n in 0usize..4) {
             let _ = (vectors(RemoteApi::Openai, &bytes, n), vectors(RemoteApi::Ollama, &bytes, n));
-            complaint(&bytes);
         }
     }
 }

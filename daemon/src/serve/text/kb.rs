@@ -101,6 +101,8 @@ pub(super) fn answered(reply: &KbAnswer, sheet: &mut Sheet) {
     let ends =
         if ends.is_empty() { String::new() } else { format!(" {}", one_line(&ends.join(" → "))) };
     sheet.line(&format!("{}{ends}: {}", reply.strategy.as_str(), one_line(&reply.reason)));
+    hint(reply.planned_by.as_ref(), sheet);
+    hint(reply.llm.as_ref(), sheet);
     hint(reply.hint.as_ref(), sheet);
     sheet.items(
         reply.path.iter().map(|it| {
@@ -118,6 +120,10 @@ pub(super) fn answered(reply: &KbAnswer, sheet: &mut Sheet) {
 }
 
 pub(super) fn summed_up(reply: &KbSummary, sheet: &mut Sheet) {
+    if reply.method != "extractive" {
+        hint(Some(&reply.method), sheet);
+    }
+    hint(reply.llm.as_ref(), sheet);
     hint(reply.hint.as_ref(), sheet);
     sheet.items(reply.answer.lines().map(|it| one_line(it).into_owned()));
     if !reply.conflicts.is_empty() {

@@ -271,11 +271,16 @@ pub(super) fn report(reply: &ConsolidationReply, sheet: &mut Sheet) {
     if let Some(truncated) = &reply.truncated {
         sheet.line(&format!("({})", one_line(truncated)));
     }
+    if let Some(llm) = &reply.llm {
+        sheet.line(&format!("({})", one_line(llm)));
+    }
     if !reply.stale_summaries.is_empty() {
         sheet.line("need a summary:");
         sheet.items(reply.stale_summaries.iter().map(|it| {
             let n = count(it.observation_count, "observation");
-            let draft = it.draft_summary.as_ref().map(|it| format!("\n     {}", one_line(it)));
+            let by = it.draft_by.as_ref().filter(|by| by.starts_with("llm:"));
+            let by = by.map(|by| format!(" ({})", one_line(by))).unwrap_or_default();
+            let draft = it.draft_summary.as_ref().map(|it| format!("\n     {}{by}", one_line(it)));
             format!("  {} ({n}){}", one_line(&it.name), draft.unwrap_or_default())
         }));
     }

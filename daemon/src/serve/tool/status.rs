@@ -90,6 +90,7 @@ pub fn status(
             precision: project.settings.vectors.precision.as_str().into(),
         }),
         embedding: embedding.clone(),
+        llm: project.llms().views(Instant::now()),
         formats: tally.formats.clone(),
         queues: queues(project),
         bytes_in_flight: project.bytes_in_flight(),

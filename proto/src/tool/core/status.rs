@@ -55,6 +55,9 @@ pub struct StatusReply {
     /// How far the better model's vectors are, which are made in the background; absent where there is no such model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub embedding: Option<EmbeddingView>,
+    /// The slots for language models that the settings name, and how they are; absent where there are none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub llm: Vec<LlmView>,
     /// Documents by format.
     pub formats: BTreeMap<String, u64>,
     /// Depth of each stage's queue, in the order of the belt.
@@ -205,6 +208,56 @@ impl EmbeddingView {
     }
 }
 
+/// How a slot for a language model is. Whatever it is, all goes on without it.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct LlmView {
+    /// `extraction` or `query`.
+    pub slot: String,
+    /// What it is asked by: `openai`, `anthropic`, `bedrock`, `ollama` or `sampling`.
+    pub api: String,
+    /// The model, as the settings name it.
+    pub model: String,
+    /// `untried`; `ready`: the last call gave a text; `failing`: it did not, and the next one is made; `waiting`: it
+    /// failed repeatedly and is left alone for a while; `spent`: the calls of this hour are used up; `failed`: its
+    /// settings are not whole.
+    pub state: String,
+    /// Requests since the daemon started.
+    pub calls: u64,
+    /// Calls of tools that got no text.
+    pub failures: u64,
+    /// Requests of the last 60 minutes.
+    pub calls_last_hour: u64,
+    /// Most of them.
+    pub max_calls_per_hour: u64,
+    /// When it is asked again, in seconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub again_seconds: Option<u64>,
+    /// Why the last call gave no text, and what to do.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trouble: Option<String>,
+}
+
+impl LlmView {
+    /// In words, for people.
+    pub fn told(&self) -> String {
+        let of = if self.model.is_empty() { "the client's model" } else { &self.model };
+        let mut text = format!("{}: {of} by {}, {}", self.slot, self.api, self.state);
+        if self.calls > 0 {
+            text.push_str(&format!(
+                ", {} of {} calls this hour",
+                self.calls_last_hour, self.max_calls_per_hour
+            ));
+        }
+        if let Some(seconds) = self.again_seconds {
+            text.push_str(&format!(", asked again in{}", about(seconds).trim_start_matches(',')));
+        }
+        if let Some(trouble) = &self.trouble {
+            text.push_str(&format!("; {}", trouble.replace("\nhint: ", "; hint: ")));
+        }
+        text
+    }
+}
+
 /// `, about 5 min`.
 fn about(seconds: u64) -> String {
     match seconds {
@@ -311,7 +364,32 @@ impl Tool for Status {
 
 #[cfg(test)]
 mod tests {
-    use super::{DeepView, EmbeddingView};
+    use super::{DeepView, EmbeddingView, LlmView};
+
+    #[test]
+    fn slots_are_told_with_what_is_left_and_what_is_wrong() {
+        let mut view = LlmView {
+            slot: "query".into(),
+            api: "ollama".into(),
+            model: "qwen3:4b".into(),
+            state: "untried".into(),
+            max_calls_per_hour: 120,
+            ..LlmView::default()
+        };
+        assert_eq!(view.told(), "query: qwen3:4b by ollama, untried");
+        (view.calls, view.calls_last_hour, view.state) = (9, 3, "ready".into());
+        assert_eq!(view.told(), "query: qwen3:4b by ollama, ready, 3 of 120 calls this hour");
+        (view.state, view.again_seconds) = ("waiting".into(), Some(30));
+        view.trouble = Some("it answered 401\nhint: check the key".into());
+        assert_eq!(
+            view.told(),
+            "query: qwen3:4b by ollama, waiting, 3 of 120 calls this hour, asked again in about 30 s; it answered 401; \
+             hint: check the key"
+        );
+        let sampled =
+            LlmView { model: String::new(), api: "sampling".into(), ..LlmView::default() };
+        assert_eq!(sampled.told(), ": the client's model by sampling, ");
+    }
 
     #[test]
     fn better_vectors_are_told_with_pace_and_rest() {

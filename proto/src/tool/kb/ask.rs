@@ -110,6 +110,12 @@ pub struct KbAnswer {
     /// Why there is nothing, or how the question was read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
+    /// Who chose the strategy: `llm:` and the model; absent where rules did, or the request.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub planned_by: Option<String>,
+    /// Why the model of `llm.query` did not choose, where one is set and was asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub llm: Option<String>,
     /// How fresh this is.
     #[serde(flatten)]
     pub freshness: Freshness,
@@ -170,8 +176,11 @@ pub struct KbSummary {
     pub conflicts: Vec<ConflictOfEntries>,
     /// The entries that were read.
     pub entries: Vec<EntryView>,
-    /// `extractive`: sentences as they stand in entries.
+    /// `extractive`: sentences as they stand in entries; or `llm:` and the model that wrote the answer from them.
     pub method: String,
+    /// Why the model of `llm.query` did not write the answer, where one is set.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub llm: Option<String>,
     /// Why there is nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,

@@ -50,6 +50,12 @@ pub struct IngestedView {
     /// What it is about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summary: Option<String>,
+    /// Who wrote summary and entries: `llm:` and the model; absent where both were taken from the file by rules.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub written_by: Option<String>,
+    /// Why a model did not write them, where one is set.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub llm: Option<String>,
     /// The entries that were made of it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub entries: Vec<ExtractedEntry>,

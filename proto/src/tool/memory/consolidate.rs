@@ -115,9 +115,12 @@ pub struct StaleSummary {
     pub last_modified: String,
     /// How many observations it has.
     pub observation_count: u64,
-    /// Its most telling observations, word for word.
+    /// A summary to start from: its most telling observations, word for word, or what a model made of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub draft_summary: Option<String>,
+    /// Who wrote the draft: `extract`, or `llm:` and the model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub draft_by: Option<String>,
 }
 
 /// Two entities that may be related.
@@ -175,6 +178,9 @@ pub struct ConsolidationReply {
     /// What was left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub truncated: Option<String>,
+    /// Why drafts are not by the model of `llm.query`, where one is set.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub llm: Option<String>,
     /// How fresh this is.
     #[serde(flatten)]
     pub freshness: Freshness,

@@ -11,7 +11,7 @@ use client::render::counted;
 use client::render::health::Finding;
 use proto::PROTOCOL_VERSION;
 use proto::tool::admin::{Checkup, CheckupReply};
-use proto::tool::core::{Status, StatusReply, WarningView};
+use proto::tool::core::{LlmView, Status, StatusReply, WarningView};
 
 use super::super::failure::{Exit, Failure};
 use super::{failed, good, memory, warning};
@@ -41,6 +41,7 @@ pub(super) async fn findings(target: &Target) -> Vec<Finding> {
     found.extend(of_folder(&status));
     found.push(watching(&status.watcher));
     found.push(memory::finding(status.pid));
+    found.extend(status.llm.iter().map(of_llm));
     found.extend(status.workers.as_ref().and_then(|it| sandbox(it.sandbox.as_deref()?)));
     match session.call(&Checkup {}).await {
         Ok(reply) => {
@@ -136,6 +137,25 @@ fn watching(mode: &str) -> Finding {
         return warning(subject, format!("by {mode}"), hint);
     }
     good(subject, format!("by {mode}"))
+}
+
+/// A slot for a language model. That it gives nothing is no harm, but somebody wanted it.
+fn of_llm(slot: &LlmView) -> Finding {
+    match slot.state.as_str() {
+        "ready" | "untried" => good("llm", slot.told()),
+        "spent" => warning(
+            "llm",
+            slot.told(),
+            &format!("all goes on without it; raise `llm.{}.max_calls_per_hour`", slot.slot),
+        ),
+        _ => {
+            let told = slot.told();
+            let (told, own) = told.split_once("; hint: ").unwrap_or((&told, ""));
+            let own =
+                if own.is_empty() { format!("check `llm.{}`", slot.slot) } else { own.into() };
+            warning("llm", told, &format!("{own}; all goes on without it"))
+        }
+    }
 }
 
 /// What confines the processes that parse documents; `None` is never bad news.
@@ -251,6 +271,25 @@ mod tests {
     use proto::tool::core::QuarantineView;
 
     use super::*;
+
+    #[test]
+    fn a_slot_that_gives_nothing_is_told_with_its_own_hint() {
+        let slot = |state: &str, trouble: Option<&str>| {
+            let (state, trouble) = (state.to_string(), trouble.map(String::from));
+            let slot = "query".to_string();
+            of_llm(&LlmView { slot, state, trouble, ..LlmView::default() })
+        };
+        assert_eq!(slot("ready", None).verdict, Verdict::Good);
+        assert_eq!(slot("untried", None).verdict, Verdict::Good);
+        let failed = slot("waiting", Some("it answered 401\nhint: check the key of `llm.query`"));
+        assert_eq!(failed.verdict, Verdict::Warning);
+        assert!(failed.detail.ends_with("waiting; it answered 401"), "{}", failed.detail);
+        let hint = failed.hint.unwrap_or_default();
+        assert_eq!(hint, "check the key of `llm.query`; all goes on without it");
+        let hint = slot("failing", Some("it took long")).hint.unwrap_or_default();
+        assert_eq!(hint, "check `llm.query`; all goes on without it");
+        assert!(slot("spent", None).hint.is_some_and(|it| it.contains("max_calls_per_hour")));
+    }
 
     #[test]
     fn why_the_last_daemon_ended_is_told() {

@@ -21,6 +21,7 @@ const WITHOUT_EFFECT: &[&str] = &[
     "belt.",
     "worker.",
     "serve.",
+    "llm.",
     "embed.background",
     "embed.hub",
     "embed.remote.key_",

@@ -12,11 +12,13 @@ use std::sync::Arc;
 use globset::GlobBuilder;
 use notes::entry::{EntryEdit, id_text};
 use proto::error::{Code, ErrorView};
-use proto::tool::kb::{ExtractedEntry, IngestedView, KbIngest, KbIngestReply};
+use proto::tool::kb::{EntryType, ExtractedEntry, IngestedView, KbIngest, KbIngestReply};
 
 use super::extract::{Extracted, Extraction, extract};
 use super::store::{change, checked, create, whole};
 use super::{blocking, folder, index, invalid, ledger, record, type_text, unreadable};
+use crate::llm::file::{self, FoundEntry};
+use crate::llm::{Asker, Prompt};
 use crate::notes::checksum;
 use crate::pipeline::normalize::redact::{Redactor, places_of_secrets};
 use crate::pipeline::watch::{SkipReason, Verdict};
@@ -190,6 +192,8 @@ struct Source {
     hash: String,
     n_bytes: u64,
     redactions: Vec<String>,
+    /// Without what nobody is shown.
+    text: String,
     found: Extraction,
     /// The record of an earlier time.
     before: Option<IngestedFile>,
@@ -241,7 +245,7 @@ fn read(project: &Project, path: &str) -> Result<Read, ErrorView> {
     let (clean, redactions) = without_marks(&text, &shown);
     let found = extract(path, &clean);
     let n_bytes = bytes.len() as u64;
-    Ok(Read::Fresh(Box::new(Source { hash, n_bytes, redactions, found, before })))
+    Ok(Read::Fresh(Box::new(Source { hash, n_bytes, redactions, text: clean, found, before })))
 }
 
 /// Kinds of the secrets of a text, but for lines that its author allows.
@@ -278,6 +282,61 @@ fn without_marks(text: &str, shown: &str) -> (String, Vec<String>) {
     (clean, kinds)
 }
 
+/// What a file gives, and who says so.
+struct Written {
+    found: Extraction,
+    by: Option<String>,
+    trouble: Option<String>,
+}
+
+/// Steps 7 and 8 by a model, if there is one; what it does not give stays as the rules found it.
+fn by_model(
+    project: &Project,
+    (path, text): (&str, &str),
+    mut found: Extraction,
+    asker: &Asker,
+) -> Written {
+    let llms = project.llms();
+    let Some(slot) = llms.extraction().or(llms.query()) else {
+        return Written { found, by: None, trouble: None };
+    };
+    let (mut by, mut troubles) = (None, Vec::new());
+    let mut ask = |prompt: &Prompt| match slot.generate(prompt, asker) {
+        Ok(said) => {
+            by = Some(format!("llm:{}", said.model));
+            Some(said.text)
+        }
+        Err(error) => {
+            troubles.push(error.to_string());
+            None
+        }
+    };
+    let summary = ask(&file::summary_prompt(path, text)).map(|it| file::parse_summary(&it));
+    // If it gave nothing just now, it is not asked again at once.
+    let entries = summary.as_ref().and_then(|_| ask(&file::entries_prompt(path, text)));
+    let entries = entries.map(|it| file::parse_entries(&it));
+    match summary {
+        Some(Some(summary)) => found.summary = summary,
+        Some(None) => troubles.push("it answered something else than a summary".into()),
+        None => {}
+    }
+    match entries {
+        Some(Some(entries)) => found.entries = entries.into_iter().map(extracted).collect(),
+        Some(None) => troubles.push("it answered something else than a list of entries".into()),
+        None => {}
+    }
+    let trouble = (!troubles.is_empty())
+        .then(|| format!("by rules where the model gave nothing: {}", troubles.join("; ")));
+    Written { found, by, trouble }
+}
+
+fn extracted(it: FoundEntry) -> Extracted {
+    let FoundEntry { short_title, long_title, knowledge_details: details, entry_type, tags } = it;
+    let entry_type = EntryType::ALL.into_iter().find(|known| known.as_str() == entry_type);
+    let entry_type = entry_type.unwrap_or_default();
+    Extracted { short_title, long_title, details, entry_type, tags }
+}
+
 /// All steps, of one file.
 async fn one(
     project: &Arc<Project>,
@@ -291,12 +350,22 @@ async fn one(
         Read::Done(view) => return Ok(view),
         Read::Fresh(source) => *source,
     };
-    let Source { hash, n_bytes, redactions, found, before } = source;
+    let Source { hash, n_bytes, redactions, text, found, before } = source;
+    // A dry run costs nothing: it tells what rules find.
+    let Written { found, by, trouble } = match request.dry_run == Some(true) {
+        true => Written { found, by: None, trouble: None },
+        false => {
+            let (worker, of, asker) = (project.clone(), path.to_string(), who.asker.clone());
+            blocking(move || Ok(by_model(&worker, (&of, &text), found, &asker))).await?
+        }
+    };
     let view = |action: &str, entries, replaced| IngestedView {
         path: path.to_string(),
         action: action.into(),
         reason: None,
         summary: Some(found.summary.clone()).filter(|it| !it.is_empty()),
+        written_by: by.clone(),
+        llm: trouble.clone(),
         entries,
         replaced,
         redactions: redactions.clone(),

@@ -21,7 +21,7 @@ use notes::entry::{self, Entry, id_text, number_of};
 use proto::error::{Code, ErrorView};
 use proto::tool::kb::EntryType;
 
-pub use ask::{kb_ask, kb_summarize};
+pub use ask::{kb_ask, kb_summarize, plan_by_model, to_plan, with_answer};
 pub use ingest::kb_ingest;
 pub use maintain::kb_maintain;
 pub use search::{kb_get, kb_search};

@@ -15,6 +15,7 @@ use crate::ask::browse::rfc3339;
 use crate::ask::memory::alike::{self, Means, Pair};
 use crate::ask::memory::gaps::gaps;
 use crate::ask::memory::{self as rows, Listed, NodeRow, Web};
+use crate::llm::{Asker, LlmError, draft};
 use crate::project::Project;
 use crate::serve::tool::notes::when;
 use crate::serve::tool::{invalid, unreadable};
@@ -35,6 +36,12 @@ const MAX_NAMES: usize = 50;
 const BY_HAND_MS: i64 = 2_000;
 
 const USUAL_SINCE: &str = "7d";
+
+/// Most drafts of one report that a model is asked for.
+const MAX_DRAFTS: usize = 5;
+
+/// Who wrote a draft of facts word for word.
+const EXTRACT: &str = "extract";
 
 /// Lists entities that are spoken of without a relation.
 pub fn get_relation_gaps(
@@ -150,12 +157,52 @@ pub fn get_pending_consolidation(
     Ok(PendingReply { nodes: rows.into_iter().map(view).collect(), next_page, freshness })
 }
 
+/// A report, and what is known of the entities whose summaries a model may draft.
+pub struct Report {
+    reply: ConsolidationReply,
+    /// Places among the stale summaries, with all observations.
+    open: Vec<(usize, Vec<String>)>,
+}
+
+/// Has the model of questions, if there is one, write drafts; those that it does not write stay as they are.
+pub fn with_drafts(
+    project: &Project,
+    report: Report,
+    asker: &Asker,
+) -> Result<ConsolidationReply, ErrorView> {
+    let Report { mut reply, open } = report;
+    let Some(slot) = project.llms().query() else { return Ok(reply) };
+    let mut trouble = None;
+    for (at, facts) in open {
+        let Some(stale) = reply.stale_summaries.get_mut(at) else { continue };
+        let prompt = draft::prompt(&stale.name, &stale.entity_type, &facts);
+        match slot.generate(&prompt, asker) {
+            Ok(said) => match draft::parse(&said.text) {
+                Some(summary) => {
+                    stale.draft_summary = Some(summary);
+                    stale.draft_by = Some(format!("llm:{}", said.model));
+                }
+                None => trouble = Some("it answered something else than a summary".to_string()),
+            },
+            // The client answers all of them at once.
+            Err(LlmError::Asked) => {}
+            // The next one would fare no better.
+            Err(error) => {
+                trouble = Some(error.to_string());
+                break;
+            }
+        }
+    }
+    reply.llm = trouble.map(|why| format!("drafts without `llm.query`: {why}"));
+    Ok(reply)
+}
+
 /// Tells where memory needs attention.
 pub fn get_consolidation_report(
     project: &Project,
     snapshot: &Snapshot,
     request: GetConsolidationReport,
-) -> Result<ConsolidationReply, ErrorView> {
+) -> Result<Report, ErrorView> {
     let since = request.since.as_deref().unwrap_or(USUAL_SINCE);
     let since: Timestamp = when::since("since", since, &Zoned::now())?;
     let ledger = ledger(project)?;
@@ -166,10 +213,15 @@ pub fn get_consolidation_report(
     if stale.len() > MAX_ROWS {
         cut.push(format!("{} stale summaries", stale.len() - MAX_ROWS));
     }
-    let mut stale_summaries = Vec::new();
+    let (mut stale_summaries, mut open) = (Vec::new(), Vec::new());
     for it in stale.into_iter().take(MAX_ROWS) {
+        if project.llms().query().is_some() && open.len() < MAX_DRAFTS {
+            open.push((stale_summaries.len(), alike::contents(snapshot, it.node.doc)?));
+        }
+        let draft_summary = alike::draft(snapshot, it.node.doc)?;
         stale_summaries.push(StaleSummary {
-            draft_summary: alike::draft(snapshot, it.node.doc)?,
+            draft_by: draft_summary.is_some().then(|| EXTRACT.to_string()),
+            draft_summary,
             name: it.node.name,
             entity_type: it.node.entity_type,
             last_modified: rfc3339(it.node.modified_ms),
@@ -205,7 +257,7 @@ pub fn get_consolidation_report(
         groups.truncate(MAX_ROWS);
     }
     let counts = ledger.counts_since(since.as_millisecond()).map_err(unreadable)?;
-    Ok(ConsolidationReply {
+    let reply = ConsolidationReply {
         stale_summaries,
         relation_candidates,
         orphaned_nodes: orphans.iter().map(node_view).collect(),
@@ -217,8 +269,10 @@ pub fn get_consolidation_report(
             deletes: counts.deletes,
         },
         truncated: (!cut.is_empty()).then(|| format!("not told: {}", cut.join(", "))),
+        llm: None,
         freshness: project.freshness(snapshot),
-    })
+    };
+    Ok(Report { reply, open })
 }
 
 fn cluster_views(

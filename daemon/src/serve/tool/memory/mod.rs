@@ -20,7 +20,7 @@ use proto::tool::memory::{FactView, ItemError, MemoryNode, MemoryRelation};
 
 pub use consolidate::{
     find_similar_nodes, get_consolidation_report, get_pending_consolidation, get_relation_gaps,
-    get_stats,
+    get_stats, with_drafts,
 };
 pub use graph::{
     get_neighborhood, get_nodes_by_type, get_orphans, get_path, get_recently_modified,

@@ -1,0 +1,157 @@
+//! Settings of the two slots for language models.
+
+use serde::{Deserialize, Serialize};
+
+/// Language models of others, each off until you name one: kgd works without. Text leaves this machine, without its
+/// secrets, if the address is not on it. User only.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Default)]
+#[serde(default, deny_unknown_fields)]
+pub struct Llm {
+    /// The model that reads what is stored: relations of entries, what a file says. A small and fast one will do.
+    pub extraction: LlmSlot,
+    /// The model that serves questions: plans, answers with citations, draft summaries of memory.
+    pub query: LlmSlot,
+}
+
+/// One slot for a language model. User only.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct LlmSlot {
+    /// What it speaks: `off`; `openai` (`POST /v1/chat/completions`, also llama.cpp, vLLM, LM Studio, Ollama and
+    /// others); `anthropic` (`POST /v1/messages`); `bedrock` (Converse, by a bearer token); `ollama`
+    /// (`POST /api/generate`); or `sampling`: the model of the client that asks, where it offers that (MCP sampling).
+    pub api: LlmApi,
+    /// Its address up to that path, such as `http://localhost:11434`; empty: `https://api.anthropic.com` of
+    /// `anthropic`, `http://localhost:11434` of `ollama`, and none of the others.
+    pub url: String,
+    /// What the server calls the model; for `sampling` a wish, which may be empty.
+    pub model: String,
+    /// The variable of the daemon's environment that holds the key; empty means none.
+    pub key_variable: String,
+    /// The file that holds the key, an absolute path; empty means none.
+    pub key_file: String,
+    /// Longest wait for one reply, with all that is tried again for it, milliseconds. A request that somebody waits
+    /// for ends sooner (`serve.request_deadline_ms`).
+    pub timeout_ms: u64,
+    /// Most tokens of a reply.
+    pub max_output_tokens: u32,
+    /// Most characters sent at once; what is beyond is cut off.
+    pub max_input_chars: u32,
+    /// Most requests to the server in any 60 minutes, those that are tried again included; when they are used up, all
+    /// goes on as without the model. Counted anew when the daemon starts.
+    pub max_calls_per_hour: u32,
+    /// How often a request is tried again that failed for what may pass (429, 5xx, no connection).
+    pub max_retries: u32,
+}
+
+impl Default for LlmSlot {
+    fn default() -> Self {
+        LlmSlot {
+            api: LlmApi::Off,
+            url: String::new(),
+            model: String::new(),
+            key_variable: String::new(),
+            key_file: String::new(),
+            timeout_ms: 60_000,
+            max_output_tokens: 1_024,
+            max_input_chars: 100_000,
+            max_calls_per_hour: 120,
+            max_retries: 2,
+        }
+    }
+}
+
+/// What a language model is asked by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LlmApi {
+    /// There is none.
+    Off,
+    /// `POST /v1/chat/completions`.
+    Openai,
+    /// `POST /v1/messages`.
+    Anthropic,
+    /// `POST /model/MODEL/converse`.
+    Bedrock,
+    /// `POST /api/generate`.
+    Ollama,
+    /// `sampling/createMessage`, to the client that asks.
+    Sampling,
+}
+
+impl LlmApi {
+    /// Every one, by the name it has in settings.
+    const NAMES: [(&str, LlmApi); 6] = [
+        ("off", LlmApi::Off),
+        ("openai", LlmApi::Openai),
+        ("anthropic", LlmApi::Anthropic),
+        ("bedrock", LlmApi::Bedrock),
+        ("ollama", LlmApi::Ollama),
+        ("sampling", LlmApi::Sampling),
+    ];
+
+    /// As settings name it.
+    pub fn as_str(self) -> &'static str {
+        Self::NAMES.iter().find(|(_, api)| *api == self).map_or("off", |(name, _)| name)
+    }
+}
+
+impl Serialize for LlmApi {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
+    }
+}
+
+impl<'de> Deserialize<'de> for LlmApi {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(ApiVisitor)
+    }
+}
+
+struct ApiVisitor;
+
+impl serde::de::Visitor<'_> for ApiVisitor {
+    type Value = LlmApi;
+
+    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("`off`, `openai`, `anthropic`, `bedrock`, `ollama` or `sampling`")
+    }
+
+    // `off` without quotes is a truth value to many readers of YAML.
+    fn visit_bool<E: serde::de::Error>(self, is_on: bool) -> Result<LlmApi, E> {
+        match is_on {
+            false => Ok(LlmApi::Off),
+            true => Err(E::invalid_value(serde::de::Unexpected::Bool(true), &self)),
+        }
+    }
+
+    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<LlmApi, E> {
+        let known = LlmApi::NAMES.iter().find(|(name, _)| *name == text);
+        let unknown = || E::invalid_value(serde::de::Unexpected::Str(text), &self);
+        known.map(|(_, api)| *api).ok_or_else(unknown)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn off_is_read_with_and_without_quotes() {
+        let read = |text: &str| serde_saphyr::from_str::<LlmSlot>(text).map(|it| it.api);
+        let table = [
+            ("api: off", LlmApi::Off),
+            ("api: \"off\"", LlmApi::Off),
+            ("api: false", LlmApi::Off),
+            ("api: openai", LlmApi::Openai),
+            ("api: sampling", LlmApi::Sampling),
+            ("model: m", LlmApi::Off),
+        ];
+        for (text, expected) in table {
+            assert_eq!(read(text).expect(text), expected, "{text}");
+        }
+        for wrong in ["api: on", "api: gemini"] {
+            let error = read(wrong).expect_err("no such word").to_string();
+            assert!(error.contains("`bedrock`, `ollama` or `sampling`"), "{error}");
+        }
+    }
+}

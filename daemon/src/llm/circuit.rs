@@ -1,0 +1,88 @@
+//! Circuit: whether a model that failed is asked at all.
+//!
+//! In: failures and successes, and when they were. Out: how long it is left alone.
+//! Invariants: one failure that may pass costs nothing but itself; from the third in a row on, and from the first one
+//! that lasts, pauses double up to a limit; a server that asks for a pause gets it; after each pause it is asked again,
+//! and one success ends it all. Only success is remembered for good.
+
+use std::time::{Duration, Instant};
+
+/// Failures in a row from which on there are pauses.
+const PATIENT_FOR: u32 = 3;
+
+/// First pause.
+const FIRST: Duration = Duration::from_secs(30);
+
+/// Longest one, unless a server asks for more.
+const LONGEST: Duration = Duration::from_secs(900);
+
+/// Longest pause that a server may ask for.
+const LONGEST_TOLD: Duration = Duration::from_secs(3_600);
+
+/// What is known of failures.
+#[derive(Debug, Default)]
+pub(super) struct Circuit {
+    n_failures: u32,
+    n_pauses: u32,
+    until: Option<Instant>,
+}
+
+impl Circuit {
+    /// What is left of a pause.
+    pub(super) fn left(&self, now: Instant) -> Option<Duration> {
+        self.until?.checked_duration_since(now).filter(|left| !left.is_zero())
+    }
+
+    /// Notes a failure: `lasts` if it does not pass by itself, `told` if the server asks for a pause.
+    pub(super) fn failed(&mut self, now: Instant, lasts: bool, told: Option<Duration>) {
+        self.n_failures = self.n_failures.saturating_add(1);
+        let is_due = lasts || self.n_failures >= PATIENT_FOR;
+        let own = is_due.then(|| {
+            let doubled = FIRST.saturating_mul(2u32.saturating_pow(self.n_pauses.min(16)));
+            self.n_pauses = self.n_pauses.saturating_add(1);
+            doubled.min(LONGEST)
+        });
+        let told = told.map(|told| told.min(LONGEST_TOLD)).filter(|told| !told.is_zero());
+        if let Some(pause) = own.max(told) {
+            self.until = now.checked_add(pause);
+        }
+    }
+
+    /// Notes a success.
+    pub(super) fn went_well(&mut self) {
+        *self = Circuit::default();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pauses_begin_with_the_third_failure_and_double() {
+        let (mut circuit, now) = (Circuit::default(), Instant::now());
+        let mut pauses = Vec::new();
+        for _ in 0..10 {
+            circuit.failed(now, false, None);
+            pauses.push(circuit.left(now).map_or(0, |left| left.as_secs()));
+        }
+        assert_eq!(pauses, [0, 0, 30, 60, 120, 240, 480, 900, 900, 900]);
+        assert_eq!(circuit.left(now + LONGEST), None, "then it is tried again");
+        circuit.went_well();
+        circuit.failed(now, false, None);
+        assert_eq!(circuit.left(now), None);
+    }
+
+    #[test]
+    fn what_lasts_and_what_a_server_asks_for_counts_at_once() {
+        let (mut circuit, now) = (Circuit::default(), Instant::now());
+        circuit.failed(now, true, None);
+        assert_eq!(circuit.left(now), Some(FIRST));
+        let told = |seconds| {
+            let mut circuit = Circuit::default();
+            circuit.failed(now, false, Some(Duration::from_secs(seconds)));
+            circuit.left(now).map(|left| left.as_secs())
+        };
+        assert_eq!([told(0), told(7), told(99_999)], [None, Some(7), Some(3_600)]);
+    }
+}
