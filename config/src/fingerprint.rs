@@ -30,7 +30,8 @@ const APART: &[&str] = &[
 /// better model's vectors are kept beside the others, each under the name of its space.
 ///
 /// Sections `watch`, `belt`, `worker`, `vectors`, `llm`, `retrieval`, `serve` and `http` do not count: which files are
-/// read shows in the files' own rows, how vectors are held changes no row, and ranking happens when a question is asked.
+/// read shows in the files' own rows, how vectors are held changes no row, and ranking happens when a question is
+/// asked.
 pub fn rows(settings: &Settings, extra: &str) -> String {
     let sections: [(&str, Value); 7] = [
         ("privacy", exact(&settings.privacy)),

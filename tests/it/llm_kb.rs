@@ -1,5 +1,5 @@
-//! Language models and entries: a plan of `kb_ask`, an answer of `kb_summarize`, the entries of a file, by a model where
-//! one is set, and as without one where it gives nothing.
+//! Language models and entries: a plan of `kb_ask`, an answer of `kb_summarize`, the entries of a file, by a model
+//! where one is set, and as without one where it gives nothing.
 
 use serde_json::{Value, json};
 use tests::TestProject;

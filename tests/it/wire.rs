@@ -590,5 +590,5 @@ fn every_tool_has_its_golden_pair() {
             }
         }
     }
-    expect![[r#"["kb_store.request.json", "kb_store.reply.json", "kb_store_batch.request.json", "kb_store_batch.reply.json", "kb_search.request.json", "kb_search.reply.json", "kb_get.request.json", "kb_get.reply.json", "kb_ask.request.json", "kb_ask.reply.json", "kb_summarize.request.json", "kb_summarize.reply.json", "kb_ingest.request.json", "kb_ingest.reply.json", "kb_maintain.request.json", "kb_maintain.reply.json"]"#]].assert_eq(&format!("{missing:?}"));
+    expect!["[]"].assert_eq(&format!("{missing:?}"));
 }

@@ -4,8 +4,8 @@
 //! it is none or not one: those of that name, or those with the nearest ones.
 //! Steps: a path as it is; a bare name that several documents bear is refused, unless one states it as its permalink;
 //! S0 §7.3 (id, permalink, path); then names as links have them, but a path with folders never means a file elsewhere.
-//! A name of several documents is refused, never guessed: what follows may be a write. For a change a permalink is refused, too, that other notes of
-//! the same title wait for: it passes on when a note comes or goes.
+//! A name of several documents is refused, never guessed: what follows may be a write. For a change a permalink is
+//! refused, too, that other notes of the same title wait for: it passes on when a note comes or goes.
 //! Not here: patterns (`build_context`), headings and blocks of a note.
 
 use notes::resolve::{file_key, fold, name_key};
