@@ -196,11 +196,12 @@ fn is_among(point: &str, beginnings: &[&str]) -> bool {
     beginnings.iter().any(|beginning| point.starts_with(beginning))
 }
 
-/// Where a daemon is to die: every point at its first arrival, and at a later one where there is one. `KG_POINTS`
-/// names a few of them, by their beginnings.
+/// Where a daemon is to die: every point at its first arrival, and at a later one where there is one: while an index is
+/// kept current, and in all lives with `KG_FULL`. `KG_POINTS` names a few of them, by their beginnings.
 fn points(when: When) -> Vec<String> {
     let only = std::env::var("KG_POINTS").unwrap_or_default();
     let only: Vec<&str> = only.split(',').collect();
+    let is_full = std::env::var_os("KG_FULL").is_some();
     let mut points = Vec::new();
     // No life here writes notes; `notes.rs` dies there.
     let met = |point: &&&str| is_among(point, &only) && !point.starts_with("note.");
@@ -216,7 +217,8 @@ fn points(when: When) -> Vec<String> {
         let is_other_lane = ["watch.interactive", "commit.resolved"].contains(point);
         if !(when == When::Late && is_other_lane) {
             points.push(point.to_string());
-            points.extend((!is_among(point, RARE)).then(|| format!("{point}@3")));
+            let has_later = !is_among(point, RARE) && (is_full || when == When::Warm);
+            points.extend(has_later.then(|| format!("{point}@3")));
         }
     }
     points

@@ -170,7 +170,7 @@ fn jargon_variations() {
 fn fts_partial_and_fuzzy_match() {
     let mut project = TestProject::of(VAULT);
     project.settle();
-    for query in ["decorat", "decoratros", "contextmanager", "asynchron"] {
+    for query in ["decorat", "funtcions", "contextmanager", "asynchron"] {
         let expected = match query {
             "contextmanager" => "python-patterns.md",
             "asynchron" => "waiting.md",

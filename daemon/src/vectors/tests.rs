@@ -379,6 +379,7 @@ fn l2_to_cosine_similarity_conversion() {
         let of_unit = distance / UNIT;
         let expected = 1.0 - of_unit * of_unit / 2.0;
         let found = cosine(&one, other);
-        assert!((found - expected).abs() < 0.01, "{found} {expected}");
+        // Eight rounded components leave a length some thousandths off.
+        assert!((found - expected).abs() < 0.02, "{found} {expected}");
     }
 }
