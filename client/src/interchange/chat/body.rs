@@ -18,7 +18,7 @@ pub(super) fn contained(message: &str) -> String {
     if text.trim().is_empty() {
         return String::new();
     }
-    let lowered = lowered(text);
+    let lowered = unfiled(&lowered(text));
     if is_contained(&lowered) {
         return lowered;
     }
@@ -26,7 +26,7 @@ pub(super) fn contained(message: &str) -> String {
     if is_contained(&closed) {
         return closed;
     }
-    let quoted = quoted(text);
+    let quoted = unfiled(&quoted(text));
     if is_contained(&quoted) { quoted } else { super::code("text", text) }
 }
 
@@ -72,6 +72,20 @@ fn lowered(text: &str) -> String {
         at = span.end;
     }
     out.push_str(source.get(at..).unwrap_or(""));
+    out
+}
+
+/// The same without facts: what somebody said in a conversation is no statement of its note (`- [fact] so`).
+fn unfiled(text: &str) -> String {
+    let mut out = text.to_string();
+    // From the end, so that the places before stay right.
+    for observation in parse(text).observations.iter().rev() {
+        let span = observation.place.span.clone();
+        let bracket = text.get(span.clone()).and_then(|it| it.find('['));
+        if let Some(bracket) = bracket {
+            out.insert(span.start + bracket, '\\');
+        }
+    }
     out
 }
 
@@ -121,6 +135,10 @@ mod tests {
             ("#hashtag", "#hashtag"),
             ("\r\n# a\r\nb\r\n", "### a\nb"),
             ("#", "### "),
+            (
+                "- [fact] so\n- [x] done\n  - [idea] and so",
+                "- \\[fact] so\n- [x] done\n  - \\[idea] and so",
+            ),
         ];
         for (text, expected) in rows {
             assert_eq!(contained(text), expected.trim_end(), "{text:?}");

@@ -160,7 +160,7 @@ fn drop_types(doc: &NormalDoc, found: &mut Vec<Mention>) {
         let place = doc.map.to_raw(mention.span);
         let after = types.partition_point(|(start, _)| *start <= place.start());
         let within = after.checked_sub(1).and_then(|at| types.get(at));
-        !within.is_some_and(|(_, end)| place.end() <= *end)
+        within.is_none_or(|(_, end)| place.end() > *end)
     });
 }
 

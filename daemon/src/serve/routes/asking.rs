@@ -19,12 +19,16 @@ use crate::store::Snapshot;
 /// Share of a request's time that a language model may take: the rest is for the answer without it.
 const ASKING_SHARE: f64 = 0.8;
 
+/// Answers from a snapshot, with what a model said where one was asked.
+type Answering<T, N> =
+    fn(&Project, &Snapshot, T, Option<N>) -> Result<<T as Tool>::Reply, ErrorView>;
+
 /// A tool that lets a language model look at a question before it answers from a snapshot; `before` gives what is
 /// asked, if anything is.
 pub(crate) fn asks_and_reads<T: Tool, M: Send + 'static, N: Send + 'static>(
     before: fn(&Project, &Snapshot, &T) -> Result<Option<M>, ErrorView>,
     ask: fn(&Project, M, &Asker) -> N,
-    handler: fn(&Project, &Snapshot, T, Option<N>) -> Result<T::Reply, ErrorView>,
+    handler: Answering<T, N>,
 ) -> Route {
     const { assert!(matches!(T::EFFECT, Effect::Reads), "a tool that writes cannot be a `reads` route") };
     route::<T>(Patience::Request, move |call, readers| {

@@ -201,14 +201,14 @@ struct Source {
 
 enum Read {
     /// Nothing is to be done.
-    Done(IngestedView),
+    Done(Box<IngestedView>),
     /// Entries are to be made.
     Fresh(Box<Source>),
 }
 
 /// Steps 1 to 8: what a file gives.
 fn read(project: &Project, path: &str) -> Result<Read, ErrorView> {
-    let done = |action: &str, reason: &str| Ok(Read::Done(failed(path, action, reason)));
+    let done = |action: &str, reason: &str| Ok(Read::Done(Box::new(failed(path, action, reason))));
     if let Some(why) = objection(project, path) {
         return done("skipped", &why);
     }
@@ -347,7 +347,7 @@ async fn one(
 ) -> Result<IngestedView, ErrorView> {
     let (worker, source) = (project.clone(), path.to_string());
     let source = match blocking(move || read(&worker, &source)).await? {
-        Read::Done(view) => return Ok(view),
+        Read::Done(view) => return Ok(*view),
         Read::Fresh(source) => *source,
     };
     let Source { hash, n_bytes, redactions, text, found, before } = source;
