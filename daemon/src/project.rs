@@ -92,6 +92,8 @@ pub struct Project {
     pub(crate) entries_turn: tokio::sync::Mutex<()>,
     /// When the settings were read.
     opened: SystemTime,
+    /// Held from choosing the permalink of a new note until the index shows it, so that no two choose one.
+    naming: tokio::sync::Mutex<()>,
 }
 
 impl Project {
@@ -168,6 +170,7 @@ impl Project {
             activity: Activity::default(),
             notes,
             tallies: Tallies::default(),
+            naming: tokio::sync::Mutex::default(),
             shelves: crate::ask::kb::Shelves::default(),
             entries_turn: tokio::sync::Mutex::default(),
             opened,
@@ -298,6 +301,11 @@ impl Project {
     /// How far the better model's vectors are, where there is such a model.
     pub fn backfilled(&self) -> Option<crate::pipeline::backfill::Stand> {
         self.build.backfilled()
+    }
+
+    /// The turn to name a new note.
+    pub async fn naming(&self) -> tokio::sync::MutexGuard<'_, ()> {
+        self.naming.lock().await
     }
 
     /// When it was opened.

@@ -72,6 +72,11 @@ fn a_relation_with_what_has_no_note_yet_is_one_with_its_name() {
 }
 
 #[test]
+fn the_words_that_a_pending_link_shows_are_no_thing() {
+    check(&[("a.md", "[[Future Plan|here]]\n\n- uses [[Engine|the motor]]\n")], &[]);
+}
+
+#[test]
 fn a_nearer_note_takes_the_relation_over_and_gives_it_back() {
     let mut project = TestProject::of(&[("b/thing.md", "x\n"), ("a/v.md", "- uses [[thing]]\n")]);
     assert_eq!(edges(&mut project), BTreeSet::from(["a/v.md uses b/thing.md".to_string()]));

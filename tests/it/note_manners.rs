@@ -4,7 +4,7 @@ use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt;
 
 use serde_json::{Value, json};
-use tests::TestProject;
+use tests::{Client, TestProject};
 
 fn text_of(project: &TestProject, path: &str) -> String {
     std::fs::read_to_string(project.at(path)).expect("it is there")
@@ -125,4 +125,36 @@ fn status_tells_the_last_changes_of_files_on_request() {
     assert!(status["started_at"].as_str().is_some_and(|it| it.ends_with('Z')), "{status}");
     assert_eq!(status["n_errors"], 0);
     assert!(project.status()["recent_events"].is_null(), "only where they are asked for");
+}
+
+#[test]
+fn notes_of_one_title_written_at_once_have_an_address_each() {
+    let mut project = TestProject::empty();
+    project.start();
+    project.settle();
+    let socket = project.paths().socket.clone();
+    let write = |n: usize| {
+        let socket = socket.clone();
+        std::thread::spawn(move || {
+            let request = json!({"title": "Race", "directory": format!("r{n}"), "content": "x"});
+            let reply = Client::admin(&socket).call("write_note", request).expect("written");
+            (reply["permalink"].as_str().expect("a permalink").to_string(), format!("r{n}/race.md"))
+        })
+    };
+    let writers: Vec<_> = (0..6).map(write).collect();
+    let told: Vec<_> = writers.into_iter().map(|it| it.join().expect("it ends")).collect();
+    for (permalink, path) in told {
+        let read = project.call("read_note", json!({"path": format!("memory://{permalink}")}));
+        assert_eq!(read["path"], path, "{permalink}");
+    }
+}
+
+#[test]
+fn a_permalink_of_another_note_is_not_taken() {
+    let mut project = TestProject::of(&[("victim.md", "x\n")]);
+    project.settle();
+    let request = json!({"title": "Thief", "content": "x", "metadata": {"permalink": "Victim"}});
+    let error = project.try_call("write_note", request).expect_err("refused");
+    assert!(error["message"].as_str().is_some_and(|it| it.contains("`victim.md`")), "{error}");
+    assert!(!project.at("thief.md").exists());
 }

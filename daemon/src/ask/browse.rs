@@ -7,10 +7,11 @@ use std::collections::BTreeMap;
 
 use globset::{GlobBuilder, GlobMatcher};
 use jiff::Timestamp;
+use notes::resolve::fold;
 use notes::slug::slug;
 use proto::error::ErrorView;
 use proto::tool::notes::{DirectoryReply, EntryView, NoteView, NotesReply};
-use rusqlite::{params, params_from_iter};
+use rusqlite::{OptionalExtension, params, params_from_iter};
 
 use super::condition::Under;
 use super::error::invalid;
@@ -82,6 +83,22 @@ impl Page {
 pub fn brief(snapshot: &Snapshot, doc: i64) -> Result<NoteView, AskError> {
     let mut statement = snapshot.prepare_cached(&format!("{BRIEF} WHERE d.id = ?1"))?;
     Ok(statement.query_row([doc], note_view)?)
+}
+
+/// The path of another note that has this permalink.
+///
+/// # Errors
+/// When the index cannot be read.
+pub fn bearer_of(
+    snapshot: &Snapshot,
+    permalink: &str,
+    path: &str,
+) -> Result<Option<String>, AskError> {
+    let sql = "SELECT d.path FROM notes n JOIN docs d ON d.id = n.doc_id
+               WHERE n.permalink = ?1 AND d.path <> ?2";
+    let permalink = fold(permalink.trim().trim_matches('/'));
+    let found = snapshot.prepare_cached(sql)?.query_row(params![permalink, path], |row| row.get(0));
+    Ok(found.optional()?)
 }
 
 /// A permalink that a new note at this path must state to keep it, because another one has its own already: the first

@@ -7,6 +7,7 @@ use proto::tool::kb::{
 
 use super::clean::one_line;
 use super::count;
+use super::memory::failed;
 use super::sheet::Sheet;
 
 /// Two or three lines: id, type, title, confidence; the long title; tags and project.
@@ -60,15 +61,7 @@ pub(super) fn stored(reply: &KbStored, sheet: &mut Sheet) {
 }
 
 pub(super) fn batch(reply: &KbBatchReply, sheet: &mut Sheet) {
-    sheet.items(reply.failed.iter().map(|it| {
-        let hint = it.hint.as_ref().map(|it| format!(" (hint: {})", one_line(it)));
-        format!(
-            "failed {}: {}{}",
-            one_line(&it.name),
-            one_line(&it.message),
-            hint.unwrap_or_default()
-        )
-    }));
+    failed(&reply.failed, sheet);
     sheet.items(reply.entries.iter().map(|it| format!("created {}", brief(it))));
 }
 

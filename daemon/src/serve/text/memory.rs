@@ -12,7 +12,7 @@ use super::clean::one_line;
 use super::sheet::Sheet;
 use super::{count, score};
 
-fn failed(failed: &[ItemError], sheet: &mut Sheet) {
+pub(super) fn failed(failed: &[ItemError], sheet: &mut Sheet) {
     sheet.items(failed.iter().map(|it| {
         let hint = it.hint.as_ref().map(|it| format!(" (hint: {})", one_line(it)));
         format!(

@@ -44,7 +44,22 @@ pub async fn write_note(
     let stated = notes::parse::parse(&request.content).frontmatter;
     let stated = stated.map(|front| front.normalized()).unwrap_or_default();
     let is_named = |key: &str| key.trim().eq_ignore_ascii_case("permalink");
-    if !metadata.keys().chain(stated.keys()).any(|key| is_named(key)) {
+    let _turn = project.naming().await;
+    let given = metadata.iter().chain(&stated).find(|(key, _)| is_named(key));
+    if let Some(permalink) = given.and_then(|(_, value)| value.as_str()).map(str::to_string) {
+        let (worker, path) = (project.clone(), path.clone());
+        blocking(move || {
+            let snapshot = worker.snapshot().map_err(unreadable)?;
+            match browse::bearer_of(&snapshot, &permalink, &path)? {
+                None => Ok(()),
+                Some(other) => Err(invalid(
+                    format!("`{permalink}` is the permalink of `{other}`"),
+                    "choose another `permalink`, or leave it out",
+                )),
+            }
+        })
+        .await?;
+    } else if !metadata.keys().chain(stated.keys()).any(|key| is_named(key)) {
         let (worker, title, path) = (project.clone(), request.title.clone(), path.clone());
         let lasting = blocking(move || {
             let snapshot = worker.snapshot().map_err(unreadable)?;
