@@ -3,6 +3,7 @@
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -127,7 +128,7 @@ impl Http {
     /// That of a result that is an error.
     pub fn call(&self, tool: &str, arguments: Value) -> Result<Value, Value> {
         let params = json!({"name": tool, "arguments": arguments});
-        let reply = self.post("/mcp", &request(7, "tools/call", params));
+        let reply = self.post("/mcp", &request(own_id(), "tools/call", params));
         content(reply.json())
     }
 
@@ -152,7 +153,7 @@ impl Http {
         if let Some(name) = name {
             client = client.with("Mcp-Name", name);
         }
-        client.post("/mcp", &request(1, method, params))
+        client.post("/mcp", &request(own_id(), method, params))
     }
 }
 
@@ -160,6 +161,12 @@ fn content(mut reply: Value) -> Result<Value, Value> {
     let Some(result) = reply.get_mut("result") else { return Err(reply["error"].take()) };
     let content = result["structuredContent"].take();
     if result["isError"] == true { Err(content) } else { Ok(content) }
+}
+
+/// An id that no request of this process has had: one that was just answered may still count as being answered.
+fn own_id() -> u64 {
+    static NEXT: AtomicU64 = AtomicU64::new(1_000);
+    NEXT.fetch_add(1, Ordering::Relaxed)
 }
 
 /// A request.
