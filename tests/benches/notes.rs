@@ -13,13 +13,13 @@ use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::time::{Duration, Instant, SystemTime};
 
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Result, bail};
 use config::Settings;
 use rusqlite::{Connection, OpenFlags};
 use serde_json::{Value, json};
 use support::floor::bare_fts5;
 use support::linked::{HUB, Linked, N_TO_HUB};
-use support::{memory_mib, spread};
+use support::{call, memory_mib, spread, wait};
 use tests::{Client, TestProject};
 
 /// Times each tool is called.
@@ -130,25 +130,11 @@ fn indexing(project: &mut TestProject, notes: &Linked) -> Result<()> {
     Ok(())
 }
 
-fn wait(client: &mut Client) -> Result<()> {
-    let started = Instant::now();
-    while call(client, "wait", json!({"timeout_ms": 30_000}))?["reached"] != true {
-        if started.elapsed() > support::SETTLE_LIMIT {
-            bail!("not settled after {:?}", started.elapsed());
-        }
-    }
-    Ok(())
-}
-
 /// Waits until every change of files is in the index; first for most of it, since no answer may take for ever.
 fn rescan(client: &mut Client) -> Result<()> {
     wait(client)?;
     call(client, "rescan", json!({}))?;
     Ok(())
-}
-
-fn call(client: &mut Client, tool: &str, arguments: Value) -> Result<Value> {
-    client.call(tool, arguments).map_err(|error| anyhow!("{tool}: {error}"))
 }
 
 /// CPU seconds of parsing every file as a note.

@@ -11,10 +11,10 @@ mod support;
 
 use std::time::Instant;
 
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
 use support::remembered::Remembered;
-use support::{memory_mib, spread};
+use support::{call, memory_mib, spread, wait};
 use tests::{Client, TestProject};
 
 /// Times each tool is called; those that look at all there is less often.
@@ -53,20 +53,6 @@ fn main() -> Result<()> {
         memory_mib(pid, "VmRSS")?,
         memory_mib(pid, "VmHWM")?
     );
-    Ok(())
-}
-
-fn call(client: &mut Client, tool: &str, arguments: Value) -> Result<Value> {
-    client.call(tool, arguments).map_err(|error| anyhow!("{tool}: {error}"))
-}
-
-fn wait(client: &mut Client) -> Result<()> {
-    let started = Instant::now();
-    while call(client, "wait", json!({"timeout_ms": 30_000}))?["reached"] != true {
-        if started.elapsed() > support::SETTLE_LIMIT {
-            bail!("not settled after {:?}", started.elapsed());
-        }
-    }
     Ok(())
 }
 

@@ -23,28 +23,28 @@ use std::time::{Duration, SystemTime};
 use serde_json::{Value, json};
 use tests::{Client, TestProject};
 
-fn started() -> TestProject {
+pub(crate) fn started() -> TestProject {
     TestProject::of(&[])
 }
 
-fn text_of(project: &TestProject, path: &str) -> String {
+pub(crate) fn text_of(project: &TestProject, path: &str) -> String {
     std::fs::read_to_string(project.at(path)).expect("it is there")
 }
 
 /// Values of one field of every row.
-fn all<'v>(rows: &'v Value, field: &str) -> Vec<&'v str> {
+pub(crate) fn all<'v>(rows: &'v Value, field: &str) -> Vec<&'v str> {
     let rows = rows.as_array().unwrap_or_else(|| panic!("no rows: {rows}"));
     rows.iter().map(|row| row[field].as_str().unwrap_or_default()).collect()
 }
 
 /// Code and message of a refusal.
-fn refusal(project: &mut TestProject, tool: &str, arguments: Value) -> (String, String) {
+pub(crate) fn refusal(project: &mut TestProject, tool: &str, arguments: Value) -> (String, String) {
     let error = project.try_call(tool, arguments).expect_err("refused");
     let text = |field: &str| error[field].as_str().unwrap_or_default().to_string();
     (text("code"), text("message"))
 }
 
-fn store(project: &mut TestProject, title: &str, details: &str, more: Value) -> String {
+pub(crate) fn store(project: &mut TestProject, title: &str, details: &str, more: Value) -> String {
     let mut request = json!({"short_title": title, "knowledge_details": details});
     for (key, value) in more.as_object().expect("a map") {
         request[key] = value.clone();
@@ -54,17 +54,17 @@ fn store(project: &mut TestProject, title: &str, details: &str, more: Value) -> 
     stored["entry"]["id"].as_str().expect("an id").to_string()
 }
 
-fn get(project: &mut TestProject, id: &str) -> Value {
+pub(crate) fn get(project: &mut TestProject, id: &str) -> Value {
     project.call("kb_get", json!({"entry_id": id}))["entries"][0].clone()
 }
 
-fn found(project: &mut TestProject, query: &str) -> Vec<String> {
+pub(crate) fn found(project: &mut TestProject, query: &str) -> Vec<String> {
     let found = project.call("kb_search", json!({"query": query}));
     all(&found["results"], "id").into_iter().map(String::from).collect()
 }
 
 /// Writes a note whose file is some days old.
-fn write_old(project: &TestProject, path: &str, text: &str, days: u64) {
+pub(crate) fn write_old(project: &TestProject, path: &str, text: &str, days: u64) {
     project.write(path, text);
     let then = SystemTime::now() - Duration::from_secs(days * 86_400);
     let file = File::options().write(true).open(project.at(path)).expect("opens");
@@ -72,7 +72,7 @@ fn write_old(project: &TestProject, path: &str, text: &str, days: u64) {
 }
 
 /// A decision that took the place of another, a convention, a fact.
-fn queue() -> TestProject {
+pub(crate) fn queue() -> TestProject {
     let mut project = started();
     store(
         &mut project,
@@ -531,277 +531,4 @@ fn confidence_decays_until_somebody_opens_or_edits() {
     assert!(near(&of(&hits, "kb-00003")["confidence"], 0.7), "{hits}");
     let stats = project.call("kb_maintain", json!({"action": "stats"}))["stats"].clone();
     assert_eq!((&stats["stale"], &stats["hidden"]), (&json!(2), &json!(1)), "{stats}");
-}
-
-#[test]
-fn questions_choose_their_strategy_and_say_why() {
-    let mut project = queue();
-    let ask = |project: &mut TestProject, request: Value| project.call("kb_ask", request);
-    let traced = ask(&mut project, json!({"question": "Why did we choose Kafka for the queue?"}));
-    assert_eq!(traced["strategy"], "decision_trace");
-    assert!(traced["reason"].as_str().is_some_and(|it| it.contains("why did")), "{traced}");
-    assert_eq!(all(&traced["entries"], "id"), ["kb-00001", "kb-00002"]);
-    assert_eq!(
-        all(&traced["entries"], "context"),
-        ["original decision", "current (supersedes kb-00001)"]
-    );
-
-    let dated = ask(
-        &mut project,
-        json!({"question": "x", "strategy": "timeline", "scope": "project:shop"}),
-    );
-    assert_eq!(all(&dated["entries"], "id"), ["kb-00001", "kb-00002"]);
-    let dated = ask(
-        &mut project,
-        json!({"question": "x", "strategy": "timeline", "scope": "pattern_convention"}),
-    );
-    assert_eq!(all(&dated["entries"], "id"), ["kb-00003"]);
-    let dated = ask(&mut project, json!({"question": "What is the history of tag:queue?"}));
-    assert_eq!((&dated["strategy"], &dated["scope"]), (&json!("timeline"), &json!("tag:queue")));
-
-    let related = ask(&mut project, json!({"question": "what else relates to Ada Lovelace"}));
-    assert_eq!(
-        (&related["strategy"], &related["scope"]),
-        (&json!("related"), &json!("person:ada-lovelace"))
-    );
-    assert_eq!(all(&related["entries"], "id"), ["kb-00002", "kb-00001", "kb-00003"]);
-    assert_eq!(all(&related["entries"], "context")[1], "connected via kb-00002");
-
-    let connected =
-        ask(&mut project, json!({"question": "how is Ada Lovelace connected to tag:style"}));
-    assert_eq!(connected["strategy"], "connection");
-    let steps: Vec<String> = connected["path"]
-        .as_array()
-        .expect("a way")
-        .iter()
-        .map(|it| format!("{} {} {}", it["from"], it["edge"], it["to"]).replace('"', ""))
-        .collect();
-    assert_eq!(
-        steps,
-        [
-            "person:ada-lovelace <mentions_person kb-00002",
-            "kb-00002 <references kb-00003",
-            "kb-00003 has_tag tag:style"
-        ]
-    );
-    let none = ask(
-        &mut project,
-        json!({"question": "x", "strategy": "connection", "scope": "kb-00004", "target": "person:ada-lovelace"}),
-    );
-    assert!(none["hint"].as_str().is_some_and(|it| it.contains("no way")), "{none}");
-
-    let found = ask(&mut project, json!({"question": "paths of files in jobs"}));
-    assert_eq!(found["strategy"], "auto");
-    assert_eq!(all(&found["entries"], "id")[0], "kb-00003");
-    assert!(all(&found["entries"], "id").contains(&"kb-00002"), "{found}");
-    let bare = json!({"question": "logo green border", "include_graph_context": false});
-    assert_eq!(all(&ask(&mut project, bare)["entries"], "id"), ["kb-00004"]);
-}
-
-#[test]
-fn a_summary_quotes_and_cites_and_tells_both_sides() {
-    let mut project = queue();
-    let summary =
-        project.call("kb_summarize", json!({"question": "what did we choose for the job queue"}));
-    assert_eq!(summary["method"], "extractive");
-    let first = &summary["sentences"][0];
-    assert_eq!(
-        first["text"],
-        "We chose Kafka for the job queue because jobs must survive a crash."
-    );
-    assert_eq!(first["cited"], json!(["kb-00002"]));
-    let answer = summary["answer"].as_str().expect("words");
-    assert!(answer.lines().all(|line| line.ends_with(']') && line.contains("[kb-")), "{answer}");
-    assert_eq!(summary["conflicts"][0]["why"], "kb-00002 supersedes kb-00001", "{summary}");
-    store(&mut project, "Timeout", "The timeout of a job is 30 seconds.", json!({}));
-    store(&mut project, "Timeout again", "The timeout of a job is 60 seconds.", json!({}));
-    let summary = project.call("kb_summarize", json!({"question": "what is the timeout of a job"}));
-    let conflict = &summary["conflicts"][0];
-    assert_eq!(conflict["why"], "the numbers differ: 60 and 30", "{summary}");
-    assert_eq!(conflict["one"]["cited"], json!(["kb-00006"]));
-    let nothing = project.call("kb_summarize", json!({"question": "zebras in orbit"}));
-    assert_eq!((&nothing["answer"], nothing["hint"].is_string()), (&json!(""), true), "{nothing}");
-}
-
-#[test]
-fn files_become_entries_and_again_when_they_change() {
-    let mut project = TestProject::empty();
-    project.set("kb.max_ingest_bytes=1000");
-    project.start();
-    let guide = "---\ntags: [ops]\n---\n# Guide\n\nThe guide tells how the shop is run from day to day.\n\n\
-                 ## Why green\n\nWe decided on green instead of red because red is taken by the others.\n";
-    project.write("docs/guide.md", guide);
-    project.write(
-        "docs/deep/run.sh",
-        "#!/bin/sh\n# Rotates the keys of all hosts every night at two.\nset -e\n",
-    );
-    project.write("docs/.env", "PASSWORD=x\n");
-    project.write("docs/id_rsa", "nothing secret but the name is\n");
-    project.write("docs/picture.png", [0_u8, 1, 2]);
-    project.write(
-        "docs/leak.md",
-        format!(
-            "# Leak\n\nThe token is gh{} and more.\n",
-            "p_a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
-        ),
-    );
-    project.write("docs/big.md", "More words than are read. ".repeat(100));
-    project.settle();
-    let actions = |reply: &Value| -> Vec<String> {
-        let files = reply["files"].as_array().expect("files").clone();
-        files.iter().map(|it| format!("{} {}", it["path"], it["action"]).replace('"', "")).collect()
-    };
-    let dry =
-        project.call("kb_ingest", json!({"path": "docs", "dry_run": true, "project_ref": "shop"}));
-    assert_eq!(
-        actions(&dry),
-        [
-            "docs/.env skipped",
-            "docs/big.md skipped",
-            "docs/deep/run.sh dry_run",
-            "docs/guide.md dry_run",
-            "docs/id_rsa skipped",
-            "docs/leak.md flagged",
-            "docs/picture.png skipped"
-        ]
-    );
-    assert_eq!(
-        (&dry["entries_created"], &dry["flagged"], &dry["skipped"]),
-        (&json!(3), &json!(1), &json!(4))
-    );
-    assert!(!project.at("kb").exists(), "nothing is written in a dry run");
-
-    let flat = project
-        .call("kb_ingest", json!({"path": "docs", "recursive": false, "project_ref": "shop"}));
-    assert_eq!((&flat["ingested"], &flat["entries_created"]), (&json!(1), &json!(2)));
-    let guided = flat["files"]
-        .as_array()
-        .expect("files")
-        .iter()
-        .find(|it| it["action"] == "ingested")
-        .expect("one");
-    assert_eq!(guided["summary"], "The guide tells how the shop is run from day to day.");
-    assert_eq!(all(&guided["entries"], "entry_type"), ["factual_reference", "decision"]);
-    let entry = get(&mut project, "kb-00002");
-    assert_eq!(
-        (&entry["short_title"], &entry["long_title"]),
-        (&json!("Why green"), &json!("Guide › Why green"))
-    );
-    assert_eq!((&entry["tags"], &entry["project_ref"]), (&json!(["ops"]), &json!("shop")));
-    let near = project.call(
-        "kb_ask",
-        json!({"question": "x", "strategy": "related", "scope": "note:docs/guide.md"}),
-    );
-    assert_eq!(all(&near["entries"], "id"), ["kb-00001", "kb-00002"]);
-
-    let again = project.call("kb_ingest", json!({"path": "docs/guide.md"}));
-    assert_eq!((&again["unchanged"], &again["entries_created"]), (&json!(1), &json!(0)));
-    project.write("docs/guide.md", guide.replace("red is taken", "red is loud"));
-    let again = project.call("kb_ingest", json!({"path": "docs/*.md"}));
-    let guided = again["files"]
-        .as_array()
-        .expect("files")
-        .iter()
-        .find(|it| it["action"] == "ingested")
-        .expect("one");
-    assert_eq!(guided["replaced"], json!(["kb-00001", "kb-00002"]));
-    assert_eq!(all(&guided["entries"], "id"), ["kb-00003", "kb-00004"]);
-    let opened = project.call("kb_get", json!({"entry_id": ["kb-00002", "kb-00004"]}));
-    assert_eq!(opened["not_found"], json!(["kb-00002"]));
-    let versions =
-        project.call("kb_maintain", json!({"action": "entry_versions", "entry_id": "kb-00002"}));
-    assert_eq!(
-        all(&versions["versions"], "change_reason"),
-        [
-            "Ingested from `docs/guide.md`",
-            "Replaced: `docs/guide.md` has changed and was ingested again"
-        ]
-    );
-    let stats = project.call("kb_maintain", json!({"action": "stats"}))["stats"].clone();
-    assert_eq!(
-        (&stats["entries"], &stats["active"], &stats["ingested_files"]),
-        (&json!(4), &json!(2), &json!(1))
-    );
-    assert_eq!(stats["edges"]["extracted_from"], 2);
-    project.verify("ingested entries");
-}
-
-#[test]
-fn personal_data_is_hidden_in_entries_where_the_settings_say_so() {
-    let mut project = TestProject::empty();
-    project.set("privacy.pii=redact");
-    project.write(
-        "contact.md",
-        "# Contact\n\nWrite to ada@lovelace.org when the pumps of the cellar stop again.\n",
-    );
-    project.start();
-    project.settle();
-    let done = project.call("kb_ingest", json!({"path": "contact.md"}));
-    assert_eq!(done["files"][0]["redactions"], json!(["email"]), "{done}");
-    let entry = get(&mut project, "kb-00001");
-    assert_eq!(
-        entry["knowledge_details"],
-        "Write to (email hidden) when the pumps of the cellar stop again."
-    );
-    assert!(!text_of(&project, "kb/kb-00001-contact.md").contains("lovelace"));
-}
-
-#[test]
-fn upkeep_counts_purges_and_reads_again() {
-    let mut project = queue();
-    let stats = project.call("kb_maintain", json!({"action": "stats"}))["stats"].clone();
-    assert_eq!(
-        stats["by_type"],
-        json!({"decision": 2, "factual_reference": 1, "pattern_convention": 1})
-    );
-    assert_eq!((&stats["by_project"], &stats["with_embeddings"]), (&json!({"shop": 2}), &json!(4)));
-    assert_eq!(stats["edges"]["supersedes"], 1);
-    let message = |project: &mut TestProject, request: Value| {
-        project.call("kb_maintain", request)["message"].as_str().expect("words").to_string()
-    };
-    assert_eq!(
-        message(&mut project, json!({"action": "rebuild_embeddings"})),
-        "every entry has its vectors"
-    );
-    let forced = json!({"action": "rebuild_embeddings", "force": true});
-    assert_eq!(message(&mut project, forced), "4 entries were read again, 0 of them failed");
-    let graph = message(&mut project, json!({"action": "rebuild_graph"}));
-    assert!(graph.starts_with("the graph was read again from 4 entries"), "{graph}");
-    assert!(message(&mut project, json!({"action": "vacuum"})).starts_with("nothing to do"));
-    // One that a person wrote off long ago is purged; one that was written off today is not.
-    write_old(
-        &project,
-        "kb/kb-00030-old.md",
-        "---\nid: kb-00030\ntitle: Old\nactive: false\n---\nOld news.\n",
-        200,
-    );
-    project.settle();
-    project.call("kb_maintain", json!({"action": "deactivate", "entry_id": "kb-00004"}));
-    let purged = project.call("kb_maintain", json!({"action": "purge_inactive", "confirm": true}));
-    assert_eq!(purged["purged"], json!(["kb-00030"]));
-    assert!(
-        !project.at("kb/kb-00030-old.md").exists()
-            && project.at("kb/kb-00004-colour-of-the-logo.md").exists()
-    );
-    assert_eq!(store(&mut project, "Next", "No number is given twice.", json!({})), "kb-00031");
-    // A deleted note comes back from its versions.
-    project.remove("kb/kb-00003-small-jobs.md");
-    project.settle();
-    let restored = project
-        .call("kb_maintain", json!({"action": "restore", "entry_id": "kb-00003", "version": 1}));
-    assert_eq!(restored["entry"]["short_title"], "Small jobs");
-}
-
-#[test]
-fn a_read_only_project_tells_entries_and_keeps_none() {
-    let mut project = TestProject::empty();
-    project.set("write=false");
-    project.write("kb/kb-00001-a.md", "---\nid: kb-00001\ntitle: A\n---\nThe moon is far away.\n");
-    project.start();
-    project.settle();
-    assert_eq!(found(&mut project, "moon far away"), ["kb-00001"]);
-    assert_eq!(get(&mut project, "kb-00001")["knowledge_details"], "The moon is far away.");
-    let refused =
-        project.try_call("kb_store", json!({"short_title": "x", "knowledge_details": "y"}));
-    assert!(refused.is_err(), "{refused:?}");
 }

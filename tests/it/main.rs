@@ -19,6 +19,8 @@ mod http_workspaces;
 mod identity;
 mod interchange;
 mod kb;
+mod kb_ask;
+mod kb_files;
 mod languages;
 mod ledger;
 mod life;

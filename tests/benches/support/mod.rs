@@ -16,13 +16,14 @@ pub(crate) mod stages;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use config::Settings;
 use daemon::pipeline::normalize::Parsing;
 use daemon::project::{OpenProject, Project};
-use tests::TestProject;
+use serde_json::{Value, json};
+use tests::{Client, TestProject};
 
 /// Clock ticks a second in `/proc/PID/stat`: a constant of the kernel's interface on every architecture
 /// we run on.
@@ -81,6 +82,22 @@ pub(crate) fn median(values: &[f64]) -> f64 {
 pub(crate) fn spread(values: &[f64]) -> String {
     let [p50, p95, p99, max] = [0.5, 0.95, 0.99, 1.0].map(|share| percentile(values, share));
     format!("p50 {p50:7.2}  p95 {p95:7.2}  p99 {p99:7.2}  max {max:7.2}  (n {})", values.len())
+}
+
+/// Calls a tool over the socket.
+pub(crate) fn call(client: &mut Client, tool: &str, arguments: Value) -> Result<Value> {
+    client.call(tool, arguments).map_err(|error| anyhow!("{tool}: {error}"))
+}
+
+/// Waits until everything is indexed.
+pub(crate) fn wait(client: &mut Client) -> Result<()> {
+    let started = Instant::now();
+    while call(client, "wait", json!({"timeout_ms": 30_000}))?["reached"] != true {
+        if started.elapsed() > SETTLE_LIMIT {
+            bail!("not settled after {:?}", started.elapsed());
+        }
+    }
+    Ok(())
 }
 
 /// What stands after `--` on the command line, without what cargo itself adds.

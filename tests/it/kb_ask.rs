@@ -1,0 +1,96 @@
+//! Questions of entries: the strategy that answers them and why, and summaries that cite both sides.
+
+use serde_json::{Value, json};
+use tests::TestProject;
+
+use crate::kb::{all, queue, store};
+
+#[test]
+fn questions_choose_their_strategy_and_say_why() {
+    let mut project = queue();
+    let ask = |project: &mut TestProject, request: Value| project.call("kb_ask", request);
+    let traced = ask(&mut project, json!({"question": "Why did we choose Kafka for the queue?"}));
+    assert_eq!(traced["strategy"], "decision_trace");
+    assert!(traced["reason"].as_str().is_some_and(|it| it.contains("why did")), "{traced}");
+    assert_eq!(all(&traced["entries"], "id"), ["kb-00001", "kb-00002"]);
+    assert_eq!(
+        all(&traced["entries"], "context"),
+        ["original decision", "current (supersedes kb-00001)"]
+    );
+
+    let dated = ask(
+        &mut project,
+        json!({"question": "x", "strategy": "timeline", "scope": "project:shop"}),
+    );
+    assert_eq!(all(&dated["entries"], "id"), ["kb-00001", "kb-00002"]);
+    let dated = ask(
+        &mut project,
+        json!({"question": "x", "strategy": "timeline", "scope": "pattern_convention"}),
+    );
+    assert_eq!(all(&dated["entries"], "id"), ["kb-00003"]);
+    let dated = ask(&mut project, json!({"question": "What is the history of tag:queue?"}));
+    assert_eq!((&dated["strategy"], &dated["scope"]), (&json!("timeline"), &json!("tag:queue")));
+
+    let related = ask(&mut project, json!({"question": "what else relates to Ada Lovelace"}));
+    assert_eq!(
+        (&related["strategy"], &related["scope"]),
+        (&json!("related"), &json!("person:ada-lovelace"))
+    );
+    assert_eq!(all(&related["entries"], "id"), ["kb-00002", "kb-00001", "kb-00003"]);
+    assert_eq!(all(&related["entries"], "context")[1], "connected via kb-00002");
+
+    let connected =
+        ask(&mut project, json!({"question": "how is Ada Lovelace connected to tag:style"}));
+    assert_eq!(connected["strategy"], "connection");
+    let steps: Vec<String> = connected["path"]
+        .as_array()
+        .expect("a way")
+        .iter()
+        .map(|it| format!("{} {} {}", it["from"], it["edge"], it["to"]).replace('"', ""))
+        .collect();
+    assert_eq!(
+        steps,
+        [
+            "person:ada-lovelace <mentions_person kb-00002",
+            "kb-00002 <references kb-00003",
+            "kb-00003 has_tag tag:style"
+        ]
+    );
+    let none = ask(
+        &mut project,
+        json!({"question": "x", "strategy": "connection", "scope": "kb-00004", "target": "person:ada-lovelace"}),
+    );
+    assert!(none["hint"].as_str().is_some_and(|it| it.contains("no way")), "{none}");
+
+    let found = ask(&mut project, json!({"question": "paths of files in jobs"}));
+    assert_eq!(found["strategy"], "auto");
+    assert_eq!(all(&found["entries"], "id")[0], "kb-00003");
+    assert!(all(&found["entries"], "id").contains(&"kb-00002"), "{found}");
+    let bare = json!({"question": "logo green border", "include_graph_context": false});
+    assert_eq!(all(&ask(&mut project, bare)["entries"], "id"), ["kb-00004"]);
+}
+
+#[test]
+fn a_summary_quotes_and_cites_and_tells_both_sides() {
+    let mut project = queue();
+    let summary =
+        project.call("kb_summarize", json!({"question": "what did we choose for the job queue"}));
+    assert_eq!(summary["method"], "extractive");
+    let first = &summary["sentences"][0];
+    assert_eq!(
+        first["text"],
+        "We chose Kafka for the job queue because jobs must survive a crash."
+    );
+    assert_eq!(first["cited"], json!(["kb-00002"]));
+    let answer = summary["answer"].as_str().expect("words");
+    assert!(answer.lines().all(|line| line.ends_with(']') && line.contains("[kb-")), "{answer}");
+    assert_eq!(summary["conflicts"][0]["why"], "kb-00002 supersedes kb-00001", "{summary}");
+    store(&mut project, "Timeout", "The timeout of a job is 30 seconds.", json!({}));
+    store(&mut project, "Timeout again", "The timeout of a job is 60 seconds.", json!({}));
+    let summary = project.call("kb_summarize", json!({"question": "what is the timeout of a job"}));
+    let conflict = &summary["conflicts"][0];
+    assert_eq!(conflict["why"], "the numbers differ: 60 and 30", "{summary}");
+    assert_eq!(conflict["one"]["cited"], json!(["kb-00006"]));
+    let nothing = project.call("kb_summarize", json!({"question": "zebras in orbit"}));
+    assert_eq!((&nothing["answer"], nothing["hint"].is_string()), (&json!(""), true), "{nothing}");
+}
