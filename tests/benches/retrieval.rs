@@ -43,7 +43,7 @@ use ranking::Ranking;
 use set::{Query, Set};
 
 /// Set and the part whose queries may be tuned on.
-const SETS: [(&str, &str); 8] = [
+const SETS: [(&str, &str); 10] = [
     ("scifact", "train"),
     ("cranfield", "dev"),
     ("cacm", "dev"),
@@ -51,7 +51,9 @@ const SETS: [(&str, &str); 8] = [
     ("hotpotqa100", "dev"),
     ("foam_related", "dev"),
     ("tasks_related", "dev"),
+    ("prometheus_related", "dev"),
     ("corpus", "questions"),
+    ("paraphrased", "questions"),
 ];
 
 /// Folders of notes whose links have been taken out (asked for by name only): which note do an anchor's words name?

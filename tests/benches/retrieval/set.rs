@@ -14,6 +14,14 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use serde_json::Value;
 
+/// Folder in the set of paraphrased questions, and the folder of the data that it comes from.
+const PARAPHRASED: [(&str, &str); 4] = [
+    ("rustbook", "docs_rustbook"),
+    ("prometheus", "docs_prometheus"),
+    ("foam", "vault_foam"),
+    ("tasks", "vault_obsidian_tasks"),
+];
+
 /// One question of the set.
 pub(crate) struct Query {
     pub(crate) id: String,
@@ -44,8 +52,10 @@ impl Set {
     pub(crate) fn read(data: &Path, name: &str, part: &str) -> Result<Set> {
         let vault = match name {
             "corpus" => return Set::of_corpus(),
+            "paraphrased" => return Set::of_paraphrased(data),
             "foam_related" => Some("vault_foam"),
             "tasks_related" => Some("vault_obsidian_tasks"),
+            "prometheus_related" => Some("docs_prometheus"),
             _ => None,
         };
         if let Some(vault) = vault {
@@ -126,6 +136,27 @@ impl Set {
             queries.push(Query { id, text, place, is_of: None });
         }
         let (name, joined) = ("corpus".to_string(), BTreeMap::new());
+        Ok(Set { name, documents, joined, is_of_notes: true, queries, judgments })
+    }
+
+    /// Questions that avoid the words of what answers them, over four folders side by side.
+    fn of_paraphrased(data: &Path) -> Result<Set> {
+        let mut documents = Vec::new();
+        for (folder, of) in PARAPHRASED {
+            let notes = notes_below(&data.join(of).join("vault_nolinks"))?.into_iter();
+            documents.extend(notes.map(|(path, text)| (format!("{folder}/{path}"), text)));
+        }
+        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("benches/retrieval/paraphrased.tsv");
+        let text = std::fs::read_to_string(file)?;
+        let (mut queries, mut judgments) = (Vec::new(), Vec::new());
+        let rows = text.lines().filter(|line| !line.starts_with('#'));
+        for (place, row) in rows.filter_map(|line| line.split_once('\t')).enumerate() {
+            let id = place.to_string();
+            let judgment = |path: &str| (id.clone(), escaped(path), "1".to_string());
+            judgments.extend(row.1.split(',').map(judgment));
+            queries.push(Query { id, text: row.0.to_string(), place, is_of: None });
+        }
+        let (name, joined) = ("paraphrased".to_string(), BTreeMap::new());
         Ok(Set { name, documents, joined, is_of_notes: true, queries, judgments })
     }
 
