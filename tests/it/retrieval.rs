@@ -54,6 +54,35 @@ fn a_name_in_the_best_passage_leads_to_the_one_that_the_question_does_not_name()
 }
 
 #[test]
+fn words_that_many_passages_hold_alike_do_not_outweigh_what_is_meant() {
+    let ticket = |i: usize| {
+        format!(
+            "# Ticket {i}\n\nCustomers of the bakery keep asking whether bread of order {i} was good: flour, yeast, \
+             salt, butter, sugar and rye were missing in batch {i}.\n"
+        )
+    };
+    let tickets: Vec<(String, String)> = (0..30).map(|i| (format!("t{i}.md"), ticket(i))).collect();
+    let mut files: Vec<(&str, &str)> =
+        tickets.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
+    files.push((
+        "garage.md",
+        "# Garage\n\nCar maintenance: change the engine oil each spring, look at brakes and tyres.\n",
+    ));
+    let first = |settings: &[&str], question| {
+        let reply = ask(&mut project(&files, settings), question);
+        paths(&reply)[0].to_string()
+    };
+    let question = "keep your automobile in good order";
+    assert_eq!(first(&[], question), "garage.md");
+    assert_ne!(
+        first(&["retrieval.weights.unsure=1"], question),
+        "garage.md",
+        "or it proves nothing"
+    );
+    assert_ne!(first(&[], "\"good\" order"), "garage.md", "what is demanded is trusted");
+}
+
+#[test]
 fn a_name_that_many_documents_share_leads_nowhere() {
     let mut files =
         vec![("start.txt", "The lamp of the pier was lit by Torvald Enberg.\n".to_string())];

@@ -90,6 +90,7 @@ fn table(settings: &Settings) -> Vec<Range> {
         ("retrieval.weights.vector",         f64::from(weights.vector),             0.0,   10.0),
         ("retrieval.weights.better_text",    f64::from(weights.better_text),        0.0,   10.0),
         ("retrieval.weights.better_vector",  f64::from(weights.better_vector),      0.0,   10.0),
+        ("retrieval.weights.unsure",         f64::from(weights.unsure),             0.0,   1.0),
         ("retrieval.weights.graph",          f64::from(weights.graph),              0.0,   10.0),
         ("retrieval.weights.stated",         f64::from(weights.stated),             0.0,   10.0),
         ("retrieval.weights.recency",        f64::from(weights.recency),            0.0,   10.0),

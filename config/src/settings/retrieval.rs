@@ -132,7 +132,10 @@ pub struct Weights {
     pub better_text: f32,
     /// Vectors, likewise.
     pub better_vector: f32,
-    /// The same: relations that lead there from an entity of the question.
+    /// Formula `hybrid`: what full text, and names read from words, keep of their weights where the words of a question
+    /// tell little (no passage holds much of it, or many hold as much), 0 to 1; vectors take the rest. 1: always all.
+    pub unsure: f32,
+    /// Formulas `hybrid`, `rrf`, `minmax`: relations that lead there from an entity of the question.
     pub graph: f32,
     /// The same: more for such a relation where the author's structure states it (links, lists, fields) than where it
     /// is read from a sentence.
@@ -164,6 +167,7 @@ impl Default for Weights {
             vector: 0.35,
             better_text: 0.5,
             better_vector: 0.5,
+            unsure: 0.5,
             graph: 0.03,
             stated: 0.01,
             names: 0.25,

@@ -54,6 +54,7 @@ mod source;
 pub mod stated;
 mod text;
 mod timeline;
+mod trust;
 mod unmet;
 mod web;
 mod why;
@@ -132,6 +133,7 @@ fn find(desk: &Desk<'_>, plan: &mut plan::Plan) -> Result<Found, ErrorView> {
     let mut recalled = stage!("recall", recall::recall(desk, plan))?;
     stage!("complete", recall::complete(desk, plan, &mut recalled, std::iter::empty()))?;
     plan.weigh(recalled.better_share());
+    trust::weigh(plan, &recalled);
     let expanded = stage!("expand", expand::expand(desk, plan, &recalled))?;
     stage!("complete", recall::complete(desk, plan, &mut recalled, expanded.chunks()))?;
     let mut ranked = stage!("rank", rank::rank(plan, &recalled, &expanded));

@@ -57,6 +57,17 @@ impl Plan {
         weights.vector += better * (weights.better_vector - weights.vector);
     }
 
+    /// Moves weight from words, and from the names among them, to vectors, by how much words tell, 0 to 1.
+    pub(super) fn trust(&mut self, told: f32) {
+        let weights = &mut self.weights;
+        let kept = weights.unsure + (1.0 - weights.unsure) * told;
+        weights.vector += (1.0 - kept) * weights.text;
+        let Weights { text, graph, stated, names, bridge, pagerank, .. } = weights;
+        for weight in [text, graph, stated, names, bridge, pagerank] {
+            *weight *= kept;
+        }
+    }
+
     /// True when the graph takes part in the score.
     pub(super) fn uses_graph(&self) -> bool {
         let Weights { graph, names, bridge, pagerank, .. } = self.weights;
@@ -317,6 +328,21 @@ mod tests {
         assert!((vector - usual.better_vector).abs() < 1e-6);
         let (half, _) = weights(0.5);
         assert!(text < half && half < usual.text);
+    }
+
+    #[test]
+    fn vectors_take_what_words_that_tell_little_lose() {
+        let weights = |told: f32| {
+            let mut plan = plan(&request("a"), &Retrieval::default()).expect("planned");
+            plan.trust(told);
+            plan.weights
+        };
+        let usual = Weights::default();
+        assert_eq!(weights(1.0), usual);
+        let unsure = weights(0.0);
+        assert!((unsure.text - usual.unsure * usual.text).abs() < 1e-6);
+        assert!((unsure.text + unsure.vector - usual.text - usual.vector).abs() < 1e-6);
+        assert!(unsure.bridge < usual.bridge && unsure.recency == usual.recency);
     }
 
     #[test]
