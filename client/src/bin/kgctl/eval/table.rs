@@ -98,6 +98,9 @@ fn take((line, cells): (usize, &[&str]), columns: (usize, usize), root: &Path, t
         let what = if text.is_empty() { "its question is empty" } else { "it names no file" };
         return table.told.push(told(what.to_string(), true));
     }
+    if !text.contains(char::is_alphanumeric) {
+        return table.told.push(told("its question has no letter or digit".to_string(), true));
+    }
     if n_chars > MAX_QUESTION_CHARS {
         let why = format!(
             "its question has {n_chars} characters, and at most {MAX_QUESTION_CHARS} are asked"
@@ -201,7 +204,7 @@ mod tests {
         let long = "x".repeat(1_001);
         let text = format!(
             "\u{feff}# mine\r\n\r\nid\tQuestion\tPaths\r\n1\thow?\ta.md\r\n2\twhy?\r\n3\t\ta.md\r\n4\twho?\t,\r\n\
-             5\t{long}\ta.md\r\n6\twhen?\ta.md, gone.md\r\nalone\r\n"
+             5\t{long}\ta.md\r\n6\twhen?\ta.md, gone.md\r\nalone\r\n7\t!!!\ta.md\r\n"
         );
         let (questions, told) = check(&text, dir.path());
         assert_eq!(questions, ["a.md", "a.md"]);
@@ -214,6 +217,7 @@ mod tests {
                 "line 8: its question has 1001 characters, and at most 1000 are asked; out",
                 "line 9: `gone.md` is no file of <root>",
                 "line 10: it has no tab between a question and its files; out",
+                "line 11: its question has no letter or digit; out",
             ]
         );
         assert_eq!(check("how?\ta.md\nquery\ta.md", dir.path()).0.len(), 2, "no header");
