@@ -83,6 +83,35 @@ fn words_that_many_passages_hold_alike_do_not_outweigh_what_is_meant() {
 }
 
 #[test]
+fn a_list_of_links_does_not_stand_for_the_passage_that_says_it() {
+    // Other words in each, lest they be taken for one text.
+    let steps = |of: &str| -> String {
+        (0..12)
+            .map(|i| format!("Step {of}{i} takes a while, and operator {of}op{i} waits. "))
+            .collect()
+    };
+    let (first, second) = (steps("before"), steps("after"));
+    let page = format!(
+        "# Rotate the signing keys\n\nTo rotate a signing key, make a new one and revoke the old. {first}\n\n\
+         ## Afterwards\n\n{second}\n\n## See also\n\n- [Signing](signing.md)\n"
+    );
+    let other = "# Signing\n\nDocuments are signed here. See the page about how to rotate keys.\n";
+    let mut project = project(&[("rotate.md", &page), ("signing.md", other)], &[]);
+    let reply = ask(&mut project, "how do we rotate the signing keys");
+    let first = &reply["chunks"][0];
+    assert_eq!(first["path"], "rotate.md");
+    assert!(first["snippet"].as_str().expect("words").contains("make a new one"), "{reply:#}");
+    assert!(first["components"]["own_words"].as_f64().expect("told") > 0.0, "{first:#}");
+    let scores: Vec<f64> = reply["chunks"]
+        .as_array()
+        .expect("hits")
+        .iter()
+        .map(|hit| hit["score"].as_f64().expect("a score"))
+        .collect();
+    assert!(scores.is_sorted_by(|a, b| a >= b), "{scores:?}");
+}
+
+#[test]
 fn a_name_that_many_documents_share_leads_nowhere() {
     let mut files =
         vec![("start.txt", "The lamp of the pier was lit by Torvald Enberg.\n".to_string())];

@@ -211,7 +211,14 @@ fn why(desk: &Desk<'_>, expanded: &Expanded, candidate: &Ranked) -> Result<Strin
         .filter(|name| {
             !matches!(
                 **name,
-                "graph" | "stated" | "hop" | "relation" | "names" | "bridge" | "same_document"
+                "graph"
+                    | "stated"
+                    | "hop"
+                    | "relation"
+                    | "names"
+                    | "bridge"
+                    | "same_document"
+                    | "own_words"
             )
         })
         .map(ToString::to_string)

@@ -53,6 +53,7 @@ mod snippet;
 mod source;
 pub mod stated;
 mod text;
+mod thin;
 mod timeline;
 mod trust;
 mod unmet;
@@ -109,6 +110,7 @@ pub fn hybrid_query(desk: &Desk<'_>, request: &HybridQuery) -> Result<HybridRepl
         go_deeper(desk, &plan, &mut found)?;
         let near = proximity::add(desk, (&plan, &found.recalled), found.ranked);
         found.ranked = stage!("proximity", near)?;
+        stage!("thin", thin::exchange(desk, &plan, &mut found))?;
         found.ranked = stage!("rerank", rerank::rerank(desk, &plan, found.ranked))?;
         cited::put_first(desk, &plan, &mut found.ranked)?;
     }

@@ -81,6 +81,11 @@ impl Asked {
         Asked { words, worth }
     }
 
+    /// True when no word is asked for.
+    pub(super) fn is_empty(&self) -> bool {
+        self.worth.is_empty()
+    }
+
     /// What the question's words that stand among these are worth, 0 to 1.
     pub(super) fn share(&self, words: &str) -> f32 {
         let found: FxHashSet<usize> =
