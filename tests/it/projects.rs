@@ -269,12 +269,45 @@ fn notes_are_written_where_they_belong_and_found_from_everywhere() {
         .expect("answered");
     assert_eq!((&read["project"], &read["path"]), (&json!("gamma"), &json!(path)));
 
-    let projects = agent.call("list_memory_projects", json!({})).expect("answered");
+    // As its own reply tells it; and as the project itself would, since only one has it.
+    let told = agent.call_whole("read_note", json!({"path": path, "project": "gamma"}));
+    let text = told["content"][0]["text"].as_str().expect("a text");
+    let whole = format!("memory://gamma/{permalink}");
+    assert!(text.lines().any(|line| line.starts_with(&format!("{whole}  checksum"))), "{text}");
+    let bare = format!("memory://{permalink}");
+    for given in [
+        json!({"path": whole}),
+        json!({"path": whole, "project": "gamma"}),
+        json!({"path": bare}),
+        json!({"path": bare, "project": "gamma"}),
+    ] {
+        let read = agent
+            .call("read_note", given.clone())
+            .unwrap_or_else(|error| panic!("{given}: {error}"));
+        assert_eq!((&read["project"], &read["path"]), (&json!("gamma"), &json!(path)), "{given}");
+    }
+    home.write("beta/supplies/lamp-oil.md", "# Lamp Oil\n");
+    let paths = json!({"paths": ["supplies/*.md"], "project": "beta"});
+    agent.call("ingest_docs", paths).expect("indexed");
+    let refused = agent.call("read_note", json!({"path": bare})).expect_err("two have it");
+    assert_eq!(refused["code"], "ambiguous", "{refused}");
+    let hint = refused["hint"].as_str().expect("a hint");
+    assert!(hint.contains(&whole) && hint.contains("`memory://beta/supplies/lamp-oil`"), "{hint}");
+    let mut inside = home.agent("beta/notes", &["--all-projects", "--tools", "core,notes"]);
+    let read = inside.call("read_note", json!({"path": bare})).expect("here");
+    assert_eq!(read["project"], "beta");
+    let missing = agent.call("backlinks", json!({"path": "memory://nobody/wrote-this"}));
+    assert_eq!(missing.expect_err("none")["code"], "not_found");
+
+    let result = agent.call_whole("list_memory_projects", json!({}));
+    let text = result["content"][0]["text"].as_str().expect("a text");
+    assert!(text.contains("(1 document, "), "{text}");
+    let projects = &result["structuredContent"];
     let row = |it: &Value| {
         format!("{} {} {} {}", it["name"], it["is_active"], it["answers"], it["n_documents"])
     };
     let rows: Vec<_> = projects["projects"].as_array().expect("a list").iter().map(row).collect();
-    assert_eq!(rows, [r#""alpha" true true 1"#, r#""beta" true true 1"#, r#""gamma" true true 2"#]);
+    assert_eq!(rows, [r#""alpha" true true 1"#, r#""beta" true true 2"#, r#""gamma" true true 2"#]);
     assert!(agent.call("get_mcp_instructions", json!({})).is_ok());
 }
 

@@ -199,6 +199,70 @@ fn a_call_goes_where_it_says_under_an_id_of_its_own() {
 }
 
 #[test]
+fn the_address_of_a_note_without_a_project_is_that_of_whoever_has_it() {
+    let has = |project: &str| {
+        format!(
+            r#"result {{"content":[{{"type":"text","text":"X\nmemory://x\n"}}],"structuredContent":{{"permalink":"x","project":"{project}"}}}}"#
+        )
+    };
+    let lacks = |near: &str| {
+        format!(
+            r#"result {{"isError":true,"structuredContent":{{"code":"not_found","message":"no `x`","hint":"near: {near}"}}}}"#
+        )
+    };
+    check_open(
+        &format!(
+            r#"c call 1 read_note {{"path":"memory://x"}}
+               a 12 {}
+               b 14 {}
+               c' 16 {}
+               c call 2 read_note {{"path":"memory://x"}}
+               a 18 {}
+               b 20 {}
+               c' 22 {}
+               c call 3 read_note {{"path":"memory://x"}}
+               a 24 {}
+               b 26 {}
+               c' 28 error ill
+               c call 4 read_note {{"path":"memory://x"}}
+               a 30 {}
+               b 32 {}
+               +10
+               c call 5 edit_note {{"path":"memory://x"}}"#,
+            lacks("y"),
+            has("b"),
+            lacks("z"),
+            has("a"),
+            has("b"),
+            lacks("z"),
+            lacks("y"),
+            lacks("z"),
+            lacks("y"),
+            has("b"),
+        ),
+        expect![[r#""#]],
+    );
+}
+
+#[test]
+fn an_address_may_name_the_project_that_is_named_beside_it() {
+    let lacks = r#"{"isError":true,"structuredContent":{"code":"not_found","message":"no `x`"}}"#;
+    check_open(
+        &format!(
+            r#"c call 1 edit_note {{"path":"memory://b/x","project":"b"}}
+               b 12 result {{"structuredContent":{{"path":"x.md"}}}}
+               c call 2 edit_note {{"path":"memory://b/x","project":"b"}}
+               b 14 result {lacks}
+               b 16 result {{"structuredContent":{{"path":"b/x.md"}}}}
+               c call 3 edit_note {{"path":"memory://b/x","project":"b"}}
+               b 18 result {lacks}
+               b 20 result {lacks}"#
+        ),
+        expect![[r#""#]],
+    );
+}
+
+#[test]
 fn a_search_waits_for_all_but_not_for_ever() {
     check_open(
         r#"c call 1 entity_lookup {"q":"x"}
