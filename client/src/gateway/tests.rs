@@ -217,16 +217,16 @@ fn the_address_of_a_note_without_a_project_is_that_of_whoever_has_it() {
                b 14 {}
                c' 16 {}
                c call 2 read_note {{"path":"memory://x"}}
-               a 18 {}
-               b 20 {}
-               c' 22 {}
+               a 19 {}
+               b 21 {}
+               c' 23 {}
                c call 3 read_note {{"path":"memory://x"}}
-               a 24 {}
-               b 26 {}
-               c' 28 error ill
+               a 26 {}
+               b 28 {}
+               c' 30 error ill
                c call 4 read_note {{"path":"memory://x"}}
-               a 30 {}
-               b 32 {}
+               a 33 {}
+               b 35 {}
                +10
                c call 5 edit_note {{"path":"memory://x"}}"#,
             lacks("y"),
@@ -252,11 +252,11 @@ fn an_address_may_name_the_project_that_is_named_beside_it() {
             r#"c call 1 edit_note {{"path":"memory://b/x","project":"b"}}
                b 12 result {{"structuredContent":{{"path":"x.md"}}}}
                c call 2 edit_note {{"path":"memory://b/x","project":"b"}}
-               b 14 result {lacks}
-               b 16 result {{"structuredContent":{{"path":"b/x.md"}}}}
+               b 15 result {lacks}
+               b 17 result {{"structuredContent":{{"path":"b/x.md"}}}}
                c call 3 edit_note {{"path":"memory://b/x","project":"b"}}
-               b 18 result {lacks}
-               b 20 result {lacks}"#
+               b 20 result {lacks}
+               b 22 result {lacks}"#
         ),
         expect![[r#""#]],
     );

@@ -295,7 +295,22 @@ fn what_heads_a_line_relates_nothing_and_a_quoted_type_does() {
     check(
         "- Example: [[A]]\n- Next: [[B]]\n- next: [[C]]\n- \"works with\" [[D]]\n- “Built on”: [[E]]\n- \"quoted [[F]]\n\n\
          Example: [[G]]\n",
-        expect![[r#""#]],
+        expect![[r#"
+            1 implicit links_to "A"
+            2 implicit links_to "B"
+            3 relation next "C"
+            4 relation works with "D"
+            5 relation Built on "E"
+            6 implicit links_to "F"
+            8 implicit links_to "G"
+            1 wiki "A" <A>
+            2 wiki "B" <B>
+            3 wiki "C" <C>
+            4 wiki "D" <D>
+            5 wiki "E" <E>
+            6 wiki "F" <F>
+            8 wiki "G" <G>
+        "#]],
     );
 }
 
