@@ -508,3 +508,44 @@ fn an_agents_configuration_may_name_several_projects() {
     let output = home.kgctl(&["--project", "beta", "mcp-config"]);
     assert!(String::from_utf8_lossy(&output.stderr).contains("--all-projects"));
 }
+
+/// S3: a vault that is named is the only one that answers; without, each hit says whose it is.
+#[test]
+fn multi_vault_scoping_works_as_expected() {
+    let note = "# Rotation\n\nHow the signing keys are rotated.\n\n- uses [[Vault]]\n";
+    let home = SharedHome::of(&[("global", "rotation.md", note), ("work", "rotation.md", note)]);
+    home.write("work/plan.md", "# Plan\n\nThe plan to rotate signing keys, see [[Rotation]].\n");
+    let mut agent = agent(&home, "", &["--all-projects", "--tools", "core,notes"]);
+    let whose = |found: &Value, list: &str, field: &str| -> Vec<String> {
+        let hits = found[list].as_array().unwrap_or_else(|| panic!("no {list}: {found}"));
+        let mut all: Vec<_> =
+            hits.iter().map(|it| format!("{}/{}", it[field], it["path"])).collect();
+        all.sort_unstable();
+        all.iter().map(|it| it.replace('"', "")).collect()
+    };
+    let every = ["global/rotation.md", "work/plan.md", "work/rotation.md"];
+    let question = json!({"query": "rotate signing keys"});
+    let found = agent.call("search", question.clone()).expect("answered");
+    assert_eq!(whose(&found, "notes", "project"), every);
+    let listed = agent.call("list_notes", json!({})).expect("answered");
+    assert_eq!(whose(&listed, "notes", "project"), every);
+    for (vault, expected) in [("global", &every[..1]), ("work", &every[1..])] {
+        let with = |mut arguments: Value| {
+            arguments["vault"] = vault.into();
+            arguments
+        };
+        let found = agent.call("search", with(question.clone())).expect("answered");
+        assert_eq!(whose(&found, "notes", "vault"), expected, "{vault}");
+        let listed = agent.call("list_notes", with(json!({}))).expect("answered");
+        assert_eq!(listed["project"], vault);
+        assert_eq!(listed["notes"].as_array().map(Vec::len), Some(expected.len()), "{listed}");
+        // One path in two vaults: the one that is named.
+        let read = agent.call("read_note", with(json!({"path": "rotation.md"}))).expect("read");
+        assert_eq!(read["project"], vault, "{read}");
+        let back = agent.call("backlinks", with(json!({"path": "rotation.md"}))).expect("answered");
+        let n = back["backlinks"].as_array().map(Vec::len);
+        assert_eq!(n, Some(usize::from(vault == "work")), "no link leads out of its vault");
+    }
+    let unknown = agent.call("search", json!({"query": "keys", "vault": "elsewhere"}));
+    assert_eq!(unknown.expect_err("none")["code"], "not_found");
+}

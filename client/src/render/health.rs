@@ -107,9 +107,11 @@ fn facts(reply: &StatusReply, style: Style) -> String {
         reply.ingest_rate, reply.average_transaction_ms, reply.freshness.tick
     );
     let daemon = format!(
-        "pid {}, version {}, {}, watching by {}",
+        "pid {}, version {}, since {}, {}, {}, watching by {}",
         reply.pid,
         reply.version,
+        clean(&reply.started_at),
+        counted(reply.n_errors, "error"),
         counted(reply.clients, "client"),
         reply.watcher
     );

@@ -7,7 +7,7 @@ use notes::filename::file_name;
 use proto::error::ErrorView;
 use proto::tool::notes::{ChangedLines, DeleteNote, WriteNote, WrittenReply};
 
-use super::{index, path_to_change};
+use super::{index, path_to_remove};
 use crate::ask::stated::accepted;
 use crate::ask::{browse, notes as rows};
 use crate::notes::{Notes, Overwrite, Written};
@@ -154,7 +154,7 @@ pub async fn delete_note(
     request: DeleteNote,
     _: Progress,
 ) -> Result<WrittenReply, ErrorView> {
-    let path = path_to_change(&project, &request.path).await?;
+    let path = path_to_remove(&project, &request.path).await?;
     let worker = project.clone();
     let (written, title, n_backlinks) = blocking(move || {
         let snapshot = worker.snapshot().map_err(unreadable)?;
