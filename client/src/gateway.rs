@@ -3,9 +3,9 @@
 //! In: lines of the client, lines of the projects, time. Out: lines for each of them.
 //! How: the client's handshake and its list of tools are answered as the first project does that can (the project
 //! of the current folder is asked first); a project is opened when it is first needed, with a handshake of its own.
-//! A call goes to the project that it, or the address in it, names. Without one, searches go to all and are merged by rank (`merge.rs`);
-//! others go to the project of the folder in which the agent started, else, if they only read, to the default; else
-//! they are refused. Names of resources and prompts have the project in them (`naming.rs`).
+//! A call goes to the project that it, or an address in it, names. Without one, searches go to all and are merged by
+//! rank (`merge.rs`); others go to the project of the folder in which the agent started, else, if they only read, to
+//! the default; else they are refused. Names of resources and prompts have the project in them (`naming.rs`).
 //! Invariants: every request of the client is answered once, under its own id, unless the client cancels it; a
 //! project that is slow or dead keeps no other's answer back; nothing that may change a project reaches one that
 //! was not meant.

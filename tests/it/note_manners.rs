@@ -130,7 +130,7 @@ fn status_tells_the_last_changes_of_files_on_request() {
     assert_eq!(status["n_errors"], 0);
     assert!(project.status()["recent_events"].is_null(), "only where they are asked for");
     // In text, too; and what fails is an error.
-    project.write("bad.md", b"a\0b\0\xff\xfe");
+    project.write("bad.md", b"\0\x01\x02data\0\0".repeat(1000));
     project.settle();
     let text = told(&mut project, "status", json!({"events": true}));
     let since = format!("since {}, 1 error\n", status["started_at"].as_str().expect("a time"));
@@ -180,6 +180,25 @@ fn a_place_with_several_links_is_told_once_and_a_key_that_stands_twice_is_warned
     assert!(warnings.contains("of which the first counts: `status` (line 4)"), "{warnings}");
     let read = project.call("read_note", json!({"path": "plan.md"}));
     assert!(read["warnings"].to_string().contains("`status` (line 4)"), "{read}");
+}
+
+#[test]
+fn many_files_that_one_call_writes_are_read_in_few_ticks() {
+    let mut project = TestProject::empty();
+    project.write("hub.md", "# Hub\n\nThe middle of it all.\n");
+    for n in 0..60 {
+        project.write(&format!("d{}/n{n}.md", n % 7), format!("# Note {n}\n\nSee [[hub]].\n"));
+    }
+    project.start();
+    project.settle();
+    let before = project.status()["tick"].as_u64().expect("a tick");
+    let moved = project.call("move_note", json!({"path": "hub.md", "destination": "core.md"}));
+    assert_eq!(moved["rewritten"].as_array().map(Vec::len), Some(60), "{moved}");
+    let n_ticks = moved["tick"].as_u64().expect("a tick") - before;
+    assert!(n_ticks <= 15, "{n_ticks} ticks for 61 files");
+    assert_eq!(text_of(&project, "d3/n3.md"), "# Note 3\n\nSee [[core]].\n");
+    project.settle();
+    project.verify("after a move");
 }
 
 #[test]

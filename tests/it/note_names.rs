@@ -183,6 +183,7 @@ fn an_edit_takes_no_other_notes_address() {
         ("a.md", "---\ntitle: Twin\npermalink: first\n---\nOne.\n"),
         ("b.md", "Two.\n"),
         ("c.md", "---\npermalink: third\n---\nThree.\n"),
+        ("d.md", "---\ntitle: Twin\n---\nFour.\n"),
     ];
     let mut project = TestProject::of(&notes);
     let set = |path: &str, key: &str, value: &str| json!({"path": path, "operation": "set_frontmatter", "key": key, "value": value});

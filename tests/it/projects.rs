@@ -292,7 +292,7 @@ fn notes_are_written_where_they_belong_and_found_from_everywhere() {
     let refused = agent.call("read_note", json!({"path": bare})).expect_err("two have it");
     assert_eq!(refused["code"], "ambiguous", "{refused}");
     let hint = refused["hint"].as_str().expect("a hint");
-    assert!(hint.contains(&whole) && hint.contains("`memory://beta/supplies/lamp-oil`"), "{hint}");
+    assert!(hint.contains(&whole) && hint.contains("`memory://beta/lamp-oil`"), "{hint}");
     let mut inside = home.agent("beta/notes", &["--all-projects", "--tools", "core,notes"]);
     let read = inside.call("read_note", json!({"path": bare})).expect("here");
     assert_eq!(read["project"], "beta");

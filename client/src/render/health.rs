@@ -282,7 +282,7 @@ mod tests {
             skipped    none
             last file  a.md
             speed      321.1 documents a second, 1.2 ms a transaction, tick 77
-            daemon     pid 4711, version 0.1.0, 1 client, watching by events
+            daemon     pid 4711, version 0.1.0, since , 0 errors, 1 client, watching by events
 
             QUEUE  INTERACTIVE  BULK
             chunk  1            1,000
@@ -308,7 +308,7 @@ mod tests {
             skipped    none
             last file  a.md
             speed      321.1 documents a second, 1.2 ms a transaction, tick 77
-            daemon     pid 4711, version 0.1.0, 1 client, watching by events
+            daemon     pid 4711, version 0.1.0, since , 0 errors, 1 client, watching by events
             orphans    entities without a mention: 1; report this
 
             FAILED   STAGE      REASON

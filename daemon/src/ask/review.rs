@@ -46,7 +46,11 @@ pub fn list_doubtful(desk: &Desk<'_>, request: &ReviewLinks) -> Result<Vec<Revie
             items.extend(stated::undecided(desk, place, limit)?);
         }
     }
-    items.sort_by(|a, b| a.confidence.total_cmp(&b.confidence).then_with(|| a.key.cmp(&b.key)));
+    // Keys of notes are another project's another time.
+    items.sort_by(|a, b| {
+        let by_words = || (&a.claim, &a.key).cmp(&(&b.claim, &b.key));
+        a.confidence.total_cmp(&b.confidence).then_with(by_words)
+    });
     items.truncate(limit as usize);
     Ok(items)
 }

@@ -363,6 +363,7 @@ impl Intake {
             is_exchange,
             is_forced: ask.is_forced,
             version,
+            n_behind: 0,
             weight: Default::default(),
         }
     }

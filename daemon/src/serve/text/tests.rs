@@ -457,16 +457,17 @@ fn a_status() {
         &reply,
         2000,
         expect![[r#"
-        not settled: indexed 3120 of 9800, 1 clients
-        /home/kim/notes (kgd 0.1.0, pid 77)
-        counts: document 3120, entity 811
-        queues (interactive+bulk): chunk 0+8
-        skipped: too large 2
-        watcher: events
-        failed: a.md: deep (chunk)
-        warning: b.md: frontmatter is not YAML
-        (notes, tick 41)
-    "#]],
+            not settled: indexed 3120 of 9800, 1 clients
+            /home/kim/notes (kgd 0.1.0, pid 77)
+            since , 0 errors
+            counts: document 3120, entity 811
+            queues (interactive+bulk): chunk 0+8
+            skipped: too large 2
+            watcher: events
+            failed: a.md: deep (chunk)
+            warning: b.md: frontmatter is not YAML
+            (notes, tick 41)
+        "#]],
     );
 }
 

@@ -256,7 +256,8 @@ pub fn link_key(norm: &str, to_norm: &str) -> String {
 }
 
 /// The key under which a decision about a relation is kept: each party by its norm, or as [`note_party`] where it is a
-/// note, so that it survives rebuilds. With a norm for a note, as before notes had their own, all of that name are meant.
+/// note, so that it survives rebuilds. With a norm for a note, as before notes had their own, all of that name are
+/// meant.
 pub fn relation_key(subject: &str, predicate: &str, object: &str) -> String {
     format!("relation:{subject}>{predicate}>{object}")
 }
