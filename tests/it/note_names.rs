@@ -186,7 +186,10 @@ fn an_edit_takes_no_other_notes_address() {
         ("d.md", "---\ntitle: Twin\n---\nFour.\n"),
     ];
     let mut project = TestProject::of(&notes);
-    let set = |path: &str, key: &str, value: &str| json!({"path": path, "operation": "set_frontmatter", "key": key, "value": value});
+    let set = |path: &str, key: &str, value: &str| {
+        let operation = "set_frontmatter";
+        json!({"path": path, "operation": operation, "key": key, "value": value})
+    };
     for taken in ["first", "FIRST", "/first/"] {
         let error = refused(&mut project, "edit_note", set("b.md", "permalink", taken));
         assert_eq!(error["code"], "invalid_params", "{taken}");
@@ -199,7 +202,7 @@ fn an_edit_takes_no_other_notes_address() {
     let told = project.call("edit_note", set("b.md", "title", "Twin"));
     assert_eq!(told["permalink"], "twin-1", "{told}");
     assert!(told["warnings"][0].as_str().expect("told").contains("`permalink: twin-1`"), "{told}");
-    assert_eq!(text_of(&project, "b.md"), "---\ntitle: Twin\npermalink: twin-1\n---\nTwo.\n");
+    assert_eq!(text_of(&project, "b.md"), "---\ntitle: Twin\npermalink: twin-1\n---\n\nTwo.\n");
     let told = project.call("edit_note", set("c.md", "title", "Twin"));
     assert_eq!((&told["permalink"], &told["warnings"]), (&json!("third"), &Value::Null), "{told}");
     // Of two that want the same one at once, one gets it.

@@ -315,7 +315,8 @@ pub(super) fn context(reply: &ContextReply, sheet: &mut Sheet) {
             sheet.items(it.stated_elsewhere.iter().map(|it| {
                 let at =
                     it.evidence.first().map(|it| format!(" ({})", one_line(&it.source.place())));
-                let (subject, object) = (one_line(&it.subject), one_line(&it.object));
+                let [subject, object] = it.ends();
+                let (subject, object) = (one_line(&subject), one_line(&object));
                 format!(
                     "  {subject} → {} → {object}{}",
                     one_line(&it.predicate),
