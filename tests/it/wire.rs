@@ -539,10 +539,11 @@ fn mask(value: &mut Value, field: &str, root: &str) {
         }
         // `relation:@0123456789abcdef>uses>…`: notes are known by what a ledger calls them.
         Value::String(text) if field == "key" => {
-            let parts = text.split('@').enumerate();
-            let parts =
-                parts.map(|(n, part)| if n == 0 { part } else { part.get(16..).unwrap_or(part) });
-            *text = parts.collect::<Vec<_>>().join("@<uid>");
+            let parts: Vec<&str> = text.split('@').collect();
+            let is_uid = |uid: &str| uid.bytes().all(|byte| byte.is_ascii_hexdigit());
+            let uids =
+                parts.iter().skip(1).filter_map(|part| part.get(..16).filter(|it| is_uid(it)));
+            *text = uids.fold(text.clone(), |text, uid| text.replace(uid, "<uid>"));
         }
         Value::String(text) => *text = text.replace(root, "<root>"),
         Value::Array(items) => items.iter_mut().for_each(|item| mask(item, "", root)),

@@ -1,8 +1,9 @@
 //! Write: the last station. One actor owns the one [`IndexWriter`].
 //!
 //! In: finished documents, deletions, faults; commands of tools that write. Out: commits, each with its tick.
-//! Invariants: an interactive item commits by itself, or with those submitted together with it, resolved, before any bulk batch, and one that comes while a bulk
-//! batch or a ripple is being written interrupts it: what was interrupted is rolled back and done again afterwards.
+//! Invariants: an interactive item commits by itself, or with those that were submitted together with it, resolved,
+//! before any bulk batch, and one that comes while a bulk batch or a ripple is being written interrupts it: what was
+//! interrupted is rolled back and done again afterwards.
 //! Bulk commits and ripples run on the crew's thread, interactive ones on a thread of normal priority. Ripples run only
 //! while nothing waits; a disk that is full or locked is waited for (`stall.rs`); a database that fails otherwise stops
 //! the daemon, never a document.
