@@ -4,7 +4,7 @@ use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt;
 
 use serde_json::{Value, json};
-use tests::TestProject;
+use tests::{Client, TestProject};
 
 /// Code of the refusal of a call that must be refused.
 #[track_caller]
@@ -206,7 +206,7 @@ fn an_edit_takes_no_other_notes_address() {
     let told = project.call("edit_note", set("c.md", "title", "Twin"));
     assert_eq!((&told["permalink"], &told["warnings"]), (&json!("third"), &Value::Null), "{told}");
     // Of two that want the same one at once, one gets it.
-    let mut agents = [project.agent(), project.agent()];
+    let mut agents = ["a", "b"].map(|_| Client::admin(&project.paths().socket));
     let wanted = std::thread::scope(|scope| {
         let asked = agents.iter_mut().zip(["a.md", "b.md"]).map(|(agent, path)| {
             scope.spawn(move || agent.call("edit_note", set(path, "permalink", "wanted")).is_ok())
