@@ -3,9 +3,9 @@
 //! In: lines of the client, lines of the projects, time. Out: lines for each of them.
 //! How: the client's handshake and its list of tools are answered as the first project does that can (the project
 //! of the current folder is asked first); a project is opened when it is first needed, with a handshake of its own.
-//! A call goes to the project that it names. Without one, searches go to all and are merged by rank (`merge.rs`);
-//! others go to the project of the folder in which the agent started, else, if they only read, to the default; else
-//! they are refused. Names of resources and prompts have the project in them (`naming.rs`).
+//! A call goes to the project that it, or an address in it, names. Without one, searches go to all and are merged by
+//! rank (`merge.rs`); others go to the project of the folder in which the agent started, else, if they only read, to
+//! the default; else they are refused. Names of resources and prompts have the project in them (`naming.rs`).
 //! Invariants: every request of the client is answered once, under its own id, unless the client cancels it; a
 //! project that is slow or dead keeps no other's answer back; nothing that may change a project reaches one that
 //! was not meant.
@@ -27,6 +27,7 @@ mod merge;
 mod naming;
 pub mod pump;
 mod route;
+mod seek;
 mod served;
 mod spread;
 mod text;
@@ -214,9 +215,14 @@ impl Gateway {
             Route::Result(result) => self.tell(asker.result(result)),
             Route::Error(error) => self.tell(asker.error(&error)),
             Route::First(first, params) => self.start_first(asker, first, params, now),
-            Route::One { project, params, is_tool } => {
+            Route::One { project, params, is_tool, instead } => {
                 let asks = vec![(project, Some((method, params)))];
-                self.start(asker, Task::One { is_tool }, asks, now);
+                self.start(asker, Task::One { is_tool, instead }, asks, now);
+            }
+            Route::Seek { address, params } => {
+                let ask = |project| (project, Some((method.clone(), params.clone())));
+                let asks = (0..self.served.len()).map(ask).collect();
+                self.start(asker, Task::Seek { address }, asks, now);
             }
             Route::Spread { spread, params } => {
                 let ask = |target: &cursor::Onward| {
@@ -376,6 +382,9 @@ impl Gateway {
     /// A part is answered. The client gets its answer once the job is done.
     fn settle(&mut self, number: u64, idx: usize, answer: merge::Answer, now: Instant) {
         let Some(job) = self.jobs.get_mut(&number) else { return };
+        if job.is_asked_instead(idx, &answer) {
+            return self.ask(number, idx, now);
+        }
         let may_repeat = job.may_repeat();
         let Some(part) = job.parts.get_mut(idx) else { return };
         let is_lost = matches!(&answer, Err(trouble) if trouble.message == RESTARTED);

@@ -164,6 +164,7 @@ impl Build {
             commands: Arc::new(tokio::sync::Mutex::new(command_receiver)),
             health: health.clone(),
             is_quiet: is_quiet(state.clone(), gauges.clone()),
+            is_more_coming: is_more_coming(state.clone(), gauges.clone()),
             n_news: n_news(state.clone()),
             requeue: requeue(late_watcher.clone()),
             deepen: deepen(late_watcher.clone()),
@@ -340,6 +341,17 @@ fn is_quiet(
     gauges: Arc<Vec<Gauge>>,
 ) -> Arc<dyn Fn() -> bool + Send + Sync> {
     Arc::new(move || state.is_settled() && sum(&gauges).total() == 0)
+}
+
+/// True while a document is on its way to the writer, whose own gauge is the last.
+fn is_more_coming(
+    state: Arc<WatchState>,
+    gauges: Arc<Vec<Gauge>>,
+) -> Arc<dyn Fn() -> bool + Send + Sync> {
+    Arc::new(move || {
+        let before = gauges.split_last().map_or(&[][..], |(_, before)| before);
+        !state.is_settled() || sum(before).total() > 0
+    })
 }
 
 fn requeue(watcher: Arc<OnceLock<WatcherHandle>>) -> Arc<dyn Fn(Vec<RelPath>) + Send + Sync> {

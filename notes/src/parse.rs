@@ -15,6 +15,7 @@ mod item;
 mod link;
 pub mod tag;
 mod walk;
+mod word;
 
 use std::ops::Range;
 

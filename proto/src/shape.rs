@@ -20,7 +20,7 @@ pub struct Freshness {
 }
 
 /// An entity in brief.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct EntityView {
     /// Its id.
     pub id: Id,
@@ -29,12 +29,19 @@ pub struct EntityView {
     /// What kind of thing it is.
     #[serde(rename = "type")]
     pub entity_type: String,
+    /// The note that is its home, where names are looked up.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
     /// Its other names.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub aliases: Vec<String>,
     /// How well it fits the question, 0 to 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub score: Option<f32>,
+}
+
+fn is_false(value: &bool) -> bool {
+    !*value
 }
 
 /// A place in a document that a person can open.
@@ -139,7 +146,7 @@ pub struct EvidenceView {
 }
 
 /// A relation with its evidence.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RelationView {
     /// Who.
     pub subject: String,
@@ -147,12 +154,44 @@ pub struct RelationView {
     pub predicate: String,
     /// Whom.
     pub object: String,
+    /// The entity that the subject is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub subject_id: Option<Id>,
+    /// The note that is the subject's home.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub subject_path: Option<String>,
+    /// Whether others have the subject's name, too.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub subject_shares_name: bool,
+    /// The entity that the object is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub object_id: Option<Id>,
+    /// The note that is the object's home.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub object_path: Option<String>,
+    /// Whether others have the object's name, too.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub object_shares_name: bool,
     /// Highest confidence of its evidence, raised by each independent source, lowered by what speaks against it.
     pub confidence: f32,
     /// Hops from the entity asked about, from 1.
     pub hop: u32,
     /// Best evidence first; then, with a pattern that begins `against`, what contradicts it.
     pub evidence: Vec<EvidenceView>,
+}
+
+impl RelationView {
+    /// Its ends for people: names, with the path of a note where the name alone does not say which.
+    pub fn ends(&self) -> [String; 2] {
+        let end = |name: &str, path: &Option<String>, is_shared: bool| match path {
+            Some(path) if is_shared => format!("{name} ({path})"),
+            _ => name.to_string(),
+        };
+        [
+            end(&self.subject, &self.subject_path, self.subject_shares_name),
+            end(&self.object, &self.object_path, self.object_shares_name),
+        ]
+    }
 }
 
 /// Why nothing can be written for now. It goes on by itself when the trouble has passed.

@@ -55,6 +55,79 @@ fn links_to_several_notes_of_one_name_are_as_many_relations() {
 }
 
 #[test]
+fn namesakes_are_told_apart_wherever_they_are_asked_for() {
+    let mut project = TestProject::of(&[
+        ("api/README.md", "- uses [[Engine]]\n"),
+        ("web/README.md", "- uses [[Engine]]\n"),
+        ("Engine.md", "x\n"),
+        ("index.md", "- depends_on [[web/README]]\n"),
+    ]);
+    // By its path, with or without the extension; a name alone is refused.
+    for (name, home) in [
+        ("web/README", "web/README.md"),
+        ("api/README.md", "api/README.md"),
+        ("web/readme", "web/README.md"),
+    ] {
+        let told = project.call("explain_entity", json!({ "name": name }));
+        assert_eq!(told["home"], home, "{name}: {told}");
+        assert_eq!(told["same_name"].as_array().map(Vec::len), Some(1), "{told}");
+        let found = project.call("entity_lookup", json!({ "q": name }));
+        assert_eq!(found["entities"][0]["path"], home, "{name}: {found}");
+    }
+    project.try_call("explain_entity", json!({"name": "README"})).expect_err("which one?");
+    let found = project.call("entity_lookup", json!({"q": "readme"}));
+    let paths = found["entities"].as_array().expect("a list").iter();
+    let paths: BTreeSet<&str> = paths.filter_map(|it| it["path"].as_str()).collect();
+    assert_eq!(paths, BTreeSet::from(["api/README.md", "web/README.md"]));
+
+    let told = project.client().call_whole("explain_entity", json!({"name": "index"}));
+    let told = told.expect("an answer");
+    let relation = &told["structuredContent"]["relations"][0];
+    assert_eq!(relation["object_path"], "web/README.md", "{relation}");
+    assert!(relation["object_id"].is_i64() && relation["object_shares_name"] == true, "{relation}");
+    let text = told["content"][0]["text"].as_str().expect("a text");
+    assert!(text.contains("→ depends_on README (web/README.md)"), "{text}");
+}
+
+#[test]
+fn a_decision_about_a_note_is_none_about_its_namesakes() {
+    let mut project = TestProject::of(&[
+        ("api/README.md", "- uses [[Engine]]\n"),
+        ("web/README.md", "- uses [[Engine]]\n"),
+        ("Engine.md", "x\n"),
+    ]);
+    let listed = |project: &mut TestProject| -> Vec<(String, String)> {
+        let reply = project.call("review_links", json!({"below": 1}));
+        let items = reply["items"].as_array().cloned().unwrap_or_default();
+        let text = |it: &Value, field: &str| it[field].as_str().unwrap_or_default().to_string();
+        let of_relation = items.iter().filter(|it| it["kind"] == "relation");
+        of_relation.map(|it| (text(it, "claim"), text(it, "key"))).collect()
+    };
+    let both = listed(&mut project);
+    let claims: BTreeSet<&str> = both.iter().map(|it| it.0.as_str()).collect();
+    let (api, web) =
+        ("`README` (api/README.md) uses `Engine`", "`README` (web/README.md) uses `Engine`");
+    assert_eq!(claims, BTreeSet::from([api, web]));
+    let key = &both.iter().find(|it| it.0 == web).expect("listed").1;
+    project.call("review_links", json!({ "reject": [key] }));
+    assert_eq!(listed(&mut project).into_iter().map(|it| it.0).collect::<Vec<_>>(), [api]);
+    let objects = |project: &mut TestProject, name: &str| {
+        let told = project.call("explain_entity", json!({ "name": name }));
+        told["relations"].as_array().expect("a list").len()
+    };
+    assert_eq!((objects(&mut project, "web/README"), objects(&mut project, "api/README")), (0, 1));
+    // The note keeps its decision where it goes.
+    project.call("move_note", json!({"path": "web/README.md", "destination": "site/README.md"}));
+    assert_eq!(objects(&mut project, "site/README"), 0);
+    // By names, as before, all of that name.
+    project.call("review_links", json!({ "undo": [key] }));
+    assert_eq!(objects(&mut project, "site/README"), 1);
+    project.call("review_links", json!({ "reject": ["relation:readme>uses>engine"] }));
+    assert_eq!((objects(&mut project, "site/README"), objects(&mut project, "api/README")), (0, 0));
+    assert_eq!(listed(&mut project), []);
+}
+
+#[test]
 fn the_words_that_a_broken_link_shows_are_not_what_it_leads_to() {
     check(&[("pump.md", "x\n"), ("a/l.md", "[pump](nowhere.md)\n")], &[]);
 }

@@ -107,6 +107,10 @@ fn status_tells_the_last_changes_of_files_on_request() {
     project.settle();
     project.write("a.md", "Two.\n");
     project.settle();
+    // Its day is another, and so it is read again; what it holds is the same.
+    let file = std::fs::File::options().append(true).open(project.at("a.md")).expect("a file");
+    file.set_modified(std::time::UNIX_EPOCH).expect("ours");
+    project.settle();
     project.rename("a.md", "b.md");
     project.settle();
     project.remove("b.md");
@@ -119,12 +123,82 @@ fn status_tells_the_last_changes_of_files_on_request() {
         .map(|it| format!("{} {}", it["kind"], it["path"]).replace('"', ""))
         .collect();
     assert_eq!(shown.first().map(String::as_str), Some("created a.md"), "{shown:?}");
-    assert!(shown.contains(&"modified a.md".to_string()), "{shown:?}");
+    assert_eq!(shown.iter().filter(|it| *it == "modified a.md").count(), 1, "{shown:?}");
     assert!(shown.contains(&"moved b.md".to_string()), "{shown:?}");
     assert_eq!(shown.last().map(String::as_str), Some("deleted b.md"), "{shown:?}");
     assert!(status["started_at"].as_str().is_some_and(|it| it.ends_with('Z')), "{status}");
     assert_eq!(status["n_errors"], 0);
     assert!(project.status()["recent_events"].is_null(), "only where they are asked for");
+    // In text, too; and what fails is an error.
+    project.write("bad.md", b"\0\x01\x02data\0\0".repeat(1000));
+    project.settle();
+    let text = told(&mut project, "status", json!({"events": true}));
+    let since = format!("since {}, 1 error\n", status["started_at"].as_str().expect("a time"));
+    assert!(text.contains(&since) && text.contains(" deleted b.md\n"), "{text}");
+    project.remove("bad.md");
+    project.settle();
+    assert_eq!(project.status()["n_errors"], 0, "it is gone");
+}
+
+#[test]
+fn a_link_is_neither_removed_nor_moved_nor_is_what_it_leads_to() {
+    let mut project = TestProject::of(&[("sub/b.md", "Mine.\n")]);
+    std::os::unix::fs::symlink("sub/b.md", project.at("link.md")).expect("a link");
+    std::os::unix::fs::symlink("sub", project.at("folder")).expect("a link");
+    project.settle();
+    for path in ["link.md", "folder/b.md"] {
+        for (tool, arguments) in [
+            ("delete_note", json!({"path": path})),
+            ("move_note", json!({"path": path, "destination": "c.md"})),
+        ] {
+            let error = project.try_call(tool, arguments).expect_err("refused");
+            let message = error["message"].as_str().expect("one");
+            assert!(
+                message.contains("it is a link to `sub/b.md`; name that"),
+                "{tool} {path}: {error}"
+            );
+        }
+    }
+    assert!(project.at("link.md").is_symlink() && project.at("folder").is_symlink());
+    assert_eq!(text_of(&project, "sub/b.md"), "Mine.\n");
+    // To write, a link is followed.
+    project.call("edit_note", json!({"path": "link.md", "content": "More."}));
+    assert_eq!(text_of(&project, "sub/b.md"), "Mine.\n\nMore.\n");
+}
+
+#[test]
+fn a_place_with_several_links_is_told_once_and_a_key_that_stands_twice_is_warned_of() {
+    let mut project = TestProject::of(&[
+        ("plan.md", "---\nstatus: open\nowner: me\nstatus: done\n---\n# Later\n"),
+        ("a.md", "See [[plan]], [[plan#Later]] and [[plan|it]].\n\nAlso [[plan]].\n"),
+    ]);
+    let reply = project.call("backlinks", json!({"path": "plan.md"}));
+    assert_eq!(reply["backlinks"].as_array().map(Vec::len), Some(4), "{reply}");
+    let text = told(&mut project, "backlinks", json!({"path": "plan.md"}));
+    assert_eq!(text.matches("a.md:").count(), 2, "{text}");
+    let warnings = project.status()["warnings"].to_string();
+    assert!(warnings.contains("of which the first counts: `status` (line 4)"), "{warnings}");
+    let read = project.call("read_note", json!({"path": "plan.md"}));
+    assert!(read["warnings"].to_string().contains("`status` (line 4)"), "{read}");
+}
+
+#[test]
+fn many_files_that_one_call_writes_are_read_in_few_ticks() {
+    let mut project = TestProject::empty();
+    project.write("hub.md", "# Hub\n\nThe middle of it all.\n");
+    for n in 0..60 {
+        project.write(&format!("d{}/n{n}.md", n % 7), format!("# Note {n}\n\nSee [[hub]].\n"));
+    }
+    project.start();
+    project.settle();
+    let before = project.status()["tick"].as_u64().expect("a tick");
+    let moved = project.call("move_note", json!({"path": "hub.md", "destination": "core.md"}));
+    assert_eq!(moved["rewritten"].as_array().map(Vec::len), Some(60), "{moved}");
+    let n_ticks = moved["tick"].as_u64().expect("a tick") - before;
+    assert!(n_ticks <= 15, "{n_ticks} ticks for 61 files");
+    assert_eq!(text_of(&project, "d3/n3.md"), "# Note 3\n\nSee [[core]].\n");
+    project.settle();
+    project.verify("after a move");
 }
 
 #[test]

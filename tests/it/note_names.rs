@@ -4,7 +4,7 @@ use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt;
 
 use serde_json::{Value, json};
-use tests::TestProject;
+use tests::{Client, TestProject};
 
 /// Code of the refusal of a call that must be refused.
 #[track_caller]
@@ -175,4 +175,44 @@ fn an_entity_is_given_by_its_name_or_by_its_number() {
             reply["chunks"].as_array().expect("hits").iter().map(|hit| &hit["path"]).collect();
         assert_eq!(paths, ["Key Store.md"], "{entity}");
     }
+}
+
+#[test]
+fn an_edit_takes_no_other_notes_address() {
+    let notes = [
+        ("a.md", "---\ntitle: Twin\npermalink: first\n---\nOne.\n"),
+        ("b.md", "Two.\n"),
+        ("c.md", "---\npermalink: third\n---\nThree.\n"),
+        ("d.md", "---\ntitle: Twin\n---\nFour.\n"),
+    ];
+    let mut project = TestProject::of(&notes);
+    let set = |path: &str, key: &str, value: &str| {
+        let operation = "set_frontmatter";
+        json!({"path": path, "operation": operation, "key": key, "value": value})
+    };
+    for taken in ["first", "FIRST", "/first/"] {
+        let error = refused(&mut project, "edit_note", set("b.md", "permalink", taken));
+        assert_eq!(error["code"], "invalid_params", "{taken}");
+        assert!(error["message"].as_str().expect("one").contains("`a.md`"), "{error}");
+    }
+    assert_eq!(text_of(&project, "b.md"), "Two.\n");
+    // Its own is no other's.
+    project.call("edit_note", set("a.md", "permalink", "first"));
+    // A title may be shared; the address that follows from it may not.
+    let told = project.call("edit_note", set("b.md", "title", "Twin"));
+    assert_eq!(told["permalink"], "twin-1", "{told}");
+    assert!(told["warnings"][0].as_str().expect("told").contains("`permalink: twin-1`"), "{told}");
+    assert_eq!(text_of(&project, "b.md"), "---\ntitle: Twin\npermalink: twin-1\n---\n\nTwo.\n");
+    let told = project.call("edit_note", set("c.md", "title", "Twin"));
+    assert_eq!((&told["permalink"], &told["warnings"]), (&json!("third"), &Value::Null), "{told}");
+    // Of two that want the same one at once, one gets it.
+    let mut agents = ["a", "b"].map(|_| Client::admin(&project.paths().socket));
+    let wanted = std::thread::scope(|scope| {
+        let asked = agents.iter_mut().zip(["a.md", "b.md"]).map(|(agent, path)| {
+            scope.spawn(move || agent.call("edit_note", set(path, "permalink", "wanted")).is_ok())
+        });
+        let asked: Vec<_> = asked.collect();
+        asked.into_iter().filter_map(|it| it.join().ok()).filter(|is_ok| *is_ok).count()
+    });
+    assert_eq!(wanted, 1);
 }

@@ -487,8 +487,8 @@ fn a_relation_of_a_note_is_one_of_the_graph_and_can_be_rejected() {
 #[test]
 fn a_fact_that_is_none_is_rejected_for_good() {
     let notes = [
-        ("talk.md", "# Talk\n\n- [Alice] Said that it is late\n- [fact] The talk took an hour\n"),
-        ("sub/copy.md", "# Copy\n\n- [Alice] Said that it is late\n"),
+        ("talk.md", "# Talk\n\n- [Aloysia] Said that it is late\n- [fact] The talk took an hour\n"),
+        ("sub/copy.md", "# Copy\n\n- [Aloysia] Said that it is late\n"),
     ];
     let mut project = TestProject::of(&notes);
     project.settle();
@@ -501,7 +501,7 @@ fn a_fact_that_is_none_is_rejected_for_good() {
     assert_eq!(
         of(&items),
         [
-            r#"`talk` states the Alice "Said that it is late""#,
+            r#"`talk` states the Aloysia "Said that it is late""#,
             r#"`talk` states the fact "The talk took an hour""#
         ]
     );
@@ -526,7 +526,7 @@ fn a_fact_that_is_none_is_rejected_for_good() {
     project.settle();
     assert_eq!(facts(&mut project, "talk.md"), ["fact"], "also when the index is built anew");
     project.call("review_links", json!({"undo": [key]}));
-    assert_eq!(facts(&mut project, "talk.md"), ["Alice", "fact"]);
+    assert_eq!(facts(&mut project, "talk.md"), ["Aloysia", "fact"]);
     let unknown = json!({"reject": ["observation:fact>0123456789abcdef"]});
     let error = project.try_call("review_links", unknown).expect_err("no such fact");
     assert_eq!(error["code"], "invalid_params");

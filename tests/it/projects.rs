@@ -269,12 +269,45 @@ fn notes_are_written_where_they_belong_and_found_from_everywhere() {
         .expect("answered");
     assert_eq!((&read["project"], &read["path"]), (&json!("gamma"), &json!(path)));
 
-    let projects = agent.call("list_memory_projects", json!({})).expect("answered");
+    // As its own reply tells it; and as the project itself would, since only one has it.
+    let told = agent.call_whole("read_note", json!({"path": path, "project": "gamma"}));
+    let text = told["content"][0]["text"].as_str().expect("a text");
+    let whole = format!("memory://gamma/{permalink}");
+    assert!(text.lines().any(|line| line.starts_with(&format!("{whole}  checksum"))), "{text}");
+    let bare = format!("memory://{permalink}");
+    for given in [
+        json!({"path": whole}),
+        json!({"path": whole, "project": "gamma"}),
+        json!({"path": bare}),
+        json!({"path": bare, "project": "gamma"}),
+    ] {
+        let read = agent
+            .call("read_note", given.clone())
+            .unwrap_or_else(|error| panic!("{given}: {error}"));
+        assert_eq!((&read["project"], &read["path"]), (&json!("gamma"), &json!(path)), "{given}");
+    }
+    home.write("beta/supplies/lamp-oil.md", "# Lamp Oil\n");
+    let paths = json!({"paths": ["supplies/*.md"], "project": "beta"});
+    agent.call("ingest_docs", paths).expect("indexed");
+    let refused = agent.call("read_note", json!({"path": bare})).expect_err("two have it");
+    assert_eq!(refused["code"], "ambiguous", "{refused}");
+    let hint = refused["hint"].as_str().expect("a hint");
+    assert!(hint.contains(&whole) && hint.contains("`memory://beta/lamp-oil`"), "{hint}");
+    let mut inside = home.agent("beta/notes", &["--all-projects", "--tools", "core,notes"]);
+    let read = inside.call("read_note", json!({"path": bare})).expect("here");
+    assert_eq!(read["project"], "beta");
+    let missing = agent.call("backlinks", json!({"path": "memory://nobody/wrote-this"}));
+    assert_eq!(missing.expect_err("none")["code"], "not_found");
+
+    let result = agent.call_whole("list_memory_projects", json!({}));
+    let text = result["content"][0]["text"].as_str().expect("a text");
+    assert!(text.contains("(1 document, "), "{text}");
+    let projects = &result["structuredContent"];
     let row = |it: &Value| {
         format!("{} {} {} {}", it["name"], it["is_active"], it["answers"], it["n_documents"])
     };
     let rows: Vec<_> = projects["projects"].as_array().expect("a list").iter().map(row).collect();
-    assert_eq!(rows, [r#""alpha" true true 1"#, r#""beta" true true 1"#, r#""gamma" true true 2"#]);
+    assert_eq!(rows, [r#""alpha" true true 1"#, r#""beta" true true 2"#, r#""gamma" true true 2"#]);
     assert!(agent.call("get_mcp_instructions", json!({})).is_ok());
 }
 
@@ -474,4 +507,45 @@ fn an_agents_configuration_may_name_several_projects() {
     assert_eq!(one["beta"]["args"], json!(["--project", root("beta")]));
     let output = home.kgctl(&["--project", "beta", "mcp-config"]);
     assert!(String::from_utf8_lossy(&output.stderr).contains("--all-projects"));
+}
+
+/// S3: a vault that is named is the only one that answers; without, each hit says whose it is.
+#[test]
+fn multi_vault_scoping_works_as_expected() {
+    let note = "# Rotation\n\nHow the signing keys are rotated.\n\n- uses [[Vault]]\n";
+    let home = SharedHome::of(&[("global", "rotation.md", note), ("work", "rotation.md", note)]);
+    home.write("work/plan.md", "# Plan\n\nThe plan to rotate signing keys, see [[Rotation]].\n");
+    let mut agent = agent(&home, "", &["--all-projects", "--tools", "core,notes"]);
+    let whose = |found: &Value, list: &str, field: &str| -> Vec<String> {
+        let hits = found[list].as_array().unwrap_or_else(|| panic!("no {list}: {found}"));
+        let mut all: Vec<_> =
+            hits.iter().map(|it| format!("{}/{}", it[field], it["path"])).collect();
+        all.sort_unstable();
+        all.iter().map(|it| it.replace('"', "")).collect()
+    };
+    let every = ["global/rotation.md", "work/plan.md", "work/rotation.md"];
+    let question = json!({"query": "rotate signing keys"});
+    let found = agent.call("search", question.clone()).expect("answered");
+    assert_eq!(whose(&found, "notes", "project"), every);
+    let listed = agent.call("list_notes", json!({})).expect("answered");
+    assert_eq!(whose(&listed, "notes", "project"), every);
+    for (vault, expected) in [("global", &every[..1]), ("work", &every[1..])] {
+        let with = |mut arguments: Value| {
+            arguments["vault"] = vault.into();
+            arguments
+        };
+        let found = agent.call("search", with(question.clone())).expect("answered");
+        assert_eq!(whose(&found, "notes", "vault"), expected, "{vault}");
+        let listed = agent.call("list_notes", with(json!({}))).expect("answered");
+        assert_eq!(listed["project"], vault);
+        assert_eq!(listed["notes"].as_array().map(Vec::len), Some(expected.len()), "{listed}");
+        // One path in two vaults: the one that is named.
+        let read = agent.call("read_note", with(json!({"path": "rotation.md"}))).expect("read");
+        assert_eq!(read["project"], vault, "{read}");
+        let back = agent.call("backlinks", with(json!({"path": "rotation.md"}))).expect("answered");
+        let n = back["backlinks"].as_array().map(Vec::len);
+        assert_eq!(n, Some(usize::from(vault == "work")), "no link leads out of its vault");
+    }
+    let unknown = agent.call("search", json!({"query": "keys", "vault": "elsewhere"}));
+    assert_eq!(unknown.expect_err("none")["code"], "not_found");
 }

@@ -16,9 +16,11 @@ use super::listen::Listening;
 use super::merge::{self, Answer};
 use super::naming::{add_project, instructions, rename, rename_addresses};
 use super::route::First;
+use super::seek;
 use super::served::Served;
 use super::spread::Spread;
 use super::trouble::Trouble;
+use crate::render::{counted, thousands};
 
 /// One request of the client.
 #[derive(Debug)]
@@ -33,8 +35,10 @@ pub(super) struct Job {
 pub(super) enum Task {
     /// The first good answer is wanted; these projects can still be asked for it.
     First { of: First, method: &'static str, params: Value, others: VecDeque<usize> },
-    /// That of one project.
-    One { is_tool: bool },
+    /// That of one project; `instead` are the parameters that are meant where those asked first name nothing.
+    One { is_tool: bool, instead: Option<Value> },
+    /// That of the one project that has the note with this address.
+    Seek { address: String },
     /// A search.
     Search(Spread),
     /// A list of this field.
@@ -66,6 +70,19 @@ impl Job {
         !matches!(self.task, Task::One { .. } | Task::Listen(_))
     }
 
+    /// Whether the answer is that nothing has that name, and there is another reading of it to ask for now.
+    pub(super) fn is_asked_instead(&mut self, idx: usize, answer: &Answer) -> bool {
+        let Task::One { instead, .. } = &mut self.task else { return false };
+        let trouble = answer.as_ref().ok().and_then(Trouble::of_result);
+        let Some(part) = self.parts.get_mut(idx) else { return false };
+        let Some((_, params)) =
+            part.request.as_mut().filter(|_| trouble.is_some_and(|it| it.code == "not_found"))
+        else {
+            return false;
+        };
+        instead.take().map(|instead| *params = instead).is_some()
+    }
+
     /// Whether there is nothing more to wait for.
     pub(super) fn is_done(&self) -> bool {
         let is_good = |it: &Part| matches!(it.answer, Some(Ok(_)));
@@ -88,10 +105,11 @@ impl Job {
         };
         let concluded = match task {
             Task::First { of, .. } => first(of, answers(parts), served),
-            Task::One { is_tool } => match answers(parts).pop() {
+            Task::One { is_tool, .. } => match answers(parts).pop() {
                 Some((project, answer)) => one(project, answer, is_tool, served),
                 None => Err(Value::Null),
             },
+            Task::Seek { address } => seek::conclude(&address, answers(parts), served),
             Task::Search(spread) => {
                 let answers = answers(parts).into_iter().map(|(_, answer)| answer).collect();
                 Ok(merge::merge(&spread, answers, served))
@@ -151,7 +169,8 @@ fn first(of: First, answers: Vec<(usize, Answer)>, served: &Served) -> Concluded
     Err(error)
 }
 
-fn one(project: usize, answer: Answer, is_tool: bool, served: &Served) -> Concluded {
+/// The answer of one project.
+pub(super) fn one(project: usize, answer: Answer, is_tool: bool, served: &Served) -> Concluded {
     let mut result = answer.map_err(|trouble| to_error(trouble, project, served))?;
     rename_addresses(&mut result, project, served);
     // A reply names its project itself; an error would not say whose it is.
@@ -242,10 +261,16 @@ fn projects(answers: Vec<(usize, Answer)>, is_json: bool, served: &Served) -> Co
             marks.iter().filter(|(key, _)| row[*key] == true).map(|(_, mark)| *mark).collect();
         let marks =
             format!("{marks}{}", if row["is_read_only"] == true { " (read-only)" } else { "" });
-        let counted = |key: &str| row[key].as_u64();
-        let counts = match (counted("n_documents"), counted("n_entities")) {
+        let number = |key: &str| row[key].as_u64();
+        let counts = match (number("n_documents"), number("n_entities")) {
             (Some(documents), Some(entities)) => {
-                format!("  ({documents} documents, {entities} entities)")
+                let documents = counted(documents, "document");
+                let entities = if entities == 1 {
+                    "1 entity".to_string()
+                } else {
+                    format!("{} entities", thousands(entities))
+                };
+                format!("  ({documents}, {entities})")
             }
             _ => String::new(),
         };

@@ -5,7 +5,8 @@
 //! `memory://alpha/specs/search`; `kgd://project_info` is `kgd://project_info/alpha`; so with templates. A prompt
 //! `recap` is `alpha.recap`. `alpha` is the permalink of the project's name, which has neither `/` nor `.` in it, so
 //! that the way back is one.
-//! Where a call gives `project`, its addresses are that project's own: there `memory://alpha/x` is a note in a folder.
+//! Where a call gives `project`, its addresses are that project's own, with or without its name: where `alpha` has no
+//! `x`, `memory://alpha/x` is a note in a folder of that name.
 //! Invariants: what names no project that is served leads nowhere.
 //! Not here: asking for the lists (`gateway.rs`).
 
@@ -21,6 +22,9 @@ pub(super) const PROJECTS_TOOL: &str = "list_memory_projects";
 const MAX_NAMED: usize = 30;
 
 const PAGES: &str = "kgd://";
+
+/// What the address of a note begins with.
+pub(super) const SCHEME: &str = "memory://";
 
 /// A project's address where there are several.
 pub(super) fn outward(uri: &str, permalink: &str) -> String {
@@ -74,9 +78,19 @@ pub(super) fn rename(field: &str, entry: &mut Value, project: usize, served: &Se
     }
 }
 
-/// Renames the addresses in a result: of resources that were read, and of those that content leads to.
+/// Renames the addresses in a result: of resources that were read, of those that content leads to, and of the note
+/// that a tool's text tells on a line of its own.
 pub(super) fn rename_addresses(result: &mut Value, project: usize, served: &Served) {
     let permalink = served.permalink(project);
+    let own = ["/structuredContent/permalink", "/structuredContent/note/permalink"];
+    let own =
+        own.iter().find_map(|at| result.pointer(at)?.as_str()).map(|it| format!("{SCHEME}{it}"));
+    if let Some(own) = own
+        && let Some(text) = result.pointer_mut("/content/0/text")
+        && let Some(told) = text.as_str()
+    {
+        *text = whole_in_text(told, &own, permalink).into();
+    }
     for list in ["contents", "content"] {
         let items = result.get_mut(list).and_then(Value::as_array_mut);
         for item in items.into_iter().flatten() {
@@ -89,6 +103,24 @@ pub(super) fn rename_addresses(result: &mut Value, project: usize, served: &Serv
             }
         }
     }
+}
+
+/// A tool's text with the first line that begins with the address `own` naming the project; other places are what a
+/// document says.
+fn whole_in_text(text: &str, own: &str, permalink: &str) -> String {
+    let is_it = |line: &str| {
+        line.strip_prefix(own)
+            .is_some_and(|rest| rest.trim_end().is_empty() || rest.starts_with("  "))
+    };
+    let mut is_found = false;
+    let lines = text.split_inclusive('\n').map(|line| {
+        if is_found || !is_it(line) {
+            return line.to_string();
+        }
+        is_found = true;
+        line.replacen(own, &outward(own, permalink), 1)
+    });
+    lines.collect()
 }
 
 /// Gives each tool of a list its parameter `project`.
@@ -200,6 +232,13 @@ mod tests {
             read,
             json!({"contents": [{"uri": "memory://my-notes/a", "text": "memory://a"}]})
         );
+        let text = "A (a.md)\nmemory://ab\nmemory://a  checksum 1\nmemory://a\n";
+        let told = "A (a.md)\nmemory://ab\nmemory://my-notes/a  checksum 1\nmemory://a\n";
+        for fields in [json!({"permalink": "a"}), json!({"note": {"permalink": "a"}})] {
+            let mut reply = json!({"content": [{"text": text}], "structuredContent": fields});
+            rename_addresses(&mut reply, 0, &served());
+            assert_eq!(reply["content"][0]["text"], told);
+        }
     }
 
     #[test]

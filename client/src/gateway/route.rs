@@ -2,7 +2,9 @@
 //!
 //! In: a method and its parameters. Out: whom to ask for what, or the answer at once.
 //! Invariants: what names a project goes there and nowhere else; what names none is spread over all, where it searches
-//! or lists, or goes to the one project that is meant; where none is, it is refused with the code `ambiguous`.
+//! or lists, or goes to the one project that is meant; where none is, it is refused with the code `ambiguous`. The
+//! address of a note that names no project is one of the project of the current folder; outside of all, reading asks
+//! all for it, and writing is refused.
 //! Not here: asking (`gateway.rs`), and what the answers become (`job.rs`).
 
 use proto::error::{Code, ErrorView};
@@ -10,7 +12,7 @@ use serde_json::{Map, Value, json};
 
 use super::cursor::{self, Onward};
 use super::listen;
-use super::naming::{PROJECTS_TOOL, inward, prompt_inward};
+use super::naming::{PROJECTS_TOOL, SCHEME, inward, prompt_inward};
 use super::served::{Kind, Served};
 use super::spread::{Spread, spec};
 use super::trouble::error_result;
@@ -21,7 +23,6 @@ const INVALID_PARAMS: i32 = -32_602;
 
 /// Arguments that may hold the address of a note.
 const ADDRESSES: &[&str] = &["path", "identifier", "url", "uri"];
-
 /// What the first project that answers is asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum First {
@@ -42,8 +43,10 @@ pub(super) enum Route {
     Error(Value),
     /// To whoever answers first.
     First(First, Value),
-    /// To one project.
-    One { project: usize, params: Value, is_tool: bool },
+    /// To one project; where it has nothing of that name, with the parameters `instead`.
+    One { project: usize, params: Value, is_tool: bool, instead: Option<Value> },
+    /// To all, for the note with this address, which one of them should have.
+    Seek { address: String, params: Value },
     /// To several, as one search.
     Spread { spread: Spread, params: Value },
     /// To all, as one list.
@@ -103,13 +106,24 @@ fn call(mut params: Value, served: &Served) -> Route {
     };
     let named = match named(&mut arguments, served) {
         Ok(None) => match by_address(&mut arguments, served) {
-            // As one project writes it to itself: whose it is, nobody can tell.
-            None if has_address(&arguments) && served.len() > 1 => {
-                return refuse_call(&whose(served));
-            }
+            // As one project writes it to itself.
+            None if served.len() > 1 && served.home().is_none() => match address(&arguments) {
+                Some(address) if Kind::of(&tool) == Kind::Reads && spec(&tool).is_none() => {
+                    let address = address.to_string();
+                    return Route::Seek { address, params: quiet(with(params, arguments)) };
+                }
+                Some(_) => return refuse_call(&whose(served)),
+                None => None,
+            },
             found => found,
         },
-        Ok(named) => named,
+        Ok(Some(project)) => {
+            if let Some(whole) = without_its_name(&arguments, project, served) {
+                let instead = Some(with(params.clone(), arguments));
+                return Route::One { project, params: with(params, whole), is_tool: true, instead };
+            }
+            Some(project)
+        }
         Err(view) => return refuse_call(&view),
     };
     if tool == PROJECTS_TOOL {
@@ -127,7 +141,10 @@ fn call(mut params: Value, served: &Served) -> Route {
         }
     }
     match named.map_or_else(|| served.unnamed(Kind::of(&tool)), Ok) {
-        Ok(project) => Route::One { project, params: with(params, arguments), is_tool: true },
+        Ok(project) => {
+            let params = with(params, arguments);
+            Route::One { project, params, is_tool: true, instead: None }
+        }
         Err(view) => refuse_call(&view),
     }
 }
@@ -161,11 +178,20 @@ fn named(arguments: &mut Map<String, Value>, served: &Served) -> Result<Option<u
     Ok(None)
 }
 
-fn has_address(arguments: &Map<String, Value>) -> bool {
-    let is_address = |name: &&str| {
-        arguments.get(*name).and_then(Value::as_str).is_some_and(|it| it.starts_with("memory://"))
-    };
-    ADDRESSES.iter().any(is_address)
+fn address(arguments: &Map<String, Value>) -> Option<&str> {
+    let addresses = ADDRESSES.iter().filter_map(|name| arguments.get(*name)?.as_str());
+    addresses.into_iter().find(|it| it.starts_with(SCHEME))
+}
+
+/// The same arguments where the address in them names the very project that is named beside it, as replies tell it;
+/// it might mean a folder of that name instead.
+fn without_its_name(
+    arguments: &Map<String, Value>,
+    project: usize,
+    served: &Served,
+) -> Option<Map<String, Value>> {
+    let mut whole = arguments.clone();
+    by_address(&mut whole, served).filter(|it| *it == project).map(|_| whole)
 }
 
 fn whose(served: &Served) -> ErrorView {
@@ -184,7 +210,7 @@ fn whose(served: &Served) -> ErrorView {
 fn by_address(arguments: &mut Map<String, Value>, served: &Served) -> Option<usize> {
     ADDRESSES.iter().find_map(|name| {
         let value = arguments.get_mut(*name)?;
-        let uri = value.as_str().filter(|it| it.starts_with("memory://"))?;
+        let uri = value.as_str().filter(|it| it.starts_with(SCHEME))?;
         let (project, uri) = inward(uri, served)?;
         *value = uri.into();
         Some(project)
@@ -240,7 +266,7 @@ fn at_address(mut params: Value, at: &str, served: &Served) -> Route {
     if let Some(slot) = params.pointer_mut(at) {
         *slot = inner.into();
     }
-    Route::One { project, params, is_tool: false }
+    Route::One { project, params, is_tool: false, instead: None }
 }
 
 fn of_prompt(mut params: Value, at: &str, served: &Served) -> Route {
@@ -252,7 +278,7 @@ fn of_prompt(mut params: Value, at: &str, served: &Served) -> Route {
     if let Some(slot) = params.pointer_mut(at) {
         *slot = inner.into();
     }
-    Route::One { project, params, is_tool: false }
+    Route::One { project, params, is_tool: false, instead: None }
 }
 
 #[cfg(test)]
@@ -274,7 +300,11 @@ mod tests {
                 },
                 Route::Error(error) => format!("error {}", error["message"]),
                 Route::First(first, _) => format!("first {first:?}"),
-                Route::One { project, params, .. } => format!("{}: {params}", served.name(project)),
+                Route::One { project, params, instead, .. } => {
+                    let instead = instead.map(|it| format!(", instead {it}")).unwrap_or_default();
+                    format!("{}: {params}{instead}", served.name(project))
+                }
+                Route::Seek { address, params } => format!("who has {address}? {params}"),
                 Route::Spread { spread, .. } => format!("spread over {}", spread.targets.len()),
                 Route::List { field, targets, .. } => format!("{field} of {}", targets.len()),
                 Route::Projects { .. } => "projects".to_string(),
@@ -341,6 +371,12 @@ mod tests {
                 tool("status", json!({"project": ["a"]})),
                 tool("read_note", json!({"path": "memory://b/specs"})),
                 tool("read_note", json!({"path": "memory://nope/specs", "vault": "a"})),
+                tool("read_note", json!({"path": "memory://b/specs", "project": "a"})),
+                tool("read_note", json!({"path": "memory://B/specs", "project": "b"})),
+                tool("read_note", json!({"path": "memory://specs"})),
+                tool("build_context", json!({"url": "memory://id/7"})),
+                tool("edit_note", json!({"path": "memory://specs"})),
+                tool("edit_note", json!({"path": "memory://b/specs"})),
                 tool("ingest_docs", json!({"paths": []})),
                 tool("ingest_docs", json!({"paths": [], "project": "a"})),
                 tool("list_memory_projects", json!({"project": "a"})),
@@ -361,6 +397,12 @@ mod tests {
                 "invalid_params" "`project` is not a name"
                 b: {"name":"read_note","arguments":{"path":"memory://specs"}}
                 a: {"name":"read_note","arguments":{"path":"memory://nope/specs"}}
+                a: {"name":"read_note","arguments":{"path":"memory://b/specs"}}
+                b: {"name":"read_note","arguments":{"path":"memory://specs"}}, instead {"name":"read_note","arguments":{"path":"memory://B/specs"}}
+                who has memory://specs? {"name":"read_note","arguments":{"path":"memory://specs"}}
+                who has memory://id/7? {"name":"build_context","arguments":{"url":"memory://id/7"}}
+                "ambiguous" "that address names no project that is served"
+                b: {"name":"edit_note","arguments":{"path":"memory://specs"}}
                 "ambiguous" "which project is to be changed? none was named, and the folder in which this session started is in none that is served"
                 a: {"name":"ingest_docs","arguments":{"paths":[]}}
                 projects
@@ -371,10 +413,19 @@ mod tests {
         );
         check(
             &served().at_home_in(Some(Path::new("/b"))),
-            &[tool("status", json!({})), tool("ingest_docs", json!({"paths": []}))],
+            &[
+                tool("status", json!({})),
+                tool("ingest_docs", json!({"paths": []})),
+                tool("read_note", json!({"path": "memory://specs"})),
+                tool("edit_note", json!({"path": "memory://id/7"})),
+                tool("edit_note", json!({"path": "memory://a/specs"})),
+            ],
             expect![[r#"
                 b: {"name":"status","arguments":{}}
                 b: {"name":"ingest_docs","arguments":{"paths":[]}}
+                b: {"name":"read_note","arguments":{"path":"memory://specs"}}
+                b: {"name":"edit_note","arguments":{"path":"memory://id/7"}}
+                a: {"name":"edit_note","arguments":{"path":"memory://specs"}}
             "#]],
         );
     }

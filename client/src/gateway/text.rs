@@ -118,9 +118,9 @@ fn footer(out: &Map<String, Value>) -> String {
 fn block(rank: usize, hit: &Value) -> String {
     let text = |name: &str| hit.get(name).and_then(Value::as_str).filter(|it| !it.is_empty());
     let mut head = format!("{rank}. [{}] ", clean(text("project").unwrap_or_default()));
-    match (text("path"), text("name")) {
-        (Some(_), _) => head += &note(hit),
-        (None, Some(_)) => head += &entity(hit),
+    match (text("name"), text("path")) {
+        (Some(_), _) => head += &entity(hit),
+        (None, Some(_)) => head += &note(hit),
         (None, None) => head += &clean(&hit.to_string()),
     }
     let score = hit.get("score").and_then(Value::as_f64).map(|it| {
@@ -168,11 +168,13 @@ fn note(hit: &Value) -> String {
     clean(&out).into_owned()
 }
 
-/// `Key Store (Service, id 12) also: the store`.
+/// `Key Store (Service, id 12, stores/key.md) also: the store`.
 fn entity(hit: &Value) -> String {
     let text = |name: &str| hit.get(name).and_then(Value::as_str).unwrap_or_default();
     let id =
         hit.get("id").and_then(Value::as_i64).map(|id| format!(", id {id}")).unwrap_or_default();
+    let path = hit.get("path").and_then(Value::as_str).map(|path| format!(", {path}"));
+    let id = id + &path.unwrap_or_default();
     let aliases = hit.get("aliases").and_then(Value::as_array).into_iter().flatten();
     let aliases: Vec<&str> = aliases.filter_map(Value::as_str).take(5).collect();
     let also =

@@ -109,8 +109,10 @@ pub fn entities(reply: &EntityReply, style: Style) -> String {
     }
     let row = |it: &EntityView| {
         let score = it.score.map(|score| format!("{score:.2}")).unwrap_or_default();
+        let is_shared = reply.entities.iter().filter(|other| other.name == it.name).count() > 1;
+        let path = it.path.as_ref().filter(|_| is_shared).map(|path| format!(" ({path})"));
         vec![
-            clean(&it.name).into_owned(),
+            clean(&format!("{}{}", it.name, path.unwrap_or_default())).into_owned(),
             it.entity_type.clone(),
             score,
             it.id.to_string(),
@@ -185,7 +187,8 @@ fn write_relations(text: &mut String, relations: &[RelationView], style: Style) 
 }
 
 fn write_relation(text: &mut String, it: &RelationView, style: Style) {
-    let (subject, object) = (clean(&it.subject), clean(&it.object));
+    let [subject, object] = it.ends();
+    let (subject, object) = (clean(&subject), clean(&object));
     let hop = if it.hop > 1 { format!(", hop {}", it.hop) } else { String::new() };
     let facts = format!("{:.2}{hop}", it.confidence);
     let _ = writeln!(text, "  {subject} {} {object}  {}", style.green("→"), style.dim(&facts));

@@ -107,9 +107,11 @@ fn facts(reply: &StatusReply, style: Style) -> String {
         reply.ingest_rate, reply.average_transaction_ms, reply.freshness.tick
     );
     let daemon = format!(
-        "pid {}, version {}, {}, watching by {}",
+        "pid {}, version {}, since {}, {}, {}, watching by {}",
         reply.pid,
         reply.version,
+        clean(&reply.started_at),
+        counted(reply.n_errors, "error"),
         counted(reply.clients, "client"),
         reply.watcher
     );
@@ -280,7 +282,7 @@ mod tests {
             skipped    none
             last file  a.md
             speed      321.1 documents a second, 1.2 ms a transaction, tick 77
-            daemon     pid 4711, version 0.1.0, 1 client, watching by events
+            daemon     pid 4711, version 0.1.0, since , 0 errors, 1 client, watching by events
 
             QUEUE  INTERACTIVE  BULK
             chunk  1            1,000
@@ -306,7 +308,7 @@ mod tests {
             skipped    none
             last file  a.md
             speed      321.1 documents a second, 1.2 ms a transaction, tick 77
-            daemon     pid 4711, version 0.1.0, 1 client, watching by events
+            daemon     pid 4711, version 0.1.0, since , 0 errors, 1 client, watching by events
             orphans    entities without a mention: 1; report this
 
             FAILED   STAGE      REASON

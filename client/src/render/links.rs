@@ -3,7 +3,7 @@
 //! Invariant: control characters of documents do not reach the terminal.
 
 use proto::tool::admin::BrokenLinksReply;
-use proto::tool::notes::BacklinksReply;
+use proto::tool::notes::{BacklinksReply, by_place};
 
 use super::{Style, clean, table};
 
@@ -12,7 +12,7 @@ pub fn to_note(reply: &BacklinksReply, style: Style) -> String {
     if reply.backlinks.is_empty() {
         return format!("no other note leads to {}\n", clean(&reply.path));
     }
-    let rows = reply.backlinks.iter().map(|it| {
+    let rows = by_place(&reply.backlinks).into_iter().map(|it| {
         let place = format!("{}:{}", clean(&it.path), it.line);
         vec![place, clean(&it.relation).into_owned(), clean(&it.said).into_owned()]
     });

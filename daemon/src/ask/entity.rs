@@ -1,19 +1,19 @@
 //! Entities: telling everything known about one.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use proto::error::ErrorView;
 use proto::shape::{EntityView, EvidenceView, Freshness, RelationView};
 use proto::tool::core::{ExplainEntity, ExplainReply, MentioningSource};
 use rusqlite::{OptionalExtension, params};
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::contradict::{against, weighed};
 use super::definition::definition;
 use super::error::invalid;
 use super::explain::entity_view;
 use super::graph::{Statement, name_of, statements_about};
-use super::lookup::{find_one, not_found};
+use super::lookup::{bearers, find_one, is_path, not_found};
 use super::source::{Source, quote};
 use super::timeline::timeline;
 use super::why::link_views;
@@ -63,15 +63,16 @@ pub fn explain_entity(desk: &Desk<'_>, request: &ExplainEntity) -> Result<Explai
 /// The other things that a name denotes, where it denotes several.
 fn same_name(desk: &Desk<'_>, id: i64, name: Option<&str>) -> Result<Vec<EntityView>, AskError> {
     let Some(name) = name else { return Ok(Vec::new()) };
-    let mut statement = desk.snapshot.prepare_cached(
-        "SELECT DISTINCT entity_id FROM names WHERE norm = ?1 AND entity_id IS NOT NULL AND entity_id <> ?2
-         ORDER BY 1 LIMIT ?3",
-    )?;
-    let others = statement
-        .query_map(params![norm_of(name), id, MAX_ALIASES as i64], |row| row.get::<_, i64>(0))?;
+    let own = name_of(desk, id)?.unwrap_or_default();
+    // Who names a path means its note, and does not know its namesakes.
+    let name = if is_path(name) { own.as_str() } else { name };
+    let others = bearers(desk, &norm_of(name))?.into_iter().filter(|other| *other != id);
+    let others = others.take(MAX_ALIASES);
     let mut views = Vec::new();
     for other in others {
-        views.extend(entity_view(desk, other?, None)?);
+        let Some(mut view) = entity_view(desk, other, None)? else { continue };
+        view.path = home(desk, other)?;
+        views.push(view);
     }
     Ok(views)
 }
@@ -139,7 +140,29 @@ fn relations(
         }
         frontier = next;
     }
+    tell_ends(desk, &mut out)?;
     Ok(out)
+}
+
+/// Says of each end where its home is, and whether others are called so.
+fn tell_ends(desk: &Desk<'_>, relations: &mut [RelationView]) -> Result<(), AskError> {
+    let ids = relations.iter().flat_map(|it| [it.subject_id, it.object_id]).flatten();
+    let ids: BTreeSet<i64> = ids.collect();
+    let ids = serde_json::to_string(&ids).unwrap_or_default();
+    let mut statement = desk.snapshot.prepare_cached(
+        "WITH ends AS MATERIALIZED (SELECT * FROM entities WHERE id IN (SELECT value FROM json_each(?1))),
+           shared AS MATERIALIZED (SELECT norm FROM entities WHERE norm IN (SELECT norm FROM ends)
+             GROUP BY norm HAVING count(*) > 1)
+         SELECT e.id, d.path, e.norm IN shared FROM ends e LEFT JOIN docs d ON d.id = e.doc_id",
+    )?;
+    let rows = statement.query_map([ids], |row| Ok((row.get(0)?, (row.get(1)?, row.get(2)?))))?;
+    let ends: FxHashMap<i64, (Option<String>, bool)> = rows.collect::<Result<_, _>>()?;
+    let end = |id: Option<i64>| id.and_then(|id| ends.get(&id)).cloned().unwrap_or_default();
+    for it in relations {
+        (it.subject_path, it.subject_shares_name) = end(it.subject_id);
+        (it.object_path, it.object_shares_name) = end(it.object_id);
+    }
+    Ok(())
 }
 
 /// Statements of one relation together, the surest relation first.
@@ -187,9 +210,12 @@ fn relation_view(
         subject,
         predicate: first.predicate.clone(),
         object,
+        subject_id: Some(first.subject),
+        object_id: Some(first.object),
         confidence,
         hop,
         evidence,
+        ..RelationView::default()
     }))
 }
 

@@ -271,7 +271,7 @@ pub(super) fn entity_view(
         id: entity,
         name,
         entity_type: EntityType::from_code(code).as_str().into(),
-        aliases: Vec::new(),
         score: score.map(rounded),
+        ..EntityView::default()
     }))
 }

@@ -3,7 +3,7 @@
 use rusqlite::{OptionalExtension, Row, params};
 
 use super::{AskError, Desk};
-use crate::store::{Verdict, relation_key};
+use crate::store::{Verdict, note_party, relation_key};
 use crate::terms::norm_of;
 
 /// Most statements read for one entity and direction; the surest ones.
@@ -116,13 +116,69 @@ fn read_side(
 }
 
 pub(super) fn is_rejected(desk: &Desk<'_>, statement: &Statement) -> Result<bool, AskError> {
-    let (Some(subject), Some(object)) =
-        (name_of(desk, statement.subject)?, name_of(desk, statement.object)?)
-    else {
-        return Ok(false);
-    };
-    let key = relation_key(&norm_of(&subject), &statement.predicate, &norm_of(&object));
-    Ok(desk.decisions.get(&key) == Some(Verdict::Rejected))
+    let relation = (statement.subject, statement.predicate.as_str(), statement.object);
+    let known = Known::of(desk, relation)?;
+    Ok(known.and_then(|it| it.verdict(desk)) == Some(Verdict::Rejected))
+}
+
+/// A relation as people decide about it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Known {
+    /// The names of subject and object.
+    names: [String; 2],
+    /// The notes that they are.
+    paths: [Option<String>; 2],
+    /// The key of these very parties.
+    pub key: String,
+    /// The key of all that are called so; decisions of before have it.
+    by_name: String,
+}
+
+impl Known {
+    /// `None` when a party is gone.
+    pub(super) fn of(
+        desk: &Desk<'_>,
+        (subject, predicate, object): (i64, &str, i64),
+    ) -> Result<Option<Known>, AskError> {
+        let mut statement = desk.snapshot.prepare_cached(
+            "SELECT e.name, d.uid, d.path FROM entities e LEFT JOIN docs d ON d.id = e.doc_id WHERE e.id = ?1",
+        )?;
+        type Party = (String, Option<String>, Option<String>);
+        let mut party = |id: i64| -> Result<Option<Party>, AskError> {
+            let read = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get(2)?));
+            Ok(statement.query_row([id], read).optional()?)
+        };
+        let (Some(subject), Some(object)) = (party(subject)?, party(object)?) else {
+            return Ok(None);
+        };
+        let norms = [norm_of(&subject.0), norm_of(&object.0)];
+        let own = |it: &Party, norm: &String| it.1.as_deref().map_or(norm.clone(), note_party);
+        let [from, to] = &norms;
+        Ok(Some(Known {
+            key: relation_key(&own(&subject, from), predicate, &own(&object, to)),
+            by_name: relation_key(from, predicate, to),
+            names: [subject.0, object.0],
+            paths: [subject.2, object.2],
+        }))
+    }
+
+    /// What was decided about these parties, else about all that are called so.
+    pub(super) fn verdict(&self, desk: &Desk<'_>) -> Option<Verdict> {
+        desk.decisions.get(&self.key).or_else(|| desk.decisions.get(&self.by_name))
+    }
+
+    /// `README` (web/README.md) uses `Vault`: with the path where others are called so.
+    pub(super) fn claim(&self, desk: &Desk<'_>, predicate: &str) -> Result<String, AskError> {
+        let mut statement =
+            desk.snapshot.prepare_cached("SELECT count(*) > 1 FROM entities WHERE norm = ?1")?;
+        let mut end = |name: &str, path: &Option<String>| -> Result<String, AskError> {
+            let is_shared = statement.query_row([norm_of(name)], |row| row.get(0))?;
+            let path = path.as_ref().filter(|_| is_shared).map(|path| format!(" ({path})"));
+            Ok(format!("`{name}`{}", path.unwrap_or_default()))
+        };
+        let ([subject, object], [from, to]) = (&self.names, &self.paths);
+        Ok(format!("{} {predicate} {}", end(subject, from)?, end(object, to)?))
+    }
 }
 
 /// An entity's canonical name.

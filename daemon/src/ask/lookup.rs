@@ -7,11 +7,11 @@ use proto::shape::Freshness;
 use proto::tool::core::{EntityLookup, EntityReply};
 use rusqlite::OptionalExtension;
 
-use super::entity::aliases;
+use super::entity::{aliases, home};
 use super::error::invalid;
 use super::explain::entity_view;
 use super::graph::name_of;
-use super::{AskError, Desk};
+use super::{AskError, Desk, address};
 use crate::pipeline::link::features::{popularity, string_similarity};
 use crate::terms::{EntityType, norm_of};
 
@@ -39,10 +39,18 @@ pub fn entity_lookup(desk: &Desk<'_>, request: &EntityLookup) -> Result<EntityRe
         ));
     }
     let found = names_like(desk, &norm, wanted_type, limit as usize)?;
+    // The note of a path before all that are called like it.
+    let at_path = note_at(desk, &request.q)?.map(|entity| (entity, 1.0));
+    let rest = found.into_iter().filter(|(entity, _)| at_path.is_none_or(|it| it.0 != *entity));
     let mut entities = Vec::new();
-    for (entity, score) in found {
+    for (entity, score) in at_path.into_iter().chain(rest).take(limit as usize) {
         if let Some(mut view) = entity_view(desk, entity, Some(score))? {
+            let is_wanted = |wanted: EntityType| view.entity_type == wanted.as_str();
+            if !wanted_type.is_none_or(is_wanted) {
+                continue;
+            }
             view.aliases = aliases(desk, entity, &view.name)?;
+            view.path = home(desk, entity)?;
             entities.push(view);
         }
     }
@@ -74,6 +82,13 @@ fn names_like(
         let score = likeness * 0.99 + popularity(row.get(2)?) * 0.01;
         let entry = best.entry(row.get(1)?).or_insert(0.0);
         *entry = entry.max(score);
+    }
+    // Notes of one name share it: it denotes none of them, and each of them bears it.
+    for (entity, entity_type) in bearing_notes(desk, norm)? {
+        if wanted.is_none_or(|t| entity_type == t.code()) {
+            let entry = best.entry(entity).or_insert(0.0);
+            *entry = entry.max(0.99);
+        }
     }
     let mut found: Vec<(i64, f32)> = best.into_iter().collect();
     found.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
@@ -114,7 +129,46 @@ pub(super) fn find_one(
     }
 }
 
+/// True for what names a note by its place.
+pub(super) fn is_path(name: &str) -> bool {
+    let name = name.trim();
+    name.contains('/') || name.ends_with(".md") || name.ends_with(".markdown")
+}
+
+/// The entity of the note that lies at a path (with or without its extension) or bears it as its permalink.
+fn note_at(desk: &Desk<'_>, name: &str) -> Result<Option<i64>, AskError> {
+    if !is_path(name) {
+        return Ok(None);
+    }
+    let Ok(doc) = address::document(desk.snapshot, name) else { return Ok(None) };
+    let mut statement =
+        desk.snapshot.prepare_cached("SELECT id FROM entities WHERE doc_id = ?1")?;
+    Ok(statement.query_row([doc], |row| row.get(0)).optional()?)
+}
+
+/// Notes that are called so, with the codes of their types.
+fn bearing_notes(desk: &Desk<'_>, norm: &str) -> Result<Vec<(i64, i64)>, AskError> {
+    let mut statement = desk.snapshot.prepare_cached(
+        "SELECT id, type FROM entities WHERE norm = ?1 AND doc_id IS NOT NULL ORDER BY id",
+    )?;
+    let rows = statement.query_map([norm], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    Ok(rows.collect::<Result<_, _>>()?)
+}
+
+/// All that a name denotes in some document, and the notes that are called so.
+pub(super) fn bearers(desk: &Desk<'_>, norm: &str) -> Result<Vec<i64>, AskError> {
+    let mut statement = desk.snapshot.prepare_cached(
+        "SELECT entity_id FROM names WHERE norm = ?1 AND entity_id IS NOT NULL
+         UNION SELECT id FROM entities WHERE norm = ?1 AND doc_id IS NOT NULL ORDER BY 1",
+    )?;
+    let rows = statement.query_map([norm], |row| row.get(0))?;
+    Ok(rows.collect::<Result<_, _>>()?)
+}
+
 fn by_name(desk: &Desk<'_>, name: &str) -> Result<i64, ErrorView> {
+    if let Some(entity) = note_at(desk, name)? {
+        return Ok(entity);
+    }
     let norm = norm_of(name);
     let exact: Option<(i64, Option<i64>)> = desk
         .snapshot

@@ -10,12 +10,11 @@ use rusqlite::{OptionalExtension, Row, params};
 use super::contradict::{against, contradicted, statements_of, weighed};
 use super::entity::{evidence_view, line_around};
 use super::error::invalid;
-use super::graph::{Statement, name_of};
+use super::graph::{Known, Statement};
 use super::source::Source;
 use super::why::features_of;
 use super::{AskError, Desk, stated};
-use crate::store::{link_key, relation_key};
-use crate::terms::norm_of;
+use crate::store::link_key;
 
 /// Doubtful links and relations without a decision, least certain first.
 pub fn list_doubtful(desk: &Desk<'_>, request: &ReviewLinks) -> Result<Vec<ReviewItem>, ErrorView> {
@@ -47,7 +46,11 @@ pub fn list_doubtful(desk: &Desk<'_>, request: &ReviewLinks) -> Result<Vec<Revie
             items.extend(stated::undecided(desk, place, limit)?);
         }
     }
-    items.sort_by(|a, b| a.confidence.total_cmp(&b.confidence).then_with(|| a.key.cmp(&b.key)));
+    // Keys of notes are another project's another time.
+    items.sort_by(|a, b| {
+        let by_words = || (&a.claim, &a.key).cmp(&(&b.claim, &b.key));
+        a.confidence.total_cmp(&b.confidence).then_with(by_words)
+    });
     items.truncate(limit as usize);
     Ok(items)
 }
@@ -194,26 +197,20 @@ fn doubtful_relations(
             break;
         }
         let statement = statement?;
-        let (Some(subject), Some(object)) =
-            (name_of(desk, statement.subject)?, name_of(desk, statement.object)?)
-        else {
+        let relation = (statement.subject, statement.predicate.as_str(), statement.object);
+        let Some(known) = Known::of(desk, relation)?.filter(|it| it.verdict(desk).is_none()) else {
             continue;
         };
-        let key = relation_key(&norm_of(&subject), &statement.predicate, &norm_of(&object));
-        if desk.decisions.get(&key).is_some() {
-            continue;
-        }
         // As every other tool tells it: with all that states it, and less what speaks against it.
-        let relation = (statement.subject, statement.predicate.as_str(), statement.object);
         let confidence = weighed(&statements_of(desk, relation)?, &against(desk, relation)?);
         // At 1 also what is stated outright is listed: its author, or our reading, may be wrong.
         if confidence >= below && below < 1.0 {
             continue;
         }
         items.push(ReviewItem {
-            key,
+            claim: known.claim(desk, &statement.predicate)?,
+            key: known.key,
             kind: "relation".into(),
-            claim: format!("`{subject}` {} `{object}`", statement.predicate),
             confidence,
             evidence: evidence_view(desk, &statement)?,
             features: BTreeMap::new(),
@@ -229,20 +226,15 @@ fn contradicted_relations(desk: &Desk<'_>, limit: u32) -> Result<Vec<ReviewItem>
         let relation = (subject, predicate.as_str(), object);
         let (stated, against) = (statements_of(desk, relation)?, against(desk, relation)?);
         let (Some(best), Some(denial)) = (stated.first(), against.first()) else { continue };
-        let (Some(subject), Some(object)) = (name_of(desk, subject)?, name_of(desk, object)?)
-        else {
+        let Some(known) = Known::of(desk, relation)?.filter(|it| it.verdict(desk).is_none()) else {
             continue;
         };
-        let key = relation_key(&norm_of(&subject), &predicate, &norm_of(&object));
-        if desk.decisions.get(&key).is_some() {
-            continue;
-        }
         let place = evidence_view(desk, denial)?.map(|it| it.source);
         let place = place.map(|it| format!(" in {}: \"{}\"", it.path, it.text)).unwrap_or_default();
         items.push(ReviewItem {
-            key,
+            claim: format!("{}; against it speaks{place}", known.claim(desk, &predicate)?),
+            key: known.key,
             kind: "relation".into(),
-            claim: format!("`{subject}` {predicate} `{object}`; against it speaks{place}"),
             confidence: weighed(&stated, &against),
             evidence: evidence_view(desk, best)?,
             features: BTreeMap::new(),
@@ -268,6 +260,10 @@ pub fn norm_keys_exist(desk: &Desk<'_>, keys: &[String]) -> Result<(), ErrorView
             _ => Vec::new(),
         };
         let known = |norm: &&str| -> Result<bool, AskError> {
+            if let Some(uid) = norm.strip_prefix('@') {
+                let sql = "SELECT 1 FROM docs WHERE uid = ?1";
+                return Ok(desk.snapshot.prepare_cached(sql)?.exists([uid])?);
+            }
             Ok(desk
                 .snapshot
                 .prepare_cached(
@@ -289,7 +285,7 @@ pub fn norm_keys_exist(desk: &Desk<'_>, keys: &[String]) -> Result<(), ErrorView
 
 #[cfg(test)]
 mod tests {
-    use crate::store::{link_key, relation_key};
+    use crate::store::{link_key, note_party, relation_key};
 
     #[test]
     fn keys_name_norms_so_that_they_survive_rebuilds() {
@@ -298,5 +294,6 @@ mod tests {
             "link:signingservices>signingservice"
         );
         assert_eq!(relation_key("a", "uses", "b"), "relation:a>uses>b");
+        assert_eq!(relation_key(&note_party("01H"), "uses", "b"), "relation:@01H>uses>b");
     }
 }

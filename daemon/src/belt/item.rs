@@ -20,6 +20,8 @@ pub struct Ticket {
     pub is_forced: bool,
     /// The file as the watcher saw it; failures are counted by it.
     pub version: FileVersion,
+    /// How many files of one submission come behind it: the writer waits for them, to commit them together.
+    pub n_behind: usize,
     /// What it holds of the budget until it is committed or dropped.
     pub weight: Weight,
 }
@@ -38,6 +40,13 @@ pub enum Item<T> {
 impl<T> Item<T> {
     /// The ticket of any item.
     pub fn ticket(&self) -> &Ticket {
+        match self {
+            Item::Document(ticket, _) | Item::Removed(ticket) | Item::Faulted(ticket, _) => ticket,
+        }
+    }
+
+    /// The same, to be changed.
+    pub fn ticket_mut(&mut self) -> &mut Ticket {
         match self {
             Item::Document(ticket, _) | Item::Removed(ticket) | Item::Faulted(ticket, _) => ticket,
         }

@@ -264,6 +264,7 @@ mod tests {
             is_exchange: false,
             is_forced: false,
             version: Default::default(),
+            n_behind: 0,
             weight: Default::default(),
         }
     }

@@ -16,8 +16,8 @@ use crate::terms::{ContentHash, Generation, RelPath};
 /// Longest wait for what was submitted.
 pub const LONGEST: Duration = Duration::from_secs(600);
 
-/// Files that are submitted together, so that progress can be told.
-const GROUP: usize = 32;
+/// Files that are submitted together, so that progress can be told; as many as one commit takes.
+const GROUP: usize = 64;
 
 /// What became of files.
 #[derive(Debug, Default)]

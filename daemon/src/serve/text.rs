@@ -181,10 +181,12 @@ fn footer(freshness: &Freshness) -> String {
     }
 }
 
-/// `Key Store (Service, id 12)`, with aliases when there are any.
+/// `Key Store (Service, id 12, stores/key.md)`, with aliases when there are any.
 fn entity(entity: &EntityView) -> String {
     let name = one_line(&entity.name);
-    let mut text = format!("{name} ({}, id {})", one_line(&entity.entity_type), entity.id);
+    let path = entity.path.as_ref().map(|path| format!(", {}", one_line(path)));
+    let path = path.unwrap_or_default();
+    let mut text = format!("{name} ({}, id {}{path})", one_line(&entity.entity_type), entity.id);
     for (idx, alias) in entity.aliases.iter().take(MAX_ALIASES).enumerate() {
         text += if idx == 0 { " also: " } else { ", " };
         text += &one_line(alias);

@@ -36,7 +36,7 @@ pub use ledger::{
     Backup, Breakers, Checkup, Decisions, DecisionsAt, EventCounts, Failing, IngestRecord,
     IngestedFile, KbFacts, KbLedger, KbRecord, KbVersion, LastWrites, Ledger, LedgerError,
     MemoryEvent, MemoryLedger, NewVersion, Operation, Restored, Verdict, back_up, check_backup,
-    check_up, link_key, observation_key, relation_key, restore,
+    check_up, link_key, note_party, observation_key, relation_key, restore,
 };
 pub use likeness::Likeness;
 pub use replace::copy_ledger;

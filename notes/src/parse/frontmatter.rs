@@ -163,6 +163,13 @@ impl Frontmatter {
         self.keys.iter().find(|key| key.name == name)
     }
 
+    /// Keys that stand there again, of which the first counts, with their lines, as they come.
+    pub fn repeated(&self) -> Vec<(&str, usize)> {
+        let mut seen = HashSet::new();
+        let again = self.keys.iter().filter(|key| !seen.insert(key.name.as_str()));
+        again.map(|key| (key.name.as_str(), key.place.line)).collect()
+    }
+
     /// Everything it says, as S0 §3.2 has it: dates and numbers as strings, `True` and `False`, lists and mappings
     /// of such, nothing for null.
     pub fn normalized(&self) -> Map<String, Value> {

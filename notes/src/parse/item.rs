@@ -2,21 +2,19 @@
 //!
 //! Precision comes first: ordinary documents begin items with brackets, too, and hold lists of links. An observation's
 //! category looks like a word that files something; a typed relation is an item of nothing but type and targets.
+//!
+//! Not here: which words are categories and types (`word.rs`).
 
 use std::collections::HashSet;
 use std::ops::Range;
 
 use super::walk::{Leaf, Walk};
+use super::word::{is_category, names_somebody, relation_type};
 use super::{
     BlockId, Callout, Field, LINKS_TO, LinkKind, Note, Observation, Place, Relation, RelationKind,
     field,
 };
 use crate::target::is_block_id;
-
-/// Most words of a relation's type and of a category.
-const MAX_TYPE_WORDS: usize = 3;
-/// Longest type and category, bytes.
-const MAX_TYPE_BYTES: usize = 60;
 
 impl Walk<'_> {
     /// Reads what a stretch of text states.
@@ -245,186 +243,6 @@ impl Walk<'_> {
         });
     }
 }
-
-/// True for what files a fact: one word, or up to three in lower case; a name (`[Ada Lovelace] said`), a number or a
-/// date is none.
-fn is_category(text: &str) -> bool {
-    let words: Vec<&str> = text.split_whitespace().collect();
-    let is_word = |word: &&str| word.chars().all(|c| c.is_alphanumeric() || "_-/.&+".contains(c));
-    let is_small = |word: &&str| !word.chars().any(char::is_uppercase);
-    let letters: Vec<bool> = text.chars().map(char::is_alphabetic).collect();
-    text.len() <= MAX_TYPE_BYTES
-        // Not `[a-z]`, nor the single character of a task's box.
-        && letters.windows(2).any(|pair| pair.iter().all(|is_letter| *is_letter))
-        && !text.starts_with(char::is_whitespace)
-        && text.chars().next().is_some_and(char::is_alphabetic)
-        && (1..=MAX_TYPE_WORDS).contains(&words.len())
-        && words.iter().all(is_word)
-        && (words.len() == 1 || words.iter().all(is_small))
-        && words.first().is_some_and(|word| !NO_CATEGORIES.contains(&word.to_lowercase().as_str()))
-        // Not `[Ctrl+C]`, nor `[Smith2020]`.
-        && (words.iter().all(is_small) || !text.contains('+') && !is_citation(text))
-}
-
-/// `Smith2020`, `Smith2020a`.
-fn is_citation(text: &str) -> bool {
-    let text = text.strip_suffix(|c: char| c.is_ascii_lowercase()).unwrap_or(text);
-    let name = text.trim_end_matches(|c: char| c.is_ascii_digit());
-    text.len() - name.len() == 4 && name.chars().all(char::is_alphabetic)
-}
-
-/// True where the brackets stand around the subject of a sentence: `[Bob] wrote it`, but not `[Tip] write it down`.
-fn names_somebody(category: &str, rest: &str) -> bool {
-    let mut letters = category.chars();
-    let is_named = letters.next().is_some_and(char::is_uppercase)
-        && letters.clone().any(char::is_lowercase)
-        && !FILING_WORDS.contains(&category.to_lowercase().as_str());
-    is_named && rest.trim_start().starts_with(char::is_lowercase)
-}
-
-/// Words in brackets that file nothing.
-const NO_CATEGORIES: [&str; 5] = ["sic", "see", "cf", "ibid", "via"];
-
-/// What people file facts under, so that a capital makes no name of it.
-const FILING_WORDS: [&str; 40] = [
-    "action",
-    "answer",
-    "assumption",
-    "benefit",
-    "bug",
-    "cause",
-    "constraint",
-    "consequence",
-    "context",
-    "cost",
-    "decision",
-    "definition",
-    "design",
-    "detail",
-    "event",
-    "example",
-    "fact",
-    "feature",
-    "goal",
-    "hint",
-    "idea",
-    "info",
-    "insight",
-    "issue",
-    "lesson",
-    "limit",
-    "method",
-    "note",
-    "outcome",
-    "preference",
-    "problem",
-    "question",
-    "reason",
-    "requirement",
-    "result",
-    "risk",
-    "rule",
-    "step",
-    "tip",
-    "warning",
-];
-
-/// A relation's type: one to three words, without markup and colons.
-fn relation_type(text: &str) -> Option<String> {
-    let is_label = text.trim_end_matches([' ', '\t', '*', '_']).ends_with(':');
-    let is_edge = |c: char| c.is_whitespace() || matches!(c, '*' | '_' | ':');
-    let text = text.trim_matches(is_edge);
-    let words: Vec<&str> = text.split_whitespace().collect();
-    let is_type = text.len() <= MAX_TYPE_BYTES
-        && (1..=MAX_TYPE_WORDS).contains(&words.len())
-        && text.chars().next().is_some_and(char::is_alphabetic)
-        && text
-            .chars()
-            .all(|c| c.is_alphanumeric() || matches!(c, ' ' | '\t' | '_' | '-' | '/' | '\''));
-    (is_type && (is_label || names_a_relation(&words))).then(|| words.join(" "))
-}
-
-/// False for words that begin a sentence or an instruction (`Create [[templates]]`, `the [[Task class]]`). What begins
-/// with a capital letter is a relation where it is written like a name of one, or is a verb that tells (`Depends on`,
-/// `Inspired by`) or a noun that relates; without a colon nothing else tells it from an instruction.
-fn names_a_relation(words: &[&str]) -> bool {
-    let Some(first) = words.first() else { return false };
-    let lower = first.to_lowercase();
-    let is_number = |word: &&str| word.chars().all(|c| c.is_ascii_digit());
-    let is_bare_preposition = words.len() == 1 && PREPOSITIONS.contains(&lower.as_str());
-    if NO_TYPES.contains(&lower.as_str()) || is_bare_preposition || words.iter().any(is_number) {
-        return false;
-    }
-    let is_capital = first.chars().next().is_some_and(char::is_uppercase);
-    !is_capital
-        || first.contains(['_', '-'])
-        || lower.len() > 3 && (lower.ends_with('s') || lower.ends_with("ed"))
-        || RELATING_NOUNS.contains(&lower.as_str())
-}
-
-/// Words that begin no relation's type.
-const NO_TYPES: [&str; 15] = [
-    "the", "a", "an", "this", "that", "these", "those", "any", "all", "some", "each", "every",
-    "and", "or", "but",
-];
-
-/// Words that alone are no relation's type (`by [[Alice]]`), but may begin one.
-const PREPOSITIONS: [&str; 16] = [
-    "about", "as", "at", "by", "for", "from", "in", "into", "like", "of", "on", "over", "to",
-    "via", "with", "without",
-];
-
-/// Nouns and the like that relate two things.
-const RELATING_NOUNS: [&str; 48] = [
-    "area",
-    "author",
-    "category",
-    "chapter",
-    "child",
-    "children",
-    "client",
-    "colleague",
-    "company",
-    "contact",
-    "counterpart",
-    "creator",
-    "down",
-    "editor",
-    "example",
-    "friend",
-    "has",
-    "instance",
-    "is",
-    "kind",
-    "location",
-    "maintainer",
-    "manager",
-    "member",
-    "mentor",
-    "next",
-    "opposite",
-    "origin",
-    "owner",
-    "parent",
-    "part",
-    "partner",
-    "people",
-    "person",
-    "predecessor",
-    "prev",
-    "previous",
-    "project",
-    "same",
-    "sibling",
-    "similar",
-    "source",
-    "spouse",
-    "successor",
-    "team",
-    "topic",
-    "type",
-    "up",
-];
 
 fn is_separator(text: &str) -> bool {
     let text = text.trim().trim_start_matches([',', ';']).trim_start();

@@ -269,6 +269,49 @@ fn a_name_a_key_or_a_reference_in_brackets_states_nothing() {
             8 observation [Method] "Depth first" []
         "#]],
     );
+    for mark in
+        ["Bob", "Alice", "US", "EN", "en", "int", "string", "options", "Note", "NOTE", "Important"]
+    {
+        assert_eq!(observations(&format!("- [{mark}] Wrote The Thing")), [], "{mark}");
+    }
+    // What files a fact, though it is short, small or a call for attention elsewhere.
+    for category in [
+        "note",
+        "important",
+        "IT",
+        "qa",
+        "US law".to_lowercase().as_str(),
+        "type",
+        "Ada",
+        "Architecture",
+    ] {
+        let found = observations(&format!("- [{category}] Wrote The Thing"));
+        assert_eq!(found, pair(category, "Wrote The Thing"), "{category}");
+    }
+}
+
+#[test]
+fn what_heads_a_line_relates_nothing_and_a_quoted_type_does() {
+    check(
+        "- Example: [[A]]\n- Next: [[B]]\n- next: [[C]]\n- \"works with\" [[D]]\n- “Built on”: [[E]]\n- \"quoted [[F]]\n\n\
+         Example: [[G]]\n",
+        expect![[r#"
+            1 implicit links_to "A"
+            2 implicit links_to "B"
+            3 relation next "C"
+            4 relation works with "D"
+            5 relation Built on "E"
+            6 implicit links_to "F"
+            8 implicit links_to "G"
+            1 wiki "A" <A>
+            2 wiki "B" <B>
+            3 wiki "C" <C>
+            4 wiki "D" <D>
+            5 wiki "E" <E>
+            6 wiki "F" <F>
+            8 wiki "G" <G>
+        "#]],
+    );
 }
 
 #[test]

@@ -110,3 +110,17 @@ pub struct BacklinkView {
     /// The words of the line, or a part of them.
     pub said: String,
 }
+
+/// One backlink for each line, with the relations of all links that stand there, for people.
+pub fn by_place(backlinks: &[BacklinkView]) -> Vec<BacklinkView> {
+    let mut places: Vec<BacklinkView> = Vec::new();
+    for it in backlinks {
+        // Those of one line come one after the other.
+        match places.last_mut().filter(|told| (&told.path, told.line) == (&it.path, it.line)) {
+            None => places.push(it.clone()),
+            Some(told) if told.relation.split(", ").any(|relation| relation == it.relation) => {}
+            Some(told) => told.relation += &format!(", {}", it.relation),
+        }
+    }
+    places
+}

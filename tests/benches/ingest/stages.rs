@@ -123,6 +123,7 @@ fn commit(writer: &mut IndexWriter, docs: Vec<EmbeddedDoc>, generation: u64) -> 
                 is_exchange: false,
                 is_forced: false,
                 version: Default::default(),
+                n_behind: 0,
                 weight: Default::default(),
             };
             Item::Document(ticket, doc)

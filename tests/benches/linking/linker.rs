@@ -125,6 +125,7 @@ impl Linker {
             is_exchange: false,
             is_forced: true,
             version: Default::default(),
+            n_behind: 0,
             weight: Default::default(),
         };
         let fault = |fault| anyhow!("{path}: {fault}");

@@ -170,6 +170,7 @@ fn item(doc: EmbeddedDoc, generation: u64) -> Item<EmbeddedDoc> {
         is_exchange: false,
         is_forced: false,
         version: Default::default(),
+        n_behind: 0,
         weight: Default::default(),
     };
     Item::Document(ticket, doc)

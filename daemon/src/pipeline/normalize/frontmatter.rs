@@ -10,6 +10,9 @@ use serde_json::Value;
 
 use crate::pipeline::parcel::DocMeta;
 
+/// Keys told that stand there twice.
+const MAX_TOLD: usize = 5;
+
 /// What stands at the head of a document.
 #[derive(Debug, Default)]
 pub(super) struct Frontmatter {
@@ -19,15 +22,20 @@ pub(super) struct Frontmatter {
     pub(super) meta: DocMeta,
     /// Byte offset at which the body begins; 0 when there is no frontmatter.
     pub(super) body: usize,
-    /// Why it could not be read, if so.
+    /// Why it could not be read, or what of it does not count, if so.
     pub(super) warning: Option<String>,
 }
 
 /// Reads the frontmatter of a text, if it has one.
 pub(super) fn read(text: &str) -> Frontmatter {
     let Some(read) = notes::parse::frontmatter(text) else { return Frontmatter::default() };
-    let mut found =
-        Frontmatter { body: read.body, warning: read.warning, ..Frontmatter::default() };
+    let repeated = read.repeated();
+    let told = repeated.iter().take(MAX_TOLD).map(|(key, line)| format!("`{key}` (line {line})"));
+    let told = told.collect::<Vec<_>>().join(", ");
+    let repeated = (!repeated.is_empty())
+        .then(|| format!("front matter has keys twice, of which the first counts: {told}"));
+    let warning = read.warning.or(repeated);
+    let mut found = Frontmatter { body: read.body, warning, ..Frontmatter::default() };
     read.values.into_iter().for_each(|(key, value)| take(&mut found, key, value));
     found
 }

@@ -331,11 +331,15 @@ impl Intake {
         self.adopt_root();
         let mut ticket = self.ticket(ask, version, self.origin(ask, hash, expected));
         let kind = match expected {
-            Some(Was::Present(_)) => FileEventKind::Modified,
-            _ if ticket.moved_from.is_some() => FileEventKind::Moved,
-            _ => FileEventKind::Created,
+            // It is read again, because somebody asked for that or its day is another.
+            Some(Was::Present(before)) if before.hash == hash => None,
+            Some(Was::Present(_)) => Some(FileEventKind::Modified),
+            _ if ticket.moved_from.is_some() => Some(FileEventKind::Moved),
+            _ => Some(FileEventKind::Created),
         };
-        self.state.happened((self.now_ms)(), kind, &ask.path);
+        if let Some(kind) = kind {
+            self.state.happened((self.now_ms)(), kind, &ask.path);
+        }
         ticket.weight = self.budget.take(ask.lane, file.bytes.len());
         self.sent.put(&ask.path, Was::Present(now), is_racy, &*self.known);
         let bytes: Arc<[u8]> = file.bytes.into();
@@ -359,6 +363,7 @@ impl Intake {
             is_exchange,
             is_forced: ask.is_forced,
             version,
+            n_behind: 0,
             weight: Default::default(),
         }
     }

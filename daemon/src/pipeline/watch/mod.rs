@@ -233,8 +233,9 @@ impl WatcherHandle {
         shared.state.noticed(n_paths);
         let work = tokio::spawn(async move {
             let mut outcomes = Vec::with_capacity(paths.len());
-            for path in paths {
-                outcomes.push(submit_one(&shared, path, is_forced).await);
+            for (idx, path) in paths.into_iter().enumerate() {
+                let n_behind = n_paths - idx - 1;
+                outcomes.push(submit_one(&shared, (path, n_behind), is_forced).await);
                 shared.state.handed_on(1);
             }
             outcomes
@@ -303,19 +304,24 @@ fn again(path: RelPath) -> Ask {
     Ask { path, moved_from: None, lane: Lane::Bulk, is_forced: true, trusts_stat: false }
 }
 
-async fn submit_one(shared: &Arc<Shared>, path: RelPath, is_forced: bool) -> Submitted {
+async fn submit_one(
+    shared: &Arc<Shared>,
+    (path, n_behind): (RelPath, usize),
+    is_forced: bool,
+) -> Submitted {
     let Some(belt) = lock(&shared.belt).clone() else { return Submitted::Stopped };
     let lane = Lane::Interactive;
     let ask = Ask { path, moved_from: None, lane, is_forced, trusts_stat: false };
     shared.intake.budget.room(lane).await;
     let worker = shared.clone();
-    let item = match spawn_blocking(move || worker.intake.look(&ask)).await {
+    let mut item = match spawn_blocking(move || worker.intake.look(&ask)).await {
         Ok(Look::Item(item)) => item,
         Ok(Look::Unchanged) => return Submitted::Unchanged,
         Ok(Look::Skipped(reason)) => return Submitted::Skipped(reason),
         Ok(Look::Held) => return Submitted::Skipped(SkipReason::Missing),
         Err(_) => return Submitted::Stopped,
     };
+    item.ticket_mut().n_behind = n_behind;
     let generation = item.ticket().generation;
     let old_name = item.ticket().moved_from.clone();
     let outcome = match &item {

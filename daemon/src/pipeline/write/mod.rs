@@ -1,13 +1,15 @@
 //! Write: the last station. One actor owns the one [`IndexWriter`].
 //!
 //! In: finished documents, deletions, faults; commands of tools that write. Out: commits, each with its tick.
-//! Invariants: an interactive item commits by itself, resolved, before any bulk batch, and one that comes while a bulk
-//! batch or a ripple is being written interrupts it: what was interrupted is rolled back and done again afterwards.
+//! Invariants: an interactive item commits by itself, or with those that were submitted together with it, resolved,
+//! before any bulk batch, and one that comes while a bulk batch or a ripple is being written interrupts it: what was
+//! interrupted is rolled back and done again afterwards.
 //! Bulk commits and ripples run on the crew's thread, interactive ones on a thread of normal priority. Ripples run only
 //! while nothing waits; a disk that is full or locked is waited for (`stall.rs`); a database that fails otherwise stops
 //! the daemon, never a document.
 //! Not here: the rows (`store/`).
 
+mod gather;
 mod stall;
 
 use std::pin::pin;
@@ -26,10 +28,6 @@ use crate::store::{
     Verdict,
 };
 use crate::terms::{Lane, RelPath, Tick};
-
-/// Bulk documents and text bytes of one transaction: enough to share its cost, few enough that an interactive
-/// document behind it waits some tens of milliseconds.
-const BATCH: (usize, usize) = (64, 800_000);
 
 /// How long the writer must have had nothing to do before it spends time on ripples.
 const QUIET: Duration = Duration::from_millis(5);
@@ -85,6 +83,8 @@ pub struct WriterArgs {
     pub health: Arc<Health>,
     /// True when no document is on its way: then ripples may run.
     pub is_quiet: Arc<dyn Fn() -> bool + Send + Sync>,
+    /// True while a document may still come to the writer.
+    pub is_more_coming: Arc<dyn Fn() -> bool + Send + Sync>,
     /// The watcher's count of news.
     pub n_news: Arc<dyn Fn() -> u64 + Send + Sync>,
     /// Sends documents through the belt once more, to be read deeply.
@@ -218,15 +218,7 @@ impl WriteState {
     /// Takes what waits behind the first item and commits it together.
     async fn gather_and_commit(&mut self, first: Item<EmbeddedDoc>) -> Result<(), StoreError> {
         let lane = first.ticket().lane;
-        let mut n_bytes = text_len(&first);
-        let mut items = vec![first];
-        while items.len() < BATCH.0
-            && n_bytes < BATCH.1
-            && let Some(item) = self.args.inlet.try_next(lane)
-        {
-            n_bytes += text_len(&item);
-            items.push(item);
-        }
+        let items = gather::gather(first, &self.args).await;
         self.commit(Batch { items: Arc::new(items), lane, n_yields: 0 }).await
     }
 
@@ -474,12 +466,5 @@ impl WriteState {
                 Ok(None)
             }
         }
-    }
-}
-
-fn text_len(item: &Item<EmbeddedDoc>) -> usize {
-    match item {
-        Item::Document(_, doc) => doc.doc.doc.doc.doc.text.len(),
-        _ => 0,
     }
 }

@@ -1,6 +1,6 @@
 //! Answers: hits, entities and explanations as text.
 
-use proto::shape::{AlsoIn, Id, RelationView};
+use proto::shape::{AlsoIn, EntityView, Id, RelationView};
 use proto::tool::admin::GraphReply;
 use proto::tool::core::{
     EntityReply, ExplainReply, HitView, HybridReply, PassageReply, TimelineView,
@@ -131,7 +131,7 @@ pub(super) fn explain(reply: &ExplainReply, sheet: &mut Sheet) {
     }
     if !reply.relations.is_empty() {
         sheet.line("relations:");
-        sheet.items(reply.relations.iter().map(|it| relation(it, &reply.entity.name)));
+        sheet.items(reply.relations.iter().map(|it| relation(it, &reply.entity)));
     }
     if !reply.sources.is_empty() {
         let documents = count(reply.n_documents, "document");
@@ -190,12 +190,18 @@ pub(super) fn graph(reply: &GraphReply, sheet: &mut Sheet) {
 
 /// `→ depends_on Key Store  (.81, runbooks/x.md:12)`; both ends are named when it is not the
 /// entity's own.
-fn relation(relation: &RelationView, name: &str) -> String {
-    let (subject, object) = (one_line(&relation.subject), one_line(&relation.object));
+fn relation(relation: &RelationView, about: &EntityView) -> String {
+    let [subject, object] = relation.ends();
+    let (subject, object) = (one_line(&subject), one_line(&object));
     let predicate = one_line(&relation.predicate);
-    let stated = if relation.subject == name {
+    // Daemons of before told no ids.
+    let is_about = |id: Option<Id>, name: &str| match id {
+        Some(id) => id == about.id,
+        None => name == about.name,
+    };
+    let stated = if is_about(relation.subject_id, &relation.subject) {
         format!("→ {predicate} {object}")
-    } else if relation.object == name {
+    } else if is_about(relation.object_id, &relation.object) {
         format!("← {predicate} {subject}")
     } else {
         format!("{subject} → {predicate} {object}")

@@ -4,7 +4,7 @@ use proto::tool::admin::BrokenLinksReply;
 use proto::tool::notes::{
     BacklinkView, BacklinksReply, ChangedLines, ContextReply, CreatedProjectReply, DirectoryReply,
     FoundReply, InstructionsReply, ItemType, LinkView, MovedReply, NoteView, NotesReply,
-    ObservationView, ProjectsReply, ReadNoteReply, ResultView, SearchReply, WrittenReply,
+    ObservationView, ProjectsReply, ReadNoteReply, ResultView, SearchReply, WrittenReply, by_place,
 };
 
 use super::clean::{as_written, indented, one_line};
@@ -187,7 +187,7 @@ pub(super) fn note(reply: &ReadNoteReply, sheet: &mut Sheet) {
     content(reply, sheet);
     if !reply.backlinks.is_empty() {
         sheet.line("led to by:");
-        sheet.items(reply.backlinks.iter().map(backlink));
+        sheet.items(by_place(&reply.backlinks).iter().map(backlink));
     }
     if let Some(truncated) = &reply.truncated {
         sheet.line(&format!("({})", one_line(truncated)));
@@ -315,7 +315,8 @@ pub(super) fn context(reply: &ContextReply, sheet: &mut Sheet) {
             sheet.items(it.stated_elsewhere.iter().map(|it| {
                 let at =
                     it.evidence.first().map(|it| format!(" ({})", one_line(&it.source.place())));
-                let (subject, object) = (one_line(&it.subject), one_line(&it.object));
+                let [subject, object] = it.ends();
+                let (subject, object) = (one_line(&subject), one_line(&object));
                 format!(
                     "  {subject} → {} → {object}{}",
                     one_line(&it.predicate),
@@ -348,7 +349,7 @@ pub(super) fn backlinks(reply: &BacklinksReply, sheet: &mut Sheet) {
     if let Some(next) = reply.next_page {
         sheet.line(&format!("(more on page {next})"));
     }
-    sheet.items(reply.backlinks.iter().map(backlink));
+    sheet.items(by_place(&reply.backlinks).iter().map(backlink));
 }
 
 pub(super) fn broken(reply: &BrokenLinksReply, sheet: &mut Sheet) {

@@ -41,13 +41,7 @@ fn hit(n: u32, snippet: &str) -> HitView {
 }
 
 fn named(id: i64, name: &str) -> EntityView {
-    EntityView {
-        id,
-        name: name.into(),
-        entity_type: "Service".into(),
-        aliases: vec![],
-        score: None,
-    }
+    EntityView { id, name: name.into(), entity_type: "Service".into(), ..EntityView::default() }
 }
 
 fn hybrid(chunks: Vec<HitView>) -> HybridReply {
@@ -166,13 +160,15 @@ fn what_does_not_fit_is_counted() {
 fn entities_one_a_line() {
     let mut found = named(12, "Key Store");
     (found.aliases, found.score) = (vec!["keystore".into(), "KS".into()], Some(0.93));
-    let reply = EntityReply { entities: vec![found, named(13, "Key\nring")], freshness: fresh() };
+    let mut ring = named(13, "Key\nring");
+    ring.path = Some("b/ring.md".into());
+    let reply = EntityReply { entities: vec![found, ring], freshness: fresh() };
     check::<EntityLookup>(
         &reply,
         2000,
         expect![[r#"
         1. Key Store (Service, id 12) also: keystore, KS  .93
-        2. Key ring (Service, id 13)
+        2. Key ring (Service, id 13, b/ring.md)
         (notes, tick 41)
     "#]],
     );
@@ -188,7 +184,8 @@ fn relation(subject: &str, predicate: &str, object: &str) -> RelationView {
     let evidence =
         vec![EvidenceView { source, span: [0, 9], pattern: "stated".into(), confidence: 0.81 }];
     let (subject, predicate, object) = (subject.into(), predicate.into(), object.into());
-    RelationView { subject, predicate, object, confidence: 0.81, hop: 1, evidence }
+    let rest = RelationView::default();
+    RelationView { subject, predicate, object, confidence: 0.81, hop: 1, evidence, ..rest }
 }
 
 #[test]
@@ -217,6 +214,13 @@ fn an_explanation() {
             relation("Key Store", "depends_on", "Vault"),
             relation("Gateway", "uses", "Key Store"),
             relation("Vault", "part_of", "Platform"),
+            RelationView {
+                subject_id: Some(12),
+                object_id: Some(15),
+                object_path: Some("b/store.md".into()),
+                object_shares_name: true,
+                ..relation("Key Store", "like", "Key Store")
+            },
         ],
         sources: vec![MentioningSource {
             source: place(7, "the Key Store"),
@@ -240,6 +244,7 @@ fn an_explanation() {
           → depends_on Vault  (.81, runbooks/x.md:12)
           ← uses Gateway  (.81, runbooks/x.md:12)
           Vault → part_of Platform  (.81, runbooks/x.md:12)
+          → like Key Store (b/store.md)  (.81, runbooks/x.md:12)
         sources (14 mentions in 1 document):
           store.md:7  the Key Store  (6 × .95)
         mentioned 2024-01-05 to 2024-08-05: … 2024-03 × 2, 2024-04 × 2, 2024-05 × 2, 2024-06 × 2, 2024-07 × 2, 2024-08 × 2
@@ -452,16 +457,17 @@ fn a_status() {
         &reply,
         2000,
         expect![[r#"
-        not settled: indexed 3120 of 9800, 1 clients
-        /home/kim/notes (kgd 0.1.0, pid 77)
-        counts: document 3120, entity 811
-        queues (interactive+bulk): chunk 0+8
-        skipped: too large 2
-        watcher: events
-        failed: a.md: deep (chunk)
-        warning: b.md: frontmatter is not YAML
-        (notes, tick 41)
-    "#]],
+            not settled: indexed 3120 of 9800, 1 clients
+            /home/kim/notes (kgd 0.1.0, pid 77)
+            since , 0 errors
+            counts: document 3120, entity 811
+            queues (interactive+bulk): chunk 0+8
+            skipped: too large 2
+            watcher: events
+            failed: a.md: deep (chunk)
+            warning: b.md: frontmatter is not YAML
+            (notes, tick 41)
+        "#]],
     );
 }
 

@@ -43,6 +43,8 @@ pub(super) fn status(reply: &StatusReply, sheet: &mut Sheet) {
     let settled = if reply.settled { "settled" } else { "not settled" };
     sheet.line(&format!("{settled}: indexed {indexed} of {known}, {} clients", reply.clients));
     sheet.line(&format!("{} (kgd {}, pid {})", one_line(&reply.root), reply.version, reply.pid));
+    let errors = count(reply.n_errors, "error");
+    sheet.line(&format!("since {}, {errors}", one_line(&reply.started_at)));
     let counts: Vec<_> = reply.counts.iter().map(|(table, n)| format!("{table} {n}")).collect();
     if !counts.is_empty() {
         sheet.line(&format!("counts: {}", counts.join(", ")));
@@ -72,7 +74,10 @@ pub(super) fn status(reply: &StatusReply, sheet: &mut Sheet) {
     });
     let odd = reply.warnings.iter();
     let odd = odd.map(|it| format!("warning: {}: {}", one_line(&it.path), one_line(&it.warning)));
-    sheet.items(failed.chain(odd));
+    let events = reply.recent_events.iter();
+    let events =
+        events.map(|it| format!("{} {} {}", one_line(&it.at), it.kind, one_line(&it.path)));
+    sheet.items(failed.chain(odd).chain(events));
 }
 
 pub(super) fn dump(reply: &DumpReply, sheet: &mut Sheet) {

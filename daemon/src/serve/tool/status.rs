@@ -102,7 +102,7 @@ pub fn status(
         deep: super::maintain::deep_view(project),
         ingest_rate: health.ingest_rate(),
         started_at: project.started_at().to_string(),
-        n_errors: watch.n_errors,
+        n_errors: watch.n_errors + n_failing(snapshot, project.breakers()).map_err(trouble)?,
         recent_events: events(project, request.events == Some(true)),
         n_written: health.n_written(),
         average_transaction_ms: health.average_transaction_ms(),
@@ -267,6 +267,16 @@ fn queues(project: &Project) -> Vec<QueueView> {
         }
     };
     project.gauges().iter().map(view).collect()
+}
+
+/// Files that fail now, or failed so often that they are left alone.
+fn n_failing(db: &Connection, breakers: &Breakers) -> rusqlite::Result<u64> {
+    let mut n = count(db, "SELECT count(*) FROM quarantine")?;
+    let mut is_counted = db.prepare_cached("SELECT 1 FROM quarantine WHERE path = ?1")?;
+    for (path, _) in breakers.list().into_iter().filter(|(_, it)| it.is_open()) {
+        n += u64::from(!is_counted.exists([path.as_str()])?);
+    }
+    Ok(n)
 }
 
 fn quarantine(

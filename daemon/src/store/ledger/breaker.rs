@@ -238,6 +238,7 @@ mod tests {
             generation: Generation(1),
             lane: Lane::Bulk,
             moved_from: None,
+            n_behind: 0,
             weight: Default::default(),
             is_exchange: false,
             is_forced: false,

@@ -255,9 +255,16 @@ pub fn link_key(norm: &str, to_norm: &str) -> String {
     format!("link:{norm}>{to_norm}")
 }
 
-/// The key under which a decision about a relation is kept: by norms, so that it survives rebuilds.
-pub fn relation_key(subject_norm: &str, predicate: &str, object_norm: &str) -> String {
-    format!("relation:{subject_norm}>{predicate}>{object_norm}")
+/// The key under which a decision about a relation is kept: each party by its norm, or as [`note_party`] where it is a
+/// note, so that it survives rebuilds. With a norm for a note, as before notes had their own, all of that name are
+/// meant.
+pub fn relation_key(subject: &str, predicate: &str, object: &str) -> String {
+    format!("relation:{subject}>{predicate}>{object}")
+}
+
+/// A note as party of a [`relation_key`]: what stays its own when it is moved. No norm holds an `@`.
+pub fn note_party(uid: &str) -> String {
+    format!("@{uid}")
 }
 
 /// The key under which a decision about a fact is kept that notes state: by its words, wherever they stand, so that it

@@ -38,6 +38,7 @@ impl Bench {
             is_exchange: false,
             is_forced: false,
             version: Default::default(),
+            n_behind: 0,
             weight: Default::default(),
         };
         let source = SourceDoc {

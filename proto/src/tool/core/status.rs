@@ -82,7 +82,7 @@ pub struct StatusReply {
     /// When the daemon started, RFC 3339.
     #[serde(default)]
     pub started_at: String,
-    /// Times that watching or reading went wrong since then.
+    /// Times that watching went wrong since then, and files that fail now.
     #[serde(default)]
     pub n_errors: u64,
     /// The last changes of files, newest first; only where they were asked for.

@@ -7,7 +7,7 @@ use proto::error::ErrorView;
 use proto::tool::notes::{EditNote, EditOperation, WrittenReply};
 
 use super::path_to_change;
-use super::write::{changed_lines, told};
+use super::write::{changed_lines, lasting_permalink, refuse_taken, told};
 use crate::project::Project;
 use crate::serve::Progress;
 use crate::serve::tool::{blocking, invalid};
@@ -20,6 +20,10 @@ pub async fn edit_note(
 ) -> Result<WrittenReply, ErrorView> {
     let op = operation(&request)?;
     let path = path_to_change(&project, &request.path).await?;
+    // Until the index shows it, no other note may be given the same name.
+    let _turn = if named_by(&op).is_some() { Some(project.naming().await) } else { None };
+    let address = address(&project, &op, &path).await?;
+    let ops: Vec<Op> = std::iter::once(op).chain(address).collect();
     let worker = project.clone();
     let is_dry = request.dry_run == Some(true);
     let (written, changed) = blocking(move || {
@@ -27,12 +31,19 @@ pub async fn edit_note(
         let refused = |error: crate::notes::NoteError| error.view();
         let expected = request.expected_checksum.as_deref();
         let before = notes.read(&path).map_err(refused)?;
-        refuse_nested(&op, &before.text)?;
+        ops.iter().try_for_each(|op| refuse_nested(op, &before.text))?;
         let written = match is_dry {
-            true => notes.preview(&path, &[op], expected),
-            false => notes.edit(&path, &[op], expected),
+            true => notes.preview(&path, &ops, expected),
+            false => notes.edit(&path, &ops, expected),
         };
-        let written = written.map_err(refused)?;
+        let mut written = written.map_err(refused)?;
+        if let [_, Op::SetKey { value, .. }] = ops.as_slice() {
+            let permalink = value.as_str().unwrap_or_default();
+            let told = format!(
+                "another note has that title already: `permalink: {permalink}` was stated, too"
+            );
+            written.warnings.push(told);
+        }
         // Somebody may have written in between: then lines cannot be told.
         let is_same = written.checksum_before.as_deref() == Some(before.checksum.as_str());
         let changed = if is_same {
@@ -105,6 +116,37 @@ fn operation(request: &EditNote) -> Result<Op, ErrorView> {
         },
         (EditOperation::RemoveFrontmatter, _) => Op::RemoveKey(key()?),
     })
+}
+
+/// The name that an edit gives a note: `title` or `permalink`, and what it shall be.
+fn named_by(op: &Op) -> Option<(&'static str, String)> {
+    let Op::SetKey { key, value } = op else { return None };
+    let name = ["title", "permalink"].into_iter().find(|it| key.trim().eq_ignore_ascii_case(it))?;
+    let value = value.as_str().map_or_else(|| value.to_string(), str::to_string);
+    Some((name, value))
+}
+
+/// What `write_note` obeys, too: a permalink of another note is refused; a note that takes the title of another states
+/// a permalink of its own, unless it has one.
+async fn address(project: &Arc<Project>, op: &Op, path: &str) -> Result<Option<Op>, ErrorView> {
+    match named_by(op) {
+        Some(("permalink", permalink)) => {
+            refuse_taken(project, &permalink, path).await.map(|()| None)
+        }
+        Some((_, title)) => {
+            let (worker, own) = (project.clone(), path.to_string());
+            let text = blocking(move || worker.notes().read(&own).map_err(|error| error.view()));
+            let front = notes::parse::parse(&text.await?.text).frontmatter;
+            let front = front.map(|front| front.normalized()).unwrap_or_default();
+            if front.keys().any(|key| key.eq_ignore_ascii_case("permalink")) {
+                return Ok(None);
+            }
+            let lasting = lasting_permalink(project, &title, path).await?;
+            let set = |it: String| Op::SetKey { key: "permalink".into(), value: it.into() };
+            Ok(lasting.map(set))
+        }
+        None => Ok(None),
+    }
 }
 
 /// Refuses `outer.inner` where the front matter has `outer` with keys of its own: it would become a key with a full

@@ -57,16 +57,33 @@ type Find = fn(&Snapshot, &str) -> Result<i64, ErrorView>;
 
 /// The path of the note that a caller names.
 async fn path_of(project: &Arc<Project>, address: &str) -> Result<String, ErrorView> {
-    path_by(address::document, project, address).await
+    path_by((address::document, OfLink::Target), project, address).await
 }
 
 /// The path of the note that a caller would change.
 async fn path_to_change(project: &Arc<Project>, address: &str) -> Result<String, ErrorView> {
-    path_by(address::document_to_change, project, address).await
+    path_by((address::document_to_change, OfLink::Target), project, address).await
+}
+
+/// The path of the note that a caller would remove or move: that of a link is its own, which is refused then, and not
+/// that of what it leads to.
+async fn path_to_remove(project: &Arc<Project>, address: &str) -> Result<String, ErrorView> {
+    path_by((address::document_to_change, OfLink::Itself), project, address).await
+}
+
+/// What is meant by the path of a link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum OfLink {
+    Target,
+    Itself,
 }
 
 /// A path of a file that is there and not indexed yet counts, too.
-async fn path_by(find: Find, project: &Arc<Project>, address: &str) -> Result<String, ErrorView> {
+async fn path_by(
+    (find, of_link): (Find, OfLink),
+    project: &Arc<Project>,
+    address: &str,
+) -> Result<String, ErrorView> {
     let (worker, address) = (project.clone(), address.to_string());
     blocking(move || {
         let snapshot = worker.snapshot().map_err(unreadable)?;
@@ -74,7 +91,8 @@ async fn path_by(find: Find, project: &Arc<Project>, address: &str) -> Result<St
         match find(&snapshot, &inside) {
             Ok(doc) => path_at(&snapshot, doc),
             Err(missing) if missing.code == Code::NotFound => {
-                worker.notes().read(&inside).map(|note| note.path).map_err(|_| missing)
+                let note = worker.notes().read(&inside).map_err(|_| missing)?;
+                Ok(if of_link == OfLink::Itself { inside } else { note.path })
             }
             Err(error) => Err(error),
         }

@@ -12,7 +12,7 @@ use rusqlite::params;
 use tokio::runtime::Handle;
 
 use super::write::changed_lines;
-use super::{index, path_to_change};
+use super::{index, path_to_remove};
 use crate::ask::{AskError, browse, notes as rows};
 use crate::notes::{Moved, NoteError, Notes, Rewrite, Written};
 use crate::project::Project;
@@ -34,7 +34,7 @@ pub async fn move_note(
     request: MoveNote,
     _: Progress,
 ) -> Result<MovedReply, ErrorView> {
-    let from = path_to_change(&project, &request.path).await?;
+    let from = path_to_remove(&project, &request.path).await?;
     let is_dry = request.dry_run == Some(true);
     // What other notes say must be known as it is now, or their links would be missed.
     index(&project, &[RelPath::new(from.clone())]).await?;

@@ -7,7 +7,7 @@ use notes::filename::file_name;
 use proto::error::ErrorView;
 use proto::tool::notes::{ChangedLines, DeleteNote, WriteNote, WrittenReply};
 
-use super::{index, path_to_change};
+use super::{index, path_to_remove};
 use crate::ask::stated::accepted;
 use crate::ask::{browse, notes as rows};
 use crate::notes::{Notes, Overwrite, Written};
@@ -46,28 +46,12 @@ pub async fn write_note(
     let is_named = |key: &str| key.trim().eq_ignore_ascii_case("permalink");
     let _turn = project.naming().await;
     let given = metadata.iter().chain(&stated).find(|(key, _)| is_named(key));
-    if let Some(permalink) = given.and_then(|(_, value)| value.as_str()).map(str::to_string) {
-        let (worker, path) = (project.clone(), path.clone());
-        blocking(move || {
-            let snapshot = worker.snapshot().map_err(unreadable)?;
-            match browse::bearer_of(&snapshot, &permalink, &path)? {
-                None => Ok(()),
-                Some(other) => Err(invalid(
-                    format!("`{permalink}` is the permalink of `{other}`"),
-                    "choose another `permalink`, or leave it out",
-                )),
-            }
-        })
-        .await?;
-    } else if !metadata.keys().chain(stated.keys()).any(|key| is_named(key)) {
-        let (worker, title, path) = (project.clone(), request.title.clone(), path.clone());
-        let lasting = blocking(move || {
-            let snapshot = worker.snapshot().map_err(unreadable)?;
-            Ok(browse::lasting_permalink(&snapshot, &title, &path)?)
-        });
-        if let Some(permalink) = lasting.await? {
-            metadata.insert("permalink".into(), permalink.into());
-        }
+    if let Some(permalink) = given.and_then(|(_, value)| value.as_str()) {
+        refuse_taken(&project, permalink, &path).await?;
+    } else if !metadata.keys().chain(stated.keys()).any(|key| is_named(key))
+        && let Some(permalink) = lasting_permalink(&project, &request.title, &path).await?
+    {
+        metadata.insert("permalink".into(), permalink.into());
     }
     let new = NewNote {
         title: request.title.trim().to_string(),
@@ -120,6 +104,40 @@ pub async fn write_note(
     told(&project, action, written, Vec::new()).await
 }
 
+/// Refuses a permalink that another note has.
+pub(super) async fn refuse_taken(
+    project: &Arc<Project>,
+    permalink: &str,
+    path: &str,
+) -> Result<(), ErrorView> {
+    let (worker, permalink, path) = (project.clone(), permalink.to_string(), path.to_string());
+    blocking(move || {
+        let snapshot = worker.snapshot().map_err(unreadable)?;
+        match browse::bearer_of(&snapshot, &permalink, &path)? {
+            None => Ok(()),
+            Some(other) => Err(invalid(
+                format!("`{permalink}` is the permalink of `{other}`"),
+                "choose another `permalink`, or leave it out",
+            )),
+        }
+    })
+    .await
+}
+
+/// The permalink that a note of this title must state, where another note has the title already.
+pub(super) async fn lasting_permalink(
+    project: &Arc<Project>,
+    title: &str,
+    path: &str,
+) -> Result<Option<String>, ErrorView> {
+    let (worker, title, path) = (project.clone(), title.to_string(), path.to_string());
+    blocking(move || {
+        let snapshot = worker.snapshot().map_err(unreadable)?;
+        Ok(browse::lasting_permalink(&snapshot, &title, &path)?)
+    })
+    .await
+}
+
 /// Keys of the front matter before that are not there any more.
 fn keys_gone(before: &str, after: &str) -> Vec<String> {
     let keys = |text: &str| {
@@ -136,7 +154,7 @@ pub async fn delete_note(
     request: DeleteNote,
     _: Progress,
 ) -> Result<WrittenReply, ErrorView> {
-    let path = path_to_change(&project, &request.path).await?;
+    let path = path_to_remove(&project, &request.path).await?;
     let worker = project.clone();
     let (written, title, n_backlinks) = blocking(move || {
         let snapshot = worker.snapshot().map_err(unreadable)?;

@@ -1,0 +1,364 @@
+//! Word: what may be a category of an observation or a type of a relation.
+//!
+//! In: what stands in brackets, or before a link. Out: whether that files a fact, and the type.
+//! Decisions: shape first, then short lists; what neither tells apart is read as stated (`review_links` may reject it).
+//! Not here: where such words stand (`item.rs`).
+
+/// Most words of a relation's type and of a category.
+const MAX_TYPE_WORDS: usize = 3;
+/// Longest type and category, bytes.
+const MAX_TYPE_BYTES: usize = 60;
+
+/// True for what files a fact: one word, or up to three in lower case; a name (`[Ada Lovelace] said`), a number or a
+/// date is none.
+pub(super) fn is_category(text: &str) -> bool {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let is_word = |word: &&str| word.chars().all(|c| c.is_alphanumeric() || "_-/.&+".contains(c));
+    let is_small = |word: &&str| !word.chars().any(char::is_uppercase);
+    let letters: Vec<bool> = text.chars().map(char::is_alphabetic).collect();
+    text.len() <= MAX_TYPE_BYTES
+        // Not `[a-z]`, nor the single character of a task's box.
+        && letters.windows(2).any(|pair| pair.iter().all(|is_letter| *is_letter))
+        && !text.starts_with(char::is_whitespace)
+        && text.chars().next().is_some_and(char::is_alphabetic)
+        && (1..=MAX_TYPE_WORDS).contains(&words.len())
+        && words.iter().all(is_word)
+        && (words.len() == 1 || words.iter().all(is_small))
+        && words.first().is_some_and(|word| !NO_CATEGORIES.contains(&word.to_lowercase().as_str()))
+        && !is_mark(text)
+        // Not `[Ctrl+C]`, nor `[Smith2020]`.
+        && (words.iter().all(is_small) || !text.contains('+') && !is_citation(text))
+}
+
+/// What says of what kind an ordinary list's item is, and not of what kind a fact: a language, a country, a type of
+/// values, a call for attention.
+fn is_mark(text: &str) -> bool {
+    let is_capital = text.starts_with(char::is_uppercase);
+    let lower = text.to_lowercase();
+    let is_one_of = |words: &[&str]| words.contains(&lower.as_str());
+    match is_capital {
+        true => {
+            is_one_of(&ADMONITIONS)
+                || text != "IT"
+                    && text == text.to_uppercase()
+                    && (is_one_of(&LANGUAGES) || is_one_of(&COUNTRIES))
+        }
+        false => is_one_of(&LANGUAGES) || is_one_of(&TYPES_OF_VALUES),
+    }
+}
+
+/// `Smith2020`, `Smith2020a`.
+fn is_citation(text: &str) -> bool {
+    let text = text.strip_suffix(|c: char| c.is_ascii_lowercase()).unwrap_or(text);
+    let name = text.trim_end_matches(|c: char| c.is_ascii_digit());
+    text.len() - name.len() == 4 && name.chars().all(char::is_alphabetic)
+}
+
+/// True where the brackets stand around the subject of a sentence: `[Bob] wrote it`, but not `[Tip] write it down`;
+/// around a common first name whatever follows.
+pub(super) fn names_somebody(category: &str, rest: &str) -> bool {
+    let mut letters = category.chars();
+    let is_named = letters.next().is_some_and(char::is_uppercase)
+        && letters.clone().any(char::is_lowercase)
+        && !FILING_WORDS.contains(&category.to_lowercase().as_str());
+    is_named
+        && (rest.trim_start().starts_with(char::is_lowercase)
+            || FIRST_NAMES.contains(&category.to_lowercase().as_str()))
+}
+
+/// Words in brackets that file nothing.
+const NO_CATEGORIES: [&str; 5] = ["sic", "see", "cf", "ibid", "via"];
+
+/// Languages that lists are marked with, as ISO 639-1 has them.
+const LANGUAGES: [&str; 20] = [
+    "ar", "cs", "da", "de", "el", "en", "es", "fi", "fr", "he", "hu", "it", "ja", "ko", "nl", "pl",
+    "pt", "ru", "uk", "zh",
+];
+
+/// Countries that lists are marked with, where they are no languages, too.
+const COUNTRIES: [&str; 12] =
+    ["at", "au", "be", "br", "ca", "ch", "cn", "eu", "gb", "jp", "us", "usa"];
+
+/// Types of parameters, and what stands in the usage of a command.
+const TYPES_OF_VALUES: [&str; 24] = [
+    "any",
+    "args",
+    "arguments",
+    "array",
+    "bool",
+    "boolean",
+    "bytes",
+    "char",
+    "dict",
+    "double",
+    "enum",
+    "float",
+    "flags",
+    "int",
+    "integer",
+    "list",
+    "null",
+    "number",
+    "object",
+    "options",
+    "params",
+    "str",
+    "string",
+    "void",
+];
+
+/// What calls for attention where it is written large; small it may file a fact.
+const ADMONITIONS: [&str; 5] = ["attention", "caution", "important", "nb", "note"];
+
+/// First names that are common in documents, and no words of another meaning.
+const FIRST_NAMES: [&str; 72] = [
+    "alex",
+    "alexander",
+    "alice",
+    "amanda",
+    "andreas",
+    "andrew",
+    "anna",
+    "anne",
+    "barbara",
+    "ben",
+    "bob",
+    "brian",
+    "carlos",
+    "carol",
+    "charles",
+    "charlie",
+    "chris",
+    "claire",
+    "daniel",
+    "dave",
+    "david",
+    "diana",
+    "ed",
+    "edward",
+    "elena",
+    "emily",
+    "emma",
+    "eric",
+    "eva",
+    "fred",
+    "george",
+    "hans",
+    "helen",
+    "jack",
+    "jake",
+    "james",
+    "jane",
+    "jennifer",
+    "jim",
+    "joe",
+    "john",
+    "jonas",
+    "julia",
+    "karen",
+    "kate",
+    "kevin",
+    "laura",
+    "linda",
+    "lisa",
+    "lucas",
+    "maria",
+    "mary",
+    "matt",
+    "michael",
+    "mike",
+    "nick",
+    "nicole",
+    "olivia",
+    "paul",
+    "peter",
+    "rachel",
+    "richard",
+    "robert",
+    "sam",
+    "sandra",
+    "sarah",
+    "sophie",
+    "steve",
+    "susan",
+    "thomas",
+    "tim",
+    "tom",
+];
+
+/// What people file facts under, so that a capital makes no name of it.
+const FILING_WORDS: [&str; 39] = [
+    "action",
+    "answer",
+    "assumption",
+    "benefit",
+    "bug",
+    "cause",
+    "constraint",
+    "consequence",
+    "context",
+    "cost",
+    "decision",
+    "definition",
+    "design",
+    "detail",
+    "event",
+    "example",
+    "fact",
+    "feature",
+    "goal",
+    "hint",
+    "idea",
+    "info",
+    "insight",
+    "issue",
+    "lesson",
+    "limit",
+    "method",
+    "outcome",
+    "preference",
+    "problem",
+    "question",
+    "reason",
+    "requirement",
+    "result",
+    "risk",
+    "rule",
+    "step",
+    "tip",
+    "warning",
+];
+
+/// A relation's type: one to three words, without markup, quotation marks and colons.
+pub(super) fn relation_type(text: &str) -> Option<String> {
+    let is_label = text.trim_end_matches([' ', '\t', '*', '_']).ends_with(':');
+    let is_edge = |c: char| c.is_whitespace() || matches!(c, '*' | '_' | ':');
+    let text = text.trim_matches(is_edge);
+    let quoted = [('"', '"'), ('“', '”')]
+        .iter()
+        .find_map(|(open, close)| text.strip_prefix(*open)?.strip_suffix(*close).map(str::trim));
+    let text = quoted.unwrap_or(text);
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let is_type = text.len() <= MAX_TYPE_BYTES
+        && (1..=MAX_TYPE_WORDS).contains(&words.len())
+        && text.chars().next().is_some_and(char::is_alphabetic)
+        && text
+            .chars()
+            .all(|c| c.is_alphanumeric() || matches!(c, ' ' | '\t' | '_' | '-' | '/' | '\''));
+    let is_meant = match is_label {
+        true => !is_heading_of_a_line(&words),
+        false => quoted.is_some() || names_a_relation(&words),
+    };
+    (is_type && is_meant).then(|| words.join(" "))
+}
+
+/// False for words that begin a sentence or an instruction (`Create [[templates]]`, `the [[Task class]]`). What begins
+/// with a capital letter is a relation where it is written like a name of one, or is a verb that tells (`Depends on`,
+/// `Inspired by`) or a noun that relates; without a colon nothing else tells it from an instruction.
+fn names_a_relation(words: &[&str]) -> bool {
+    let Some(first) = words.first() else { return false };
+    let lower = first.to_lowercase();
+    let is_number = |word: &&str| word.chars().all(|c| c.is_ascii_digit());
+    let is_bare_preposition = words.len() == 1 && PREPOSITIONS.contains(&lower.as_str());
+    if NO_TYPES.contains(&lower.as_str()) || is_bare_preposition || words.iter().any(is_number) {
+        return false;
+    }
+    let is_capital = first.chars().next().is_some_and(char::is_uppercase);
+    !is_capital
+        || first.contains(['_', '-'])
+        || lower.len() > 3 && (lower.ends_with('s') || lower.ends_with("ed"))
+        || RELATING_NOUNS.contains(&lower.as_str())
+}
+
+/// True for what heads a line of prose or leads through pages: `Example: [[Foo]]`, `Next: [[Chapter 4]]`; written small
+/// it is a type like others.
+fn is_heading_of_a_line(words: &[&str]) -> bool {
+    let [word] = words else { return false };
+    word.starts_with(char::is_uppercase) && LINE_HEADS.contains(&word.to_lowercase().as_str())
+}
+
+/// Single words that head a line, and relate nothing.
+const LINE_HEADS: [&str; 18] = [
+    "answer",
+    "back",
+    "continue",
+    "example",
+    "examples",
+    "home",
+    "important",
+    "index",
+    "next",
+    "note",
+    "prev",
+    "previous",
+    "question",
+    "reminder",
+    "tip",
+    "todo",
+    "warning",
+    "hint",
+];
+
+/// Words that begin no relation's type.
+const NO_TYPES: [&str; 15] = [
+    "the", "a", "an", "this", "that", "these", "those", "any", "all", "some", "each", "every",
+    "and", "or", "but",
+];
+
+/// Words that alone are no relation's type (`by [[Alice]]`), but may begin one.
+const PREPOSITIONS: [&str; 16] = [
+    "about", "as", "at", "by", "for", "from", "in", "into", "like", "of", "on", "over", "to",
+    "via", "with", "without",
+];
+
+/// Nouns and the like that relate two things.
+const RELATING_NOUNS: [&str; 48] = [
+    "area",
+    "author",
+    "category",
+    "chapter",
+    "child",
+    "children",
+    "client",
+    "colleague",
+    "company",
+    "contact",
+    "counterpart",
+    "creator",
+    "down",
+    "editor",
+    "example",
+    "friend",
+    "has",
+    "instance",
+    "is",
+    "kind",
+    "location",
+    "maintainer",
+    "manager",
+    "member",
+    "mentor",
+    "next",
+    "opposite",
+    "origin",
+    "owner",
+    "parent",
+    "part",
+    "partner",
+    "people",
+    "person",
+    "predecessor",
+    "prev",
+    "previous",
+    "project",
+    "same",
+    "sibling",
+    "similar",
+    "source",
+    "spouse",
+    "successor",
+    "team",
+    "topic",
+    "type",
+    "up",
+];
