@@ -3,6 +3,7 @@
 //! Not here: how an index is kept current (`build.rs`), replacing it (`project/upkeep.rs`), proving it
 //! (`project/verify.rs`), the socket (`serve/`), the process (`process.rs`).
 
+mod enrichment;
 pub mod indexing;
 #[cfg(test)]
 mod tests;
@@ -88,6 +89,8 @@ pub struct Project {
     pub(crate) tallies: Tallies,
     /// The entries of the last commit that was asked for.
     pub(crate) shelves: crate::ask::kb::Shelves,
+    /// What whoever has a model read entries is told.
+    enrichment: Arc<enrichment::Enrichment>,
     /// Held from the write of an entry to its record: versions are kept in the order of writes.
     pub(crate) entries_turn: tokio::sync::Mutex<()>,
     /// When the settings were read.
@@ -151,6 +154,7 @@ impl Project {
         let before = build.answers.as_ref().and_then(|_| answers.snapshot().ok());
         let tick_before = before.map(|snapshot| snapshot.tick());
         let notes = Notes::open(&root, &state_dir, &settings);
+        let shelves = crate::ask::kb::Shelves::new(&state_dir);
         let project = Arc::new(Project {
             root,
             name,
@@ -171,11 +175,13 @@ impl Project {
             notes,
             tallies: Tallies::default(),
             naming: tokio::sync::Mutex::default(),
-            shelves: crate::ask::kb::Shelves::default(),
+            shelves,
+            enrichment: Arc::default(),
             entries_turn: tokio::sync::Mutex::default(),
             opened,
         });
         upkeep::begin(&project);
+        enrichment::begin(&project);
         Ok(project)
     }
 

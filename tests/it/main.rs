@@ -26,6 +26,7 @@ mod ledger;
 mod life;
 mod linking;
 mod llm;
+mod llm_enrich;
 mod llm_kb;
 mod memory;
 mod memory_reference;

@@ -95,6 +95,16 @@ enum Command {
         /// Its id.
         id: String,
     },
+    /// Have the model of `llm.extraction` read entries again, in the background.
+    Enrich {
+        /// Only this one.
+        id: Option<String>,
+    },
+    /// Forget what a model read in entries; it is read again when their text changes, or by `enrich`.
+    ForgetEnriched {
+        /// Only in this one.
+        id: Option<String>,
+    },
     /// Count entries, types, projects, relations.
     Stats,
 }
@@ -170,16 +180,19 @@ pub(crate) async fn run(arguments: Arguments, ctx: &Context) -> Result<Exit, Fai
 }
 
 fn maintain(command: Command) -> KbMaintain {
-    let of = |action, id: String, version| KbMaintain {
+    let upkeep = |action, entry_id, version| KbMaintain {
         action,
-        entry_id: Some(id),
+        entry_id,
         version,
         ..KbMaintain::default()
     };
+    let of = |action, id, version| upkeep(action, Some(id), version);
     match command {
         Command::History { id, version } => of(KbAction::EntryVersions, id, version),
         Command::Restore { id, version } => of(KbAction::Restore, id, Some(version)),
         Command::Reactivate { id } => of(KbAction::Reactivate, id, None),
+        Command::Enrich { id } => upkeep(KbAction::Enrich, id, None),
+        Command::ForgetEnriched { id } => upkeep(KbAction::ForgetEnriched, id, None),
         _ => KbMaintain::default(),
     }
 }

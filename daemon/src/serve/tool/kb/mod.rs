@@ -7,6 +7,7 @@
 //! Not here: which bytes change (`notes::entry`), what is found how (`ask/kb`).
 
 mod ask;
+mod enrich;
 mod extract;
 mod ingest;
 mod maintain;
@@ -28,7 +29,7 @@ pub use search::{kb_get, kb_search};
 pub use store::{kb_store, kb_store_batch};
 
 use super::{blocking, invalid, stalled, unavailable, unreadable};
-use crate::ask::kb::{EntryRow, Library, decay};
+use crate::ask::kb::{EntryRow, Library, decay, graph};
 use crate::notes::NoteError;
 use crate::pipeline::write::Command;
 use crate::project::Project;
@@ -162,7 +163,7 @@ fn is_missing(error: &ErrorView) -> bool {
 fn edges_of(library: &Library, number: u64) -> Vec<String> {
     let own = id_text(number);
     let outgoing = library.shelf.graph.neighbors(&own).filter(|it| it.is_outgoing);
-    outgoing.map(|it| format!("{} {}", it.edge, it.node)).collect()
+    outgoing.map(|it| format!("{} {}", graph::told(it.edge, it.by), it.node)).collect()
 }
 
 fn type_text(entry_type: EntryType) -> String {

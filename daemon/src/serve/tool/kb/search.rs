@@ -7,7 +7,7 @@ use notes::resolve::fold;
 use proto::error::ErrorView;
 use proto::tool::kb::{KbEntry, KbGet, KbGetReply, KbHit, KbSearch, KbSearchReply};
 
-use super::{blocking, check_id, invalid, library, record, refreshed, unreadable};
+use super::{blocking, check_id, edges_of, invalid, library, record, refreshed, unreadable};
 use crate::ask::browse::rfc3339;
 use crate::ask::kb::search::{SPARSE_UNDER, Wanted, hints, search};
 use crate::ask::kb::{EntryRow, Library};
@@ -175,6 +175,7 @@ fn whole(
         hints: row.entry.hints.clone(),
         supersedes: row.entry.supersedes.iter().map(|it| id_text(*it)).collect(),
         superseded_by,
+        edges: edges_of(library, row.number),
         source_context: row.entry.source_context.clone(),
         version: library.version(row),
         created_at: rfc3339(times.created_ms),
