@@ -1,5 +1,7 @@
 //! `kgctl memory`: what agents remember, on the command line.
 
+mod consolidate;
+
 use client::render::entries;
 use proto::tool::memory::{
     GetConsolidationReport, GetNodesByType, GetRecentlyModified, MemoryNodesReply, OpenNodes,
@@ -33,6 +35,12 @@ enum Command {
         #[arg(required = true)]
         names: Vec<String>,
     },
+    /// Review what could be put in order: summaries, relations, topics, orphans, one at a time.
+    ///
+    /// On a terminal with keys: `a` does what the candidate says, `r` rejects it, `s` skips it, `q` ends, `d` deletes an
+    /// entity that nothing is related to; `:` begins a line with words of your own (`:a works_with`). Else one line an
+    /// answer. A rejected relation is never proposed again, everything else next time.
+    Consolidate,
     /// Show what changed in the last days: counts, and the entities, the last changed first.
     History {
         /// How many days.
@@ -44,6 +52,7 @@ enum Command {
 pub(crate) async fn run(arguments: Arguments, ctx: &Context) -> Result<Exit, Failure> {
     let session = ctx.session().await?;
     let is_empty = match arguments.command {
+        Command::Consolidate => return consolidate::run(session, ctx).await,
         Command::List { entity_type: Some(entity_type), page } => {
             let reply = session.call(&GetNodesByType { entity_type, page }).await?;
             ctx.print_reply(&reply, |reply: &MemoryNodesReply| entries::nodes(&reply.nodes))?;
