@@ -182,6 +182,7 @@ impl Project {
         });
         upkeep::begin(&project);
         enrichment::begin(&project);
+        crate::serve::begin_reports(&project);
         Ok(project)
     }
 

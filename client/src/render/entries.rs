@@ -2,6 +2,7 @@
 //!
 //! Invariant: control characters of documents do not reach the terminal.
 
+use proto::tool::admin::MemoryReportReply;
 use proto::tool::kb::{
     EntryView, KbAnswer, KbGetReply, KbIngestReply, KbMaintainReply, KbSearchReply, KbStored,
     KbSummary,
@@ -158,6 +159,14 @@ pub fn maintained(reply: &KbMaintainReply) -> String {
     }
     out.extend(stats.duplicates.iter().map(|it| format!("{}\n", clean(it))));
     out
+}
+
+/// The report of a week: where it is, or its text.
+pub fn report(reply: &MemoryReportReply) -> String {
+    match reply.path.is_empty() {
+        true => reply.text.lines().map(|line| format!("{}\n", clean(line))).collect(),
+        false => format!("{}  {}\n", reply.action, clean(&reply.path)),
+    }
 }
 
 /// Entities in brief.

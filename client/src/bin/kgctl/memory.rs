@@ -3,6 +3,7 @@
 mod consolidate;
 
 use client::render::entries;
+use proto::tool::admin::MemoryReport;
 use proto::tool::memory::{
     GetConsolidationReport, GetNodesByType, GetRecentlyModified, MemoryNodesReply, OpenNodes,
     ReadGraph,
@@ -41,6 +42,12 @@ enum Command {
     /// entity that nothing is related to; `:` begins a line with words of your own (`:a works_with`). Else one line an
     /// answer. A rejected relation is never proposed again, everything else next time.
     Consolidate,
+    /// Tell what needs attention as Markdown.
+    Report {
+        /// Keep it as the note of this week, such as `memory/reports/2026-W48.md`; one that is there is left as it is.
+        #[arg(long)]
+        write: bool,
+    },
     /// Show what changed in the last days: counts, and the entities, the last changed first.
     History {
         /// How many days.
@@ -67,6 +74,11 @@ pub(crate) async fn run(arguments: Arguments, ctx: &Context) -> Result<Exit, Fai
             let reply = session.call(&OpenNodes { names }).await?;
             ctx.print_reply(&reply, entries::graph)?;
             reply.entities.is_empty()
+        }
+        Command::Report { write } => {
+            let reply = session.call(&MemoryReport { write: Some(write) }).await?;
+            ctx.print_reply(&reply, entries::report)?;
+            false
         }
         Command::History { days } => {
             let since = Some(format!("{days}d"));

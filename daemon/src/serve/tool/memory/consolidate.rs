@@ -179,7 +179,7 @@ pub fn get_pending_consolidation(
 
 /// A report, and what is known of the entities whose summaries a model may draft.
 pub struct Report {
-    reply: ConsolidationReply,
+    pub(super) reply: ConsolidationReply,
     /// Places among the stale summaries, with all observations.
     open: Vec<(usize, Vec<String>)>,
 }

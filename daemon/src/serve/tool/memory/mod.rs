@@ -8,6 +8,7 @@
 mod consolidate;
 mod graph;
 mod relate;
+mod report;
 mod search;
 mod write;
 
@@ -27,6 +28,7 @@ pub use graph::{
     get_relations_between, open_nodes, read_graph,
 };
 pub use relate::{create_relations, delete_relations, update_relation_type};
+pub use report::{begin as begin_reports, memory_report};
 pub use search::{query_observations, search_nodes};
 pub use write::{
     add_observations, create_entities, delete_entities, delete_observations, replace_observation,
