@@ -25,7 +25,7 @@ use proto::tool::kb::EntryType;
 pub use ask::{kb_ask, kb_summarize, plan_by_model, to_plan, with_answer};
 pub use ingest::kb_ingest;
 pub use maintain::kb_maintain;
-pub use search::{kb_get, kb_search};
+pub use search::{add_entries, kb_get, kb_search};
 pub use store::{kb_store, kb_store_batch};
 
 use super::{blocking, invalid, stalled, unavailable, unreadable};
