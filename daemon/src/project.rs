@@ -11,7 +11,7 @@ mod upkeep;
 pub mod verify;
 
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, SystemTime};
 
 use arc_swap::ArcSwap;
@@ -93,6 +93,8 @@ pub struct Project {
     enrichment: Arc<enrichment::Enrichment>,
     /// Held from the write of an entry to its record: versions are kept in the order of writes.
     pub(crate) entries_turn: tokio::sync::Mutex<()>,
+    /// Where MCP is served over HTTP, once it is.
+    http: OnceLock<String>,
     /// When the settings were read.
     opened: SystemTime,
     /// Held from choosing the permalink of a new note until the index shows it, so that no two choose one.
@@ -178,6 +180,7 @@ impl Project {
             shelves,
             enrichment: Arc::default(),
             entries_turn: tokio::sync::Mutex::default(),
+            http: OnceLock::new(),
             opened,
         });
         upkeep::begin(&project);
@@ -318,6 +321,17 @@ impl Project {
     /// When it was opened.
     pub fn started_at(&self) -> Timestamp {
         Timestamp::try_from(self.opened).unwrap_or_default()
+    }
+
+    /// Remembers where MCP is served over HTTP.
+    pub fn serves_http_at(&self, address: String) {
+        // It is said once.
+        let _ = self.http.set(address);
+    }
+
+    /// Where MCP is served over HTTP.
+    pub fn http(&self) -> Option<&str> {
+        self.http.get().map(String::as_str)
     }
 
     /// Commands to the watcher.

@@ -9,6 +9,7 @@
 mod ask;
 mod enrich;
 mod extract;
+mod files;
 mod ingest;
 mod maintain;
 mod search;
