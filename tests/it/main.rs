@@ -21,6 +21,8 @@ mod interchange;
 mod kb;
 mod kb_ask;
 mod kb_files;
+mod knowledge_cli;
+mod knowledge_projects;
 mod languages;
 mod ledger;
 mod life;

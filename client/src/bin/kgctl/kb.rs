@@ -62,8 +62,8 @@ enum Command {
     /// Make entries of files of the project, or of a text on standard input.
     Ingest {
         /// A file, a folder, or a pattern such as `docs/**/*.md`.
-        #[arg(required_unless_present = "source_url", default_value = "")]
-        path: String,
+        #[arg(required_unless_present = "source_url")]
+        path: Option<String>,
         /// Read a text on standard input that came from there.
         #[arg(long, value_name = "URL", conflicts_with = "path")]
         source_url: Option<String>,
@@ -160,7 +160,7 @@ pub(crate) async fn run(arguments: Arguments, ctx: &Context) -> Result<Exit, Fai
         Command::Ingest { path, source_url, dry_run } => {
             let content = source_url.as_ref().map(|_| std::io::read_to_string(std::io::stdin()));
             let content = content.transpose()?;
-            let dry_run = Some(dry_run);
+            let (path, dry_run) = (path.unwrap_or_default(), Some(dry_run));
             let request = KbIngest { path, content, source_url, dry_run, ..KbIngest::default() };
             let reply = session.call(&request).await?;
             ctx.print_reply(&reply, entries::ingested)?;
