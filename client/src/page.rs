@@ -71,8 +71,8 @@ const CONTROLS: &str = "<div class=\"controls\" id=\"controls\" hidden>\n\
     </main>\n\
     <section>\n<p class=\"faint\" id=\"keys\">Drag to move, wheel to zoom, click to choose. With the drawing focused: \
     arrows move, + and - zoom, 0 shows all, n and p choose the next and previous entity, Esc chooses none. A dashed \
-    line is contradicted by other evidence; a faded entity is an entry whose confidence has decayed, one that is struck \
-    through has been superseded or does not count any more.</p>\n\
+    line is contradicted by other evidence; a faded entity is an entry whose confidence has decayed, one that is \
+    struck through has been superseded or does not count any more.</p>\n\
     <noscript><p>The drawing needs scripts; the tables below say the same.</p></noscript>\n";
 
 fn body(html: &mut String, reply: &GraphReply, name: &str) {

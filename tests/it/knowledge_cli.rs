@@ -39,7 +39,6 @@ fn entries_are_listed_shown_changed_and_counted() {
         "docs/keys.md",
         "# Keys\n\nSigning keys rotate on the first of every month, by hand, for now.\n",
     )]);
-    project.start();
     project.settle();
     check(
         &project,
@@ -204,7 +203,6 @@ fn an_entity_goes_with_all_that_leads_to_it_or_stays() {
         ("memory/old-friend.md", "---\ntitle: Old Friend\ntype: person\n---\n- Is old\n"),
         ("memory/zoe.md", "---\ntype: person\n---\n- knows [[Charles]]\n- Plain\n"),
     ]);
-    project.start();
     project.settle();
     let before = std::fs::read_to_string(project.at("memory/ada.md")).expect("there");
     // Nobody may write it: its relation cannot be taken out.

@@ -25,8 +25,8 @@ pub struct Http {
     pub max_connections: u32,
     /// Sessions at once, of each transport, 1 to 10000.
     pub max_sessions: u32,
-    /// Requests of one address a second, 1 to 100000, in the long run; further ones are answered 429. Behind a proxy all
-    /// clients share one address.
+    /// Requests of one address a second, 1 to 100000, in the long run; further ones are answered 429. Behind a proxy
+    /// all clients share one address.
     pub requests_per_second: u32,
     /// Requests of one address at once, 1 to 100000.
     pub burst: u32,

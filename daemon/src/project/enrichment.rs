@@ -3,9 +3,9 @@
 //! In: entries that it has not read as they are now. Out: readings in the ledger; the graph of entries has them from
 //! then on, each marked as a model's.
 //! Invariants: nobody waits for it, and no trouble of a model is anybody else's; an entry is read once, until its text
-//! changes or somebody wants it read again; what was forgotten while it was read is not kept; while the model answers, what comes waits and goes in one batch; an entry
-//! that a model cannot read holds up no other; without a server of a model (`sampling` is none: nobody asks) nothing
-//! is done.
+//! changes or somebody wants it read again; what was forgotten while it was read is not kept; while the model answers,
+//! what comes waits and goes in one batch; an entry that a model cannot read holds up no other; without a server of a
+//! model (`sampling` is none: nobody asks) nothing is done.
 //! Not here: what is asked and how replies are read (`llm/relationships.rs`), budget, pauses and what is hidden
 //! (`llm/slot.rs`).
 
@@ -279,7 +279,7 @@ enum Due<'a> {
 }
 
 impl Attempts {
-    /// What is to be read next: first entries that were not tried, then those that failed, in smaller batches each time.
+    /// What is to be read next: first entries that were not tried, then those that failed, in smaller batches.
     fn next<'a>(
         &mut self,
         unread: impl Iterator<Item = &'a EntryRow>,

@@ -38,9 +38,9 @@ enum Command {
     },
     /// Review what could be put in order: summaries, relations, topics, orphans, one at a time.
     ///
-    /// On a terminal with keys: `a` does what the candidate says, `r` rejects it, `s` skips it, `q` ends, `d` deletes an
-    /// entity that nothing is related to; `:` begins a line with words of your own (`:a works_with`). Else one line an
-    /// answer. A rejected relation is never proposed again, everything else next time.
+    /// On a terminal with keys: `a` does what the candidate says, `r` rejects it, `s` skips it, `q` ends, `d` deletes
+    /// an entity that nothing is related to; `:` begins a line with words of your own (`:a works_with`). Else one line
+    /// an answer. A rejected relation is never proposed again, everything else next time.
     Consolidate,
     /// Tell what needs attention as Markdown.
     Report {

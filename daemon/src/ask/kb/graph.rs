@@ -1,7 +1,8 @@
 //! Graph: entries and what they name, with typed relations between them (S2's deterministic edges, and those that a
 //! model read).
 //!
-//! In: the entries of a shelf, with what a model read in them. Out: [`Graph`]; neighbors, breadth-first walks, shortest ways, chains of supersession.
+//! In: the entries of a shelf, with what a model read in them. Out: [`Graph`]; neighbors, breadth-first walks,
+//! shortest ways, chains of supersession.
 //! Nodes: `kb-00042`, `tag:python`, `project:kgd`, `person:ada`, `tool:cargo`, `concept:…`, `note:docs/a.md`.
 //! Relations: `has_tag`, `in_project`, `supersedes`, `references`, those of `related_entities`, `mentions_person`,
 //! `uses_tool`, `extracted_from`.

@@ -28,10 +28,11 @@ pub enum KbAction {
     RebuildEmbeddings,
     /// The graph is read again from the notes.
     RebuildGraph,
-    /// The model of `llm.extraction` reads an entry again, or all of them, in the background; what it read before counts
-    /// until then.
+    /// The model of `llm.extraction` reads an entry again, or all of them, in the background; what it read before
+    /// counts until then.
     Enrich,
-    /// What a model read in an entry is forgotten, or all of it; it is read again when its text changes, or by `enrich`.
+    /// What a model read in an entry is forgotten, or all of it; it is read again when its text changes, or by
+    /// `enrich`.
     ForgetEnriched,
     /// Entries that have not counted for some days are deleted with their versions.
     PurgeInactive,
@@ -47,8 +48,8 @@ pub struct KbMaintain {
     /// `enrich`, `forget_enriched`, `purge_inactive` or `vacuum`.
     #[serde(alias = "operation")]
     pub action: KbAction,
-    /// The entry, for `deactivate`, `reactivate`, `entry_versions` and `restore`; for `enrich` and `forget_enriched`, all
-    /// when left out.
+    /// The entry, for `deactivate`, `reactivate`, `entry_versions` and `restore`; for `enrich` and `forget_enriched`,
+    /// all when left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub entry_id: Option<String>,
     /// The version, for `restore` and `entry_versions`.

@@ -173,7 +173,7 @@ impl Asking {
     }
 }
 
-/// Adds keys to what was typed; true when that is an answer: one key, or after `:` a whole line such as `:a works_with`.
+/// Adds keys to what was typed; true when that is an answer: one key, or after `:` a whole line.
 fn press(typed: &mut String, bytes: &[u8]) -> bool {
     for c in String::from_utf8_lossy(bytes).chars() {
         match c {
