@@ -168,7 +168,7 @@ fn memory_is_listed_shown_reviewed_and_reported() {
     let ada = project.call("open_nodes", json!({"names": ["Ada Lovelace"]}));
     assert_eq!(ada["entities"][0]["summary"], "Wrote the first program.");
     // What was rejected is not proposed again; an orphan may be deleted; an end of input is an end.
-    let (text, code) = said(&project, &["memory", "consolidate"], &"d\n".repeat(1));
+    let (text, code) = said(&project, &["memory", "consolidate"], "d\n");
     assert!(!text.contains("relation Ada Lovelace"), "{text}");
     assert_eq!(code, 0, "{text}");
     let left: Vec<String> = ["Ada Lovelace", "Charles Babbage", "Lost"].map(String::from).to_vec();

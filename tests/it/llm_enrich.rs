@@ -124,7 +124,7 @@ fn what_a_model_read_is_marked_replaced_forgotten_and_read_again() {
 
     // By hand, with what nobody is to see.
     let token = ["ghp_", "0123456789abcdefghijABCDEFGHIJ012345"].concat();
-    project.write("kb/kb-00003-hand.md", &format!("---\nid: kb-00003\n---\nrows, token {token}\n"));
+    project.write("kb/kb-00003-hand.md", format!("---\nid: kb-00003\n---\nrows, token {token}\n"));
     project.settle();
     until_read(&mut project);
     assert!(edges(&mut project, "kb-00003").contains(&read[1].to_string()));

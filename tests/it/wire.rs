@@ -594,5 +594,6 @@ fn every_tool_has_its_golden_pair() {
             }
         }
     }
-    expect![[r#"["memory_report.request.json", "memory_report.reply.json"]"#]].assert_eq(&format!("{missing:?}"));
+    expect![[r#"["memory_report.request.json", "memory_report.reply.json"]"#]]
+        .assert_eq(&format!("{missing:?}"));
 }

@@ -206,11 +206,14 @@ impl Shelf {
     }
 }
 
+/// A commit, and how often a model had read until then.
+type Moment = (Tick, u64);
+
 /// The shelf of the last commit, and of the last readings, that were asked for.
 pub struct Shelves {
     state_dir: PathBuf,
     n_readings: AtomicU64,
-    last: Mutex<Option<((Tick, u64), Arc<Shelf>)>>,
+    last: Mutex<Option<(Moment, Arc<Shelf>)>>,
 }
 
 impl Shelves {
