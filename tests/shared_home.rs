@@ -101,6 +101,11 @@ impl SharedHome {
 
     /// An agent whose server is `kg-mcp` with these arguments, started in this folder.
     pub fn agent(&self, folder: &str, arguments: &[&str]) -> Agent {
+        self.agent_offering(folder, arguments, json!({}))
+    }
+
+    /// The same, with these capabilities.
+    pub fn agent_offering(&self, folder: &str, arguments: &[&str], capabilities: Value) -> Agent {
         let shim = crate::kgctl().with_file_name("kg-mcp");
         let mut child = self
             .command(&shim)
@@ -114,8 +119,7 @@ impl SharedHome {
         let output = BufReader::new(child.stdout.take().expect("piped"));
         let mut agent = Agent { child, input: Some(input), output, next_id: 1, hello: Value::Null };
         let client = json!({"name": "tests", "version": "0"});
-        let params =
-            json!({"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": client});
+        let params = json!({"protocolVersion": "2025-06-18", "capabilities": capabilities, "clientInfo": client});
         agent.hello = agent.ask("initialize", params)["result"].take();
         agent.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
         agent
@@ -160,6 +164,13 @@ impl Agent {
     /// Sends a notification.
     pub fn notify(&mut self, method: &str, params: Value) {
         self.send(&json!({"jsonrpc": "2.0", "method": method, "params": params}));
+    }
+
+    /// Answers a request of the server: `result` or `error`.
+    pub fn answer(&mut self, id: &Value, mut answer: Value) {
+        answer["jsonrpc"] = "2.0".into();
+        answer["id"] = id.clone();
+        self.send(&answer);
     }
 
     /// The next message of the server.

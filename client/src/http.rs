@@ -85,7 +85,7 @@ pub fn serve(address: &str, settings: &Http, served: Served) -> Result<(), Strin
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| error.to_string())?;
     runtime.block_on(async {
-        let server = Server::bind(address, access, Limits::default()).await;
+        let server = Server::bind(address, access, Limits::of(settings)).await;
         let server = server.map_err(|error| error.to_string())?;
         let stop = told_to_stop().map_err(|error| error.to_string())?;
         let names = served.names().join(", ");

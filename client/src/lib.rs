@@ -4,6 +4,7 @@
 
 pub mod call;
 pub mod connect;
+pub mod consolidate;
 pub mod gateway;
 pub mod http;
 pub mod interchange;

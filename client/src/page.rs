@@ -24,7 +24,7 @@ const STYLE: &str = include_str!("../assets/graph/page.css");
 
 /// SHA-256 of the three, as the policy wants them; a test says what to write here when one has changed.
 const LIBRARY_HASH: &str = "CBWRq3NbK2o7MaPGD486Pi/ujJKTngx4IK0SCFcbbNg=";
-const SCRIPT_HASH: &str = "AbB9CQhHJ26BxdhqOiBU1vMG0KsUem/ae2U8i2mU5Nw=";
+const SCRIPT_HASH: &str = "1ezds6+mgwULWb9mCkVGTpC+TjEDqRWV2rU7Zz2CG/g=";
 const STYLE_HASH: &str = "7QJZ81SrhugbCquE4DUpbDVm1g7/nxnpBlWXqtRwFiI=";
 
 /// The page. Pages of equal replies are equal, but for project and tick.
@@ -71,7 +71,8 @@ const CONTROLS: &str = "<div class=\"controls\" id=\"controls\" hidden>\n\
     </main>\n\
     <section>\n<p class=\"faint\" id=\"keys\">Drag to move, wheel to zoom, click to choose. With the drawing focused: \
     arrows move, + and - zoom, 0 shows all, n and p choose the next and previous entity, Esc chooses none. A dashed \
-    line is contradicted by other evidence.</p>\n\
+    line is contradicted by other evidence; a faded entity is an entry whose confidence has decayed, one that is \
+    struck through has been superseded or does not count any more.</p>\n\
     <noscript><p>The drawing needs scripts; the tables below say the same.</p></noscript>\n";
 
 fn body(html: &mut String, reply: &GraphReply, name: &str) {
@@ -153,7 +154,7 @@ fn nodes(html: &mut String, reply: &GraphReply) {
         let _ = writeln!(
             html,
             "<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>",
-            link(reply, node.entity.id),
+            entry(node, link(reply, node.entity.id)),
             safe(&node.entity.entity_type),
             node.hop,
             node.n_mentions,
@@ -162,6 +163,18 @@ fn nodes(html: &mut String, reply: &GraphReply) {
         );
     }
     html.push_str("</tbody>\n</table>\n");
+}
+
+/// A name with what its entry says, struck through where that is over.
+fn entry(node: &GraphNode, name: String) -> String {
+    let Some(entry) = &node.entry else { return name };
+    let is_over = entry.inactive || !entry.superseded_by.is_empty();
+    let name = if is_over { format!("<del>{name}</del>") } else { name };
+    let by = match entry.superseded_by.as_slice() {
+        [] => String::new(),
+        ids => format!(", superseded by {}", safe(&ids.join(", "))),
+    };
+    format!("{name} {} ({:.0} %{by})", safe(&entry.id), entry.confidence * 100.0)
 }
 
 fn definition(node: &GraphNode) -> String {

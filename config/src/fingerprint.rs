@@ -21,6 +21,7 @@ const APART: &[&str] = &[
     "embed.background=",
     "embed.hub=",
     "embed.remote.",
+    "memory.report=",
 ];
 
 /// Fingerprint of the layer of rows: sections `privacy`, `chunk`, `recognize`, `link`, `embed`, `dedup` and `memory`,

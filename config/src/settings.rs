@@ -20,7 +20,7 @@ pub use embed::{Background, Embed, Remote, RemoteApi};
 pub use http::Http;
 pub use kb::Kb;
 pub use llm::{Llm, LlmApi, LlmSlot};
-pub use memory::Memory;
+pub use memory::{Memory, WeeklyReport};
 pub use privacy::{PiiKind, PiiMode};
 pub use recognize::{Gazetteer, Recognize};
 pub use retrieval::{Floor, Formula, Rerank, Retrieval, Weights};

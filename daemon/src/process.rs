@@ -230,6 +230,9 @@ async fn live(
         // Nothing is promised to anybody yet: there is nothing to finish.
         name = signals.next() => return Ok(End::Asked(name)),
     };
+    if let Some(http) = &http {
+        project.serves_http_at(http.address());
+    }
     manager.ready();
     let watching = watch(&project, &manager, options.idle_exit, &mut signals);
     let ending = tokio::sync::watch::Sender::new(false);

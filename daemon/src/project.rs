@@ -3,6 +3,7 @@
 //! Not here: how an index is kept current (`build.rs`), replacing it (`project/upkeep.rs`), proving it
 //! (`project/verify.rs`), the socket (`serve/`), the process (`process.rs`).
 
+mod enrichment;
 pub mod indexing;
 #[cfg(test)]
 mod tests;
@@ -10,7 +11,7 @@ mod upkeep;
 pub mod verify;
 
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, SystemTime};
 
 use arc_swap::ArcSwap;
@@ -88,8 +89,12 @@ pub struct Project {
     pub(crate) tallies: Tallies,
     /// The entries of the last commit that was asked for.
     pub(crate) shelves: crate::ask::kb::Shelves,
+    /// What whoever has a model read entries is told.
+    enrichment: Arc<enrichment::Enrichment>,
     /// Held from the write of an entry to its record: versions are kept in the order of writes.
     pub(crate) entries_turn: tokio::sync::Mutex<()>,
+    /// Where MCP is served over HTTP, once it is.
+    http: OnceLock<String>,
     /// When the settings were read.
     opened: SystemTime,
     /// Held from choosing the permalink of a new note until the index shows it, so that no two choose one.
@@ -151,6 +156,7 @@ impl Project {
         let before = build.answers.as_ref().and_then(|_| answers.snapshot().ok());
         let tick_before = before.map(|snapshot| snapshot.tick());
         let notes = Notes::open(&root, &state_dir, &settings);
+        let shelves = crate::ask::kb::Shelves::new(&state_dir);
         let project = Arc::new(Project {
             root,
             name,
@@ -171,11 +177,15 @@ impl Project {
             notes,
             tallies: Tallies::default(),
             naming: tokio::sync::Mutex::default(),
-            shelves: crate::ask::kb::Shelves::default(),
+            shelves,
+            enrichment: Arc::default(),
             entries_turn: tokio::sync::Mutex::default(),
+            http: OnceLock::new(),
             opened,
         });
         upkeep::begin(&project);
+        enrichment::begin(&project);
+        crate::serve::begin_reports(&project);
         Ok(project)
     }
 
@@ -311,6 +321,17 @@ impl Project {
     /// When it was opened.
     pub fn started_at(&self) -> Timestamp {
         Timestamp::try_from(self.opened).unwrap_or_default()
+    }
+
+    /// Remembers where MCP is served over HTTP.
+    pub fn serves_http_at(&self, address: String) {
+        // It is said once.
+        let _ = self.http.set(address);
+    }
+
+    /// Where MCP is served over HTTP.
+    pub fn http(&self) -> Option<&str> {
+        self.http.get().map(String::as_str)
     }
 
     /// Commands to the watcher.

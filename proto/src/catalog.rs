@@ -95,6 +95,7 @@ pub const CATALOG: &[Entry] = &[
     entry::<admin::Graph>(),
     entry::<admin::Dump>(),
     entry::<admin::BrokenLinks>(),
+    entry::<admin::MemoryReport>(),
     entry::<admin::Wait>(),
     entry::<admin::Verify>(),
     entry::<admin::Rescan>(),

@@ -266,7 +266,19 @@ fn too_many_connections_or_requests_are_turned_away() {
         503 -32000 unavailable too many connections are open retry-after=1 | close some, or try again
         429 -32000 unavailable too many requests retry-after=1 | wait 1 s
     "#]].assert_eq(&(told + &shown(limited)));
-    assert_eq!(project.status()["project"], "notes", "the socket has limits of its own");
+    let status = project.status();
+    assert_eq!(status["project"], "notes", "the socket has limits of its own");
+    assert!(status["http"].as_str().is_some_and(|it| it.ends_with("/mcp")), "{status}");
+}
+
+#[test]
+fn limits_are_settings() {
+    let (_project, http) =
+        served(&["http.max_body_bytes=1024", "http.requests_per_second=1", "http.burst=3"], "");
+    let large = http.send("POST", "/mcp", Some(" ".repeat(2_000).as_bytes()));
+    assert_eq!(large.status, 413);
+    let is_limited = (0..4).any(|_| http.send("GET", "/", None).status == 429);
+    assert!(is_limited, "more than three at once");
 }
 
 #[test]

@@ -376,7 +376,8 @@ fn relations_make_a_graph() {
     let gaps = project.call("get_relation_gaps", json!({}));
     assert_eq!(
         gaps["gaps"][0],
-        json!({"node": "Alone", "referenced_name": "Ada Lovelace", "reference_count": 2})
+        json!({"node": "Alone", "referenced_name": "Ada Lovelace", "reference_count": 2,
+               "key": "relation:alone>related_to>adalovelace"})
     );
 }
 

@@ -67,7 +67,8 @@
     const nodes = graph.nodes.map((node, idx) => ({
       classes: named.has(node.id) ? "named" : "",
       data: {
-        id: "n" + node.id, node: String(node.id), label: shortened(node.name, 32), color: colorOf(node.type),
+        id: "n" + node.id, node: String(node.id), color: colorOf(node.type), fade: faded(node),
+        label: isOver(node) ? struck(shortened(node.name, 32)) : shortened(node.name, 32), over: isOver(node) ? 1 : 0,
         size: 18 + 6 * Math.log2(1 + node.n_mentions), center: node.hop === 0 ? 1 : 0,
       },
       position: positions[idx],
@@ -80,6 +81,13 @@
     }));
     return nodes.concat(edges);
   }
+
+  /** How visible a node is: an entry of knowledge as much as its confidence, never wholly gone. */
+  const faded = (node) => (node.entry ? 0.25 + 0.75 * Math.min(1, Math.max(0, node.entry.confidence)) : 1);
+  /** Whether another entry took its place, or it does not count any more. */
+  const isOver = (node) => Boolean(node.entry?.inactive || node.entry?.superseded_by?.length);
+  /** Struck through, by a mark over each letter: a drawing has no other way. */
+  const struck = (text) => [...text].map((letter) => letter + "\u0336").join("");
 
   function shortened(text, n) {
     const letters = [...text];
@@ -94,10 +102,11 @@
     const font = 12 * scale;
     return [
       { selector: "node", style: {
-        "background-color": "data(color)", width: "data(size)", height: "data(size)", color: ink, "font-size": font,
+        "background-color": "data(color)", "background-opacity": "data(fade)", "text-opacity": "data(fade)", width: "data(size)", height: "data(size)", color: ink, "font-size": font,
         "text-valign": "bottom", "text-margin-y": font / 4, "text-outline-color": ground,
         "text-outline-width": font / 6, "min-zoomed-font-size": 5 } },
       { selector: "node.named", style: { label: "data(label)" } },
+      { selector: "node[over = 1]", style: { "border-width": 2, "border-style": "dashed", "border-color": line } },
       { selector: "node[center = 1]", style: { "border-width": 4, "border-color": ink } },
       { selector: "edge", style: {
         width: "data(width)", "line-color": line, "target-arrow-color": line, "target-arrow-shape": "triangle",
@@ -217,7 +226,10 @@
       return;
     }
     const counts = `${of(node.n_mentions, "mention", "mentions")} in ${of(node.n_documents, "document", "documents")}`;
-    const parts = [made("h2", node.name), made("p", `${node.type}, ${counts}`, "faint")];
+    const head = made("h2", isOver(node) ? undefined : node.name);
+    if (isOver(node)) head.append(made("del", node.name));
+    const parts = [head, made("p", `${node.type}, ${counts}`, "faint")];
+    if (node.entry) parts.push(made("p", entry(node.entry)));
     if (node.definition) {
       parts.push(made("blockquote", node.definition.text));
       parts.push(made("p", `${place(node.definition)} (${node.definition.by})`, "faint"));
@@ -228,6 +240,14 @@
     const own = graph.edges.filter((edge) => isShown(edge) && (edge.src === node.id || edge.dst === node.id));
     if (own.length) parts.push(made("h2", "Relations"), listOf(own.map(said)));
     details.replaceChildren(...parts);
+  }
+
+  /** `kb-00042, confidence 45 %, superseded by kb-00043`. */
+  function entry(it) {
+    const parts = [it.id, `confidence ${Math.round(100 * it.confidence)} %`];
+    if (it.superseded_by?.length) parts.push("superseded by " + it.superseded_by.join(", "));
+    if (it.inactive) parts.push("does not count any more");
+    return parts.join(", ");
   }
 
   function listOf(items) {

@@ -252,9 +252,9 @@ impl Whole<'_> {
                 out.insert(name.to_string(), first.clone());
             }
         }
-        if is_set("n_notes") {
-            let of = |it: &Reply| it.fields.get("n_notes").and_then(Value::as_u64).unwrap_or(0);
-            out.insert("n_notes".to_string(), self.replies.iter().map(of).sum::<u64>().into());
+        for name in ["n_notes", "hidden_stale"].into_iter().filter(|name| is_set(name)) {
+            let of = |it: &Reply| it.fields.get(name).and_then(Value::as_u64).unwrap_or(0);
+            out.insert(name.to_string(), self.replies.iter().map(of).sum::<u64>().into());
         }
         self.insert_onward(out, hits, n);
         let names: Vec<&str> =

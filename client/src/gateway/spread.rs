@@ -131,6 +131,28 @@ pub(super) const SPECS: &[Spec] = &[
         n_usual: 20,
         usual_chars: None,
     },
+    Spec {
+        tool: "kb_search",
+        hits: "results",
+        beside: None,
+        also: &[],
+        texts: &["hints"],
+        order: Order::Rank,
+        paging: Paging::Limit,
+        n_usual: 10,
+        usual_chars: None,
+    },
+    Spec {
+        tool: "search_nodes",
+        hits: "results",
+        beside: None,
+        also: &[],
+        texts: &[],
+        order: Order::Rank,
+        paging: Paging::Limit,
+        n_usual: 10,
+        usual_chars: None,
+    },
 ];
 
 /// How a tool's answers are put together; `None` for one that is about one project.
@@ -302,6 +324,16 @@ mod tests {
                 "search_notes",
                 json!({"query": "x", "page": 3, "limit": 5}),
                 r#"{"query":"x","page_size":15} {"query":"x","page_size":15} | 5 from 10, 8000 chars"#,
+            ),
+            (
+                "kb_search",
+                json!({"query": "x", "limit": 2}),
+                r#"{"query":"x","limit":2} {"query":"x","limit":2} | 2 from 0, 8000 chars"#,
+            ),
+            (
+                "search_nodes",
+                json!({"query": "x"}),
+                r#"{"query":"x"} {"query":"x"} | 10 from 0, 8000 chars"#,
             ),
             (
                 "recent_activity",

@@ -88,7 +88,9 @@ pub(super) fn write(
         sheet.text += &format!("… {} more\n", hits.len() - n_shown);
         sheet.n_left = 0;
     }
-    for told in [entities(spread, out), deleted(out), pages(out), field("more").map(Into::into)] {
+    for told in
+        [entities(spread, out), deleted(out), hints(out), pages(out), field("more").map(Into::into)]
+    {
         told.into_iter().for_each(|told| _ = sheet.line(&told));
     }
     if let Some(more) = more {
@@ -118,10 +120,12 @@ fn footer(out: &Map<String, Value>) -> String {
 fn block(rank: usize, hit: &Value) -> String {
     let text = |name: &str| hit.get(name).and_then(Value::as_str).filter(|it| !it.is_empty());
     let mut head = format!("{rank}. [{}] ", clean(text("project").unwrap_or_default()));
-    match (text("name"), text("path")) {
-        (Some(_), _) => head += &entity(hit),
-        (None, Some(_)) => head += &note(hit),
-        (None, None) => head += &clean(&hit.to_string()),
+    match ["short_title", "entity_type", "name", "path"].map(text) {
+        [Some(_), ..] => head += &entry(hit),
+        [_, Some(_), Some(_), _] => head += &node(hit),
+        [_, _, Some(_), _] => head += &entity(hit),
+        [.., Some(_)] => head += &note(hit),
+        _ => head += &clean(&hit.to_string()),
     }
     let score = hit.get("score").and_then(Value::as_f64).map(|it| {
         let shown = format!("{it:.2}");
@@ -129,12 +133,27 @@ fn block(rank: usize, hit: &Value) -> String {
         format!(" (score {}{weak})", shown.strip_prefix('0').unwrap_or(&shown))
     });
     head += &score.unwrap_or_default();
-    let words = ["snippet", "content"].iter().find_map(|name| text(name)).unwrap_or_default();
+    let words = ["snippet", "content", "matched_observation", "long_title"];
+    let words = words.iter().find_map(|name| text(name)).unwrap_or_default();
     for line in words.lines().map(str::trim_end).filter(|line| !line.trim().is_empty()) {
         head += "\n   ";
         head += &clean(line);
     }
     head
+}
+
+/// `kb-00042 decision: WAL mode kb/kb-00042-wal-mode.md`.
+fn entry(hit: &Value) -> String {
+    let text = |name: &str| hit.get(name).and_then(Value::as_str).unwrap_or_default();
+    let (id, kind, title) = (text("id"), text("entry_type"), text("short_title"));
+    clean(&format!("{id} {kind}: {title} {}", text("path"))).into_owned()
+}
+
+/// `Ada Lovelace (person) memory/ada-lovelace.md`.
+fn node(hit: &Value) -> String {
+    let text = |name: &str| hit.get(name).and_then(Value::as_str).unwrap_or_default();
+    let (name, kind) = (text("name"), text("entity_type"));
+    clean(&format!("{name} ({kind}) {}", text("path"))).into_owned()
 }
 
 /// `docs/keys.md:12-18 § Rotation`, or `docs/keys.md “Keys” 2026-01-31`.
@@ -198,6 +217,12 @@ fn deleted(out: &Map<String, Value>) -> Option<String> {
     let list: Vec<&str> =
         out.get("deleted")?.as_array()?.iter().filter_map(Value::as_str).collect();
     Some(clean(&format!("deleted: {}", list.join(", "))).into_owned())
+}
+
+/// What the graph of each project's entries leads to.
+fn hints(out: &Map<String, Value>) -> Option<String> {
+    let list = out.get("hints")?.as_array()?.iter().filter_map(Value::as_str);
+    Some(list.map(clean).collect::<Vec<_>>().join("\n"))
 }
 
 fn pages(out: &Map<String, Value>) -> Option<String> {

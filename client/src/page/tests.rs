@@ -1,4 +1,5 @@
 use proptest::prelude::*;
+use proto::tool::admin::EntryOfNode;
 use serde_json::json;
 use sha2::{Digest, Sha256};
 
@@ -106,6 +107,30 @@ fn the_tables_say_what_is_drawn() {
     ] {
         assert!(page.contains(words), "{words}");
     }
+}
+
+#[test]
+fn entries_that_are_over_are_struck_through() {
+    let mut reply = reply_of(&["WAL mode", "Rollback journal", "Plain"]);
+    let entry = |id: &str, confidence, superseded_by: &[&str]| {
+        let superseded_by = superseded_by.iter().map(|it| it.to_string()).collect();
+        Some(EntryOfNode { id: id.into(), confidence, superseded_by, ..EntryOfNode::default() })
+    };
+    reply.nodes[0].entry = entry("kb-00002", 0.9, &[]);
+    reply.nodes[1].entry = entry("kb-00001", 0.42, &["kb-00002"]);
+    let page = page(&reply);
+    for words in [
+        "<td><a href=\"#node=1\">WAL mode</a> kb-00002 (90 %)</td>",
+        "<td><del><a href=\"#node=2\">Rollback journal</a></del> kb-00001 (42 %, superseded by kb-00002)</td>",
+        "<td><a href=\"#node=3\">Plain</a></td>",
+    ] {
+        assert!(page.contains(words), "{words}");
+    }
+    assert!(
+        page.contains(
+            r#""entry":{"id":"kb-00001","confidence":0.42,"superseded_by":["kb-00002"]}"#
+        )
+    );
 }
 
 proptest! {

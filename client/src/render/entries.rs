@@ -2,6 +2,7 @@
 //!
 //! Invariant: control characters of documents do not reach the terminal.
 
+use proto::tool::admin::MemoryReportReply;
 use proto::tool::kb::{
     EntryView, KbAnswer, KbGetReply, KbIngestReply, KbMaintainReply, KbSearchReply, KbStored,
     KbSummary,
@@ -57,6 +58,9 @@ pub fn shown(reply: &KbGetReply) -> String {
                 out += &format!("    {what} {}\n", ids.join(", "));
             }
         }
+        if !it.edges.is_empty() {
+            out += &format!("    {}\n", clean(&it.edges.join(", ")));
+        }
         out += &format!("    version {}, {}\n\n", it.version, clean(&it.entry.path));
         out.extend(it.knowledge_details.lines().map(|line| format!("{}\n", clean(line))));
         out.push('\n');
@@ -76,7 +80,8 @@ pub fn answered(reply: &KbAnswer) -> String {
     let mut out = format!("{}: {}\n", reply.strategy.as_str(), clean(&reply.reason));
     out += &hint(reply.hint.as_ref());
     for it in &reply.path {
-        out += &format!("{} —{}→ {}\n", clean(&it.from), clean(&it.edge), clean(&it.to));
+        let by = if it.llm { " (llm)" } else { "" };
+        out += &format!("{} —{}{by}→ {}\n", clean(&it.from), clean(&it.edge), clean(&it.to));
     }
     for it in &reply.entries {
         let (context, excerpt) = (clean(&it.context), clean(&it.excerpt));
@@ -146,8 +151,22 @@ pub fn maintained(reply: &KbMaintainReply) -> String {
             out += &format!("{what}: {}\n", counts.join(", "));
         }
     }
+    if let Some(it) = &stats.enrichment {
+        out += &format!(
+            "read by a model: {} entries, {} relations; {} wait, {} gave nothing that could be read\n",
+            it.read, it.relations, it.waiting, it.unreadable
+        );
+    }
     out.extend(stats.duplicates.iter().map(|it| format!("{}\n", clean(it))));
     out
+}
+
+/// The report of a week: where it is, or its text.
+pub fn report(reply: &MemoryReportReply) -> String {
+    match reply.path.is_empty() {
+        true => reply.text.lines().map(|line| format!("{}\n", clean(line))).collect(),
+        false => format!("{}  {}\n", reply.action, clean(&reply.path)),
+    }
 }
 
 /// Entities in brief.

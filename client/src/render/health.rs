@@ -131,6 +131,7 @@ fn facts(reply: &StatusReply, style: Style) -> String {
         rows.push(("embedding", clean(&embedding.told()).into_owned()));
     }
     rows.extend(reply.llm.iter().map(|slot| ("llm", clean(&slot.told()).into_owned())));
+    rows.extend(reply.http.iter().map(|at| ("http", clean(at).into_owned())));
     if let Some(workers) = &reply.workers {
         rows.push(("parsing", parsing(workers)));
     }

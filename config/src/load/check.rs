@@ -17,7 +17,7 @@ const ANY: f64 = f64::INFINITY;
 #[rustfmt::skip]
 fn table(settings: &Settings) -> Vec<Range> {
     let Settings { write: _, watch, belt, worker, privacy: _, chunk, recognize, link, relate: _, embed, vectors: _,
-        dedup, memory: _, llm, kb, retrieval, serve, http: _ } =
+        dedup, memory: _, llm, kb, retrieval, serve, http } =
         settings;
     let crate::settings::Llm { extraction, query } = llm;
     let weights = &retrieval.weights;
@@ -80,6 +80,11 @@ fn table(settings: &Settings) -> Vec<Range> {
         ("llm.query.max_retries", f64::from(query.max_retries), 0.0, 5.0),
         ("dedup.min_words",                  f64::from(dedup.min_words),            4.0,   1_000.0),
         ("dedup.similarity",                 f64::from(dedup.similarity),           0.5,   1.0),
+        ("http.max_connections",             f64::from(http.max_connections),       1.0, 10_000.0),
+        ("http.max_sessions",                f64::from(http.max_sessions),          1.0, 10_000.0),
+        ("http.requests_per_second",         f64::from(http.requests_per_second),   1.0, 100_000.0),
+        ("http.burst",                       f64::from(http.burst),                 1.0, 100_000.0),
+        ("http.max_body_bytes",              f64::from(http.max_body_bytes),        1_024.0, 1_048_576.0),
         ("kb.max_ingest_bytes",              kb.max_ingest_bytes as f64,            1_000.0, 10_000_000.0),
         ("retrieval.k",                      f64::from(retrieval.k),                1.0,   100.0),
         // sqlite-vec answers at most 4,096 neighbors.

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::limits;
+
 /// MCP over HTTP, beside the socket. User only: it is reachable by more than you.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -19,6 +21,17 @@ pub struct Http {
     pub hosts: Vec<String>,
     /// Web pages that may ask, such as `https://app.example.org`, beside those of this machine and of `hosts`.
     pub origins: Vec<String>,
+    /// Connections at once, 1 to 10000; further ones are answered 503.
+    pub max_connections: u32,
+    /// Sessions at once, of each transport, 1 to 10000.
+    pub max_sessions: u32,
+    /// Requests of one address a second, 1 to 100000, in the long run; further ones are answered 429. Behind a proxy
+    /// all clients share one address.
+    pub requests_per_second: u32,
+    /// Requests of one address at once, 1 to 100000.
+    pub burst: u32,
+    /// Largest body of a request, bytes, 1024 to 1048576; larger ones are answered 413.
+    pub max_body_bytes: u32,
 }
 
 impl Default for Http {
@@ -29,6 +42,11 @@ impl Default for Http {
             token_file: String::new(),
             hosts: Vec::new(),
             origins: Vec::new(),
+            max_connections: limits::MAX_HTTP_CONNECTIONS as u32,
+            max_sessions: limits::MAX_HTTP_SESSIONS as u32,
+            requests_per_second: limits::HTTP_REQUESTS_PER_SECOND,
+            burst: limits::HTTP_BURST,
+            max_body_bytes: limits::MAX_FRAME_BYTES as u32,
         }
     }
 }

@@ -9,18 +9,75 @@ pub struct Memory {
     /// Folder of the notes that the tools of memory make. Every outermost list item of a note in it is an observation,
     /// unless it states a relation.
     pub folder: String,
+    /// `weekly`: once a week a report of what needs attention is written into the folder `reports` in there, such as
+    /// `memory/reports/2026-W48.md`, which is a note and no entity. `off`: none is.
+    pub report: WeeklyReport,
+}
+
+/// Whether reports are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WeeklyReport {
+    /// None.
+    Off,
+    /// One a week.
+    Weekly,
+}
+
+impl Serialize for WeeklyReport {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(match self {
+            WeeklyReport::Off => "off",
+            WeeklyReport::Weekly => "weekly",
+        })
+    }
+}
+
+impl<'de> Deserialize<'de> for WeeklyReport {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(ReportVisitor)
+    }
+}
+
+struct ReportVisitor;
+
+impl serde::de::Visitor<'_> for ReportVisitor {
+    type Value = WeeklyReport;
+
+    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("`weekly` or `off`")
+    }
+
+    // `off` without quotes is a truth value to many readers of YAML.
+    fn visit_bool<E: serde::de::Error>(self, is_on: bool) -> Result<WeeklyReport, E> {
+        match is_on {
+            false => Ok(WeeklyReport::Off),
+            true => Err(E::invalid_value(serde::de::Unexpected::Bool(true), &self)),
+        }
+    }
+
+    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<WeeklyReport, E> {
+        match text {
+            "weekly" => Ok(WeeklyReport::Weekly),
+            "off" => Ok(WeeklyReport::Off),
+            other => Err(E::invalid_value(serde::de::Unexpected::Str(other), &self)),
+        }
+    }
 }
 
 impl Default for Memory {
     fn default() -> Self {
-        Memory { folder: "memory".into() }
+        Memory { folder: "memory".into(), report: WeeklyReport::Off }
     }
 }
 
 impl Memory {
-    /// Whether a path lies in that folder.
+    /// Whether a path lies in that folder, and is no report.
     pub fn holds(&self, path: &str) -> bool {
         let folder = self.folder.trim_matches('/');
-        folder.is_empty() || path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'))
+        let rest = match folder {
+            "" => Some(path),
+            folder => path.strip_prefix(folder).and_then(|rest| rest.strip_prefix('/')),
+        };
+        rest.is_some_and(|rest| !rest.starts_with("reports/"))
     }
 }

@@ -284,6 +284,38 @@ pub fn edges(snapshot: &Snapshot) -> Result<BTreeSet<Edge>, AskError> {
     Ok(statement.query_map([], edge_of)?.collect::<Result<_, _>>()?)
 }
 
+/// Those within `depth` steps of one, nearest first, at most `most`, and whether there are more; and the relations
+/// between them. Only what is near is read: a neighborhood costs what it holds, however large memory is.
+pub fn around(
+    snapshot: &Snapshot,
+    doc: i64,
+    (depth, most): (u32, usize),
+) -> Result<(Vec<i64>, BTreeSet<Edge>, bool), AskError> {
+    let (mut found, mut is_cut) = (vec![doc], false);
+    let mut seen = BTreeSet::from([doc]);
+    let mut edges: BTreeSet<Edge> = BTreeSet::new();
+    let mut queue = VecDeque::from([(doc, 0)]);
+    while let Some((at, steps)) = queue.pop_front() {
+        let own = edges_of(snapshot, at)?;
+        let ends = own.iter().flat_map(|edge| [Some(edge.from), edge.to]).flatten();
+        let near: BTreeSet<i64> = ends.collect();
+        for next in near {
+            if steps >= depth || is_cut || seen.contains(&next) {
+                continue;
+            }
+            is_cut = found.len() >= most;
+            if !is_cut {
+                seen.insert(next);
+                found.push(next);
+                queue.push_back((next, steps + 1));
+            }
+        }
+        edges.extend(own);
+    }
+    edges.retain(|it| seen.contains(&it.from) && it.to.is_some_and(|to| seen.contains(&to)));
+    Ok((found, edges, is_cut))
+}
+
 /// All relations as a graph without direction.
 pub struct Web {
     neighbors: HashMap<i64, BTreeSet<i64>>,
@@ -312,26 +344,6 @@ impl Web {
     /// Whether two are related, in either direction.
     pub fn relates(&self, one: i64, other: i64) -> bool {
         self.neighbors.get(&one).is_some_and(|all| all.contains(&other))
-    }
-
-    /// Those within `depth` steps, nearest first, at most `most`; and whether there are more.
-    pub fn around(&self, doc: i64, depth: u32, most: usize) -> (Vec<i64>, bool) {
-        let mut found = vec![doc];
-        let mut seen = BTreeSet::from([doc]);
-        let mut queue = VecDeque::from([(doc, 0)]);
-        while let Some((at, steps)) = queue.pop_front() {
-            for next in self.neighbors.get(&at).into_iter().flatten().filter(|_| steps < depth) {
-                if !seen.insert(*next) {
-                    continue;
-                }
-                if found.len() >= most {
-                    return (found, true);
-                }
-                found.push(*next);
-                queue.push_back((*next, steps + 1));
-            }
-        }
-        (found, false)
     }
 
     /// The shortest path, both ends included.

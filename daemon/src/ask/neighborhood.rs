@@ -165,6 +165,7 @@ fn node(desk: &Desk<'_>, entity: i64, hop: u32) -> Result<Option<GraphNode>, Ask
     Ok(Some(GraphNode {
         definition: definition(desk, entity)?,
         home: home(desk, entity)?,
+        entry: None,
         entity: view,
         hop,
         n_mentions,

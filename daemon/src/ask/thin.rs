@@ -5,8 +5,8 @@
 //! be its list of links.
 //! In: candidates, best first. Out: the same; where the best one of a document is thin and another one near to it holds
 //! more of the question itself, the two exchange their scores, which is a component of both.
-//! Invariants: documents keep their order; components sum to the score; only the first few candidates are looked at, and
-//! of these only thin ones are read, with what may stand for them.
+//! Invariants: documents keep their order; components sum to the score; only the first few candidates are looked at,
+//! and only thin ones are read, with what may stand for them.
 
 use rusqlite::OptionalExtension;
 use rustc_hash::FxHashSet;

@@ -80,6 +80,16 @@ impl Slot {
         Slot { name, settings, server, redactor: Redactor::new(privacy), state }
     }
 
+    /// Whether it can be asked although no client asks.
+    pub fn is_server(&self) -> bool {
+        self.server.is_some()
+    }
+
+    /// Most characters of a prompt, and most tokens of a reply.
+    pub fn room(&self) -> (usize, u32) {
+        (self.settings.max_input_chars as usize, self.settings.max_output_tokens)
+    }
+
     /// Asks the model. Blocks until it has answered, at the longest until the asker's time is over.
     ///
     /// # Errors

@@ -56,7 +56,7 @@ impl HttpDoor {
         }
         let tools = sets(&settings.tools)?;
         let access = Access::of(settings).map_err(ListenError::Access)?;
-        let server = match Server::bind(address, access, limits()).await {
+        let server = match Server::bind(address, access, limits(settings)).await {
             Ok(server) => server,
             Err(error @ ListenError::Io { .. }) if flag.is_none() => {
                 tracing::warn!(%error, "no HTTP: `http.listen` is taken");
@@ -64,12 +64,17 @@ impl HttpDoor {
             }
             Err(error) => return Err(error.into()),
         };
-        let at = format!("http://{}{MCP_PATH}", server.address());
-        tracing::info!(at, "serving MCP over HTTP");
         let preamble = json!({ "kgd": PREAMBLE_VERSION, "tools": tools, "client": "HTTP" });
         let preamble = format!("{preamble}\n").into_bytes();
         let sessions = Sessions { project: project.to_string(), preamble, visitors };
-        Ok((Some(HttpDoor { server, sessions }), coming))
+        let door = HttpDoor { server, sessions };
+        tracing::info!(at = door.address(), "serving MCP over HTTP");
+        Ok((Some(door), coming))
+    }
+
+    /// Where it serves.
+    pub(crate) fn address(&self) -> String {
+        format!("http://{}{MCP_PATH}", self.server.address())
     }
 
     /// Answers until told to stop.
@@ -90,9 +95,9 @@ fn sets(names: &[String]) -> anyhow::Result<Vec<&'static str>> {
     names.iter().map(set).collect()
 }
 
-/// The usual limits, unless a test asks for others.
-fn limits() -> Limits {
-    let usual = Limits::default();
+/// The limits that are set, unless a test asks for others.
+fn limits(settings: &Http) -> Limits {
+    let usual = Limits::of(settings);
     let count = |name: &str, usual: usize| {
         fail::number(name).and_then(|it| usize::try_from(it).ok()).unwrap_or(usual)
     };

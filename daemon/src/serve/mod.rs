@@ -34,3 +34,4 @@ mod tests;
 pub use activity::Activity;
 pub use progress::Progress;
 pub use tool::Tallies;
+pub(crate) use tool::memory::begin_reports;

@@ -107,6 +107,7 @@ pub(crate) fn routes() -> Routes {
         reads(tool::graph),
         reads(tool::dump),
         reads(tool::broken_links),
+        remembers(tool::memory::memory_report),
         waits(tool::wait),
         waits(tool::verify).for_hours(),
         waits(tool::rescan),

@@ -136,6 +136,9 @@ pub fn render(tool: &str, reply: &Value, max_chars: usize) -> String {
         admin::BrokenLinks::NAME => {
             fill::<admin::BrokenLinksReply>(reply, max_chars, notes::broken)
         }
+        admin::MemoryReport::NAME => {
+            fill::<admin::MemoryReportReply>(reply, max_chars, maintain::memory_report)
+        }
         admin::Wait::NAME => fill::<admin::WaitReply>(reply, max_chars, upkeep::wait),
         admin::Verify::NAME => fill::<admin::VerifyReply>(reply, max_chars, maintain::verify),
         admin::Rescan::NAME => fill::<admin::RescanReply>(reply, max_chars, maintain::rescan),

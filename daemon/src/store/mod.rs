@@ -33,10 +33,10 @@ pub use deep::NextDeep;
 pub use dump::dump_page;
 pub use error::StoreError;
 pub use ledger::{
-    Backup, Breakers, Checkup, Decisions, DecisionsAt, EventCounts, Failing, IngestRecord,
-    IngestedFile, KbFacts, KbLedger, KbRecord, KbVersion, LastWrites, Ledger, LedgerError,
-    MemoryEvent, MemoryLedger, NewVersion, Operation, Restored, Verdict, back_up, check_backup,
-    check_up, link_key, note_party, observation_key, relation_key, restore,
+    Backup, Breakers, Checkup, Decisions, DecisionsAt, Enriched, EventCounts, Failing,
+    IngestRecord, IngestedFile, KbFacts, KbLedger, KbRecord, KbVersion, LastWrites, Ledger,
+    LedgerError, MemoryEvent, MemoryLedger, NewVersion, Operation, Reading, Restored, Verdict,
+    back_up, check_backup, check_up, link_key, note_party, observation_key, relation_key, restore,
 };
 pub use likeness::Likeness;
 pub use replace::copy_ledger;

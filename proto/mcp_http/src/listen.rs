@@ -12,6 +12,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use config::limits;
+use config::settings::Http;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -58,6 +59,20 @@ pub struct Limits {
     pub slow_reader: Duration,
     /// Longest time for last answers, once the server is told to stop.
     pub farewell: Duration,
+}
+
+impl Limits {
+    /// Those that the settings name, and the usual ones beside.
+    pub fn of(settings: &Http) -> Self {
+        Limits {
+            max_connections: settings.max_connections as usize,
+            max_sessions: settings.max_sessions as usize,
+            requests_per_second: settings.requests_per_second,
+            burst: settings.burst,
+            max_body_bytes: settings.max_body_bytes as usize,
+            ..Limits::default()
+        }
+    }
 }
 
 impl Default for Limits {

@@ -1,6 +1,7 @@
 //! Tools for `kgctl` alone; never listed to agents.
 
 mod graph;
+mod report;
 
 use std::collections::BTreeMap;
 
@@ -8,6 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use self::graph::*;
+pub use self::report::*;
 use super::core::{DeepView, EmbeddingView};
 use super::{Effect, Tool, ToolSet};
 use crate::shape::Freshness;

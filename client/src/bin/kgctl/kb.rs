@@ -59,10 +59,14 @@ enum Command {
         /// The question.
         question: String,
     },
-    /// Make entries of files of the project.
+    /// Make entries of files of the project, or of a text on standard input.
     Ingest {
         /// A file, a folder, or a pattern such as `docs/**/*.md`.
-        path: String,
+        #[arg(required_unless_present = "source_url")]
+        path: Option<String>,
+        /// Read a text on standard input that came from there.
+        #[arg(long, value_name = "URL", conflicts_with = "path")]
+        source_url: Option<String>,
         /// Tell what would be done, and do nothing.
         #[arg(long)]
         dry_run: bool,
@@ -94,6 +98,16 @@ enum Command {
     Reactivate {
         /// Its id.
         id: String,
+    },
+    /// Have the model of `llm.extraction` read entries again, in the background.
+    Enrich {
+        /// Only this one.
+        id: Option<String>,
+    },
+    /// Forget what a model read in entries; it is read again when their text changes, or by `enrich`.
+    ForgetEnriched {
+        /// Only in this one.
+        id: Option<String>,
     },
     /// Count entries, types, projects, relations.
     Stats,
@@ -143,8 +157,11 @@ pub(crate) async fn run(arguments: Arguments, ctx: &Context) -> Result<Exit, Fai
             ctx.print_reply(&reply, entries::summed_up)?;
             reply.sentences.is_empty()
         }
-        Command::Ingest { path, dry_run } => {
-            let request = KbIngest { path, dry_run: Some(dry_run), ..KbIngest::default() };
+        Command::Ingest { path, source_url, dry_run } => {
+            let content = source_url.as_ref().map(|_| std::io::read_to_string(std::io::stdin()));
+            let content = content.transpose()?;
+            let (path, dry_run) = (path.unwrap_or_default(), Some(dry_run));
+            let request = KbIngest { path, content, source_url, dry_run, ..KbIngest::default() };
             let reply = session.call(&request).await?;
             ctx.print_reply(&reply, entries::ingested)?;
             false
@@ -170,16 +187,19 @@ pub(crate) async fn run(arguments: Arguments, ctx: &Context) -> Result<Exit, Fai
 }
 
 fn maintain(command: Command) -> KbMaintain {
-    let of = |action, id: String, version| KbMaintain {
+    let upkeep = |action, entry_id, version| KbMaintain {
         action,
-        entry_id: Some(id),
+        entry_id,
         version,
         ..KbMaintain::default()
     };
+    let of = |action, id, version| upkeep(action, Some(id), version);
     match command {
         Command::History { id, version } => of(KbAction::EntryVersions, id, version),
         Command::Restore { id, version } => of(KbAction::Restore, id, Some(version)),
         Command::Reactivate { id } => of(KbAction::Reactivate, id, None),
+        Command::Enrich { id } => upkeep(KbAction::Enrich, id, None),
+        Command::ForgetEnriched { id } => upkeep(KbAction::ForgetEnriched, id, None),
         _ => KbMaintain::default(),
     }
 }

@@ -50,6 +50,7 @@ mod start;
 mod status;
 mod stop;
 mod systemd;
+mod terminal;
 mod verify;
 mod wait;
 

@@ -1,6 +1,9 @@
 //! `kgctl memory`: what agents remember, on the command line.
 
+mod consolidate;
+
 use client::render::entries;
+use proto::tool::admin::MemoryReport;
 use proto::tool::memory::{
     GetConsolidationReport, GetNodesByType, GetRecentlyModified, MemoryNodesReply, OpenNodes,
     ReadGraph,
@@ -33,6 +36,18 @@ enum Command {
         #[arg(required = true)]
         names: Vec<String>,
     },
+    /// Review what could be put in order: summaries, relations, topics, orphans, one at a time.
+    ///
+    /// On a terminal with keys: `a` does what the candidate says, `r` rejects it, `s` skips it, `q` ends, `d` deletes
+    /// an entity that nothing is related to; `:` begins a line with words of your own (`:a works_with`). Else one line
+    /// an answer. A rejected relation is never proposed again, everything else next time.
+    Consolidate,
+    /// Tell what needs attention as Markdown.
+    Report {
+        /// Keep it as the note of this week, such as `memory/reports/2026-W48.md`; one that is there is left as it is.
+        #[arg(long)]
+        write: bool,
+    },
     /// Show what changed in the last days: counts, and the entities, the last changed first.
     History {
         /// How many days.
@@ -44,6 +59,7 @@ enum Command {
 pub(crate) async fn run(arguments: Arguments, ctx: &Context) -> Result<Exit, Failure> {
     let session = ctx.session().await?;
     let is_empty = match arguments.command {
+        Command::Consolidate => return consolidate::run(session, ctx).await,
         Command::List { entity_type: Some(entity_type), page } => {
             let reply = session.call(&GetNodesByType { entity_type, page }).await?;
             ctx.print_reply(&reply, |reply: &MemoryNodesReply| entries::nodes(&reply.nodes))?;
@@ -58,6 +74,11 @@ pub(crate) async fn run(arguments: Arguments, ctx: &Context) -> Result<Exit, Fai
             let reply = session.call(&OpenNodes { names }).await?;
             ctx.print_reply(&reply, entries::graph)?;
             reply.entities.is_empty()
+        }
+        Command::Report { write } => {
+            let reply = session.call(&MemoryReport { write: Some(write) }).await?;
+            ctx.print_reply(&reply, entries::report)?;
+            false
         }
         Command::History { days } => {
             let since = Some(format!("{days}d"));

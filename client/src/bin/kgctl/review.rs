@@ -2,17 +2,15 @@
 //!
 //! On a terminal and without options: a list that is decided with keys. Else: the list as text, or decisions by key.
 
-mod terminal;
-
 use client::connect::Session;
 use client::pick::{Key, List, Step};
 use client::render::answer;
 use proto::tool::core::ReviewLinks;
 use tokio::signal::unix::{SignalKind, signal};
 
-use self::terminal::Terminal;
 use super::context::Context;
 use super::failure::{Exit, Failure};
+use super::terminal::Terminal;
 
 /// Decide doubtful links and relations: with keys on a terminal, else by options.
 ///

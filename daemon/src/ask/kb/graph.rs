@@ -1,11 +1,14 @@
-//! Graph: entries and what they name, with typed relations between them (S2's deterministic edges).
+//! Graph: entries and what they name, with typed relations between them (S2's deterministic edges, and those that a
+//! model read).
 //!
-//! In: the entries of a shelf. Out: [`Graph`]; neighbors, breadth-first walks, shortest ways, chains of supersession.
+//! In: the entries of a shelf, with what a model read in them. Out: [`Graph`]; neighbors, breadth-first walks,
+//! shortest ways, chains of supersession.
 //! Nodes: `kb-00042`, `tag:python`, `project:kgd`, `person:ada`, `tool:cargo`, `concept:…`, `note:docs/a.md`.
 //! Relations: `has_tag`, `in_project`, `supersedes`, `references`, those of `related_entities`, `mentions_person`,
 //! `uses_tool`, `extracted_from`.
 //! Invariants: made anew from what notes say, so it is always what they say now; an entry that does not count states
-//! nothing; nothing leads to an entry that is not there; the same entries give the same order.
+//! nothing; nothing leads to an entry that is not there; what a note states is never told as read by a model, and comes
+//! before that; the same entries give the same order.
 
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 
@@ -23,6 +26,24 @@ struct Edge {
     from: usize,
     kind: String,
     to: usize,
+    by: By,
+}
+
+/// Who says a relation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum By {
+    /// The note of an entry.
+    Note,
+    /// A language model that read it.
+    Llm,
+}
+
+/// A relation as it is told: `uses`, or `uses (llm)` where a model read it.
+pub fn told(edge: &str, by: By) -> String {
+    match by {
+        By::Note => edge.to_string(),
+        By::Llm => format!("{edge} (llm)"),
+    }
 }
 
 /// A neighbor of a node.
@@ -34,6 +55,8 @@ pub struct Neighbor<'g> {
     pub edge: &'g str,
     /// Whether the relation leads to it.
     pub is_outgoing: bool,
+    /// Who says so.
+    pub by: By,
 }
 
 /// A step of a way.
@@ -47,6 +70,8 @@ pub struct Step {
     pub to: String,
     /// Whether the relation is stated in this direction.
     pub is_outgoing: bool,
+    /// Who says so.
+    pub by: By,
 }
 
 /// Nodes and relations.
@@ -91,16 +116,20 @@ impl Graph {
         });
         let mut seen = HashSet::new();
         for row in shelf.entries().filter(|row| row.entry.is_active) {
-            for (from, kind, to) in stated(row) {
+            let stated = stated(row).into_iter().map(|it| (it, By::Note));
+            let own = id_text(row.number);
+            let read = shelf.read_in(row).iter();
+            let read = read.map(|(kind, to)| ((own.clone(), kind.clone(), to.clone()), By::Llm));
+            for ((from, kind, to), by) in stated.chain(read) {
                 let is_there = |node: &str| {
                     node.contains(':') || number_of(node).is_some_and(|it| shelf.get(it).is_some())
                 };
                 if from == to || !is_there(&from) || !is_there(&to) {
                     continue;
                 }
-                let edge = Edge { from: graph.place(&from), kind, to: graph.place(&to) };
-                if seen.insert(edge.clone()) {
-                    graph.edges.push(edge);
+                let (from, to) = (graph.place(&from), graph.place(&to));
+                if seen.insert((from, kind.clone(), to)) {
+                    graph.edges.push(Edge { from, kind, to, by });
                 }
             }
         }
@@ -148,7 +177,8 @@ impl Graph {
             let edge = self.edges.get(*number)?;
             let is_outgoing = Some(edge.from) == place;
             let other = if is_outgoing { edge.to } else { edge.from };
-            Some(Neighbor { node: self.ids.get(other)?, edge: &edge.kind, is_outgoing })
+            let (node, by) = (self.ids.get(other)?, edge.by);
+            Some(Neighbor { node, edge: &edge.kind, is_outgoing, by })
         })
     }
 
@@ -212,6 +242,11 @@ impl Graph {
         chain.into()
     }
 
+    /// Relations that a model read.
+    pub fn n_by_llm(&self) -> u64 {
+        self.edges.iter().filter(|edge| edge.by == By::Llm).count() as u64
+    }
+
     /// Nodes and relations, counted by kind.
     pub fn counts(&self) -> (BTreeMap<String, u64>, BTreeMap<String, u64>) {
         let (mut nodes, mut edges) = (BTreeMap::new(), BTreeMap::new());
@@ -232,6 +267,7 @@ fn step(at: &str, next: &Neighbor<'_>) -> Step {
         edge: next.edge.to_string(),
         to: next.node.to_string(),
         is_outgoing: next.is_outgoing,
+        by: next.by,
     }
 }
 
@@ -362,6 +398,33 @@ mod tests {
             5 extracted_from note:docs/A.md
         "#]]
         .assert_eq(&out);
+    }
+
+    #[test]
+    fn what_a_model_read_holds_for_the_text_that_it_read() {
+        let mut shelf = table();
+        let read = |hash: u8| crate::store::Enriched {
+            entry: 1,
+            hash: [hash; 16],
+            relations: vec![
+                ("uses".into(), "tool:cargo".into()),
+                ("has_tag".into(), "tag:db".into()),
+                ("supersedes".into(), "kb-00099".into()),
+            ],
+            ..Default::default()
+        };
+        let shown = |shelf: &Shelf| {
+            let near = shelf.graph.neighbors("kb-00001").filter(|it| it.is_outgoing);
+            near.map(|it| format!("{} {}", told(it.edge, it.by), it.node)).collect::<Vec<_>>()
+        };
+        let stated = ["has_tag tag:db", "has_tag tag:async-io", "in_project project:kgd"];
+        shelf.put_reading(read(1));
+        assert_eq!(shown(&shelf), stated);
+        shelf.put_reading(read(0));
+        assert_eq!(shown(&shelf), [&stated[..], &["uses (llm) tool:cargo"]].concat());
+        let way = shelf.graph.way("kb-00001", "kb-00003", 2).expect("a way");
+        assert_eq!(way.len(), 1, "what notes state comes first: {way:?}");
+        assert_eq!(shelf.graph.n_by_llm(), 1);
     }
 
     #[test]

@@ -14,7 +14,7 @@ use proto::tool::core::HybridQuery;
 use rustc_hash::FxHashSet;
 
 use super::Library;
-use super::graph::Neighbor;
+use super::graph::{By, Neighbor};
 use super::shelf::EntryRow;
 use crate::ask::floor::share;
 use crate::ask::plan::{MAX_RECALL, Plan, plan};
@@ -182,11 +182,12 @@ pub fn hints(library: &Library, found: &[&EntryRow]) -> Vec<String> {
     let graph = &library.shelf.graph;
     let mut seen: FxHashSet<u64> = found.iter().map(|row| row.number).collect();
     let mut hints: Vec<String> = Vec::new();
-    let mut tell = |node: &str, via: &str| {
+    let mut tell = |node: &str, via: &str, by: By| {
         let Some(row) = library.shelf.of_node(node).filter(|row| row.entry.is_active) else {
             return;
         };
         if hints.len() < MAX_HINTS && !library.is_hidden(row) && seen.insert(row.number) {
+            let via = if by == By::Llm { format!("{via}, llm") } else { via.to_string() };
             hints.push(format!("See also: [{}] {} (via {via})", id_text(row.number), row.title));
         }
     };
@@ -195,8 +196,10 @@ pub fn hints(library: &Library, found: &[&EntryRow]) -> Vec<String> {
     for row in found {
         for near in neighbors(&id_text(row.number)) {
             match near.node.contains(':') {
-                true => neighbors(near.node).iter().for_each(|far| tell(far.node, near.node)),
-                false => tell(near.node, near.edge),
+                true => neighbors(near.node)
+                    .iter()
+                    .for_each(|far| tell(far.node, near.node, far.by.max(near.by))),
+                false => tell(near.node, near.edge, near.by),
             }
         }
     }

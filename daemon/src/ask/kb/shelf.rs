@@ -1,11 +1,13 @@
 //! Shelf: the entries of one commit, as their notes state them, and the graph between them.
 //!
-//! In: the rows of notes. Out: [`Shelf`], in memory, the same for the same rows.
+//! In: the rows of notes, and what a model read in them. Out: [`Shelf`], in memory, the same for the same rows.
 //! Invariants: a note is an entry when its front matter has an id such as `kb-00042`, or when it lies in the folder of
 //! entries and its name begins with one; of several notes with one id the one whose name says it counts, then the first
-//! by path, and the others are told.
+//! by path, and the others are told; what a model read counts only for the text that it read.
 
 use std::collections::{BTreeMap, HashMap};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use notes::entry::{Entry, id_text, number_of, of, references};
@@ -15,8 +17,8 @@ use serde_json::{Map, Value};
 use super::decay;
 use super::graph::Graph;
 use crate::ask::AskError;
-use crate::store::Snapshot;
-use crate::terms::Tick;
+use crate::store::{Enriched, KbLedger, Snapshot};
+use crate::terms::{ContentHash, Tick};
 
 /// An entry.
 #[derive(Debug, Clone, PartialEq)]
@@ -41,6 +43,8 @@ pub struct EntryRow {
     pub modified_ms: i64,
     /// Hash of the bytes of its file.
     pub hash: [u8; 16],
+    /// Hash of its title and text.
+    pub text_hash: [u8; 16],
 }
 
 /// Every entry of one commit.
@@ -49,12 +53,17 @@ pub struct Shelf {
     entries: BTreeMap<u64, EntryRow>,
     by_doc: HashMap<i64, u64>,
     others: BTreeMap<u64, Vec<String>>,
+    enriched: HashMap<u64, Enriched>,
     /// How they are related.
     pub graph: Graph,
 }
 
 impl Shelf {
-    fn read(snapshot: &Snapshot, folder: &str) -> Result<Shelf, AskError> {
+    fn read(
+        snapshot: &Snapshot,
+        folder: &str,
+        enriched: HashMap<u64, Enriched>,
+    ) -> Result<Shelf, AskError> {
         let folder = format!("{}/{}", folder.trim_matches('/'), "kb-");
         let mut statement = snapshot.prepare_cached(
             "SELECT d.id, d.path, d.title, d.mtime_ms, d.hash, n.metadata, d.text
@@ -62,7 +71,7 @@ impl Shelf {
              WHERE n.metadata LIKE '%\"id\"%kb-%' OR substr(lower(d.path), 1, length(?1)) = lower(?1) ORDER BY d.path",
         )?;
         let mut rows = statement.query([&folder])?;
-        let mut shelf = Shelf::default();
+        let mut shelf = Shelf { enriched, ..Shelf::default() };
         while let Some(row) = rows.next()? {
             let metadata: String = row.get(5)?;
             let metadata: Map<String, Value> = serde_json::from_str(&metadata).unwrap_or_default();
@@ -75,10 +84,13 @@ impl Shelf {
             let text: String = row.get(6)?;
             let mut references = references(&text);
             references.retain(|it| *it != number);
+            let title = entry.short_title.clone().unwrap_or(row.get(2)?);
+            let text_hash = ContentHash::of(format!("{title}\n{text}").as_bytes()).0.to_le_bytes();
             shelf.add(EntryRow {
                 doc: row.get(0)?,
                 number,
-                title: entry.short_title.clone().unwrap_or(row.get(2)?),
+                title,
+                text_hash,
                 entry_type: entry
                     .entry_type
                     .as_deref()
@@ -146,6 +158,29 @@ impl Shelf {
         self.others.iter().flat_map(told).collect()
     }
 
+    /// The relations that a model read in an entry as it is now.
+    pub fn read_in(&self, row: &EntryRow) -> &[(String, String)] {
+        self.reading(row).map_or(&[], |it| it.relations.as_slice())
+    }
+
+    /// What a model read in an entry as it is now.
+    pub fn reading(&self, row: &EntryRow) -> Option<&Enriched> {
+        self.enriched.get(&row.number).filter(|it| it.hash == row.text_hash)
+    }
+
+    /// Entries that count and that a model has not read as they are now.
+    pub fn unread(&self) -> impl Iterator<Item = &EntryRow> {
+        let is_read = |row: &EntryRow| self.reading(row).is_some_and(|it| !it.is_due);
+        self.entries().filter(move |row| row.entry.is_active && !is_read(row))
+    }
+
+    /// Puts what a model read there.
+    #[cfg(test)]
+    pub(super) fn put_reading(&mut self, reading: Enriched) {
+        self.enriched.insert(reading.entry, reading);
+        self.graph = Graph::of(self);
+    }
+
     /// Puts an entry there, with its relations.
     #[cfg(test)]
     pub(super) fn put(&mut self, number: u64, entry: Entry, references: Vec<u64>) {
@@ -160,6 +195,7 @@ impl Shelf {
             references,
             modified_ms: 0,
             hash: [0; 16],
+            text_hash: [0; 16],
         });
         self.graph = Graph::of(self);
     }
@@ -170,26 +206,45 @@ impl Shelf {
     }
 }
 
-/// The shelf of the last commit that was asked for.
-#[derive(Default)]
-pub struct Shelves(Mutex<Option<(Tick, Arc<Shelf>)>>);
+/// A commit, and how often a model had read until then.
+type Moment = (Tick, u64);
+
+/// The shelf of the last commit, and of the last readings, that were asked for.
+pub struct Shelves {
+    state_dir: PathBuf,
+    n_readings: AtomicU64,
+    last: Mutex<Option<(Moment, Arc<Shelf>)>>,
+}
 
 impl Shelves {
+    /// Of a project with that folder of state.
+    pub fn new(state_dir: &Path) -> Self {
+        let (n_readings, last) = (AtomicU64::new(0), Mutex::new(None));
+        Shelves { state_dir: state_dir.to_path_buf(), n_readings, last }
+    }
+
+    /// A model has read, or what it read was forgotten: what was kept is not so any more.
+    pub fn read_anew(&self) {
+        self.n_readings.fetch_add(1, Ordering::AcqRel);
+    }
+
     /// The shelf of a snapshot.
     ///
     /// # Errors
     /// When the index cannot be read.
     pub fn at(&self, snapshot: &Snapshot, folder: &str) -> Result<Arc<Shelf>, AskError> {
-        let last = self.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        if let Some((tick, shelf)) = last
-            && tick == snapshot.tick()
+        // Before the ledger is read: a reading that comes meanwhile makes it be read again.
+        let key = (snapshot.tick(), self.n_readings.load(Ordering::Acquire));
+        let last = self.last.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        if let Some((of, shelf)) = last
+            && of == key
         {
             return Ok(shelf);
         }
         // Not under the lock: whoever waited for it would hold a reader's turn meanwhile.
-        let shelf = Arc::new(Shelf::read(snapshot, folder)?);
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) =
-            Some((snapshot.tick(), shelf.clone()));
+        let enriched = KbLedger::open(&self.state_dir)?.enriched()?;
+        let shelf = Arc::new(Shelf::read(snapshot, folder, enriched)?);
+        *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Some((key, shelf.clone()));
         Ok(shelf)
     }
 }

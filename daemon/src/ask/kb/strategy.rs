@@ -11,7 +11,7 @@ use proto::error::{Code, ErrorView};
 use proto::tool::kb::{EntryType, Strategy};
 
 use super::Library;
-use super::graph::{Step, node_id};
+use super::graph::{By, Step, node_id, told};
 use super::planner::{Planned, plan, resolve};
 use super::search::{Wanted, search};
 use super::shelf::{EntryRow, Shelf};
@@ -273,7 +273,7 @@ fn searched<'l>(
             }
             if row.entry.is_active && !library.is_hidden(row) && seen.insert(row.number) {
                 let how = if it.is_outgoing { "linked from" } else { "links to" };
-                let context = format!("{how} {own} via {}", it.edge);
+                let context = format!("{how} {own} via {}", told(it.edge, it.by));
                 answer.entries.push(Told { row, context, via: vec![own.clone()] });
             }
         }
@@ -383,7 +383,10 @@ fn near<'l>(library: &'l Library, scope: String, answer: &mut Answer<'l>) -> Res
         let between: Vec<String> =
             way.iter().take(way.len() - 1).map(|step| step.to.clone()).collect();
         let context = match between.is_empty() {
-            true => format!("directly connected ({})", last.edge),
+            true => format!("directly connected ({})", told(&last.edge, last.by)),
+            false if way.iter().any(|step| step.by == By::Llm) => {
+                format!("connected via {} (llm)", between.join(", "))
+            }
             false => format!("connected via {}", between.join(", ")),
         };
         answer.entries.push(Told { row, context, via: between });

@@ -137,7 +137,7 @@ async fn a_preamble_chooses_the_tools() {
         &kgctl.call(2, "hybrid_query", json!({"q": "x"})).await,
         expect![[r#"
             -32602 no tool is called `hybrid_query`
-            hint: this session has `graph`, `dump`, `broken_links`, `wait`, `verify`, `resca…
+            hint: this session has `graph`, `dump`, `broken_links`, `memory_report`, `wait`,…
         "#]],
     );
     let mut wrong = house.connect().await;

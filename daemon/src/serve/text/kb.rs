@@ -82,6 +82,9 @@ pub(super) fn opened(reply: &KbGetReply, sheet: &mut Sheet) {
         if !it.supersedes.is_empty() {
             text += &format!("\n   supersedes {}", it.supersedes.join(", "));
         }
+        if !it.edges.is_empty() {
+            text += &format!("\n   {}", one_line(&it.edges.join(", ")));
+        }
         sheet.line(&text);
         for line in it.knowledge_details.lines() {
             sheet.line(&one_line(line));
@@ -97,11 +100,10 @@ pub(super) fn answered(reply: &KbAnswer, sheet: &mut Sheet) {
     hint(reply.planned_by.as_ref(), sheet);
     hint(reply.llm.as_ref(), sheet);
     hint(reply.hint.as_ref(), sheet);
-    sheet.items(
-        reply.path.iter().map(|it| {
-            format!("{} —{}→ {}", one_line(&it.from), one_line(&it.edge), one_line(&it.to))
-        }),
-    );
+    sheet.items(reply.path.iter().map(|it| {
+        let by = if it.llm { " (llm)" } else { "" };
+        format!("{} —{}{by}→ {}", one_line(&it.from), one_line(&it.edge), one_line(&it.to))
+    }));
     sheet.items(reply.entries.iter().map(|it| {
         format!(
             "{}\n   ↳ {}\n   {}",
@@ -202,6 +204,12 @@ pub(super) fn maintained(reply: &KbMaintainReply, sheet: &mut Sheet) {
             if !counts.is_empty() {
                 sheet.line(&format!("{what}: {}", of(counts)));
             }
+        }
+        if let Some(it) = &stats.enrichment {
+            sheet.line(&format!(
+                "read by a model: {} entries, {} relations; {} wait, {} gave nothing that could be read",
+                it.read, it.relations, it.waiting, it.unreadable
+            ));
         }
         sheet.line(&format!("ingested files: {}", stats.ingested_files));
         lines(&stats.duplicates, sheet);

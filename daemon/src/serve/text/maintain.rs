@@ -1,7 +1,8 @@
 //! Maintain: the replies of the tools that look after the index and the ledger, as text.
 
 use proto::tool::admin::{
-    BackupReply, CheckupReply, DeepPassReply, RescanReply, RetryReply, VerifyReply,
+    BackupReply, CheckupReply, DeepPassReply, MemoryReportReply, RescanReply, RetryReply,
+    VerifyReply,
 };
 
 use super::clean::one_line;
@@ -33,6 +34,11 @@ pub(super) fn verify(reply: &VerifyReply, sheet: &mut Sheet) {
         format!("  only {}, {}: {}", one_line(&it.side), one_line(&it.part), one_line(&it.row))
     });
     sheet.items(parts.chain(rows));
+}
+
+pub(super) fn memory_report(reply: &MemoryReportReply, sheet: &mut Sheet) {
+    sheet.line(&format!("{} {}", one_line(&reply.action), one_line(&reply.path)));
+    sheet.items(reply.text.lines().map(|line| one_line(line).into_owned()));
 }
 
 pub(super) fn rescan(reply: &RescanReply, sheet: &mut Sheet) {

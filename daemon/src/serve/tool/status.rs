@@ -91,6 +91,7 @@ pub fn status(
         }),
         embedding: embedding.clone(),
         llm: project.llms().views(Instant::now()),
+        http: project.http().map(String::from),
         formats: tally.formats.clone(),
         queues: queues(project),
         bytes_in_flight: project.bytes_in_flight(),

@@ -13,6 +13,7 @@ use std::path::Path;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::Ledger;
+use super::enriched::{self, Reading};
 use crate::store::{StoreError, open};
 
 /// A version that is to be kept.
@@ -78,6 +79,8 @@ pub enum KbRecord {
     Ingested(IngestedFile),
     /// An entry is gone for good.
     Purged(u64),
+    /// A model read entries, or is to read them again.
+    Read(Reading),
 }
 
 /// A version that is kept.
@@ -153,7 +156,7 @@ impl Ledger {
                     KbRecord::Ingested(file) => add_file(tx, file, now_ms).map(|()| 0)?,
                     KbRecord::Purged(entry) => {
                         use_up(tx, *entry)?;
-                        for table in ["kb_versions", "kb_accesses"] {
+                        for table in ["kb_versions", "kb_accesses", "kb_enriched"] {
                             tx.execute(
                                 &format!("DELETE FROM {table} WHERE entry = ?1"),
                                 [*entry as i64],
@@ -161,6 +164,7 @@ impl Ledger {
                         }
                         0
                     }
+                    KbRecord::Read(reading) => enriched::keep(tx, reading, now_ms).map(|()| 0)?,
                 });
             }
             Ok(())
@@ -237,7 +241,7 @@ fn add_file(tx: &Connection, file: &IngestedFile, now_ms: i64) -> rusqlite::Resu
 
 /// The ledger of a project, for whoever answers questions about entries.
 pub struct KbLedger {
-    db: Connection,
+    pub(super) db: Connection,
 }
 
 impl KbLedger {

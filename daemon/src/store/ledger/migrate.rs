@@ -15,7 +15,7 @@ use super::backup::{copy, newest};
 use crate::store::{StoreError, open};
 
 /// Every step, oldest first: the step at index `n` makes version `n + 1`. Steps are only ever added.
-const STEPS: [&str; 5] = [FIRST, SKETCHES, BREAKERS, MEMORY, KB];
+const STEPS: [&str; 6] = [FIRST, SKETCHES, BREAKERS, MEMORY, KB, ENRICHED];
 
 /// The version this program works with.
 pub(super) const VERSION: u32 = STEPS.len() as u32;
@@ -55,6 +55,11 @@ CREATE TABLE kb_accesses(entry INTEGER PRIMARY KEY, at_ms INTEGER NOT NULL);
 CREATE TABLE kb_ingested(path TEXT PRIMARY KEY, hash TEXT NOT NULL, node TEXT NOT NULL, entries TEXT NOT NULL,
   summary TEXT NOT NULL, n_bytes INTEGER NOT NULL, extension TEXT NOT NULL, project TEXT, redactions TEXT NOT NULL,
   is_active INTEGER NOT NULL, first_ms INTEGER NOT NULL, last_ms INTEGER NOT NULL) WITHOUT ROWID;";
+
+/// What a language model read in entries.
+const ENRICHED: &str = "
+CREATE TABLE kb_enriched(entry INTEGER PRIMARY KEY, hash BLOB NOT NULL, relations TEXT NOT NULL, model TEXT NOT NULL,
+  trouble TEXT, is_due INTEGER NOT NULL, at_ms INTEGER NOT NULL);";
 
 /// The tables without which a file is no ledger, of whatever version.
 pub(super) const TABLES: [&str; 3] = ["documents", "ingested", "decisions"];
@@ -229,7 +234,7 @@ mod tests {
         drop(db);
         let before = std::fs::read(&it.path).expect("read");
         let error = Ledger::open(&it.path).err().expect("refused").to_string();
-        assert!(error.contains("has version 99, this kgd knows versions up to 5"), "{error}");
+        assert!(error.contains("has version 99, this kgd knows versions up to 6"), "{error}");
         assert!(error.contains("\nhint: install the newer kgd again"), "{error}");
         assert_eq!(std::fs::read(&it.path).expect("read"), before);
     }

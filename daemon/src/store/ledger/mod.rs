@@ -7,6 +7,7 @@
 
 mod backup;
 mod breaker;
+mod enriched;
 mod error;
 mod identity;
 mod kb;
@@ -27,6 +28,7 @@ use crate::terms::{RelPath, Tick, norm_of};
 
 pub use backup::{Backup, Checkup, Restored, back_up, check as check_backup, check_up, restore};
 pub use breaker::{Breakers, Failing};
+pub use enriched::{Enriched, Reading};
 pub use error::LedgerError;
 pub use kb::{IngestedFile, KbFacts, KbLedger, KbRecord, KbVersion, NewVersion};
 pub use memory::{EventCounts, LastWrites, MemoryEvent, MemoryLedger, Operation};

@@ -57,12 +57,30 @@ pub struct GraphNode {
     /// The note that is its home, if it has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub home: Option<String>,
+    /// What its home says as an entry of knowledge, if it is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub entry: Option<EntryOfNode>,
     /// Mentions in all documents.
     pub n_mentions: u64,
     /// Documents that mention it.
     pub n_documents: u64,
     /// The first mention in the documents that mention it most; at most 3.
     pub places: Vec<PlaceView>,
+}
+
+/// An entity's home as an entry of knowledge.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct EntryOfNode {
+    /// Its id, such as `kb-00042`.
+    pub id: String,
+    /// Its confidence now, decayed since it was last edited or opened.
+    pub confidence: f64,
+    /// The entries that took its place.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub superseded_by: Vec<String>,
+    /// Set where it does not count any more.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub inactive: bool,
 }
 
 /// A relation of the neighborhood.

@@ -58,6 +58,9 @@ pub struct StatusReply {
     /// The slots for language models that the settings name, and how they are; absent where there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub llm: Vec<LlmView>,
+    /// Where MCP is served over HTTP, such as `http://127.0.0.1:8765/mcp`; absent where it is not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub http: Option<String>,
     /// Documents by format.
     pub formats: BTreeMap<String, u64>,
     /// Depth of each stage's queue, in the order of the belt.

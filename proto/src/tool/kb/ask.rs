@@ -87,6 +87,9 @@ pub struct KbStep {
     pub edge: String,
     /// Where it ends.
     pub to: String,
+    /// Set where a model read it, and no note states it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub llm: bool,
 }
 
 /// Reply of `kb_ask`.

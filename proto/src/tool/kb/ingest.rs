@@ -12,8 +12,14 @@ use crate::tool::{Effect, Tool, ToolSet};
 #[serde(deny_unknown_fields)]
 pub struct KbIngest {
     /// A file, a folder, or a pattern such as `docs/**/*.md`, inside the project.
-    #[serde(alias = "file_path")]
+    #[serde(default, alias = "file_path", skip_serializing_if = "String::is_empty")]
     pub path: String,
+    /// Instead of `path`: a text that is no file of the project, as Markdown, with `source_url`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub content: Option<String>,
+    /// Where `content` came from; the same one again replaces the entries of the time before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source_url: Option<String>,
     /// The project that the entries shall belong to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub project_ref: Option<String>,

@@ -28,6 +28,12 @@ pub enum KbAction {
     RebuildEmbeddings,
     /// The graph is read again from the notes.
     RebuildGraph,
+    /// The model of `llm.extraction` reads an entry again, or all of them, in the background; what it read before
+    /// counts until then.
+    Enrich,
+    /// What a model read in an entry is forgotten, or all of it; it is read again when its text changes, or by
+    /// `enrich`.
+    ForgetEnriched,
     /// Entries that have not counted for some days are deleted with their versions.
     PurgeInactive,
     /// The index gives free room back.
@@ -39,10 +45,11 @@ pub enum KbAction {
 #[serde(deny_unknown_fields)]
 pub struct KbMaintain {
     /// `stats`, `deactivate`, `reactivate`, `entry_versions`, `restore`, `rebuild_embeddings`, `rebuild_graph`,
-    /// `purge_inactive` or `vacuum`.
+    /// `enrich`, `forget_enriched`, `purge_inactive` or `vacuum`.
     #[serde(alias = "operation")]
     pub action: KbAction,
-    /// The entry, for `deactivate`, `reactivate`, `entry_versions` and `restore`.
+    /// The entry, for `deactivate`, `reactivate`, `entry_versions` and `restore`; for `enrich` and `forget_enriched`,
+    /// all when left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub entry_id: Option<String>,
     /// The version, for `restore` and `entry_versions`.
@@ -103,11 +110,27 @@ pub struct KbStats {
     pub nodes: BTreeMap<String, u64>,
     /// Relations, by type.
     pub edges: BTreeMap<String, u64>,
+    /// What a model has read in entries, where one is set or has read any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub enrichment: Option<Enrichment>,
     /// Files that were ingested.
     pub ingested_files: u64,
     /// Notes with an id that another one has, too: `kb/a.md (kb-00001 is kb/kb-00001-b.md)`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub duplicates: Vec<String>,
+}
+
+/// What a model has read in entries that count.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Enrichment {
+    /// Relations that it read.
+    pub relations: u64,
+    /// Entries that it has read as they are now.
+    pub read: u64,
+    /// Entries that it has not read yet; 0 where none is set.
+    pub waiting: u64,
+    /// Entries of which it said something that could not be read.
+    pub unreadable: u64,
 }
 
 /// Reply of `kb_maintain`.
@@ -137,7 +160,7 @@ pub struct KbMaintainReply {
 impl Tool for KbMaintain {
     const NAME: &'static str = "kb_maintain";
     const SUMMARY: &'static str = "Counts and upkeep of entries: versions and restore, deactivate and reactivate, \
-        purge, vectors, graph.";
+        purge, vectors, graph, what a model read in them.";
     const EFFECT: Effect = Effect::Writes;
     const SET: ToolSet = ToolSet::Kb;
     type Reply = KbMaintainReply;

@@ -120,6 +120,9 @@ pub struct KbEntry {
     /// The entries that took its place: read those.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub superseded_by: Vec<String>,
+    /// Its relations, such as `has_tag tag:python`, or `uses (llm) technology:sqlite` where a model read that in it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub edges: Vec<String>,
     /// Where the knowledge came from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source_context: Option<String>,

@@ -25,6 +25,9 @@ pub struct RelationGap {
     pub referenced_name: String,
     /// In how many of its observations.
     pub reference_count: u64,
+    /// `review_links` rejects it by this key, for good.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key: Option<String>,
 }
 
 /// Reply of `get_relation_gaps`.
@@ -135,6 +138,9 @@ pub struct RelationCandidate {
     /// What speaks for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rationale: Option<String>,
+    /// `review_links` rejects it by this key, for good.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key: Option<String>,
 }
 
 /// Entities that belong together.

@@ -11,6 +11,7 @@ use super::library;
 use super::search::{check_question, limit_of};
 use crate::ask::Desk;
 use crate::ask::browse::rfc3339;
+use crate::ask::kb::graph::By;
 use crate::ask::kb::planner::Planned;
 use crate::ask::kb::strategy::{self, Question, Told, ask};
 use crate::ask::kb::summary::{summarize, text_of};
@@ -113,6 +114,7 @@ pub fn kb_ask(
         edge: if step.is_outgoing { step.edge } else { format!("<{}", step.edge) },
         from: step.from,
         to: step.to,
+        llm: step.by == By::Llm,
     });
     Ok(KbAnswer {
         strategy: answer.strategy,

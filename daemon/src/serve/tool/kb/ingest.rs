@@ -6,53 +6,31 @@
 //! Invariants: nothing outside the project is read, no link is followed, no file is changed; what holds a secret gives
 //! no entry; a dry run writes nothing; a file that cannot be done does not stop the others.
 
-use std::path::Path;
 use std::sync::Arc;
 
-use globset::GlobBuilder;
 use notes::entry::{EntryEdit, id_text};
-use proto::error::{Code, ErrorView};
+use proto::error::ErrorView;
 use proto::tool::kb::{EntryType, ExtractedEntry, IngestedView, KbIngest, KbIngestReply};
 
 use super::extract::{Extracted, Extraction, extract};
+use super::files::{find, objection};
 use super::store::{change, checked, create, whole};
-use super::{blocking, folder, index, invalid, ledger, record, type_text, unreadable};
+use super::{blocking, index, invalid, ledger, record, type_text, unreadable};
 use crate::llm::file::{self, FoundEntry};
 use crate::llm::{Asker, Prompt};
 use crate::notes::checksum;
 use crate::pipeline::normalize::redact::{Redactor, places_of_secrets};
-use crate::pipeline::watch::{SkipReason, Verdict};
 use crate::project::Project;
 use crate::serve::routes::Who;
 use crate::store::{IngestedFile, KbRecord};
 use crate::terms::RelPath;
 
-/// Most files of one call, and of one report.
-const MAX_FILES: usize = 2_000;
+/// Most files of one report.
 const MAX_TOLD: usize = 500;
 
-/// Formats of text that are read (S2), by extension.
-const EXTENSIONS: [&str; 62] = [
-    "md", "markdown", "txt", "text", "rst", "org", "adoc", "py", "js", "ts", "jsx", "tsx", "mjs",
-    "go", "rs", "java", "kt", "kts", "scala", "c", "h", "cc", "cpp", "hpp", "cs", "swift", "rb",
-    "php", "pl", "lua", "r", "jl", "ex", "exs", "erl", "hs", "ml", "clj", "dart", "vue", "svelte",
-    "sql", "graphql", "proto", "html", "css", "scss", "yaml", "yml", "toml", "json", "xml", "ini",
-    "cfg", "conf", "csv", "sh", "bash", "zsh", "fish", "ps1", "tf",
-];
-
-/// Files without an extension that are read.
-const NAMES: [&str; 10] = [
-    "Dockerfile",
-    "Makefile",
-    "README",
-    "LICENSE",
-    "CHANGELOG",
-    "CONTRIBUTING",
-    "Justfile",
-    "Jenkinsfile",
-    "Vagrantfile",
-    "Procfile",
-];
+/// Longest address of a text, characters; and what a text is read as.
+const MAX_URL: usize = 500;
+const TEXT_NAME: &str = "text.md";
 
 /// Makes entries of files.
 pub async fn kb_ingest(
@@ -60,11 +38,13 @@ pub async fn kb_ingest(
     request: KbIngest,
     who: Who,
 ) -> Result<KbIngestReply, ErrorView> {
-    if request.path.trim().is_empty() {
-        return Err(invalid("`path` is empty".into(), "name a file, a folder or a pattern"));
-    }
-    let (finder, wanted) = (project.clone(), request.clone());
-    let files = blocking(move || find(&finder, &wanted)).await?;
+    let files = match content_of(&request)? {
+        Some(url) => vec![url],
+        None => {
+            let (finder, wanted) = (project.clone(), request.clone());
+            blocking(move || find(&finder, &wanted)).await?
+        }
+    };
     let mut reply =
         KbIngestReply { dry_run: request.dry_run == Some(true), ..KbIngestReply::default() };
     let mut written = Vec::new();
@@ -95,6 +75,33 @@ pub async fn kb_ingest(
     Ok(reply)
 }
 
+/// Where a text that is given came from; none where files are meant.
+fn content_of(request: &KbIngest) -> Result<Option<String>, ErrorView> {
+    let url = request.source_url.as_deref().map(str::trim).filter(|it| !it.is_empty());
+    let is_whole = |url: &str| {
+        url.chars().count() <= MAX_URL && !url.chars().any(|c| c.is_control() || c.is_whitespace())
+    };
+    match (&request.content, url) {
+        (None, None) if request.path.trim().is_empty() => {
+            let hint = "name a file, a folder or a pattern; or give `content` with `source_url`";
+            Err(invalid("`path` is empty".into(), hint))
+        }
+        (None, None) => Ok(None),
+        (None, Some(_)) => Err(invalid(
+            "`source_url` without `content`".into(),
+            "nothing is downloaded: give the text as `content`",
+        )),
+        (Some(_), _) if !request.path.trim().is_empty() => {
+            Err(invalid("both `path` and `content`".into(), "ingest a file, or a text"))
+        }
+        (Some(_), Some(url)) if is_whole(url) => Ok(Some(url.to_string())),
+        (Some(_), _) => Err(invalid(
+            "`content` needs `source_url`".into(),
+            "say where it came from, at most 500 characters without blanks",
+        )),
+    }
+}
+
 fn failed(path: &str, action: &str, reason: &str) -> IngestedView {
     IngestedView {
         path: path.into(),
@@ -102,89 +109,6 @@ fn failed(path: &str, action: &str, reason: &str) -> IngestedView {
         reason: Some(reason.into()),
         ..IngestedView::default()
     }
-}
-
-/// The files that are meant, by path.
-fn find(project: &Project, request: &KbIngest) -> Result<Vec<String>, ErrorView> {
-    let is_deep = request.recursive != Some(false);
-    let relative = super::super::ingest::inside(project, request.path.trim())?;
-    let target = project.root.join(&relative);
-    let mut files = Vec::new();
-    if relative.contains(['*', '?', '[', '{']) && !target.exists() {
-        let glob = GlobBuilder::new(&relative).literal_separator(true).build();
-        let glob = glob.map_err(|why| {
-            invalid(
-                format!("`{relative}` is not a pattern: {}", why.kind()),
-                "use * ** ? [a-z] {a,b}",
-            )
-        })?;
-        let glob = glob.compile_matcher();
-        walk(project, "", true, &mut |path| {
-            if glob.is_match(&path) {
-                files.push(path);
-            }
-        });
-    } else if target.is_dir() {
-        walk(project, &relative, is_deep, &mut |path| files.push(path));
-    } else if target.symlink_metadata().is_ok() {
-        files.push(relative);
-    }
-    if files.is_empty() {
-        return Err(ErrorView {
-            code: Code::NotFound,
-            message: format!("no file is meant by `{}`", request.path.trim()),
-            hint: Some("paths are relative to the project's folder".into()),
-            conflict: None,
-        });
-    }
-    if files.len() > MAX_FILES {
-        let message = format!("`{}` means {} files", request.path.trim(), files.len());
-        return Err(invalid(message, &format!("name at most {MAX_FILES} at once")));
-    }
-    files.sort();
-    Ok(files)
-}
-
-/// Visits the files below a folder, but for folders that are not watched; links are not followed.
-fn walk(project: &Project, top: &str, is_deep: bool, visit: &mut dyn FnMut(String)) {
-    let mut open = vec![top.to_string()];
-    while let Some(at) = open.pop() {
-        let Ok(entries) = std::fs::read_dir(project.root.join(&at)) else { continue };
-        for entry in entries.flatten() {
-            let (Ok(name), Ok(kind)) = (entry.file_name().into_string(), entry.file_type()) else {
-                continue;
-            };
-            let path = if at.is_empty() { name } else { format!("{at}/{name}") };
-            if kind.is_dir() {
-                let verdict = project.watcher().verdict(Path::new(&path), true);
-                // Entries are no source of entries.
-                if is_deep && verdict == Verdict::Descend && path != folder(project) {
-                    open.push(path);
-                }
-            } else if kind.is_file() {
-                visit(path);
-            }
-        }
-    }
-}
-
-/// Why a file is not read, if it is not: the deny list comes first, whatever its extension.
-fn objection(project: &Project, path: &str) -> Option<String> {
-    let verdict = project.watcher().verdict(Path::new(path), false);
-    let skipped = match verdict {
-        Verdict::Skip(SkipReason::Extension | SkipReason::TooLarge) => None,
-        Verdict::Skip(reason) => Some(reason.as_str().to_string()),
-        _ => None,
-    };
-    if skipped.is_some() {
-        return skipped;
-    }
-    let name = path.rsplit('/').next().unwrap_or(path);
-    let is_read = match name.rsplit_once('.') {
-        Some((_, extension)) => EXTENSIONS.contains(&extension.to_lowercase().as_str()),
-        None => NAMES.contains(&name),
-    };
-    (!is_read).then(|| "not a format of text that is read".to_string())
 }
 
 /// What was read of a file.
@@ -206,26 +130,39 @@ enum Read {
     Fresh(Box<Source>),
 }
 
-/// Steps 1 to 8: what a file gives.
-fn read(project: &Project, path: &str) -> Result<Read, ErrorView> {
-    let done = |action: &str, reason: &str| Ok(Read::Done(Box::new(failed(path, action, reason))));
+/// Steps 1 to 4: the bytes of a file, or what is done with it instead.
+fn bytes_of(project: &Project, path: &str) -> Result<Vec<u8>, (&'static str, String)> {
     if let Some(why) = objection(project, path) {
-        return done("skipped", &why);
+        return Err(("skipped", why));
     }
     let whole = project.root.join(path);
-    let meta = match whole.symlink_metadata() {
-        Ok(meta) if meta.is_file() => meta,
-        Ok(_) => return done("skipped", "not a regular file"),
-        Err(error) => return done("error", &error.to_string()),
-    };
-    let most = project.settings.kb.max_ingest_bytes;
-    if meta.len() > most {
-        return done("skipped", &format!("{} bytes; at most {most} are ingested", meta.len()));
+    match whole.symlink_metadata() {
+        Ok(meta) if meta.is_file() => check_size(project, meta.len())?,
+        Ok(_) => return Err(("skipped", "not a regular file".into())),
+        Err(error) => return Err(("error", error.to_string())),
     }
-    let bytes = match std::fs::read(&whole) {
-        Ok(bytes) => bytes,
-        Err(error) => return done("error", &error.to_string()),
+    std::fs::read(&whole).map_err(|error| ("error", error.to_string()))
+}
+
+fn check_size(project: &Project, n_bytes: u64) -> Result<(), (&'static str, String)> {
+    let most = project.settings.kb.max_ingest_bytes;
+    let told = || format!("{n_bytes} bytes; at most {most} are ingested");
+    if n_bytes > most { Err(("skipped", told())) } else { Ok(()) }
+}
+
+/// Steps 1 to 8: what a file gives, or a text from elsewhere.
+fn read(project: &Project, path: &str, content: Option<&str>) -> Result<Read, ErrorView> {
+    let done = |action: &str, reason: &str| Ok(Read::Done(Box::new(failed(path, action, reason))));
+    let bytes = match content {
+        Some(text) => check_size(project, text.len() as u64).map(|()| text.as_bytes().to_vec()),
+        None => bytes_of(project, path),
     };
+    let bytes = match bytes {
+        Ok(bytes) => bytes,
+        Err((action, reason)) => return done(action, &reason),
+    };
+    // What is read as what, and which rules of privacy hold.
+    let name = if content.is_some() { TEXT_NAME } else { path };
     let hash = checksum(&bytes);
     let before = ledger(project)?.ingested(path).map_err(unreadable)?;
     if before.as_ref().is_some_and(|it| it.is_active && it.hash == hash) {
@@ -236,14 +173,14 @@ fn read(project: &Project, path: &str) -> Result<Read, ErrorView> {
     {
         return done("skipped", "it is an entry itself");
     }
-    let hides = Redactor::new(&project.settings.privacy).shows_marks_in(path);
+    let hides = Redactor::new(&project.settings.privacy).shows_marks_in(name);
     let kinds = if hides { secret_kinds(&text) } else { vec![] };
     if !kinds.is_empty() {
         return done("flagged", &format!("holds what looks like a secret: {}", kinds.join(", ")));
     }
-    let shown = project.notes().shown(path, &text);
+    let shown = project.notes().shown(name, &text);
     let (clean, redactions) = without_marks(&text, &shown);
-    let found = extract(path, &clean);
+    let found = extract(name, &clean);
     let n_bytes = bytes.len() as u64;
     Ok(Read::Fresh(Box::new(Source { hash, n_bytes, redactions, text: clean, found, before })))
 }
@@ -346,7 +283,8 @@ async fn one(
     written: &mut Vec<RelPath>,
 ) -> Result<IngestedView, ErrorView> {
     let (worker, source) = (project.clone(), path.to_string());
-    let source = match blocking(move || read(&worker, &source)).await? {
+    let content = request.content.clone();
+    let source = match blocking(move || read(&worker, &source, content.as_deref())).await? {
         Read::Done(view) => return Ok(*view),
         Read::Fresh(source) => *source,
     };
@@ -377,7 +315,10 @@ async fn one(
     }
     let (mut entries, mut troubles) = (Vec::new(), Vec::new());
     for it in &found.entries {
-        let new = new_entry(it, path, request.project_ref.clone());
+        let new = EntryEdit {
+            source_context: request.content.as_ref().map(|_| path.to_string()),
+            ..new_entry(it, path, request.project_ref.clone())
+        };
         let made = match whole(new).and_then(checked) {
             Ok(new) => create(project, new, who, &format!("Ingested from `{path}`")).await,
             Err(error) => Err(error),

@@ -10,8 +10,8 @@ use proto::tool::kb::{KbAction, KbMaintain, KbMaintainReply, KbStats, VersionVie
 
 use super::store::{Stored, change, rewrite};
 use super::{
-    blocking, by_hand, check_id, entry_named, folder, index, invalid, ledger, library, record,
-    refused, stalled, unreadable, version_of,
+    blocking, by_hand, check_id, enrich, entry_named, folder, index, invalid, ledger, library,
+    record, refused, stalled, unreadable, version_of,
 };
 use crate::ask::browse::rfc3339;
 use crate::ask::kb::{EntryRow, Library, decay};
@@ -52,6 +52,8 @@ pub async fn kb_maintain(
             );
             KbMaintainReply { message, stats: Some(counts), ..KbMaintainReply::default() }
         }
+        KbAction::Enrich => enrich::again(&project, request.entry_id.as_deref()).await?,
+        KbAction::ForgetEnriched => enrich::forget(&project, request.entry_id.as_deref()).await?,
         KbAction::PurgeInactive => purge(&project, &request).await?,
         KbAction::Vacuum => KbMaintainReply {
             message: "nothing to do: the index gives free room back by itself whenever it rests"
@@ -98,6 +100,7 @@ async fn stats(project: &Arc<Project>) -> Result<KbMaintainReply, ErrorView> {
             with_embeddings: n_all - without_vectors(&library, &snapshot)?.len() as u64,
             nodes,
             edges,
+            enrichment: enrich::counts(&worker, &library),
             ingested_files: files.iter().filter(|it| it.is_active).count() as u64,
             duplicates: library.shelf.duplicates(),
         };

@@ -7,7 +7,9 @@
 //! Not here: which bytes change (`notes::entry`), what is found how (`ask/kb`).
 
 mod ask;
+mod enrich;
 mod extract;
+mod files;
 mod ingest;
 mod maintain;
 mod search;
@@ -24,11 +26,11 @@ use proto::tool::kb::EntryType;
 pub use ask::{kb_ask, kb_summarize, plan_by_model, to_plan, with_answer};
 pub use ingest::kb_ingest;
 pub use maintain::kb_maintain;
-pub use search::{kb_get, kb_search};
+pub use search::{add_entries, kb_get, kb_search};
 pub use store::{kb_store, kb_store_batch};
 
 use super::{blocking, invalid, stalled, unavailable, unreadable};
-use crate::ask::kb::{EntryRow, Library, decay};
+use crate::ask::kb::{EntryRow, Library, decay, graph};
 use crate::notes::NoteError;
 use crate::pipeline::write::Command;
 use crate::project::Project;
@@ -162,7 +164,7 @@ fn is_missing(error: &ErrorView) -> bool {
 fn edges_of(library: &Library, number: u64) -> Vec<String> {
     let own = id_text(number);
     let outgoing = library.shelf.graph.neighbors(&own).filter(|it| it.is_outgoing);
-    outgoing.map(|it| format!("{} {}", it.edge, it.node)).collect()
+    outgoing.map(|it| format!("{} {}", graph::told(it.edge, it.by), it.node)).collect()
 }
 
 fn type_text(entry_type: EntryType) -> String {

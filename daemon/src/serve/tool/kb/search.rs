@@ -1,13 +1,15 @@
 //! `kb_search` and `kb_get`.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use notes::entry::{details, id_text};
 use notes::resolve::fold;
 use proto::error::ErrorView;
+use proto::tool::admin::{EntryOfNode, GraphEdge, GraphReply};
 use proto::tool::kb::{KbEntry, KbGet, KbGetReply, KbHit, KbSearch, KbSearchReply};
 
-use super::{blocking, check_id, invalid, library, record, refreshed, unreadable};
+use super::{blocking, check_id, edges_of, invalid, library, record, refreshed, unreadable};
 use crate::ask::browse::rfc3339;
 use crate::ask::kb::search::{SPARSE_UNDER, Wanted, hints, search};
 use crate::ask::kb::{EntryRow, Library};
@@ -145,6 +147,54 @@ pub async fn kb_get(
     Ok(reply)
 }
 
+/// The entries that took the place of one, as it says or as they do.
+fn superseded_by(library: &Library, row: &EntryRow) -> Vec<String> {
+    let mut ids: Vec<String> = row.entry.superseded_by.iter().map(|it| id_text(*it)).collect();
+    for it in library.shelf.graph.neighbors(&id_text(row.number)) {
+        if it.edge == "supersedes" && !it.is_outgoing && !ids.iter().any(|id| id == it.node) {
+            ids.push(it.node.to_string());
+        }
+    }
+    ids
+}
+
+/// Adds what entries say to the entities whose homes they are, and the relations of supersession between those.
+pub fn add_entries(
+    project: &Project,
+    snapshot: &Snapshot,
+    reply: &mut GraphReply,
+) -> Result<(), ErrorView> {
+    let library = library(project, snapshot)?;
+    let rows: HashMap<&str, &EntryRow> =
+        library.shelf.entries().map(|row| (row.path.as_str(), row)).collect();
+    let mut drawn: HashMap<String, i64> = HashMap::new();
+    for node in &mut reply.nodes {
+        let Some(row) = node.home.as_deref().and_then(|path| rows.get(path)) else { continue };
+        drawn.insert(id_text(row.number), node.entity.id);
+        node.entry = Some(EntryOfNode {
+            id: id_text(row.number),
+            confidence: library.view(row).confidence,
+            superseded_by: superseded_by(&library, row),
+            inactive: !row.entry.is_active,
+        });
+    }
+    for node in &reply.nodes {
+        let newer = node.entry.iter().flat_map(|it| &it.superseded_by);
+        for src in newer.filter_map(|id| drawn.get(id)) {
+            reply.edges.push(GraphEdge {
+                src: *src,
+                dst: node.entity.id,
+                rel: "supersedes".into(),
+                confidence: 1.0,
+                n_evidence: 1,
+                n_against: 0,
+                evidence: None,
+            });
+        }
+    }
+    Ok(())
+}
+
 /// An entry whole; none when its note is gone.
 fn whole(
     project: &Project,
@@ -157,17 +207,7 @@ fn whole(
         Err(error) => return Err(error.view()),
     };
     let times = library.times(row);
-    let own = id_text(row.number);
-    let mut superseded_by: Vec<String> =
-        row.entry.superseded_by.iter().map(|it| id_text(*it)).collect();
-    for it in library.shelf.graph.neighbors(&own) {
-        if it.edge == "supersedes"
-            && !it.is_outgoing
-            && !superseded_by.iter().any(|id| id == it.node)
-        {
-            superseded_by.push(it.node.to_string());
-        }
-    }
+    let superseded_by = superseded_by(library, row);
     Ok(Some(KbEntry {
         entry: library.view(row),
         knowledge_details: project.notes().shown(&row.path, details(&note.text)),
@@ -175,6 +215,7 @@ fn whole(
         hints: row.entry.hints.clone(),
         supersedes: row.entry.supersedes.iter().map(|it| id_text(*it)).collect(),
         superseded_by,
+        edges: edges_of(library, row.number),
         source_context: row.entry.source_context.clone(),
         version: library.version(row),
         created_at: rfc3339(times.created_ms),

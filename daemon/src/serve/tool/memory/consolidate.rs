@@ -19,7 +19,8 @@ use crate::llm::{Asker, LlmError, draft};
 use crate::project::Project;
 use crate::serve::tool::notes::when;
 use crate::serve::tool::{invalid, unreadable};
-use crate::store::{MemoryLedger, Snapshot};
+use crate::store::{DecisionsAt, MemoryLedger, Snapshot, Verdict, relation_key};
+use crate::terms::norm_of;
 
 /// Rows of one page.
 const PAGE: usize = 200;
@@ -31,6 +32,12 @@ const ALIKE: f32 = 0.75;
 const MAX_ROWS: usize = 50;
 const MAX_CANDIDATES: usize = 20;
 const MAX_NAMES: usize = 50;
+
+/// So many times as many pairs are looked at as are told: some are rejected.
+const MAX_REJECTED: usize = 5;
+
+/// The relation that is decided on where nobody says which one it would be.
+const RELATED: &str = "related_to";
 
 /// A file that is newer than the last write of a tool by more than this was changed by somebody else, milliseconds.
 const BY_HAND_MS: i64 = 2_000;
@@ -50,15 +57,28 @@ pub fn get_relation_gaps(
     request: GetRelationGaps,
 ) -> Result<GapsReply, ErrorView> {
     let page = page_of(request.page)?;
-    let all = gaps(snapshot)?;
+    let decisions = project.desk(snapshot).decisions;
+    let mut all = gaps(snapshot)?;
+    all.retain(|it| !is_rejected(decisions, &it.node, &it.other));
     let (rows, next_page) = paged(all, page);
     let view = |it: crate::ask::memory::gaps::Gap| RelationGap {
+        key: Some(key_of(&it.node, &it.other)),
         node: it.node,
         referenced_name: it.other,
         reference_count: it.n_facts,
     };
     let freshness = project.freshness(snapshot);
     Ok(GapsReply { gaps: rows.into_iter().map(view).collect(), next_page, freshness })
+}
+
+/// The key under which a person decides that two entities are not related.
+fn key_of(one: &str, other: &str) -> String {
+    relation_key(&norm_of(one), RELATED, &norm_of(other))
+}
+
+fn is_rejected(decisions: DecisionsAt<'_>, one: &str, other: &str) -> bool {
+    let keys = [key_of(one, other), key_of(other, one)];
+    keys.iter().any(|key| decisions.get(key) == Some(Verdict::Rejected))
 }
 
 fn paged<T>(all: Vec<T>, page: usize) -> (Vec<T>, Option<u32>) {
@@ -159,7 +179,7 @@ pub fn get_pending_consolidation(
 
 /// A report, and what is known of the entities whose summaries a model may draft.
 pub struct Report {
-    reply: ConsolidationReply,
+    pub(super) reply: ConsolidationReply,
     /// Places among the stale summaries, with all observations.
     open: Vec<(usize, Vec<String>)>,
 }
@@ -229,19 +249,27 @@ pub fn get_consolidation_report(
         });
     }
 
-    let pairs = means.pairs(ALIKE, MAX_CANDIDATES, |one, other| !web.relates(one, other));
+    let decisions = project.desk(snapshot).decisions;
+    let most = MAX_CANDIDATES * MAX_REJECTED;
+    let pairs = means.pairs(ALIKE, most, |one, other| !web.relates(one, other));
     let named = named_pairs(snapshot, &means, &pairs)?.into_iter();
-    let relation_candidates = named.map(|(one, other, score)| RelationCandidate {
-        rationale: Some(match one.entity_type == other.entity_type {
-            true => {
-                format!("both are of type {}, and alike in what is known of them", one.entity_type)
-            }
-            false => "alike in what is known of them".to_string(),
-        }),
-        node_a: one.name,
-        node_b: other.name,
-        similarity_score: score,
-    });
+    let named = named.filter(|(a, b, _)| !is_rejected(decisions, &a.name, &b.name));
+    let relation_candidates =
+        named.take(MAX_CANDIDATES).map(|(one, other, score)| RelationCandidate {
+            key: Some(key_of(&one.name, &other.name)),
+            rationale: Some(match one.entity_type == other.entity_type {
+                true => {
+                    format!(
+                        "both are of type {}, and alike in what is known of them",
+                        one.entity_type
+                    )
+                }
+                false => "alike in what is known of them".to_string(),
+            }),
+            node_a: one.name,
+            node_b: other.name,
+            similarity_score: score,
+        });
     let relation_candidates = relation_candidates.collect();
 
     let orphans = Listed { is_orphan: true, most: MAX_ROWS + 1, ..Listed::default() };

@@ -218,12 +218,7 @@ pub fn get_neighborhood(
         return Err(invalid(format!("`depth` is {depth}"), "give a number from 0 to 5"));
     }
     let node = rows::named(snapshot, &request.name)?;
-    let web = Web::read(snapshot)?;
-    let (docs, is_cut) = web.around(node.doc, depth, MAX_AROUND);
-    let inside: BTreeSet<i64> = docs.iter().copied().collect();
-    let between =
-        |it: &&Edge| inside.contains(&it.from) && it.to.is_some_and(|to| inside.contains(&to));
-    let edges: Vec<&Edge> = web.edges.iter().filter(between).collect();
+    let (docs, edges, is_cut) = rows::around(snapshot, node.doc, (depth, MAX_AROUND))?;
     let mut truncated = is_cut.then(|| format!("only the nearest {MAX_AROUND} entities are told"));
     if edges.len() > MAX_RELATIONS {
         truncated = Some(format!("{} relations are not told", edges.len() - MAX_RELATIONS));
@@ -231,7 +226,7 @@ pub fn get_neighborhood(
     let nodes = rows::alike::nodes(snapshot, &docs)?;
     Ok(NeighborhoodReply {
         nodes: nodes.iter().map(node_view).collect(),
-        relations: relation_views(snapshot, edges.into_iter().take(MAX_RELATIONS))?,
+        relations: relation_views(snapshot, edges.iter().take(MAX_RELATIONS))?,
         truncated,
         freshness: project.freshness(snapshot),
     })

@@ -6,8 +6,10 @@
 //! Not here: which bytes change (`notes::edit::memory`), what is found how (`ask/memory`).
 
 mod consolidate;
+mod delete;
 mod graph;
 mod relate;
+mod report;
 mod search;
 mod write;
 
@@ -22,15 +24,17 @@ pub use consolidate::{
     find_similar_nodes, get_consolidation_report, get_pending_consolidation, get_relation_gaps,
     get_stats, with_drafts,
 };
+pub use delete::delete_entities;
 pub use graph::{
     get_neighborhood, get_nodes_by_type, get_orphans, get_path, get_recently_modified,
     get_relations_between, open_nodes, read_graph,
 };
 pub use relate::{create_relations, delete_relations, update_relation_type};
+pub use report::{begin as begin_reports, memory_report};
 pub use search::{query_observations, search_nodes};
 pub use write::{
-    add_observations, create_entities, delete_entities, delete_observations, replace_observation,
-    set_summary, set_tags,
+    add_observations, create_entities, delete_observations, replace_observation, set_summary,
+    set_tags,
 };
 
 use super::{blocking, invalid, stalled, unavailable, unreadable};

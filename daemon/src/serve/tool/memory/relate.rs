@@ -13,7 +13,7 @@ use proto::tool::memory::{
 
 use super::{Aftermath, check_batch, is_missing, item_error, ledger, refused, scope_of};
 use crate::ask::memory::{self as rows, NodeRow};
-use crate::notes::NoteError;
+use crate::notes::{NoteError, Written};
 use crate::project::Project;
 use crate::serve::routes::Who;
 use crate::serve::tool::{blocking, invalid, unreadable};
@@ -151,7 +151,7 @@ pub async fn delete_relations(
                 };
                 let removed = remove_from(&worker, &ends.from, wanted);
                 let removed = removed.map_err(|error| (key.from_entity.clone(), refused(error)))?;
-                Ok((ends, removed))
+                Ok((ends, removed.2))
             });
             match done {
                 Ok((_, 0)) => reply.not_found += 1,
@@ -171,18 +171,19 @@ pub async fn delete_relations(
     Ok(reply)
 }
 
-/// Takes relations out of a note; gives how many those were.
+/// Takes relations out of a note; gives what was written, the text before, and how many relations those were.
 pub(super) fn remove_from(
     project: &Project,
     node: &NodeRow,
     wanted: impl Fn(&Stated) -> bool,
-) -> Result<usize, NoteError> {
+) -> Result<(Written, String, usize), NoteError> {
     let plan = |text: &str| {
         let links: Vec<_> =
             read(text).relations.iter().filter(|it| wanted(it)).map(|it| it.link.clone()).collect();
-        Ok((remove_relations(text, &links)?, links.len()))
+        Ok((remove_relations(text, &links)?, (text.to_string(), links.len())))
     };
-    project.notes().change(&node.path, plan).map(|(_, n)| n)
+    let (written, (before, n)) = project.notes().change(&node.path, plan)?;
+    Ok((written, before, n))
 }
 
 /// Renames the type of a relation.

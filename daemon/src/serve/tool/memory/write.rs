@@ -1,6 +1,5 @@
 //! The tools of memory that change entities and their observations.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use jiff::Timestamp;
@@ -15,16 +14,12 @@ use notes::resolve::name_key;
 use proto::error::{Code, ErrorView};
 use proto::tool::memory::{
     AddObservations, AddedObservations, AddedReply, CreateEntities, CreatedEntitiesReply,
-    CreatedEntity, DeleteEntities, DeleteObservations, DeletedEntitiesReply, DeletedObservations,
-    DeletedObservationsReply, ExistingEntity, FactView, MemoryRelation, NewMemoryEntity,
-    NewObservations, ObservationDeletion, ReplaceObservation, ReplacedReply, SetSummary, SetTags,
-    SummaryReply, TagsReply,
+    CreatedEntity, DeleteObservations, DeletedObservations, DeletedObservationsReply,
+    ExistingEntity, FactView, NewMemoryEntity, NewObservations, ObservationDeletion,
+    ReplaceObservation, ReplacedReply, SetSummary, SetTags, SummaryReply, TagsReply,
 };
 
-use super::{
-    Aftermath, check_batch, is_missing, item_error, ledger, on_node, refused, relation_views,
-    scope_of,
-};
+use super::{Aftermath, check_batch, is_missing, item_error, ledger, on_node, refused, scope_of};
 use crate::ask::browse::rfc3339;
 use crate::ask::memory::{self as rows, NodeRow};
 use crate::notes::{NoteError, Overwrite};
@@ -136,76 +131,6 @@ fn create(project: &Project, new: NewMemoryEntity) -> Result<Made, ErrorView> {
         hint: Some("choose another name".into()),
         conflict: None,
     })
-}
-
-/// Deletes entities.
-pub async fn delete_entities(
-    project: Arc<Project>,
-    request: DeleteEntities,
-    who: Who,
-) -> Result<DeletedEntitiesReply, ErrorView> {
-    check_batch("entity_names", &request.entity_names)?;
-    let worker = project.clone();
-    let (mut reply, aftermath) = blocking(move || {
-        let (mut reply, mut aftermath) = (DeletedEntitiesReply::default(), Aftermath::default());
-        let mut gone = BTreeSet::new();
-        for name in request.entity_names {
-            match delete(&worker, &name, (&who, &mut aftermath), &mut gone) {
-                Ok(relations) => {
-                    reply.deleted.push(name);
-                    reply.removed_relations.extend(relations);
-                }
-                Err(error) if is_missing(&error) => reply.not_found.push(name),
-                Err(error) => reply.failed.push(item_error(&name, error)),
-            }
-        }
-        Ok((reply, aftermath))
-    })
-    .await?;
-    aftermath.settle(&project).await?;
-    reply.freshness = project.freshness_now().map_err(unreadable)?;
-    Ok(reply)
-}
-
-/// Removes a note, and then the relations of others to it; gives those.
-fn delete(
-    project: &Project,
-    name: &str,
-    (who, aftermath): (&Who, &mut Aftermath),
-    gone: &mut BTreeSet<i64>,
-) -> Result<Vec<MemoryRelation>, ErrorView> {
-    let snapshot = project.snapshot().map_err(unreadable)?;
-    let node = rows::named(&snapshot, name)?;
-    if !node.is_node {
-        return Err(ErrorView {
-            code: Code::Refused,
-            message: format!("`{}` is a note without a type, and no entity of memory", node.path),
-            hint: Some("`delete_note` deletes notes".into()),
-            conflict: None,
-        });
-    }
-    if !gone.insert(node.doc) {
-        return Ok(vec![]);
-    }
-    let others: Vec<_> = rows::edges_of(&snapshot, node.doc)?
-        .into_iter()
-        .filter(|it| it.to == Some(node.doc) && it.from != node.doc && !gone.contains(&it.from))
-        .collect();
-    let relations = relation_views(&snapshot, &others)?;
-    let written = project.notes().remove(&node.path, None).map_err(refused)?;
-    aftermath.note(who, Operation::Delete, (written.path.as_str(), &node.name), 0);
-    let from: BTreeSet<i64> = others.iter().map(|it| it.from).collect();
-    for doc in from {
-        let Some(other) = rows::node(&snapshot, doc)? else { continue };
-        let targets: BTreeSet<String> =
-            others.iter().filter(|it| it.from == doc).map(|it| it.target.clone()).collect();
-        let removed =
-            super::relate::remove_from(project, &other, |it| targets.contains(&it.target));
-        if removed.map_err(refused)? > 0 {
-            aftermath.note(who, Operation::Relate, (&other.path, &other.name), 0);
-        }
-    }
-    Ok(relations)
 }
 
 /// Sets a key of the front matter, and writes ordinals down with it.

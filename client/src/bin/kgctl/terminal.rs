@@ -18,18 +18,18 @@ const CLEAR: &str = "\x1b[H\x1b[J";
 const DEFAULT_SIZE: (usize, usize) = (80, 24);
 
 /// A terminal in raw mode.
-pub(super) struct Terminal {
+pub(crate) struct Terminal {
     before: Termios,
 }
 
 impl Terminal {
     /// True when a person can see and press keys.
-    pub(super) fn is_there() -> bool {
+    pub(crate) fn is_there() -> bool {
         std::io::stdin().is_terminal() && std::io::stdout().is_terminal()
     }
 
     /// Takes the terminal over.
-    pub(super) fn enter() -> std::io::Result<Self> {
+    pub(crate) fn enter() -> std::io::Result<Self> {
         let before = tcgetattr(std::io::stdin())?;
         let mut raw = before.clone();
         raw.make_raw();
@@ -40,7 +40,7 @@ impl Terminal {
     }
 
     /// Columns and rows, as they are now.
-    pub(super) fn size(&self) -> (usize, usize) {
+    pub(crate) fn size(&self) -> (usize, usize) {
         match tcgetwinsize(std::io::stdout()) {
             Ok(size) if size.ws_col > 0 && size.ws_row > 0 => {
                 (usize::from(size.ws_col), usize::from(size.ws_row))
@@ -50,7 +50,7 @@ impl Terminal {
     }
 
     /// Shows a screen instead of the last one.
-    pub(super) fn show(&self, screen: &str) -> std::io::Result<()> {
+    pub(crate) fn show(&self, screen: &str) -> std::io::Result<()> {
         self.write(&format!("{CLEAR}{screen}"))
     }
 
@@ -61,7 +61,7 @@ impl Terminal {
     }
 
     /// What was pressed next; empty when the terminal is gone. Other work goes on meanwhile.
-    pub(super) async fn read(&self) -> std::io::Result<Vec<u8>> {
+    pub(crate) async fn read(&self) -> std::io::Result<Vec<u8>> {
         let read = || {
             let mut bytes = [0; 64];
             let n = rustix::io::retry_on_intr(|| rustix::io::read(std::io::stdin(), &mut bytes))?;

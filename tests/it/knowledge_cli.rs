@@ -1,0 +1,232 @@
+//! What agents learned, on the command line: `kgctl kb …` and `kgctl memory …`, each command with what it prints and
+//! how it ends.
+
+use std::io::Write;
+use std::process::Stdio;
+
+use serde_json::{Value, json};
+use tests::TestProject;
+
+/// What a command said and its exit code, with `input` on its standard input.
+fn said(project: &TestProject, arguments: &[&str], input: &str) -> (String, i32) {
+    let mut command = project.kgctl();
+    command.arg("--project").arg(project.root()).args(arguments);
+    let piped = || Stdio::piped();
+    let child = command.stdin(piped()).stdout(piped()).stderr(piped()).spawn();
+    let mut child = child.expect("it starts");
+    // One that does not read it is no error.
+    let _ = child.stdin.take().expect("piped").write_all(input.as_bytes());
+    let out = child.wait_with_output().expect("it ends");
+    let text = [out.stdout, out.stderr].map(|it| String::from_utf8(it).expect("UTF-8"));
+    (text.concat(), out.status.code().expect("an exit code"))
+}
+
+/// Runs commands, each with the words that it must print and its exit code.
+fn check(project: &TestProject, table: &[(&str, &[&str], i32)]) {
+    for (line, words, code) in table {
+        let arguments: Vec<&str> = line.split(' ').map(|it| it.trim_matches('\'')).collect();
+        let (text, ended) = said(project, &arguments, "");
+        assert_eq!(ended, *code, "{line}\n{text}");
+        for word in *words {
+            assert!(text.contains(word), "{line}\nlacks {word:?}\n{text}");
+        }
+    }
+}
+
+#[test]
+fn entries_are_listed_shown_changed_and_counted() {
+    let mut project = TestProject::of(&[(
+        "docs/keys.md",
+        "# Keys\n\nSigning keys rotate on the first of every month, by hand, for now.\n",
+    )]);
+    project.settle();
+    check(
+        &project,
+        &[("kb list", &["no entries"], 3), ("kb search nothing", &["there are no entries yet"], 3)],
+    );
+    let decided = json!({"short_title": "WAL mode", "knowledge_details": "SQLite runs in WAL mode.",
+        "entry_type": "decision", "tags": ["db"]});
+    project.call("kb_store", decided);
+    let later = json!({"short_title": "Locks", "knowledge_details": "Locks are short. See kb-00001.",
+        "hints": {"supersedes": ["kb-00001"]}, "tags": ["db"]});
+    project.call("kb_store", later);
+    check(
+        &project,
+        &[
+            ("kb list", &["kb-00001  decision  WAL mode", "kb-00002  factual_reference  Locks"], 0),
+            ("kb list tag:db", &["kb-00001", "kb-00002"], 0),
+            (
+                "kb show kb-00001 kb-00077",
+                &[
+                    "SQLite runs in WAL mode.",
+                    "has_tag tag:db",
+                    "superseded by kb-00002",
+                    "kb-00077  not found",
+                ],
+                0,
+            ),
+            ("kb show kb-00077", &["not found"], 3),
+            ("kb show nonsense", &["is no id of an entry"], 2),
+            ("kb search WAL --tag db", &["kb-00001  decision"], 0),
+            ("kb ask 'WAL'", &["auto:", "kb-00001"], 0),
+            ("kb summarize 'WAL'", &["[kb-00001]"], 0),
+            (
+                "kb ingest docs/keys.md --dry-run",
+                &["dry_run  docs/keys.md", "would give 1 entries"],
+                0,
+            ),
+            ("kb ingest docs/keys.md", &["ingested  docs/keys.md", "kb-00003"], 0),
+            ("kb ingest nowhere", &["no file is meant by `nowhere`"], 3),
+            ("kb ingest", &["required"], 2),
+            ("kb deactivate kb-00003 --reason old", &["deactivated", "does not count"], 0),
+            ("kb reactivate kb-00003", &["Reactivated kb-00003"], 0),
+            (
+                "kb history kb-00003 --version 1",
+                &["v1", "Ingested from `docs/keys.md`", "v3", "Signing keys rotate"],
+                0,
+            ),
+            ("kb restore kb-00003 1", &["kb-00003 is as in version 1 again"], 0),
+            ("kb restore kb-00003 99", &["has no version 99"], 3),
+            ("kb forget-enriched", &["what a model read in entries is forgotten"], 0),
+            ("kb enrich", &["no model reads entries"], 2),
+            ("kb stats", &["3 entries, 3 of them count", "types: decision 1"], 0),
+        ],
+    );
+    // A text that is no file; the same address again replaces what it gave.
+    let page =
+        "# Harbor\n\nThe harbor closes at ten in the evening, and nobody is let in after that.\n";
+    let url = ["kb", "ingest", "--source-url", "https://example.org/harbor"];
+    let (text, code) = said(&project, &url, page);
+    assert!(code == 0 && text.contains("ingested  https://example.org/harbor"), "{text}");
+    assert!(said(&project, &url, page).0.contains("unchanged"));
+    let (text, _) = said(&project, &url, &page.replace("ten", "eleven"));
+    assert!(text.contains("kb-00005"), "{text}");
+    let both = project.call("kb_get", json!({"entry_id": ["kb-00004", "kb-00005"]}));
+    assert_eq!(both["not_found"], json!(["kb-00004"]), "the old one does not count");
+    let entry = &both["entries"][0];
+    assert_eq!(entry["source_context"], "https://example.org/harbor");
+    assert_eq!(entry["edges"], json!(["extracted_from note:https://example.org/harbor"]));
+    let leak = format!("The token is gh{}.", "p_a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8");
+    assert!(said(&project, &url, &leak).0.contains("flagged"));
+    for wrong in [
+        json!({"content": "x"}),
+        json!({"source_url": "x"}),
+        json!({"content": "x", "source_url": "u", "path": "a"}),
+    ] {
+        assert_eq!(
+            project.try_call("kb_ingest", wrong).expect_err("refused")["code"],
+            "invalid_params"
+        );
+    }
+}
+
+#[test]
+fn memory_is_listed_shown_reviewed_and_reported() {
+    let mut project = TestProject::empty();
+    project.set("memory.report=weekly");
+    project.start();
+    project.settle();
+    check(
+        &project,
+        &[
+            ("memory list", &["no entities"], 3),
+            ("memory consolidate", &["nothing to consolidate"], 3),
+        ],
+    );
+    let entities = json!([
+        {"name": "Ada Lovelace", "entity_type": "person", "observations": ["Writes programs for engines", "Works with Charles Babbage"]},
+        {"name": "Charles Babbage", "entity_type": "person", "observations": ["Builds engines that count"], "summary": "Builds engines."},
+        {"name": "Lost", "entity_type": "thing", "summary": "Nothing."},
+    ]);
+    project.call("create_entities", json!({"entities": entities}));
+    project.settle();
+    check(
+        &project,
+        &[
+            ("memory list", &["Ada Lovelace (person)", "^o1 Writes programs"], 0),
+            ("memory list --type person", &["Charles Babbage (person)"], 0),
+            ("memory show Lost Nobody", &["Lost (thing)", "Nobody  not found"], 0),
+            ("memory show Nobody", &["not found"], 3),
+            ("memory history --days 3", &["3 made", "Lost"], 0),
+            ("memory report", &["# Memory in week", "Ada Lovelace (person, 2 observations)"], 0),
+        ],
+    );
+
+    // The first candidate is accepted with words of our own, the relation rejected, the rest left.
+    let (text, code) =
+        said(&project, &["memory", "consolidate"], "x\na Wrote the first program.\nr\nq\n");
+    assert_eq!(code, 0, "{text}");
+    for words in [
+        "1 of ",
+        "summary of Ada Lovelace (person)",
+        "not understood",
+        "relation Ada Lovelace → Charles Babbage",
+        "1 done, 1 rejected, 0 failed",
+    ] {
+        assert!(text.contains(words), "lacks {words:?}\n{text}");
+    }
+    let ada = project.call("open_nodes", json!({"names": ["Ada Lovelace"]}));
+    assert_eq!(ada["entities"][0]["summary"], "Wrote the first program.");
+    // What was rejected is not proposed again; an orphan may be deleted; an end of input is an end.
+    let (text, code) = said(&project, &["memory", "consolidate"], "d\n");
+    assert!(!text.contains("relation Ada Lovelace"), "{text}");
+    assert_eq!(code, 0, "{text}");
+    let left: Vec<String> = ["Ada Lovelace", "Charles Babbage", "Lost"].map(String::from).to_vec();
+    let open = project.call("open_nodes", json!({"names": left}));
+    assert_eq!(open["not_found"].as_array().map(Vec::len), Some(1), "{open}");
+    let (text, _) = said(&project, &["memory", "consolidate", "--json"], "");
+    let report: Value = serde_json::from_str(&text).expect("JSON");
+    assert!(report["report"]["orphaned_nodes"].is_array(), "{report}");
+
+    // One report a week, which nobody overwrites and which is no entity.
+    check(&project, &[("memory report --write", &["memory/reports/2"], 0)]);
+    let (text, _) = said(&project, &["memory", "report", "--write"], "");
+    let path = text.split_whitespace().last().expect("a path").to_string();
+    assert!(text.starts_with("there already"), "{text}");
+    project.write(&path, "ticked\n");
+    project.restart();
+    project.settle();
+    check(&project, &[("memory report --write", &["there already"], 0)]);
+    assert_eq!(std::fs::read_to_string(project.at(&path)).expect("there"), "ticked\n");
+    let listed = project.call("read_graph", json!({}))["entities"].clone();
+    assert!(!listed.to_string().contains("reports/"), "{listed}");
+}
+
+#[test]
+fn an_entity_goes_with_all_that_leads_to_it_or_stays() {
+    let mut project = TestProject::of(&[
+        (
+            "memory/ada.md",
+            "---\ntype: person\n---\n- knows [[Old Friend]]\n- works_with [[Charles]]\n",
+        ),
+        ("memory/charles.md", "---\ntype: person\n---\n- Counts\n"),
+        ("memory/old-friend.md", "---\ntitle: Old Friend\ntype: person\n---\n- Is old\n"),
+        ("memory/zoe.md", "---\ntype: person\n---\n- knows [[Charles]]\n- Plain\n"),
+    ]);
+    project.settle();
+    let before = std::fs::read_to_string(project.at("memory/ada.md")).expect("there");
+    // Nobody may write it: its relation cannot be taken out.
+    let mut rights = std::fs::metadata(project.at("memory/zoe.md")).expect("there").permissions();
+    rights.set_readonly(true);
+    std::fs::set_permissions(project.at("memory/zoe.md"), rights).expect("set");
+    project.settle();
+    let reply =
+        project.call("delete_entities", json!({"entity_names": ["Charles", "Old Friend", "None"]}));
+    let failed = reply["failed"].as_array().cloned().unwrap_or_default();
+    assert_eq!(reply["not_found"], json!(["None"]));
+    match failed.first() {
+        // Nothing of it was done, whatever came before.
+        Some(error) => {
+            let message = error["message"].as_str().expect("why");
+            assert!(
+                message.contains("memory/zoe.md") && message.ends_with("nothing was changed"),
+                "{message}"
+            );
+            assert_eq!(reply["deleted"], json!(["Old Friend"]), "{reply}");
+            assert!(project.at("memory/charles.md").exists());
+            let now = std::fs::read_to_string(project.at("memory/ada.md")).expect("there");
+            assert_eq!(now, before.replace("- knows [[Old Friend]]\n", ""));
+        }
+        None => panic!("{reply}"),
+    }
+}

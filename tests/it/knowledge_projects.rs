@@ -1,0 +1,122 @@
+//! What agents learned, over several projects and through `kg-mcp`: searches that go to all, and the client's own model
+//! (sampling), whose answers find their way through gateway and shim.
+
+use serde_json::{Value, json};
+use tests::{Agent, SharedHome};
+
+const ALPHA: (&str, &str, &str) = ("alpha", "a.md", "# A\n\nNothing here.\n");
+const BETA: (&str, &str, &str) = ("beta", "b.md", "# B\n\nNothing here.\n");
+const TOOLS: [&str; 2] = ["--tools", "core,kb,memory"];
+
+fn names<'a>(reply: &'a Value, field: &str) -> Vec<(&'a str, &'a str)> {
+    let rows = reply["results"].as_array().expect("results").iter();
+    let text = |row: &'a Value, name: &str| row[name].as_str().unwrap_or_default();
+    rows.map(|row| (text(row, "project"), text(row, field))).collect()
+}
+
+#[test]
+fn entries_and_entities_are_found_in_all_projects() {
+    let home = SharedHome::of(&[ALPHA, BETA]);
+    let mut agent = home.agent("", &[&["--all-projects"][..], &TOOLS].concat());
+    for (project, what) in
+        [("alpha", "The queue runs on Redis."), ("beta", "The queue runs on Postgres.")]
+    {
+        let entry = json!({"short_title": what, "knowledge_details": what, "project": project});
+        agent.call("kb_store", entry).expect("stored");
+        let entity = json!({"name": format!("Queue of {project}"), "entity_type": "service", "observations": [what]});
+        agent
+            .call("create_entities", json!({"entities": [entity], "project": project}))
+            .expect("made");
+    }
+    let whole = agent.call_whole("kb_search", json!({"query": "queue"}));
+    let found = &whole["structuredContent"];
+    let ids = [("alpha", "kb-00001"), ("beta", "kb-00001")];
+    assert_eq!(names(found, "id"), ids, "{found}");
+    let text = whole["content"][0]["text"].as_str().expect("text");
+    assert!(
+        text.contains("[beta] kb-00001 factual_reference: The queue runs on Postgres."),
+        "{text}"
+    );
+    let one = agent.call("kb_search", json!({"query": "queue", "limit": 1})).expect("found");
+    assert_eq!(names(&one, "id").len(), 1, "`limit` holds for the whole");
+    let found = agent.call("search_nodes", json!({"query": "queue"})).expect("found");
+    assert_eq!(names(&found, "name").len(), 2, "{found}");
+    let only =
+        agent.call("kb_search", json!({"query": "queue", "project": "beta"})).expect("found");
+    assert_eq!(only["results"].as_array().map(Vec::len), Some(1));
+
+    home.kill("beta");
+    std::fs::remove_dir_all(home.at("beta")).expect("it was there");
+    for tool in ["kb_search", "search_nodes"] {
+        let found = agent.call(tool, json!({"query": "queue"})).expect("the other one answers");
+        assert_eq!(found["results"][0]["project"], "alpha", "{found}");
+        assert_eq!(found["unavailable"][0]["project"], "beta", "{found}");
+    }
+}
+
+/// What the model of a client is asked, while request `id` runs.
+fn asked(agent: &mut Agent) -> Value {
+    let message = agent.hear();
+    assert_eq!(message["method"], "sampling/createMessage", "{message}");
+    message["id"].clone()
+}
+
+#[test]
+fn the_clients_model_answers_through_shim_and_gateway() {
+    let home = SharedHome::of(&[ALPHA, BETA]);
+    let settings = "watch: {debounce_ms: 30}\nembed: {background: \"off\"}\n\
+                    serve: {request_deadline_ms: 4000}\nllm: {query: {api: sampling}}\n";
+    home.write("config/config.yaml", settings);
+    let alpha = home.at("alpha").display().to_string();
+    for served in [&["--project", &alpha][..], &["--all-projects"]] {
+        let sampling = json!({"sampling": {}});
+        let mut agent = home.agent_offering("", &[served, &TOOLS].concat(), sampling);
+        let of = |mut arguments: Value| {
+            if served.len() == 1 {
+                arguments["project"] = "alpha".into();
+            }
+            arguments
+        };
+        let entry =
+            json!({"short_title": "Redis queue", "knowledge_details": "The queue runs on Redis."});
+        agent.call("kb_store", of(entry)).expect("stored");
+        let call = |agent: &mut Agent, tool: &str| {
+            let arguments = of(json!({"question": "what does the queue run on"}));
+            agent.request("tools/call", json!({"name": tool, "arguments": arguments}))
+        };
+        // It answers.
+        let id = call(&mut agent, "kb_summarize");
+        let question = asked(&mut agent);
+        let content = json!({"type": "text", "text": "On Redis [kb-00001]."});
+        agent.answer(
+            &question,
+            json!({"result": {
+                "role": "assistant", "model": "theirs", "stopReason": "endTurn", "content": content,
+            }}),
+        );
+        let reply = agent.reply_to(id)["result"]["structuredContent"].take();
+        assert_eq!(
+            (&reply["method"], &reply["answer"]),
+            (&json!("llm:theirs"), &json!("On Redis [kb-00001].")),
+            "{served:?} {reply}"
+        );
+        // Its person declines.
+        let id = call(&mut agent, "kb_ask");
+        let question = asked(&mut agent);
+        agent.answer(&question, json!({"error": {"code": -1, "message": "declined"}}));
+        let reply = agent.reply_to(id)["result"]["structuredContent"].take();
+        assert!(reply["llm"].as_str().is_some_and(|it| it.contains("declined")), "{reply}");
+        assert_eq!(reply["entries"][0]["id"], "kb-00001", "{reply}");
+        // It says nothing: the answer comes as without it, in time.
+        let id = call(&mut agent, "kb_summarize");
+        asked(&mut agent);
+        let reply = agent.reply_to(id)["result"]["structuredContent"].take();
+        assert_eq!(reply["method"], "extractive", "{reply}");
+        assert!(reply["llm"].is_string(), "{reply}");
+    }
+    // A client that offers none is not asked.
+    let mut agent = home.agent("", &[&["--all-projects"][..], &TOOLS].concat());
+    let question = json!({"question": "what does the queue run on", "project": "alpha"});
+    let reply = agent.call("kb_ask", question).expect("answered");
+    assert!(reply["llm"].as_str().is_some_and(|it| it.contains("offers no model")), "{reply}");
+}
