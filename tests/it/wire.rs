@@ -4,7 +4,6 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use expect_test::expect;
 use proto::catalog::CATALOG;
 use proto::tool::ToolSet;
 use serde_json::{Map, Value, json};
