@@ -17,10 +17,10 @@ use config::settings::Http;
 use config::{Project, Registry};
 use mcp_http::{Access, Limits, MCP_PATH, Server, Workspaces};
 use tokio::net::UnixStream;
-use tokio::signal::unix::{SignalKind, signal};
 
 use crate::gateway::pump::Dial;
 use crate::shim::{Shim, pump};
+use crate::signals::told_to_stop;
 
 /// Stack of a thread that reaches a daemon, in bytes: it reads settings before it starts one.
 const STACK_BYTES: usize = 2 << 20;
@@ -94,18 +94,5 @@ pub fn serve(address: &str, settings: &Http, served: Served) -> Result<(), Strin
         let _ = io::stderr().write_all(told.as_bytes());
         server.serve(Arc::new(served), stop).await;
         Ok(())
-    })
-}
-
-fn told_to_stop() -> io::Result<impl Future<Output = ()>> {
-    let mut terminate = signal(SignalKind::terminate())?;
-    let mut interrupt = signal(SignalKind::interrupt())?;
-    let mut hang_up = signal(SignalKind::hangup())?;
-    Ok(async move {
-        tokio::select! {
-            _ = terminate.recv() => {}
-            _ = interrupt.recv() => {}
-            _ = hang_up.recv() => {}
-        }
     })
 }

@@ -15,3 +15,4 @@ pub mod pick;
 pub mod render;
 pub mod score;
 pub mod shim;
+pub mod signals;

@@ -43,7 +43,7 @@ use ranking::Ranking;
 use set::{Query, Set};
 
 /// Set and the part whose queries may be tuned on.
-const SETS: [(&str, &str); 10] = [
+const SETS: [(&str, &str); 11] = [
     ("scifact", "train"),
     ("cranfield", "dev"),
     ("cacm", "dev"),
@@ -54,6 +54,7 @@ const SETS: [(&str, &str); 10] = [
     ("prometheus_related", "dev"),
     ("corpus", "questions"),
     ("paraphrased", "questions"),
+    ("titles", "names"),
 ];
 
 /// Folders of notes whose links have been taken out (asked for by name only): which note do an anchor's words name?

@@ -55,7 +55,9 @@ fn a_pause_keeps_everything_searchable_and_a_resume_goes_on() {
 
 #[test]
 fn a_document_once_read_deeply_keeps_its_names_through_edits_and_renames() {
-    let mut project = TestProject::of(&[("letter.md", LETTER)]);
+    // The folder is there before: of a new one the system tells late on a busy machine, and a file that came back after
+    // its removal was committed is another document.
+    let mut project = TestProject::of(&[("letter.md", LETTER), ("old/note.md", "# Note\n")]);
     project.call("deep_pass", json!({"pause": true}));
     // With the pass paused, only a document that is read deeply at once can show such names.
     project.write("letter.md", format!("{LETTER}\nA quokka more.\n"));

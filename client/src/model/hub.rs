@@ -77,6 +77,7 @@ pub fn pull(
     let mut wish = named(wish, model, known);
     shelf.check(&wish.name, wish.force)?;
     let folder = shelf.fetching(&wish.name);
+    let mut recorded = None;
     let proof = match source {
         Source::Local(path) if path.is_dir() => {
             wish.origin = path.display().to_string();
@@ -92,15 +93,36 @@ pub fn pull(
         Source::Hub(base) => {
             let wanted = wanted(model, known, &wish)?;
             wish.origin = format!("{base}/{}@{}", wanted.repository, wanted.revision);
+            begin(&folder, &wish.origin)?;
             wish.weights = Some(fetch(base, &folder, (fetcher, &wanted))?);
-            remember(shelf, &folder, (&wish.origin, changed))?;
+            std::fs::remove_file(folder.join(ORIGIN)).map_err(io(&folder))?;
+            recorded = Some(compare(shelf, &folder, (&wish.origin, changed))?);
             if wanted.sha256.is_some() { Proof::Pinned } else { Proof::OfHub }
         }
     };
     let added = shelf.add(&folder, &wish);
     // What cannot be used is fetched anew; the files of a model that was added are copies.
     let _ = std::fs::remove_dir_all(&folder);
-    Ok((added?, proof))
+    let added = added?;
+    // Not of what was no model: a page that asks for a login would vouch against the model.
+    recorded.map_or(Ok(()), |recorded| remember(shelf, &recorded))?;
+    Ok((added, proof))
+}
+
+/// Where it is noted in a folder what is being fetched into it.
+const ORIGIN: &str = ".origin";
+
+/// Goes on with what came of the same model before; what came of another one is not its beginning.
+fn begin(folder: &Path, origin: &str) -> Result<(), ModelError> {
+    let mark = folder.join(ORIGIN);
+    if std::fs::read_to_string(&mark).is_ok_and(|before| before == origin) {
+        return Ok(());
+    }
+    if folder.exists() {
+        std::fs::remove_dir_all(folder).map_err(io(folder))?;
+    }
+    std::fs::create_dir_all(folder).map_err(io(folder))?;
+    std::fs::write(&mark, origin).map_err(io(&mark))
 }
 
 /// The wish with what is known of the model filled in.
@@ -248,15 +270,17 @@ fn width(folder: &Path) -> Option<u64> {
     config.get("hidden_size").or_else(|| config.get("dim"))?.as_u64()
 }
 
-/// Compares what came with the first download of the same files, and notes what was not there yet.
-fn remember(
+/// Hashes of what came from a hub, by address.
+type Recorded = BTreeMap<String, String>;
+
+/// Compares what came with the first download of the same files; returns what is to be noted.
+fn compare(
     shelf: &Shelf,
     folder: &Path,
     (origin, changed): (&str, bool),
-) -> Result<(), ModelError> {
-    let path = shelf.recorded();
-    let text = std::fs::read(&path).unwrap_or_default();
-    let mut recorded: BTreeMap<String, String> = serde_json::from_slice(&text).unwrap_or_default();
+) -> Result<Recorded, ModelError> {
+    let text = std::fs::read(shelf.recorded()).unwrap_or_default();
+    let mut recorded: Recorded = serde_json::from_slice(&text).unwrap_or_default();
     for file in config::models::below(folder) {
         let full = folder.join(&file);
         let found = hash::of_file(&full).map_err(io(&full))?;
@@ -269,7 +293,12 @@ fn remember(
             None => drop(recorded.insert(key, found)),
         }
     }
-    let text = serde_json::to_string_pretty(&recorded).unwrap_or_default();
+    Ok(recorded)
+}
+
+fn remember(shelf: &Shelf, recorded: &Recorded) -> Result<(), ModelError> {
+    let path = shelf.recorded();
+    let text = serde_json::to_string_pretty(recorded).unwrap_or_default();
     let new = path.with_extension("new");
     std::fs::write(&new, text).and_then(|()| std::fs::rename(&new, &path)).map_err(io(&path))
 }

@@ -3,8 +3,8 @@
 //! Every passage is found by its document's title, too, and the fewer words it has of its own, the nearer to the title
 //! it is: by BM25, which divides by length, and by meaning. So the best passage of a runbook about what is asked would
 //! be its list of links.
-//! In: candidates, best first. Out: the same; where the best one of a document is thin and another one near to it holds
-//! more of the question itself, the two exchange their scores, which is a component of both.
+//! In: candidates, best first. Out: the same; where one is thin and another one of its document near behind it holds more
+//! of the question itself, the two exchange their scores, which is a component of both.
 //! Invariants: documents keep their order; components sum to the score; only the first few candidates are looked at,
 //! and only thin ones are read, with what may stand for them.
 
@@ -46,16 +46,14 @@ pub(super) fn exchange(desk: &Desk<'_>, plan: &Plan, found: &mut Found) -> Resul
         indexer.index(&text, is_english, &mut words);
         Ok(asked.share(&words))
     };
-    let mut seen = FxHashSet::default();
-    for thin in &places {
-        if !seen.insert(thin.doc) || thin.n_bytes > THIN {
-            continue;
-        }
+    let mut exchanged = FxHashSet::default();
+    for thin in places.iter().filter(|it| it.n_bytes <= THIN) {
         let own = share(thin.chunk)?;
         let others = places.iter().filter(|it| it.doc == thin.doc && it.n_bytes > THIN);
         for other in others.filter(|it| (NEAR * thin.score..thin.score).contains(&it.score)) {
-            if share(other.chunk)? > own {
+            if !exchanged.contains(&other.chunk) && share(other.chunk)? > own {
                 give(&mut found.ranked, (thin, other));
+                exchanged.insert(other.chunk);
                 break;
             }
         }

@@ -4,7 +4,8 @@
 //! good as any. Two numbers tell such a question from one that the words answer: which share of it the best hit holds,
 //! rare words counting more, and how far the best hit stands out of the twentieth behind it (how scores fall predicts
 //! how good a ranking is: Shtok, Kurland, Carmel, Raiber and Markovits 2012, "Predicting query performance by
-//! query-drift estimation").
+//! query-drift estimation"). A hit that holds all of it, as of a single word or a title, is what was asked for however
+//! many others do.
 //! In: what full text found. Out: the share of its weight that full text keeps, with the names that were read from
 //! words; vectors take what full text loses.
 //! Invariants: the weight of text and vectors together stays; what a question demands is trusted; where no vector is
@@ -41,9 +42,14 @@ pub(super) fn weigh(plan: &mut Plan, recalled: &Recalled) {
     plan.trust(told(held, stands_out(&recalled.text, plan.recall_k)));
 }
 
+/// Held share from which on words tell more however many passages hold it, and at which they tell all.
+const MUCH: f32 = 0.7;
+const NEARLY_WHOLE: f32 = 0.9;
+
 /// How much words tell, 0 to 1.
 fn told(held: f32, stands_out: f32) -> f32 {
-    ((held * stands_out - NOTHING) / (ALL - NOTHING)).clamp(0.0, 1.0)
+    let between = |value: f32, low: f32, high: f32| ((value - low) / (high - low)).clamp(0.0, 1.0);
+    between(held * stands_out, NOTHING, ALL).max(between(held, MUCH, NEARLY_WHOLE))
 }
 
 /// How far the best of some hits stands out, as the share of its score that the twentieth behind it lacks, 0 to 1.
@@ -68,9 +74,14 @@ mod tests {
 
     #[test]
     fn words_tell_all_where_the_best_hit_holds_them_and_stands_out() {
-        for (held, stands_out, expected) in
-            [(1.0, 1.0, 1.0), (0.5, 0.8, 1.0), (0.5, 0.5, 0.5), (0.4, 0.25, 0.0), (0.0, 1.0, 0.0)]
-        {
+        for (held, stands_out, expected) in [
+            (1.0, 1.0, 1.0),
+            (0.5, 0.8, 1.0),
+            (0.5, 0.5, 0.5),
+            (0.4, 0.25, 0.0),
+            (1.0, 0.0, 1.0),
+            (0.8, 0.0, 0.5),
+        ] {
             let told = told(held, stands_out);
             assert!((told - expected).abs() < 1e-5, "{held} {stands_out}: {told}");
         }

@@ -55,7 +55,26 @@ pub fn parse(reply: &str, given: &[&str]) -> Option<Answer> {
     let kept = reply.chars().filter(|c| !c.is_control() || *c == '\n');
     let reply: String = kept.take(MAX_CHARS).collect();
     let (mut cited, mut invented) = (Vec::new(), BTreeSet::new());
-    let text = MARKS.replace_all(&reply, |found: &regex::Captures<'_>| {
+    // What is left around a mark that was taken out may make another one.
+    let mut before = reply;
+    let text = loop {
+        let after = checked(&before, given, (&mut cited, &mut invented));
+        if after == before {
+            break after.trim().to_string();
+        }
+        before = after;
+    };
+    let invented = invented.into_iter().collect();
+    (!cited.is_empty()).then_some(Answer { text, cited, invented })
+}
+
+/// The text with its marks as they should be, without those of what was not given.
+fn checked(
+    reply: &str,
+    given: &[&str],
+    (cited, invented): (&mut Vec<String>, &mut BTreeSet<String>),
+) -> String {
+    let text = MARKS.replace_all(reply, |found: &regex::Captures<'_>| {
         let mark = found.get(0).map_or("", |it| it.as_str());
         let (ours, others): (Vec<&str>, Vec<&str>) =
             IDS.find_iter(mark).map(|it| it.as_str()).partition(|id| given.contains(id));
@@ -67,9 +86,7 @@ pub fn parse(reply: &str, given: &[&str]) -> Option<Answer> {
         }
         if ours.is_empty() { String::new() } else { format!("[{}]", ours.join(", ")) }
     });
-    let text = text.trim().to_string();
-    let invented = invented.into_iter().collect();
-    (!cited.is_empty()).then_some(Answer { text, cited, invented })
+    text.into_owned()
 }
 
 /// The statements of an answer, each with the entries that its marks name; what bears no mark has none.
@@ -114,6 +131,8 @@ mod tests {
         );
         assert_eq!(answer.cited, GIVEN);
         assert_eq!(answer.invented, ["kb-00007", "kb-99999"]);
+        let nested = parse("[kb-00001] [[kb-00007]kb-00007]", &GIVEN).expect("an answer");
+        assert_eq!(nested.text, "[kb-00001]", "what is left is no mark either");
         for none in ["", "SQLite is used.", "SQLite [kb-00003].", "kb-00001", "[]"] {
             assert_eq!(parse(none, &GIVEN), None, "{none}");
         }

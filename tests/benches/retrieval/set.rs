@@ -53,6 +53,7 @@ impl Set {
         let vault = match name {
             "corpus" => return Set::of_corpus(),
             "paraphrased" => return Set::of_paraphrased(data),
+            "titles" => return Set::of_titles(&data.join("docs_prometheus")),
             "foam_related" => Some("vault_foam"),
             "tasks_related" => Some("vault_obsidian_tasks"),
             "prometheus_related" => Some("docs_prometheus"),
@@ -157,6 +158,29 @@ impl Set {
             queries.push(Query { id, text: row.0.to_string(), place, is_of: None });
         }
         let (name, joined) = ("paraphrased".to_string(), BTreeMap::new());
+        Ok(Set { name, documents, joined, is_of_notes: true, queries, judgments })
+    }
+
+    /// Notes asked for by their titles, and by the last word of each: what is named is wanted.
+    fn of_titles(folder: &Path) -> Result<Set> {
+        let documents = notes_below(&folder.join("vault_nolinks"))?;
+        let mut named: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+        for (path, text) in documents.iter().filter(|(path, _)| path.ends_with(".md")) {
+            let title = text.lines().find_map(|line| line.strip_prefix("title:"));
+            let title = title.unwrap_or_default().trim().trim_matches('"');
+            for words in [Some(title), title.split_whitespace().last()].into_iter().flatten() {
+                named.entry(words).or_default().insert(path);
+            }
+        }
+        named.remove("");
+        let (mut queries, mut judgments) = (Vec::new(), Vec::new());
+        for (place, (words, notes)) in named.into_iter().enumerate() {
+            let id = place.to_string();
+            let of_note = |note: &str| (id.clone(), escaped(note), "1".to_string());
+            judgments.extend(notes.into_iter().map(of_note));
+            queries.push(Query { id, text: words.to_string(), place, is_of: None });
+        }
+        let (name, joined) = ("titles".to_string(), BTreeMap::new());
         Ok(Set { name, documents, joined, is_of_notes: true, queries, judgments })
     }
 

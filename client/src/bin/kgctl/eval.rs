@@ -14,6 +14,7 @@ use std::time::Duration;
 use client::connect::Session;
 use client::launch::{Life, Target};
 use client::render::quality::{Report, report};
+use client::signals::told_to_stop;
 use proto::tool::core::HybridQuery;
 
 use super::context::{Context, last_words};
@@ -89,10 +90,9 @@ pub(crate) async fn run(arguments: &Arguments, ctx: &Context) -> Result<Exit, Fa
     let scratch = Scratch::make()?;
     let models = ctx.places()?.models();
     let stages = Stage::all((&scratch, &models), &arguments.of, &gold)?;
+    let interrupted = told_to_stop()?;
     let measured = tokio::select! {
-        // First, so that the signal is ours before the first daemon starts.
-        biased;
-        _ = tokio::signal::ctrl_c() => Err(Failure::new(Exit::Failed, "interrupted")),
+        () = interrupted => Err(Failure::new(Exit::Failed, "interrupted")),
         measured = measure(&stages, &gold) => measured,
     };
     // Also when measuring failed or was interrupted: nobody would ever stop these daemons otherwise.

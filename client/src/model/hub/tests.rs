@@ -193,6 +193,55 @@ fn what_differs_from_the_first_download_is_refused() {
 }
 
 #[test]
+fn what_came_of_one_model_is_no_beginning_of_another() {
+    let place = place();
+    let answer = |request: &Request| {
+        let is_cut = request.path.starts_with("/a/") && request.path.ends_with("model.onnx");
+        let own = format!(
+            r#"{{"of": "{}"}}"#,
+            request.path.split("/resolve/").next().unwrap_or_default()
+        );
+        match request.path.rsplit('/').next() {
+            Some("config.json") if !request.path.contains("Pooling") => Answer::of(200, own),
+            Some("tokenizer.json") => Answer::of(200, "{}"),
+            Some("model.onnx") if !is_cut && request.path.contains("/onnx/") => {
+                Answer::of(200, "graph")
+            }
+            Some("model.onnx") if is_cut => Answer::of(403, ""),
+            _ => Answer::of(404, ""),
+        }
+    };
+    let hub = Mock::start(answer).expect("a server");
+    for (asked, of) in [("b/mini", "/b/mini"), ("b/mini@v2", "/b/mini")] {
+        let cut = place.pull("a/mini", Source::Hub(&hub.url()), false);
+        assert!(matches!(cut, Err(ModelError::Refused { .. })), "{cut:?}");
+        place.pull(asked, Source::Hub(&hub.url()), true).expect("pulled");
+        assert_eq!(place.read("mini/config.json"), format!(r#"{{"of": "{of}"}}"#));
+        assert!(!place.dir.path().join("models/mini/.origin").exists());
+    }
+}
+
+#[test]
+fn a_download_that_is_no_model_is_not_remembered() {
+    let place = place();
+    let is_portal = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(true));
+    let seen = std::sync::Arc::clone(&is_portal);
+    let answer = move |request: &Request| {
+        let is_portal = seen.load(std::sync::atomic::Ordering::Relaxed);
+        if is_portal && request.path.ends_with("/resolve/main/config.json") {
+            return Answer::of(200, "<html>login</html>");
+        }
+        let found =
+            FILES.iter().find(|(name, _)| request.path.ends_with(&format!("/resolve/main/{name}")));
+        found.map_or(Answer::of(404, ""), |(_, body)| Answer::of(200, *body))
+    };
+    let hub = Mock::start(answer).expect("a server");
+    assert!(place.pull("Owner/M", Source::Hub(&hub.url()), false).is_err());
+    is_portal.store(false, std::sync::atomic::Ordering::Relaxed);
+    place.pull("Owner/M", Source::Hub(&hub.url()), false).expect("the hub is sound again");
+}
+
+#[test]
 fn names_that_lead_nowhere_are_refused() {
     let place = place();
     for name in ["nonsense", "a/b/c", "../x", "a/..", "a/b@../c", "a b/c"] {

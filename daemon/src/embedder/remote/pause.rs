@@ -1,7 +1,8 @@
 //! Pause: how long a server that failed is left alone.
 //!
 //! In: failures and when they were. Out: how long to wait.
-//! Invariants: a pause is as long as the server asked for, within reason, else it doubles with each failure in a row.
+//! Invariants: a pause is as long as the server asked for, within reason, and never shorter than one that doubles with
+//! each failure in a row: a server that rounds half a second down to 0, or whose clock is behind, is not asked at once.
 
 use std::time::{Duration, Instant};
 
@@ -33,7 +34,7 @@ impl Pause {
         &self.why
     }
 
-    /// Notes a failure; returns how long to wait. What a server says counts, also where it is short.
+    /// Notes a failure; returns how long to wait. What a server says counts where it is longer than what it has by now.
     pub(super) fn failed(
         &mut self,
         now: Instant,
@@ -41,7 +42,7 @@ impl Pause {
     ) -> Duration {
         self.why = why.to_string();
         let doubled = FIRST.saturating_mul(2u32.saturating_pow(self.n_failures)).min(LONGEST);
-        let wait = told.map_or(doubled, |told| told.min(LONGEST_TOLD));
+        let wait = told.map_or(doubled, |told| told.min(LONGEST_TOLD).max(doubled));
         self.n_failures = self.n_failures.saturating_add(1);
         self.until = now.checked_add(wait);
         wait
@@ -80,8 +81,10 @@ mod tests {
         let (mut pause, now) = (Pause::default(), Instant::now());
         let told = |text| told_pause(Some(text), at);
         assert_eq!(pause.failed(now, (told("7"), "429")).as_secs(), 7);
-        assert_eq!(pause.failed(now, (told("0"), "429")).as_secs(), 0);
-        assert_eq!(pause.left(now), None);
         assert_eq!(pause.failed(now, (told("999999999"), "429")), LONGEST_TOLD);
+        pause.went_well();
+        for (at, text) in ["0", "Wed, 21 Oct 2015 07:28:00 GMT", "1", "x"].into_iter().enumerate() {
+            assert_eq!(pause.failed(now, (told(text), "429")).as_secs(), 1 << at, "{text}");
+        }
     }
 }

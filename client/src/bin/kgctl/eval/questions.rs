@@ -15,6 +15,7 @@ use std::time::{Duration, Instant};
 use client::connect::Session;
 use client::render::questions::{Against, Answered, Scored, Told, questions};
 use client::score;
+use client::signals::told_to_stop;
 use proto::error::Code;
 use proto::tool::core::{ReadPassage, Status};
 use serde_json::Value;
@@ -36,7 +37,10 @@ pub(super) async fn run(arguments: &Arguments, ctx: &Context) -> Result<Exit, Fa
     let (root, places) = (ctx.project()?.root, ctx.places()?);
     let change = change::read(against, &places, &root)?;
     let Table { questions: asked, mut told } = parse(table, &root)?;
-    let answered = if against.is_empty() {
+    for idle in &change.idle {
+        warn(&format!("{idle}: nothing to compare\n"));
+    }
+    let answered = if change.idle.len() == against.len() {
         let session = ctx.session().await?;
         wait::settle(&session, PATIENCE).await?;
         if arguments.with_vectors {
@@ -50,9 +54,6 @@ pub(super) async fn run(arguments: &Arguments, ctx: &Context) -> Result<Exit, Fa
         answered.told = told;
         answered
     } else {
-        for idle in &change.idle {
-            warn(&format!("{idle}: nothing to compare\n"));
-        }
         // Both in the same way, so that nothing but the settings differs: not by the project's own daemon, which may
         // have vectors that take hours to make again. It is vectors that are compared, or they cost nobody the wait.
         let common = if change.is_about_vectors { BETTER } else { STATIC };
@@ -238,9 +239,10 @@ async fn elsewhere(
     let project: [OsString; 2] = ["--project".into(), root.into()];
     let with_vectors = (common == BETTER).then(|| "--with-vectors".into());
     let asked = ["eval".into(), table.into(), "--json".into()].into_iter().chain(with_vectors);
+    let stopped = told_to_stop()?;
     let output = tokio::select! {
         output = run(project.iter().cloned().chain(asked).collect()).output() => Some(output?),
-        _ = tokio::signal::ctrl_c() => None,
+        () = stopped => None,
     };
     let stop = project.iter().cloned().chain(["stop".into()]).collect();
     let _ = run(stop).stdout(Stdio::null()).stderr(Stdio::null()).status().await;
