@@ -13,7 +13,7 @@ struct Place {
 fn place() -> Place {
     let dir = tempfile::tempdir().expect("a folder");
     let kgd = dir.path().join("kgd");
-    std::fs::write(&kgd, "#!/bin/sh\necho '{\"dimensions\": 3, \"max_tokens\": 64}'\n")
+    std::fs::write(&kgd, "#!/bin/sh\ngrep -q '<html>' \"$2/config.json\" && exit 1\necho '{\"dimensions\": 3, \"max_tokens\": 64}'\n")
         .expect("written");
     std::fs::set_permissions(&kgd, std::fs::Permissions::from_mode(0o755)).expect("set");
     let shelf = Shelf::take(&dir.path().join("models"), &kgd).expect("a shelf");
@@ -218,6 +218,7 @@ fn what_came_of_one_model_is_no_beginning_of_another() {
         place.pull(asked, Source::Hub(&hub.url()), true).expect("pulled");
         assert_eq!(place.read("mini/config.json"), format!(r#"{{"of": "{of}"}}"#));
         assert!(!place.dir.path().join("models/mini/.origin").exists());
+        place.shelf.remove("mini").expect("removed");
     }
 }
 

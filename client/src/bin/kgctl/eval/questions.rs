@@ -37,10 +37,7 @@ pub(super) async fn run(arguments: &Arguments, ctx: &Context) -> Result<Exit, Fa
     let (root, places) = (ctx.project()?.root, ctx.places()?);
     let change = change::read(against, &places, &root)?;
     let Table { questions: asked, mut told } = parse(table, &root)?;
-    for idle in &change.idle {
-        warn(&format!("{idle}: nothing to compare\n"));
-    }
-    let answered = if change.idle.len() == against.len() {
+    let answered = if against.is_empty() {
         let session = ctx.session().await?;
         wait::settle(&session, PATIENCE).await?;
         if arguments.with_vectors {
@@ -54,6 +51,9 @@ pub(super) async fn run(arguments: &Arguments, ctx: &Context) -> Result<Exit, Fa
         answered.told = told;
         answered
     } else {
+        for idle in &change.idle {
+            warn(&format!("{idle}: nothing to compare\n"));
+        }
         // Both in the same way, so that nothing but the settings differs: not by the project's own daemon, which may
         // have vectors that take hours to make again. It is vectors that are compared, or they cost nobody the wait.
         let common = if change.is_about_vectors { BETTER } else { STATIC };
