@@ -304,7 +304,9 @@ fn an_address_may_name_the_project_that_is_named_beside_it() {
            b 33 result {lacks}
            b 35 result {lacks}"#
     );
-    check_open(&writes, expect![[r#"
+    check_open(
+        &writes,
+        expect![[r#"
         c call 1 edit_note {"path":"memory://b/x","project":"b"}
             b < {"id":12,"method":"tools/call","params":{"name":"read_note","arguments":{"path":"memory://x"}}}
         b 12 result {"structuredContent":{"path":"x.md"}}
@@ -336,7 +338,8 @@ fn an_address_may_name_the_project_that_is_named_beside_it() {
         b 35 result {"isError":true,"structuredContent":{"code":"not_found","message":"no `x`"}}
             client < {"id":4,"result":{"isError":true,"structuredContent":{"code":"not_found","message":"no `x`","project":"b"}}}
         waiting false
-    "#]]);
+    "#]],
+    );
     // One note may bear both names.
     let reads = format!(
         r#"c call 1 read_note {{"path":"memory://b/x","project":"b"}}
@@ -349,7 +352,9 @@ fn an_address_may_name_the_project_that_is_named_beside_it() {
            b 22 result {lacks}
            b 24 result {whole}"#
     );
-    check_open(&reads, expect![[r#"
+    check_open(
+        &reads,
+        expect![[r#"
         c call 1 read_note {"path":"memory://b/x","project":"b"}
             b < {"id":12,"method":"tools/call","params":{"name":"read_note","arguments":{"path":"memory://x"}}}
         b 12 result {"structuredContent":{"path":"x.md"}}
@@ -369,7 +374,8 @@ fn an_address_may_name_the_project_that_is_named_beside_it() {
         b 24 result {"structuredContent":{"path":"b/x.md"}}
             client < {"id":3,"result":{"structuredContent":{"path":"b/x.md"}}}
         waiting false
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
