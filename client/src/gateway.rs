@@ -26,6 +26,7 @@ mod listen;
 mod merge;
 mod naming;
 pub mod pump;
+mod readings;
 mod route;
 mod seek;
 mod served;
@@ -111,7 +112,7 @@ impl Gateway {
     pub fn on_client_line(&mut self, line: &[u8], now: Instant) -> Vec<Out> {
         match Kind::of(line) {
             Kind::Initialize(id) => {
-                let params = params_of(line);
+                let params = line::params(line);
                 self.hello = Some(params.clone());
                 let asker = Asker::of(id, "initialize", &params);
                 self.start_first(asker, First::Hello, params, now);
@@ -209,15 +210,19 @@ impl Gateway {
     fn on_request(&mut self, id: String, line: &[u8], now: Instant) {
         let message: Value = serde_json::from_slice(line).unwrap_or_default();
         let method = message.get("method").and_then(Value::as_str).unwrap_or_default().to_string();
-        let params = params_of(line);
+        let params = line::params(line);
         let asker = Asker::of(id, &method, &params);
         match route(&method, params, &self.served) {
             Route::Result(result) => self.tell(asker.result(result)),
             Route::Error(error) => self.tell(asker.error(&error)),
             Route::First(first, params) => self.start_first(asker, first, params, now),
-            Route::One { project, params, is_tool, instead } => {
+            Route::One { project, params, is_tool } => {
                 let asks = vec![(project, Some((method, params)))];
-                self.start(asker, Task::One { is_tool, instead }, asks, now);
+                self.start(asker, Task::One { is_tool }, asks, now);
+            }
+            Route::Either { project, readings } => {
+                let asks = vec![(project, Some((method, readings.start())))];
+                self.start(asker, Task::Either(readings), asks, now);
             }
             Route::Seek { address, params } => {
                 let ask = |project| (project, Some((method.clone(), params.clone())));
@@ -307,7 +312,7 @@ impl Gateway {
         now: Instant,
     ) {
         let number = self.fresh_id();
-        let is_one = matches!(task, Task::One { .. });
+        let is_one = matches!(task, Task::One { .. } | Task::Either(_));
         let part = |(project, request): (usize, Option<(String, Value)>)| {
             let deadline = (!is_one).then(|| now + self.patience_with(project));
             Part { project, id: 0, request, answer: None, deadline, is_repeated: false }
@@ -380,9 +385,9 @@ impl Gateway {
     }
 
     /// A part is answered. The client gets its answer once the job is done.
-    fn settle(&mut self, number: u64, idx: usize, answer: merge::Answer, now: Instant) {
+    fn settle(&mut self, number: u64, idx: usize, mut answer: merge::Answer, now: Instant) {
         let Some(job) = self.jobs.get_mut(&number) else { return };
-        if job.is_asked_instead(idx, &answer) {
+        if job.is_asked_further(idx, &mut answer) {
             return self.ask(number, idx, now);
         }
         let may_repeat = job.may_repeat();
@@ -488,12 +493,6 @@ impl Gateway {
             None => self.tell(line.to_vec()),
         }
     }
-}
-
-/// The parameters of a request; an empty object where it has none.
-fn params_of(line: &[u8]) -> Value {
-    let message: Value = serde_json::from_slice(line).unwrap_or_default();
-    message.get("params").filter(|it| it.is_object()).cloned().unwrap_or_else(|| json!({}))
 }
 
 #[cfg(test)]

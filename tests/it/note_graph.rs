@@ -163,20 +163,34 @@ fn a_nearer_note_takes_the_relation_over_and_gives_it_back() {
 
 #[test]
 fn a_section_of_facts_is_no_name_of_its_note_and_a_type_no_name_at_all() {
+    let stating = |title: &str, object: &str| {
+        let front = format!("---\ntitle: {title}\n---\n\n## Observations\n\n- [fact] hot\n\n");
+        format!("{front}## Relations\n\n- beside [[{object}]]\n")
+    };
+    let (tea, milk, soup) =
+        (stating("Tea", "Milk"), stating("Milk", "Soup"), stating("Soup", "Tea"));
     let mut project = TestProject::of(&[
         ("coffee.md", "---\ntitle: Coffee\n---\n\n## Observations\n\n- [fact] hot\n"),
-        ("q.md", "See [[Observations]].\n\n- depends_on [[Coffee]]\n"),
+        ("q.md", "- depends_on [[Coffee]]\n"),
+        ("tea.md", &tea),
+        ("milk.md", &milk),
+        ("soup.md", &soup),
     ]);
     assert_eq!(
         edges(&mut project),
         BTreeSet::from([
+            "milk.md beside soup.md".to_string(),
             "q.md depends_on coffee.md".to_string(),
-            "q.md links_to Observations".to_string(),
+            "soup.md beside tea.md".to_string(),
+            "tea.md beside milk.md".to_string(),
         ])
     );
     let dump = project.call("dump", json!({"limit": 500}));
     let rows = dump["rows"].as_array().expect("rows");
     let entities = rows.iter().filter(|row| row["kind"] == "entity");
     let names: Vec<&str> = entities.filter_map(|it| it["name"].as_str()).collect();
-    assert!(!names.contains(&"depends_on"), "{names:?}");
+    // Nor do the headings of S0's own form become names, in however many notes they stand.
+    for name in ["depends_on", "Observations", "Relations"] {
+        assert!(!names.contains(&name), "{names:?}");
+    }
 }

@@ -164,6 +164,11 @@ fn a_link_is_neither_removed_nor_moved_nor_is_what_it_leads_to() {
     // To write, a link is followed.
     project.call("edit_note", json!({"path": "link.md", "content": "More."}));
     assert_eq!(text_of(&project, "sub/b.md"), "Mine.\n\nMore.\n");
+    // Nor is a note its own namesake there.
+    let write = json!({"title": "b", "directory": "folder", "content": "New.", "overwrite": true});
+    let written = project.call("write_note", write);
+    assert_eq!((&written["path"], &written["permalink"]), (&json!("sub/b.md"), &json!("b")));
+    assert!(!text_of(&project, "sub/b.md").contains("permalink"), "{written}");
 }
 
 #[test]
@@ -231,4 +236,25 @@ fn a_permalink_of_another_note_is_not_taken() {
     let error = project.try_call("write_note", request).expect_err("refused");
     assert!(error["message"].as_str().is_some_and(|it| it.contains("`victim.md`")), "{error}");
     assert!(!project.at("thief.md").exists());
+    // Nor one by which no address would find it.
+    for unusable in ["memory://src", "a//b", "id/9", "<x>", "a?b", "x/../y", "a*"] {
+        let metadata = json!({ "permalink": unusable });
+        let write = json!({"title": "Thief", "content": "x", "metadata": metadata});
+        let set = json!({"path": "victim.md", "operation": "set_frontmatter", "key": "permalink", "value": unusable});
+        for (tool, arguments) in [("write_note", write), ("edit_note", set)] {
+            let error = project.try_call(tool, arguments).expect_err("refused");
+            let hint = error["hint"].as_str().unwrap_or_default();
+            assert!(hint.contains("projects/plan"), "{tool} {unusable}: {error}");
+        }
+    }
+    assert_eq!(text_of(&project, "victim.md"), "x\n");
+    // A name that is taken away leaves none that is another's.
+    project.write("sub/victim.md", "---\ntitle: Mine\npermalink: mine\n---\ny\n");
+    project.settle();
+    let remove =
+        |key: &str| json!({"path": "sub/victim.md", "operation": "remove_frontmatter", "key": key});
+    project.call("edit_note", remove("title"));
+    let removed = project.call("edit_note", remove("permalink"));
+    assert_eq!(removed["permalink"], "victim-1", "{removed}");
+    assert!(text_of(&project, "sub/victim.md").contains("permalink: victim-1"), "{removed}");
 }

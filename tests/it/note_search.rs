@@ -181,7 +181,17 @@ fn facts_and_relations_are_found_by_themselves() {
         ("flour.md", "# Flour\n\nMilled grain.\n"),
     ];
     let mut project = TestProject::of(&notes);
+    // Notes that state nothing take no note's place that does, however well they fit.
+    for i in 0..210 {
+        project.write(&format!("a/{i}.md"), "How much water for the flour?\n");
+    }
     project.settle();
+    for (page, category, has_more) in [(1, "ratio", true), (2, "tip", false)] {
+        let all = json!({"query": "", "search_item_types": ["observation"], "page": page, "page_size": 1});
+        let reply = project.call("search_notes", all);
+        let told = (&reply["results"][0]["category"], &reply["has_more"]);
+        assert_eq!(told, (&json!(category), &json!(has_more)), "{reply}");
+    }
     let request =
         json!({"query": "how much water for the flour", "search_item_types": ["observation"]});
     let reply = project.call("search_notes", request);

@@ -470,6 +470,20 @@ fn a_relation_of_a_note_is_one_of_the_graph_and_can_be_rejected() {
     ];
     let mut project = TestProject::of(&notes);
     project.settle();
+    // As the note itself tells it, what it leads to, what is around it, and a search.
+    let told = |project: &mut TestProject| -> Vec<String> {
+        let note = project.call("read_note", json!({"path": "Gateway.md"}));
+        let around = project.call("build_context", json!({"path": "Gateway.md"}));
+        let links = project.call("backlinks", json!({"path": "Key Protocol.md"}));
+        let search = json!({"query": "protocol", "search_item_types": ["relation"]});
+        let found = project.call("search_notes", search);
+        let by = around["related"][0]["by"].as_str().expect("a way").trim_end_matches(" →");
+        let one = |it: &Value| it[0]["relation"].as_str().expect("a relation").to_string();
+        let of_note = [&note["relations"], &around["notes"][0]["relations"]];
+        let others = [&links["backlinks"], &found["results"]];
+        of_note.into_iter().chain(others).map(one).chain([by.to_string()]).collect()
+    };
+    assert_eq!(told(&mut project), ["implements"; 5]);
     let explained = project.call("explain_entity", json!({"name": "Gateway"}));
     let relations = &explained["relations"];
     assert_eq!(all(relations, "predicate"), ["implements"], "{explained}");
@@ -482,6 +496,7 @@ fn a_relation_of_a_note_is_one_of_the_graph_and_can_be_rejected() {
     project.settle();
     let explained = project.call("explain_entity", json!({"name": "Gateway"}));
     assert_eq!(explained["relations"], json!([]));
+    assert_eq!(told(&mut project), ["links_to"; 5], "the link is still one");
 }
 
 #[test]
@@ -508,16 +523,24 @@ fn a_fact_that_is_none_is_rejected_for_good() {
     let key = items[0]["key"].clone();
     assert_eq!(items[0]["evidence"]["line"], 3);
     let rejected = project.call("review_links", json!({"reject": [key], "path": "sub"}));
+    let copied = vec![r#"`copy` states the Aloysia "Said that it is late""#.to_string()];
     assert_eq!(
         (&rejected["decided"], of(rejected["items"].as_array().expect("items"))),
-        (&json!(1), vec![])
+        (&json!(1), copied)
     );
     let facts = |project: &mut TestProject, path: &str| -> Vec<String> {
         let note = project.call("read_note", json!({"path": path}));
         all(&note["observations"], "category").into_iter().map(String::from).collect()
     };
     assert_eq!(facts(&mut project, "talk.md"), ["fact"]);
-    assert_eq!(facts(&mut project, "sub/copy.md"), [""; 0], "worded so, it is none anywhere");
+    assert_eq!(facts(&mut project, "sub/copy.md"), ["Aloysia"], "another note's is its own");
+    // By its words alone, as before, it is none anywhere.
+    let key_of_note = key.as_str().expect("a key");
+    let (_, words) =
+        key_of_note.split_once('@').and_then(|it| it.1.split_once('>')).expect("a note");
+    let everywhere = format!("observation:{words}");
+    project.call("review_links", json!({"reject": [everywhere]}));
+    assert_eq!(facts(&mut project, "sub/copy.md"), [""; 0]);
     let search = json!({"query": "late", "search_item_types": ["observation"]});
     assert_eq!(project.call("search_notes", search.clone())["results"], json!([]));
     project.stop();
@@ -525,7 +548,7 @@ fn a_fact_that_is_none_is_rejected_for_good() {
     project.start();
     project.settle();
     assert_eq!(facts(&mut project, "talk.md"), ["fact"], "also when the index is built anew");
-    project.call("review_links", json!({"undo": [key]}));
+    project.call("review_links", json!({"undo": [key, everywhere]}));
     assert_eq!(facts(&mut project, "talk.md"), ["Aloysia", "fact"]);
     let unknown = json!({"reject": ["observation:fact>0123456789abcdef"]});
     let error = project.try_call("review_links", unknown).expect_err("no such fact");

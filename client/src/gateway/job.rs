@@ -15,6 +15,7 @@ use super::cursor::{self, Onward};
 use super::listen::Listening;
 use super::merge::{self, Answer};
 use super::naming::{add_project, instructions, rename, rename_addresses};
+use super::readings::Readings;
 use super::route::First;
 use super::seek;
 use super::served::Served;
@@ -35,8 +36,10 @@ pub(super) struct Job {
 pub(super) enum Task {
     /// The first good answer is wanted; these projects can still be asked for it.
     First { of: First, method: &'static str, params: Value, others: VecDeque<usize> },
-    /// That of one project; `instead` are the parameters that are meant where those asked first name nothing.
-    One { is_tool: bool, instead: Option<Value> },
+    /// That of one project.
+    One { is_tool: bool },
+    /// That of one project to the reading of an address that is a note.
+    Either(Readings),
     /// That of the one project that has the note with this address.
     Seek { address: String },
     /// A search.
@@ -67,20 +70,15 @@ pub(super) struct Part {
 impl Job {
     /// Whether its parts only read, so that one that was lost can be asked again.
     pub(super) fn may_repeat(&self) -> bool {
-        !matches!(self.task, Task::One { .. } | Task::Listen(_))
+        !matches!(self.task, Task::One { .. } | Task::Either(_) | Task::Listen(_))
     }
 
-    /// Whether the answer is that nothing has that name, and there is another reading of it to ask for now.
-    pub(super) fn is_asked_instead(&mut self, idx: usize, answer: &Answer) -> bool {
-        let Task::One { instead, .. } = &mut self.task else { return false };
-        let trouble = answer.as_ref().ok().and_then(Trouble::of_result);
-        let Some(part) = self.parts.get_mut(idx) else { return false };
-        let Some((_, params)) =
-            part.request.as_mut().filter(|_| trouble.is_some_and(|it| it.code == "not_found"))
-        else {
-            return false;
-        };
-        instead.take().map(|instead| *params = instead).is_some()
+    /// Whether there is more to ask for before this is the answer.
+    pub(super) fn is_asked_further(&mut self, idx: usize, answer: &mut Answer) -> bool {
+        let Task::Either(readings) = &mut self.task else { return false };
+        let part = self.parts.get_mut(idx).and_then(|it| it.request.as_mut());
+        let Some((_, params)) = part else { return false };
+        readings.next(answer).map(|next| *params = next).is_some()
     }
 
     /// Whether there is nothing more to wait for.
@@ -103,9 +101,10 @@ impl Job {
             let answer = |it: Part| it.answer.unwrap_or_else(|| Err(Trouble::strange()));
             parts.into_iter().map(|it| (it.project, answer(it))).collect()
         };
+        let is_tool = !matches!(task, Task::One { is_tool: false });
         let concluded = match task {
             Task::First { of, .. } => first(of, answers(parts), served),
-            Task::One { is_tool, .. } => match answers(parts).pop() {
+            Task::One { .. } | Task::Either(_) => match answers(parts).pop() {
                 Some((project, answer)) => one(project, answer, is_tool, served),
                 None => Err(Value::Null),
             },

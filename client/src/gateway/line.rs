@@ -28,3 +28,9 @@ pub(super) fn result(id: &str, result: &Value) -> Vec<u8> {
 pub(super) fn error(id: &str, error: &Value) -> Vec<u8> {
     format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{error}}}"#).into_bytes()
 }
+
+/// The parameters of a request; an empty object where it has none.
+pub(super) fn params(line: &[u8]) -> Value {
+    let message: Value = serde_json::from_slice(line).unwrap_or_default();
+    message.get("params").filter(|it| it.is_object()).cloned().unwrap_or_else(|| json!({}))
+}

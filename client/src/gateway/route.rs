@@ -13,6 +13,7 @@ use serde_json::{Map, Value, json};
 use super::cursor::{self, Onward};
 use super::listen;
 use super::naming::{PROJECTS_TOOL, SCHEME, inward, prompt_inward};
+use super::readings::{Reading, Readings};
 use super::served::{Kind, Served};
 use super::spread::{Spread, spec};
 use super::trouble::error_result;
@@ -43,8 +44,10 @@ pub(super) enum Route {
     Error(Value),
     /// To whoever answers first.
     First(First, Value),
-    /// To one project; where it has nothing of that name, with the parameters `instead`.
-    One { project: usize, params: Value, is_tool: bool, instead: Option<Value> },
+    /// To one project.
+    One { project: usize, params: Value, is_tool: bool },
+    /// To one project, whichever way of two it has the note.
+    Either { project: usize, readings: Readings },
     /// To all, for the note with this address, which one of them should have.
     Seek { address: String, params: Value },
     /// To several, as one search.
@@ -118,9 +121,8 @@ fn call(mut params: Value, served: &Served) -> Route {
             found => found,
         },
         Ok(Some(project)) => {
-            if let Some(whole) = without_its_name(&arguments, project, served) {
-                let instead = Some(with(params.clone(), arguments));
-                return Route::One { project, params: with(params, whole), is_tool: true, instead };
+            if let Some(readings) = without_its_name(&params, &arguments, project, served) {
+                return Route::Either { project, readings };
             }
             Some(project)
         }
@@ -143,7 +145,7 @@ fn call(mut params: Value, served: &Served) -> Route {
     match named.map_or_else(|| served.unnamed(Kind::of(&tool)), Ok) {
         Ok(project) => {
             let params = with(params, arguments);
-            Route::One { project, params, is_tool: true, instead: None }
+            Route::One { project, params, is_tool: true }
         }
         Err(view) => refuse_call(&view),
     }
@@ -183,15 +185,24 @@ fn address(arguments: &Map<String, Value>) -> Option<&str> {
     addresses.into_iter().find(|it| it.starts_with(SCHEME))
 }
 
-/// The same arguments where the address in them names the very project that is named beside it, as replies tell it;
-/// it might mean a folder of that name instead.
+/// Both readings, where the address in the arguments begins with the name of the very project that is named beside it,
+/// as replies tell it; it might be a folder of that name instead.
 fn without_its_name(
+    params: &Value,
     arguments: &Map<String, Value>,
     project: usize,
     served: &Served,
-) -> Option<Map<String, Value>> {
-    let mut whole = arguments.clone();
-    by_address(&mut whole, served).filter(|it| *it == project).map(|_| whole)
+) -> Option<Readings> {
+    let mut short = arguments.clone();
+    by_address(&mut short, served).filter(|it| *it == project)?;
+    let reading = |arguments: Map<String, Value>| {
+        let address = address(&arguments)?.to_string();
+        Some(Reading { address, params: with(params.clone(), arguments) })
+    };
+    let tool = params.get("name").and_then(Value::as_str).unwrap_or_default();
+    let is_writing = Kind::of(tool) != Kind::Reads;
+    let both = [reading(short)?, reading(arguments.clone())?];
+    Some(Readings::new(both, is_writing, served.permalink(project)))
 }
 
 fn whose(served: &Served) -> ErrorView {
@@ -266,7 +277,7 @@ fn at_address(mut params: Value, at: &str, served: &Served) -> Route {
     if let Some(slot) = params.pointer_mut(at) {
         *slot = inner.into();
     }
-    Route::One { project, params, is_tool: false, instead: None }
+    Route::One { project, params, is_tool: false }
 }
 
 fn of_prompt(mut params: Value, at: &str, served: &Served) -> Route {
@@ -278,7 +289,7 @@ fn of_prompt(mut params: Value, at: &str, served: &Served) -> Route {
     if let Some(slot) = params.pointer_mut(at) {
         *slot = inner.into();
     }
-    Route::One { project, params, is_tool: false, instead: None }
+    Route::One { project, params, is_tool: false }
 }
 
 #[cfg(test)]
@@ -300,9 +311,9 @@ mod tests {
                 },
                 Route::Error(error) => format!("error {}", error["message"]),
                 Route::First(first, _) => format!("first {first:?}"),
-                Route::One { project, params, instead, .. } => {
-                    let instead = instead.map(|it| format!(", instead {it}")).unwrap_or_default();
-                    format!("{}: {params}{instead}", served.name(project))
+                Route::One { project, params, .. } => format!("{}: {params}", served.name(project)),
+                Route::Either { project, readings } => {
+                    format!("{}: {} or as it stands", served.name(project), readings.start())
                 }
                 Route::Seek { address, params } => format!("who has {address}? {params}"),
                 Route::Spread { spread, .. } => format!("spread over {}", spread.targets.len()),
@@ -398,7 +409,7 @@ mod tests {
                 b: {"name":"read_note","arguments":{"path":"memory://specs"}}
                 a: {"name":"read_note","arguments":{"path":"memory://nope/specs"}}
                 a: {"name":"read_note","arguments":{"path":"memory://b/specs"}}
-                b: {"name":"read_note","arguments":{"path":"memory://specs"}}, instead {"name":"read_note","arguments":{"path":"memory://B/specs"}}
+                b: {"name":"read_note","arguments":{"path":"memory://specs"}} or as it stands
                 who has memory://specs? {"name":"read_note","arguments":{"path":"memory://specs"}}
                 who has memory://id/7? {"name":"build_context","arguments":{"url":"memory://id/7"}}
                 "ambiguous" "that address names no project that is served"

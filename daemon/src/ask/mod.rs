@@ -20,6 +20,7 @@ mod copies;
 mod cursor;
 mod definition;
 mod demand;
+mod eligible;
 mod entity;
 mod error;
 mod expand;
@@ -105,7 +106,7 @@ pub fn hybrid_query(desk: &Desk<'_>, request: &HybridQuery) -> Result<HybridRepl
     check_relations(desk, request.rels.as_deref().unwrap_or_default())?;
     let mut found = find(desk, &mut plan.clone())?;
     if plan.question.is_of_documents() {
-        found.ranked = listing::listed(desk, &plan, &found.recalled)?;
+        found.ranked = listing::listed(desk, &plan, &found.recalled, plan::MAX_RECALL)?;
     } else {
         go_deeper(desk, &plan, &mut found)?;
         let near = proximity::add(desk, (&plan, &found.recalled), found.ranked);

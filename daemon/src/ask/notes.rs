@@ -283,7 +283,11 @@ pub fn fields(snapshot: &Snapshot, doc: i64) -> Result<BTreeMap<String, Vec<Stri
 /// The relations of a note: its links, and the notes that it embeds, each type and target once, the first time it is
 /// stated.
 pub fn relations(snapshot: &Snapshot, doc: i64) -> Result<Vec<LinkRow>, AskError> {
-    let mut rows = links(snapshot, doc)?;
+    Ok(distinct(doc, links(snapshot, doc)?))
+}
+
+/// The relations among the links of a note.
+pub(super) fn distinct(doc: i64, mut rows: Vec<LinkRow>) -> Vec<LinkRow> {
     let mut seen = std::collections::HashSet::new();
     rows.retain(|it| {
         let is_document = it.to.is_some() || may_be_document(it.kind, &it.target);
@@ -300,7 +304,7 @@ pub fn relations(snapshot: &Snapshot, doc: i64) -> Result<Vec<LinkRow>, AskError
         let place = (it.heading.as_deref().map(fold), it.block.as_deref().map(fold));
         seen.insert((fold(relation), it.to.is_some(), target, place))
     });
-    Ok(rows)
+    rows
 }
 
 /// Links of other notes to a document, with the lines on which they stand, by path and place: at most `most`, after

@@ -12,9 +12,9 @@ use notes::resolve::{fold, name_key};
 use proto::error::ErrorView;
 use proto::tool::core::HybridQuery;
 use proto::tool::notes::{ItemType, NoteView, ResultView, SearchNotes, SearchReply, SearchType};
-use rustc_hash::{FxHashMap, FxHashSet};
-use serde_json::{Map, Value};
+use rustc_hash::FxHashSet;
 
+use super::eligible::{fitting, is_of_statements, stating};
 use super::error::invalid;
 use super::metadata::Conditions;
 use super::nearness::has_better_model;
@@ -32,7 +32,7 @@ use crate::words::Indexer;
 const PAGE: u32 = 10;
 const MAX_PAGE: u32 = 100;
 
-/// Notes whose statements are looked at, the best.
+/// Notes whose statements are compared by meaning, the best.
 const MAX_STATING: usize = 200;
 
 /// Searches notes. `after`: only those modified later, milliseconds since 1970.
@@ -45,7 +45,8 @@ pub fn search_notes(
     after: Option<i64>,
 ) -> Result<SearchReply, ErrorView> {
     let (skip, size) = page(request)?;
-    if skip + size > MAX_RECALL {
+    let is_listing = request.query.trim().is_empty();
+    if skip + size > MAX_RECALL && !(is_listing && is_of_statements(request)) {
         let hint = "narrow the search by filters; `list_notes` lists all";
         return Err(invalid(format!("only the first {MAX_RECALL} results are ranked"), hint));
     }
@@ -54,13 +55,18 @@ pub fn search_notes(
         return Err(invalid(format!("`min_similarity` is {least}"), "give a number from 0 to 1"));
     }
     let of_notes = filters(desk, request, after)?;
-    if request.query.trim().is_empty()
+    if is_listing
         && of_notes == OfNotes::default()
         && no_tags(request)
         && request.search_item_types.as_ref().is_none_or(Vec::is_empty)
     {
         let hint = "give words to look for, or a filter such as `tags` or `note_types`";
         return Err(invalid("`query` is empty, and there is no filter".into(), hint));
+    }
+    let mut of_notes = of_notes;
+    if is_of_statements(request) {
+        // Else notes that state nothing would take the places of those that do.
+        of_notes.docs = Some(stating(desk, request, of_notes.docs.take())?);
     }
     let mut search = Search::plan(desk, request, (wanted, of_notes), size)?;
     let mut found = search.run(desk)?;
@@ -73,7 +79,7 @@ pub fn search_notes(
         search.hints.push("the question has no vector: searched by words alone".into());
     }
     search.tell(&found);
-    let candidates = search.candidates(desk, request, found)?;
+    let candidates = search.candidates(desk, request, (found, skip + size))?;
     let has_more = candidates.len() > skip + size;
     let page = candidates.into_iter().skip(skip).take(size);
     let results = page.map(|it| search.view(desk, it)).collect::<Result<Vec<_>, _>>()?;
@@ -153,43 +159,6 @@ fn filters(
     Ok(of_notes)
 }
 
-/// The notes whose front matter fits.
-fn fitting(desk: &Desk<'_>, conditions: &Conditions) -> Result<Vec<i64>, AskError> {
-    let mut fields = fields(desk)?;
-    let mut statement = desk.snapshot.prepare_cached("SELECT doc_id, metadata FROM notes")?;
-    let mut rows = statement.query([])?;
-    let mut found = Vec::new();
-    while let Some(row) = rows.next()? {
-        let metadata = row.get_ref(1)?.as_str().unwrap_or_default();
-        let mut metadata: Map<String, Value> = serde_json::from_str(metadata).unwrap_or_default();
-        let doc: i64 = row.get(0)?;
-        // `key:: value` in the text counts beside what front matter says.
-        for (key, value) in fields.remove(&doc).unwrap_or_default() {
-            match metadata.entry(key).or_insert_with(|| Value::Array(vec![])) {
-                Value::Array(values) => values.push(value.into()),
-                stated => *stated = Value::Array(vec![stated.take(), value.into()]),
-            }
-        }
-        if conditions.hold(&metadata) {
-            found.push(doc);
-        }
-    }
-    found.sort_unstable();
-    Ok(found)
-}
-
-/// What notes say by `key:: value`, by document.
-fn fields(desk: &Desk<'_>) -> Result<FxHashMap<i64, Vec<(String, String)>>, AskError> {
-    let mut statement =
-        desk.snapshot.prepare_cached("SELECT doc_id, key, value FROM note_fields")?;
-    let mut rows = statement.query([])?;
-    let mut found: FxHashMap<i64, Vec<(String, String)>> = FxHashMap::default();
-    while let Some(row) = rows.next()? {
-        found.entry(row.get(0)?).or_default().push((row.get(1)?, row.get(2)?));
-    }
-    Ok(found)
-}
-
 /// A query as S0 §5.2 prepares it: words with signs in quotation marks, the last word as a beginning, operators as they
 /// are. Side by side means `AND`.
 pub(super) fn prepared(query: &str) -> String {
@@ -221,6 +190,8 @@ struct Search {
     wanted: SearchType,
     /// Without a query.
     is_listing: bool,
+    /// Notes that are listed then, at most.
+    most_listed: usize,
     hints: Vec<String>,
 }
 
@@ -232,6 +203,7 @@ impl Search {
         size: usize,
     ) -> Result<Search, ErrorView> {
         let is_listing = request.query.trim().is_empty();
+        let most_listed = if is_of_statements(request) { usize::MAX } else { MAX_RECALL };
         let (q, formula) = match wanted {
             _ if is_listing => ("path:/".to_string(), Formula::Text),
             SearchType::Fts => (prepared(&request.query), Formula::Text),
@@ -247,7 +219,7 @@ impl Search {
         plan.max_chars = 100_000;
         plan.filter.of_notes = of_notes;
         let hints = condition::resolve(desk, &mut plan)?;
-        Ok(Search { plan, wanted, is_listing, hints })
+        Ok(Search { plan, wanted, is_listing, most_listed, hints })
     }
 
     fn run(&mut self, desk: &Desk<'_>) -> Result<Found, ErrorView> {
@@ -259,7 +231,7 @@ impl Search {
         }
         let mut found = find(desk, &mut self.plan)?;
         if self.is_listing {
-            found.ranked = listing::listed(desk, &self.plan, &found.recalled)?;
+            found.ranked = listing::listed(desk, &self.plan, &found.recalled, self.most_listed)?;
         }
         Ok(found)
     }
@@ -272,21 +244,27 @@ impl Search {
         }
     }
 
-    /// Everything that is found, best first.
+    /// Everything that is found, best first; of a list, as much as tells whether there is more than `enough`.
     fn candidates(
-        &self,
+        &mut self,
         desk: &Desk<'_>,
         request: &SearchNotes,
-        found: Found,
+        (found, enough): (Found, usize),
     ) -> Result<Vec<Candidate>, ErrorView> {
         let wanted = request.search_item_types.clone().unwrap_or_default();
         let wants =
             |item| wanted.contains(&item) || (wanted.is_empty() && item == ItemType::Entity);
         let by_doc = best_of_documents(desk, &found.ranked)?;
         let mut candidates = Vec::new();
+        let mut n_stating = 0;
         if wants(ItemType::Observation) || wants(ItemType::Relation) {
+            n_stating = by_doc.len();
             let mut judge = Judge::new(self, &found.recalled, request);
-            for (doc, _) in by_doc.iter().take(MAX_STATING) {
+            for (at, (doc, _)) in by_doc.iter().enumerate() {
+                if self.is_listing && candidates.len() > enough {
+                    break;
+                }
+                judge.may_embed = at < MAX_STATING;
                 let note = browse::brief(desk.snapshot, *doc)?;
                 if wants(ItemType::Observation) {
                     candidates.extend(judge.observations(desk, (*doc, &note))?);
@@ -295,6 +273,11 @@ impl Search {
                     candidates.extend(judge.relations(desk, (*doc, &note))?);
                 }
             }
+        }
+        if self.wanted != SearchType::Fts && !self.is_listing && n_stating > MAX_STATING {
+            self.hints.push(format!(
+                "of {n_stating} notes only what the best {MAX_STATING} state was compared by meaning"
+            ));
         }
         let mut candidates: Vec<Candidate> =
             candidates.into_iter().map(|it| Candidate::Stated(Box::new(it))).collect();
@@ -368,6 +351,8 @@ struct Judge<'a> {
     asked: Asked,
     vector: Option<crate::pipeline::parcel::UnitVector>,
     least: f32,
+    /// Whether statements are compared by meaning, which costs more than by words.
+    may_embed: bool,
     indexer: Indexer,
 }
 
@@ -376,7 +361,7 @@ impl<'a> Judge<'a> {
         let asked = Asked::of(&search.plan, recalled);
         let vector = recalled.question.as_ref().and_then(|it| it.plain().cloned());
         let least = request.min_similarity.unwrap_or(search.plan.floor.similar);
-        Judge { search, asked, vector, least, indexer: Indexer::new() }
+        Judge { search, asked, vector, least, may_embed: true, indexer: Indexer::new() }
     }
 
     /// Text, cosine and score of a statement; none when it does not answer.
@@ -392,7 +377,7 @@ impl<'a> Judge<'a> {
         self.indexer.index(statement, true, &mut words);
         let text = self.asked.share(&words);
         let near = || {
-            let vector = desk.embedder.embed(&[statement]).pop()?;
+            let vector = self.may_embed.then(|| desk.embedder.embed(&[statement]).pop())??;
             Some(cosine(&vector, self.vector.as_ref()?)).filter(|it| *it >= self.least)
         };
         let (text, near) = match self.search.wanted {
@@ -439,7 +424,7 @@ impl<'a> Judge<'a> {
         (doc, note): (i64, &NoteView),
     ) -> Result<Vec<ResultView>, AskError> {
         let mut found = Vec::new();
-        for it in rows::relations(desk.snapshot, doc)? {
+        for it in stated::relations(desk, doc)? {
             let relation = it.relation.unwrap_or_else(|| rows::EMBEDS.into());
             let said = format!("{relation} {} {}", it.target, it.said);
             let Some((text, similarity, score)) = self.score(desk, &said) else { continue };

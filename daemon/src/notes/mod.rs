@@ -140,6 +140,16 @@ impl Notes {
         Ok(NoteText { path, text, checksum })
     }
 
+    /// The path under which what stands at `path`, or will, is indexed: where that is a link, that of its target. A
+    /// path that cannot be one is told as it is; whoever reads or writes there says why.
+    pub fn indexed_as(&self, path: &str) -> String {
+        let found = self.allowed(path).and_then(|path| {
+            let spot = spot(&self.root, &path, Missing::Refuse)?;
+            self.indexed_path(path, &spot)
+        });
+        found.unwrap_or_else(|_| path.to_string())
+    }
+
     /// A part of a note as callers may see it.
     pub fn shown(&self, path: &str, text: &str) -> String {
         self.redactor.shown(path, text)

@@ -93,8 +93,8 @@ minute minutes miss missing mistake mix mobile mode model models modern modes mo
 modules moment money monitor monitoring month months mostly motivation mount mouse move moved moving
 multi multiple music name named names namespace native natural navigate navigation necessary need needed
 needs nested network networking new newer newest news next nice node nodes non normal normally note
-notebook notes notice notification notifications number numbers numeric object objects observe obtain
-obvious occur occurs offer official offline old older one ones online onwards open opened opening opens
+notebook notes notice notification notifications number numbers numeric object objects observation observations
+observe obtain obvious occur occurs offer official offline old older one ones online onwards open opened opening opens
 operate operation operations operator operators opinion optimize option optional options order ordered
 organization organize origin original os outcome outline output outputs overall override overview owner
 owners pack package packages page pages pair pane panel paragraph parameter parameters parent park parse
@@ -111,7 +111,8 @@ provider provides public publish pull purpose push put quality queries query que
 quick quickly quickstart quote quotes random range rate raw reach read reader reading readme ready real
 really reason reasons receive recent recently recipe recipes recommend recommendation recommendations
 recommended record records recover red reduce refer reference references refresh regular reject related
-relation relationship relative release released releases relevant reliable remain remember remote remove
+relation relations relationship relationships relative release released releases
+relevant reliable remain remember remote remove
 removed render repeat replace replaced replacement reply report reports repository request requests
 require required requirement requirements requires research reserved reset resolve resource resources
 respect respond response responsibilities responsibility rest restart restore restrict restriction

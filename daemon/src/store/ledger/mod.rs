@@ -264,17 +264,19 @@ pub fn relation_key(subject: &str, predicate: &str, object: &str) -> String {
     format!("relation:{subject}>{predicate}>{object}")
 }
 
-/// A note as party of a [`relation_key`]: what stays its own when it is moved. No norm holds an `@`.
+/// A note in a [`relation_key`] or an [`observation_key`]: what stays its own when it is moved. No norm holds an `@`.
 pub fn note_party(uid: &str) -> String {
     format!("@{uid}")
 }
 
-/// The key under which a decision about a fact is kept that notes state: by its words, wherever they stand, so that it
-/// survives rebuilds and moves. Another wording is another fact.
-pub fn observation_key(category: &str, content: &str) -> String {
+/// The key under which a decision about a fact is kept that the note `uid` states: by its words, so that it survives
+/// rebuilds and moves. Another wording is another fact. Without a note, as before facts had their own, the fact is meant
+/// wherever it stands.
+pub fn observation_key(uid: Option<&str>, category: &str, content: &str) -> String {
     let digest = Sha256::digest(content.as_bytes());
     let hash: String = digest.iter().take(KEY_BYTES).map(|byte| format!("{byte:02x}")).collect();
-    format!("observation:{}>{hash}", norm_of(category))
+    let note = uid.map(|uid| note_party(uid) + ">").unwrap_or_default();
+    format!("observation:{note}{}>{hash}", norm_of(category))
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@ use proto::tool::notes::{
 use super::{named, when};
 use crate::ask::browse::{self, Page, Wanted};
 use crate::ask::notes::{self as rows, LinkRow, Missing};
+use crate::ask::stated;
 use crate::project::Project;
 use crate::serve::tool::{invalid, within};
 use crate::store::Snapshot;
@@ -31,7 +32,8 @@ pub fn backlinks(
     let note = named(project, snapshot, &request.path)?;
     // One more tells whether there is a further page.
     let size = page.size as usize;
-    let mut links = rows::backlinks(snapshot, note.doc, (page.skip(), size + 1))?;
+    let desk = project.desk(snapshot);
+    let mut links = stated::backlinks(&desk, note.doc, (page.skip(), size + 1))?;
     let next_page = (links.len() > size).then(|| page.number.saturating_add(1));
     links.truncate(size);
     Ok(BacklinksReply {

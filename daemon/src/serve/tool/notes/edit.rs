@@ -7,10 +7,11 @@ use proto::error::ErrorView;
 use proto::tool::notes::{EditNote, EditOperation, WrittenReply};
 
 use super::path_to_change;
-use super::write::{changed_lines, lasting_permalink, refuse_taken, told};
+use super::write::{changed_lines, check_permalink, lasting_permalink, stem, told};
 use crate::project::Project;
 use crate::serve::Progress;
 use crate::serve::tool::{blocking, invalid};
+use crate::terms::RelPath;
 
 /// Changes a part of a note.
 pub async fn edit_note(
@@ -118,35 +119,36 @@ fn operation(request: &EditNote) -> Result<Op, ErrorView> {
     })
 }
 
-/// The name that an edit gives a note: `title` or `permalink`, and what it shall be.
-fn named_by(op: &Op) -> Option<(&'static str, String)> {
-    let Op::SetKey { key, value } = op else { return None };
+/// The name that an edit changes: `title` or `permalink`, and what it shall be; none where it is taken away.
+fn named_by(op: &Op) -> Option<(&'static str, Option<String>)> {
+    let (Op::SetKey { key, .. } | Op::RemoveKey(key)) = op else { return None };
     let name = ["title", "permalink"].into_iter().find(|it| key.trim().eq_ignore_ascii_case(it))?;
-    let value = value.as_str().map_or_else(|| value.to_string(), str::to_string);
-    Some((name, value))
+    let Op::SetKey { value, .. } = op else { return Some((name, None)) };
+    Some((name, Some(value.as_str().map_or_else(|| value.to_string(), str::to_string))))
 }
 
-/// What `write_note` obeys, too: a permalink of another note is refused; a note that takes the title of another states
-/// a permalink of its own, unless it has one.
+/// What `write_note` obeys, too: a permalink of another note is refused; a note that takes the title of another, or has
+/// no permalink of its own any more beside one of that title, states one, unless it has one.
 async fn address(project: &Arc<Project>, op: &Op, path: &str) -> Result<Option<Op>, ErrorView> {
-    match named_by(op) {
-        Some(("permalink", permalink)) => {
-            refuse_taken(project, &permalink, path).await.map(|()| None)
-        }
-        Some((_, title)) => {
-            let (worker, own) = (project.clone(), path.to_string());
-            let text = blocking(move || worker.notes().read(&own).map_err(|error| error.view()));
-            let front = notes::parse::parse(&text.await?.text).frontmatter;
-            let front = front.map(|front| front.normalized()).unwrap_or_default();
-            if front.keys().any(|key| key.eq_ignore_ascii_case("permalink")) {
-                return Ok(None);
-            }
-            let lasting = lasting_permalink(project, &title, path).await?;
-            let set = |it: String| Op::SetKey { key: "permalink".into(), value: it.into() };
-            Ok(lasting.map(set))
-        }
-        None => Ok(None),
+    let Some((name, value)) = named_by(op) else { return Ok(None) };
+    if let ("permalink", Some(permalink)) = (name, &value) {
+        return check_permalink(project, permalink, path).await.map(|()| None);
     }
+    let (worker, own) = (project.clone(), path.to_string());
+    let text = blocking(move || worker.notes().read(&own).map_err(|error| error.view()));
+    let front = notes::parse::parse(&text.await?.text).frontmatter;
+    let front = front.map(|front| front.normalized()).unwrap_or_default();
+    let stated = |name: &str| front.iter().find(|(key, _)| key.eq_ignore_ascii_case(name));
+    if name == "title" && stated("permalink").is_some() {
+        return Ok(None);
+    }
+    let title = match name {
+        "title" => value,
+        _ => stated("title").and_then(|(_, title)| title.as_str()).map(str::to_string),
+    };
+    let title = title.unwrap_or_else(|| stem(&RelPath::new(path.to_string())));
+    let lasting = lasting_permalink(project, &title, path).await?;
+    Ok(lasting.map(|it| Op::SetKey { key: "permalink".into(), value: it.into() }))
 }
 
 /// Refuses `outer.inner` where the front matter has `outer` with keys of its own: it would become a key with a full

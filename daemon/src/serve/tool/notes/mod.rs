@@ -29,7 +29,7 @@ use proto::tool::notes::{LinkView, ObservationView};
 
 use super::{blocking, stalled, unreadable};
 use crate::ask::notes::{LinkRow, ObservationRow};
-use crate::ask::stated::accepted;
+use crate::ask::stated::{accepted, relations};
 use crate::ask::{address, notes as rows};
 use crate::project::Project;
 use crate::project::indexing::Indexed;
@@ -147,8 +147,9 @@ fn stated(
     snapshot: &Snapshot,
     (doc, permalink): (i64, Option<&str>),
 ) -> Result<(Vec<ObservationView>, Vec<LinkView>), ErrorView> {
-    let observations = accepted(&project.desk(snapshot), doc)?;
+    let desk = project.desk(snapshot);
+    let observations = accepted(&desk, doc)?;
     let observations = observations.into_iter().map(|it| observation_view(it, permalink)).collect();
-    let relations = rows::relations(snapshot, doc)?.into_iter().map(link_view).collect();
+    let relations = relations(&desk, doc)?.into_iter().map(link_view).collect();
     Ok((observations, relations))
 }

@@ -15,7 +15,7 @@ use super::browse::backlink_view;
 use super::search::tags_of;
 use super::{Named, index, named, path_of, stated, when};
 use crate::ask::browse::{self, Page};
-use crate::ask::{self, AskError, address, notes as rows};
+use crate::ask::{self, AskError, Desk, address, notes as rows};
 use crate::project::Project;
 use crate::serve::Progress;
 use crate::serve::tool::{blocking, invalid, unreadable};
@@ -116,7 +116,7 @@ fn read(
     reply.fields = rows::fields(snapshot, note.doc)?;
     (reply.observations, reply.relations) =
         stated(project, snapshot, (note.doc, view.permalink.as_deref()))?;
-    let leading = rows::backlinks(snapshot, note.doc, (0, MAX_BACKLINKS))?;
+    let leading = ask::stated::backlinks(&project.desk(snapshot), note.doc, (0, MAX_BACKLINKS))?;
     reply.backlinks = leading.into_iter().map(backlink_view).collect();
     reply.note = view;
     reply.truncated = fit(&mut reply, room * 2);
@@ -229,7 +229,7 @@ pub fn build_context(
         notes.push(note);
     }
     let newest = since.map(|moment| moment.as_millisecond());
-    let related = around(snapshot, &shown, (depth, max_related as usize, newest))?;
+    let related = around(&project.desk(snapshot), &shown, (depth, max_related as usize, newest))?;
     Ok(ContextReply {
         notes,
         n_notes: docs.len() as u64,
@@ -295,10 +295,11 @@ fn context_note(
 
 /// Notes and documents that links lead to, step by step; in each step those that are led to, then those that lead here.
 fn around(
-    snapshot: &Snapshot,
+    desk: &Desk<'_>,
     shown: &[i64],
     (depth, most, newest): (u32, usize, Option<i64>),
 ) -> Result<Vec<RelatedView>, ErrorView> {
+    let snapshot = desk.snapshot;
     let mut seen: HashSet<i64> = shown.iter().copied().collect();
     let mut edge: Vec<i64> = shown.to_vec();
     let mut related = Vec::new();
@@ -306,12 +307,12 @@ fn around(
         let mut next = Vec::new();
         for doc in &edge {
             let from = browse::brief(snapshot, *doc)?;
-            let out = rows::relations(snapshot, *doc)?.into_iter().take(MAX_LINKS);
+            let out = ask::stated::relations(desk, *doc)?.into_iter().take(MAX_LINKS);
             let out = out.filter_map(|it| {
                 let by = format!("{} →", it.relation.as_deref().unwrap_or(rows::EMBEDS));
                 Some((it.to?, by))
             });
-            let back = rows::backlinks(snapshot, *doc, (0, MAX_LINKS))?.into_iter().map(|it| {
+            let back = ask::stated::backlinks(desk, *doc, (0, MAX_LINKS))?.into_iter().map(|it| {
                 let by =
                     format!("← {}", it.relation.clone().unwrap_or_else(|| rows::EMBEDS.into()));
                 (it.from_path, by)

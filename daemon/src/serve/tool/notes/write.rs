@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use notes::edit::{Change, NewNote, render_new};
 use notes::filename::file_name;
+use notes::uri::{self, Address, SCHEME};
 use proto::error::ErrorView;
 use proto::tool::notes::{ChangedLines, DeleteNote, WriteNote, WrittenReply};
 
 use super::{index, path_to_remove};
-use crate::ask::stated::accepted;
+use crate::ask::stated::{accepted, relations};
 use crate::ask::{browse, notes as rows};
 use crate::notes::{Notes, Overwrite, Written};
 use crate::project::Project;
@@ -40,6 +41,9 @@ pub async fn write_note(
     let folder = folder.trim().trim_start_matches("./").trim_matches('/');
     let name = file_name(&request.title);
     let path = if folder.is_empty() || folder == "." { name } else { format!("{folder}/{name}") };
+    // By another path the note would be taken for its own namesake.
+    let worker = project.clone();
+    let path = blocking(move || Ok(worker.notes().indexed_as(&path))).await?;
     let mut metadata = request.metadata.clone().unwrap_or_default();
     let stated = notes::parse::parse(&request.content).frontmatter;
     let stated = stated.map(|front| front.normalized()).unwrap_or_default();
@@ -47,7 +51,7 @@ pub async fn write_note(
     let _turn = project.naming().await;
     let given = metadata.iter().chain(&stated).find(|(key, _)| is_named(key));
     if let Some(permalink) = given.and_then(|(_, value)| value.as_str()) {
-        refuse_taken(&project, permalink, &path).await?;
+        check_permalink(&project, permalink, &path).await?;
     } else if !metadata.keys().chain(stated.keys()).any(|key| is_named(key))
         && let Some(permalink) = lasting_permalink(&project, &request.title, &path).await?
     {
@@ -104,12 +108,23 @@ pub async fn write_note(
     told(&project, action, written, Vec::new()).await
 }
 
-/// Refuses a permalink that another note has.
-pub(super) async fn refuse_taken(
+/// Refuses a permalink by which no address would find the note, and one that another note has.
+pub(super) async fn check_permalink(
     project: &Arc<Project>,
     permalink: &str,
     path: &str,
 ) -> Result<(), ErrorView> {
+    // An empty one is as good as none.
+    let is_address = || match uri::parse(permalink) {
+        Ok(Address::Note(lookup)) => !lookup.is_pattern && !permalink.trim().contains(SCHEME),
+        _ => false,
+    };
+    if !permalink.trim().is_empty() && !is_address() {
+        return Err(invalid(
+            format!("`{permalink}` is no permalink: no address would find the note by it"),
+            "give words such as `projects/plan`: without `memory://`, `//`, `..`, `*` and < > \" | ?, and not `id/…`",
+        ));
+    }
     let (worker, permalink, path) = (project.clone(), permalink.to_string(), path.to_string());
     blocking(move || {
         let snapshot = worker.snapshot().map_err(unreadable)?;
@@ -219,7 +234,7 @@ pub(super) async fn told(
             });
         let Ok(doc) = doc else { return Ok(WrittenReply { title: stem(&path), ..reply }) };
         let note = browse::brief(&snapshot, doc)?;
-        let relations = rows::relations(&snapshot, doc)?;
+        let relations = relations(&worker.desk(&snapshot), doc)?;
         let mut lead_nowhere: Vec<String> = Vec::new();
         for target in relations.iter().filter(|it| it.to.is_none()).map(|it| &it.target) {
             if lead_nowhere.len() < MAX_UNRESOLVED && !lead_nowhere.contains(target) {
@@ -238,7 +253,7 @@ pub(super) async fn told(
     .await
 }
 
-fn stem(path: &RelPath) -> String {
+pub(super) fn stem(path: &RelPath) -> String {
     let name = path.as_str().rsplit('/').next().unwrap_or_default();
     name.rsplit_once('.').map_or(name, |(stem, _)| stem).to_string()
 }

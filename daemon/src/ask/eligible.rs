@@ -1,0 +1,80 @@
+//! Eligible: which notes may answer a search, by what they state and by their front matter.
+//!
+//! In: what is asked for, conditions. Out: rows of documents, in order.
+//! Not here: whether front matter fits (`metadata.rs`), and the search itself (`search_notes.rs`).
+
+use proto::tool::notes::{ItemType, SearchNotes};
+use rustc_hash::FxHashMap;
+use serde_json::{Map, Value};
+
+use super::metadata::Conditions;
+use super::{AskError, Desk};
+
+/// Whether only what notes state is asked for.
+pub(super) fn is_of_statements(request: &SearchNotes) -> bool {
+    let wanted = request.search_item_types.as_deref().unwrap_or_default();
+    !wanted.is_empty() && !wanted.contains(&ItemType::Entity)
+}
+
+/// Of `docs`, or of all, those that state something of the wanted kinds.
+pub(super) fn stating(
+    desk: &Desk<'_>,
+    request: &SearchNotes,
+    docs: Option<Vec<i64>>,
+) -> Result<Vec<i64>, AskError> {
+    let mut found = Vec::new();
+    for item in request.search_item_types.iter().flatten() {
+        let sql = match item {
+            ItemType::Observation => "SELECT DISTINCT doc_id FROM observations",
+            ItemType::Relation => "SELECT DISTINCT doc_id FROM note_links",
+            ItemType::Entity => continue,
+        };
+        let mut statement = desk.snapshot.prepare_cached(sql)?;
+        for doc in statement.query_map([], |row| row.get(0))? {
+            found.push(doc?);
+        }
+    }
+    found.sort_unstable();
+    found.dedup();
+    if let Some(docs) = docs {
+        found.retain(|doc| docs.binary_search(doc).is_ok());
+    }
+    Ok(found)
+}
+
+/// The notes whose front matter fits.
+pub(super) fn fitting(desk: &Desk<'_>, conditions: &Conditions) -> Result<Vec<i64>, AskError> {
+    let mut fields = fields(desk)?;
+    let mut statement = desk.snapshot.prepare_cached("SELECT doc_id, metadata FROM notes")?;
+    let mut rows = statement.query([])?;
+    let mut found = Vec::new();
+    while let Some(row) = rows.next()? {
+        let metadata = row.get_ref(1)?.as_str().unwrap_or_default();
+        let mut metadata: Map<String, Value> = serde_json::from_str(metadata).unwrap_or_default();
+        let doc: i64 = row.get(0)?;
+        // `key:: value` in the text counts beside what front matter says.
+        for (key, value) in fields.remove(&doc).unwrap_or_default() {
+            match metadata.entry(key).or_insert_with(|| Value::Array(vec![])) {
+                Value::Array(values) => values.push(value.into()),
+                stated => *stated = Value::Array(vec![stated.take(), value.into()]),
+            }
+        }
+        if conditions.hold(&metadata) {
+            found.push(doc);
+        }
+    }
+    found.sort_unstable();
+    Ok(found)
+}
+
+/// What notes say by `key:: value`, by document.
+fn fields(desk: &Desk<'_>) -> Result<FxHashMap<i64, Vec<(String, String)>>, AskError> {
+    let mut statement =
+        desk.snapshot.prepare_cached("SELECT doc_id, key, value FROM note_fields")?;
+    let mut rows = statement.query([])?;
+    let mut found: FxHashMap<i64, Vec<(String, String)>> = FxHashMap::default();
+    while let Some(row) = rows.next()? {
+        found.entry(row.get(0)?).or_default().push((row.get(1)?, row.get(2)?));
+    }
+    Ok(found)
+}
