@@ -19,7 +19,10 @@ use proto::tool::memory::{
     ReplaceObservation, ReplacedReply, SetSummary, SetTags, SummaryReply, TagsReply,
 };
 
-use super::{Aftermath, check_batch, is_missing, item_error, ledger, on_node, refused, scope_of};
+use super::{
+    Aftermath, check_batch, check_secrets, is_missing, item_error, ledger, on_node, refused,
+    scope_of,
+};
 use crate::ask::browse::rfc3339;
 use crate::ask::memory::{self as rows, NodeRow};
 use crate::notes::{NoteError, Overwrite};
@@ -93,6 +96,9 @@ fn create(project: &Project, new: NewMemoryEntity) -> Result<Made, ErrorView> {
         summary: new.summary,
         tags: new.tags.unwrap_or_default(),
     };
+    let said = [&entity.name, &entity.entity_type].into_iter().chain(&entity.summary);
+    let said = said.chain(&entity.observations).chain(&entity.tags);
+    check_secrets(said.map(String::as_str))?;
     let text = render_entity(&entity).map_err(|why| {
         invalid(why.to_string(), "observations and names are texts, tags have no blanks")
     })?;
@@ -152,6 +158,7 @@ pub async fn set_summary(
     who: Who,
 ) -> Result<SummaryReply, ErrorView> {
     let summary = request.summary.trim().to_string();
+    check_secrets([summary.as_str()])?;
     let op = match summary.is_empty() {
         true => Op::RemoveKey(SUMMARY.into()),
         false => Op::SetKey { key: SUMMARY.into(), value: summary.clone().into() },
@@ -186,6 +193,7 @@ pub async fn set_tags(
             tags.push(tag);
         }
     }
+    check_secrets(tags.iter().map(String::as_str))?;
     let op = match tags.is_empty() {
         true => Op::RemoveKey("tags".into()),
         false => Op::SetKey { key: "tags".into(), value: tags.clone().into() },
@@ -245,6 +253,7 @@ fn add(
     let snapshot = project.snapshot().map_err(unreadable)?;
     let node = rows::named(&snapshot, &item.entity_name)?;
     drop(snapshot);
+    check_secrets(item.contents.iter().map(String::as_str))?;
     let scope = scope_of(&ledger(project)?, &node)?;
     let plan = |text: &str| add_facts(text, scope, &item.contents);
     let (written, Added { added, existing }) =
@@ -269,6 +278,7 @@ pub async fn replace_observation(
     who: Who,
 ) -> Result<ReplacedReply, ErrorView> {
     let ReplaceObservation { entity_name, ordinal, new_content } = request;
+    check_secrets([new_content.as_str()])?;
     let with = new_content.clone();
     let (node, (old_content, new_content, is_changed)) =
         on_node(&project, &entity_name, move |project, node, scope| {
