@@ -200,6 +200,12 @@ fn numbers_are_never_given_twice() {
     assert_eq!(deleted["results"][0]["deleted_ordinals"], json!([1, 3]));
     assert_eq!(deleted["results"][0]["not_found_ordinals"], json!([9]));
     assert_eq!(deleted["results"][1]["not_found"], true);
+    // What nothing says, and what nothing is asked of, is told.
+    let deletions = json!({"deletions": [{"entity_name": "Ada Lovelace", "observations": ["Never said"]},
+        {"entity_name": "Ada Lovelace"}]});
+    let deleted = project.call("delete_observations", deletions);
+    assert_eq!(deleted["results"][0]["not_found_observations"], json!(["Never said"]), "{deleted}");
+    assert_eq!(deleted["results"][1]["error"]["code"], "invalid_params", "{deleted}");
     assert_eq!(add(&mut project, "fourth"), 4);
     // A person who removes the last line, and the memory of it, does not make its number free either.
     let text = text_of(&project, "memory/ada-lovelace.md")
@@ -301,6 +307,13 @@ fn what_a_person_did_a_moment_ago_counts_for_the_next_tool() {
     assert_eq!(all(&made["entities"], "name"), ["Wren"], "{made}");
     assert_eq!(all(&made["existing"], "name"), ["Robin"]);
     assert!(project.at("memory/wren.md").exists());
+    // Who did what is told, the last first, also of what is deleted.
+    project.call("delete_entities", json!({"entity_names": ["Robin"]}));
+    let told = project.call("memory_report", json!({"history": 10, "entity": "robin"}));
+    assert_eq!(all(&told["history"], "tool"), ["delete_entities"], "{told}");
+    let told = project.call("memory_report", json!({"history": 2}));
+    assert_eq!(all(&told["history"], "name"), ["Robin", "Wren"], "{told}");
+    assert!(all(&told["history"], "client").iter().all(|it| !it.is_empty()), "{told}");
 }
 
 #[test]

@@ -347,22 +347,31 @@ fn remove(
     let snapshot = project.snapshot().map_err(unreadable)?;
     let node = rows::named(&snapshot, &item.entity_name)?;
     drop(snapshot);
+    if item.ordinals.is_none() && item.observations.is_none() {
+        let hint = "say which: `ordinals`, or `observations` word for word";
+        return Err(invalid("neither `ordinals` nor `observations`".into(), hint));
+    }
     let scope = scope_of(&ledger(project)?, &node)?;
     let plan = |text: &str| {
         let mut ordinals = item.ordinals.clone().unwrap_or_default();
-        let texts = item.observations.iter().flatten();
+        let mut unsaid = Vec::new();
         let there = facts_of(text, scope);
-        for wanted in texts {
-            ordinals.extend(there.iter().filter(|it| it.content == *wanted).map(|it| it.ordinal));
+        for wanted in item.observations.iter().flatten() {
+            let saying = there.iter().filter(|it| it.content == *wanted).map(|it| it.ordinal);
+            let before = ordinals.len();
+            ordinals.extend(saying);
+            if ordinals.len() == before {
+                unsaid.push(wanted.clone());
+            }
         }
         ordinals.sort_unstable();
         ordinals.dedup();
         let (changes, missing) = remove_facts(text, scope, &ordinals)?;
         ordinals.retain(|it| !missing.contains(it));
         let highest = there.iter().map(|it| it.ordinal).max().unwrap_or(0);
-        Ok((changes, (ordinals, missing, highest)))
+        Ok((changes, (ordinals, missing, unsaid, highest)))
     };
-    let (written, (deleted, missing, highest)) =
+    let (written, (deleted, missing, unsaid, highest)) =
         project.notes().change(&node.path, plan).map_err(refused)?;
     if written.is_changed() {
         aftermath.note(who, Operation::Forget, (&node.path, &node.name), highest);
@@ -371,6 +380,7 @@ fn remove(
         entity_name: node.name,
         deleted_ordinals: deleted,
         not_found_ordinals: missing,
+        not_found_observations: unsaid,
         not_found: false,
         error: None,
     })
