@@ -91,6 +91,31 @@ fn a_summary_quotes_and_cites_and_tells_both_sides() {
     let conflict = &summary["conflicts"][0];
     assert_eq!(conflict["why"], "the numbers differ: 60 and 30", "{summary}");
     assert_eq!(conflict["one"]["cited"], json!(["kb-00006"]));
+    // What has been replaced says so wherever it is told, and stands behind what replaced it.
+    let found =
+        project.call("kb_search", json!({"query": "chose Redis because it was running already"}));
+    let ids = all(&found["results"], "id");
+    let at = |id: &str| ids.iter().position(|it| *it == id).expect("found");
+    assert!(at("kb-00002") < at("kb-00001"), "{found}");
+    assert_eq!(found["results"][at("kb-00001")]["superseded_by"], json!(["kb-00002"]));
+    let asked = json!({"question": "Redis job queue running already", "strategy": "auto"});
+    let asked = project.call("kb_ask", asked);
+    let old =
+        asked["entries"].as_array().and_then(|it| it.iter().find(|it| it["id"] == "kb-00001"));
+    assert_eq!(old.expect("told")["superseded_by"], json!(["kb-00002"]), "{asked}");
+    // An id finds what it names: an entry, those of a tag, a person, a project.
+    let mut ids = |query: &str| -> Vec<String> {
+        let found = project.call("kb_search", json!({"query": query}));
+        all(&found["results"], "id").into_iter().map(String::from).collect()
+    };
+    assert_eq!(ids("kb-00002")[0], "kb-00002");
+    assert_eq!(ids("tag:queue"), ["kb-00002", "kb-00001"]);
+    assert_eq!(ids("person:Ada Lovelace"), ["kb-00002"]);
+    assert_eq!(ids("project:shop"), ["kb-00002", "kb-00001"]);
+    let opened = project.call("kb_get", json!({"entry_id": ["tag:queue", "kb-00003", "tag:none"]}));
+    assert_eq!(all(&opened["listed"], "id"), ["kb-00001", "kb-00002"], "{opened}");
+    assert_eq!(all(&opened["entries"], "id"), ["kb-00003"]);
+    assert_eq!(opened["not_found"], json!(["tag:none"]));
     let nothing = project.call("kb_summarize", json!({"question": "zebras in orbit"}));
     assert_eq!((&nothing["answer"], nothing["hint"].is_string()), (&json!(""), true), "{nothing}");
 }

@@ -147,7 +147,8 @@ fn memory_is_listed_shown_reviewed_and_reported() {
             ("memory list --type person", &["Charles Babbage (person)"], 0),
             ("memory show Lost Nobody", &["Lost (thing)", "Nobody  not found"], 0),
             ("memory show Nobody", &["not found"], 3),
-            ("memory history --days 3", &["3 made", "Lost"], 0),
+            ("memory history --days 3", &["3 made", "Lost", "create_entities"], 0),
+            ("memory history lost", &["create_entities", "Lost"], 0),
             ("memory report", &["# Memory in week", "Ada Lovelace (person, 2 observations)"], 0),
         ],
     );

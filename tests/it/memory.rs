@@ -200,6 +200,12 @@ fn numbers_are_never_given_twice() {
     assert_eq!(deleted["results"][0]["deleted_ordinals"], json!([1, 3]));
     assert_eq!(deleted["results"][0]["not_found_ordinals"], json!([9]));
     assert_eq!(deleted["results"][1]["not_found"], true);
+    // What nothing says, and what nothing is asked of, is told.
+    let deletions = json!({"deletions": [{"entity_name": "Ada Lovelace", "observations": ["Never said"]},
+        {"entity_name": "Ada Lovelace"}]});
+    let deleted = project.call("delete_observations", deletions);
+    assert_eq!(deleted["results"][0]["not_found_observations"], json!(["Never said"]), "{deleted}");
+    assert_eq!(deleted["results"][1]["error"]["code"], "invalid_params", "{deleted}");
     assert_eq!(add(&mut project, "fourth"), 4);
     // A person who removes the last line, and the memory of it, does not make its number free either.
     let text = text_of(&project, "memory/ada-lovelace.md")
@@ -220,6 +226,25 @@ fn numbers_are_never_given_twice() {
     assert_eq!(code(&mut project, "replace_observation", missing), "not_found");
     let empty = json!({"entity_name": "Ada Lovelace", "ordinal": 2, "new_content": " "});
     assert_eq!(code(&mut project, "replace_observation", empty), "invalid_params");
+
+    // A secret is not kept, whichever tool brings it; what else stands in the batch is.
+    let before = text_of(&project, "memory/ada-lovelace.md");
+    let token = format!("Her token is ghp_{}", "aB3dE6gH9".repeat(4));
+    let made = json!({"entities": [{"name": "Leak", "entity_type": "person", "observations": [token]},
+        {"name": "Safe", "entity_type": "person"}]});
+    let made = project.call("create_entities", made);
+    assert_eq!(all(&made["failed"], "code"), ["refused"], "{made}");
+    assert!(made.to_string().contains("nothing was written"), "{made}");
+    assert_eq!(all(&made["entities"], "name"), ["Safe"]);
+    assert!(!project.at("memory/leak.md").exists());
+    let added = json!({"observations": [{"entity_name": "Ada Lovelace", "contents": [token]}]});
+    let added = project.call("add_observations", added);
+    assert_eq!(added["results"][0]["error"]["code"], "refused", "{added}");
+    let replaced = json!({"entity_name": "Ada Lovelace", "ordinal": 2, "new_content": token});
+    assert_eq!(code(&mut project, "replace_observation", replaced), "refused");
+    let summary = json!({"name": "Ada Lovelace", "summary": token});
+    assert_eq!(code(&mut project, "set_summary", summary), "refused");
+    assert_eq!(text_of(&project, "memory/ada-lovelace.md"), before);
 }
 
 #[test]
@@ -247,6 +272,48 @@ fn what_a_person_writes_by_hand_counts() {
             .replace("By hand\n", "By hand ^o3\n")
             .replace("program ^o1\n", "program ^o1\n* New ^o4\n")
     );
+}
+
+#[test]
+fn what_a_person_did_a_moment_ago_counts_for_the_next_tool() {
+    let mut project = TestProject::empty();
+    // The watcher will not tell in time.
+    project.set("watch.debounce_ms=5000");
+    project.start();
+    let wren = json!({"name": "Wren", "entity_type": "bird", "observations": ["Sings"]});
+    let wren = json!({"entities": [wren, {"name": "Robin", "entity_type": "bird"}]});
+    project.call("create_entities", wren.clone());
+    // Changed: every read knows.
+    let text = text_of(&project, "memory/wren.md");
+    project.write("memory/wren.md", text.replace("Sings", "Sings at dawn"));
+    assert_eq!(facts(&mut project, "Wren"), ["1 Sings at dawn"]);
+    project.write("memory/wren.md", text.replace("Sings", "Nests in walls"));
+    let found = project.call("search_nodes", json!({"query": "walls", "mode": "text"}));
+    assert_eq!(all(&found["results"], "name"), ["Wren"], "{found}");
+    project.write("memory/owl.md", "---\ntitle: Owl\ntype: bird\n---\n- Hunts\n");
+    let birds = project.call("get_nodes_by_type", json!({"entity_type": "bird"}));
+    assert_eq!(all(&birds["nodes"], "name"), ["Owl", "Robin", "Wren"]);
+    // Moved: the note is found where it is now.
+    project.rename("memory/wren.md", "memory/birds/wren.md");
+    let added = json!({"observations": [{"entity_name": "Wren", "contents": ["Small"]}]});
+    let added = project.call("add_observations", added);
+    assert_eq!(added["results"][0]["added"][0]["ordinal"], 2, "{added}");
+    assert!(text_of(&project, "memory/birds/wren.md").contains("- Small ^o2"));
+    // Removed: nothing leads there, and it can be made again.
+    project.remove("memory/birds/wren.md");
+    let related = relate(&mut project, "Robin", "knows", "Wren");
+    assert_eq!(related["not_found"], json!(["Wren"]), "{related}");
+    let made = project.call("create_entities", wren);
+    assert_eq!(all(&made["entities"], "name"), ["Wren"], "{made}");
+    assert_eq!(all(&made["existing"], "name"), ["Robin"]);
+    assert!(project.at("memory/wren.md").exists());
+    // Who did what is told, the last first, also of what is deleted.
+    project.call("delete_entities", json!({"entity_names": ["Robin"]}));
+    let told = project.call("memory_report", json!({"history": 10, "entity": "robin"}));
+    assert_eq!(all(&told["history"], "tool"), ["delete_entities"], "{told}");
+    let told = project.call("memory_report", json!({"history": 2}));
+    assert_eq!(all(&told["history"], "name"), ["Robin", "Wren"], "{told}");
+    assert!(all(&told["history"], "client").iter().all(|it| !it.is_empty()), "{told}");
 }
 
 #[test]

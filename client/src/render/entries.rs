@@ -2,7 +2,7 @@
 //!
 //! Invariant: control characters of documents do not reach the terminal.
 
-use proto::tool::admin::MemoryReportReply;
+use proto::tool::admin::{MemoryDeed, MemoryReportReply};
 use proto::tool::kb::{
     EntryView, KbAnswer, KbGetReply, KbIngestReply, KbMaintainReply, KbSearchReply, KbStored,
     KbSummary,
@@ -29,6 +29,9 @@ fn brief(it: &EntryView) -> String {
     if !about.is_empty() {
         out += &format!("    {}\n", about.join(" "));
     }
+    if !it.superseded_by.is_empty() {
+        out += &format!("    superseded by {}\n", it.superseded_by.join(", "));
+    }
     if let Some(warning) = &it.warning {
         out += &format!("    warning: {}\n", clean(warning));
     }
@@ -51,12 +54,11 @@ pub fn listed(replies: &[KbAnswer]) -> String {
 pub fn shown(reply: &KbGetReply) -> String {
     let mut out: String =
         reply.not_found.iter().map(|id| format!("{}  not found\n", clean(id))).collect();
+    out.extend(reply.listed.iter().map(brief));
     for it in &reply.entries {
         out += &brief(&it.entry);
-        for (what, ids) in [("supersedes", &it.supersedes), ("superseded by", &it.superseded_by)] {
-            if !ids.is_empty() {
-                out += &format!("    {what} {}\n", ids.join(", "));
-            }
+        if !it.supersedes.is_empty() {
+            out += &format!("    supersedes {}\n", it.supersedes.join(", "));
         }
         if !it.edges.is_empty() {
             out += &format!("    {}\n", clean(&it.edges.join(", ")));
@@ -167,6 +169,15 @@ pub fn report(reply: &MemoryReportReply) -> String {
         true => reply.text.lines().map(|line| format!("{}\n", clean(line))).collect(),
         false => format!("{}  {}\n", reply.action, clean(&reply.path)),
     }
+}
+
+/// What tools did to entities: when, who, with which tool, to which.
+pub fn events(events: &[MemoryDeed]) -> String {
+    let told = |it: &MemoryDeed| {
+        let (name, client) = (clean(&it.name), clean(&it.client));
+        format!("{}  {}  {}  {client}  {name}\n", it.at, it.operation, it.tool)
+    };
+    events.iter().map(told).collect()
 }
 
 /// Entities in brief.

@@ -109,8 +109,30 @@ impl Library {
             confidence: (confidence * 1_000.0).round() / 1_000.0,
             warning: decay::warning(confidence, row.entry_type),
             inactive: !row.entry.is_active,
+            superseded_by: self.superseded_by(row),
             path: row.path.clone(),
         }
+    }
+
+    /// The entries that took the place of one, as it says or as they do.
+    pub fn superseded_by(&self, row: &EntryRow) -> Vec<String> {
+        let mut ids: Vec<String> = row.entry.superseded_by.iter().map(|it| id_text(*it)).collect();
+        for it in self.shelf.graph.neighbors(&id_text(row.number)) {
+            if it.edge == "supersedes" && !it.is_outgoing && !ids.iter().any(|id| id == it.node) {
+                ids.push(it.node.to_string());
+            }
+        }
+        ids
+    }
+
+    /// The entries that state a relation to a node such as `tag:python`, oldest first; none for what is no such node.
+    pub fn of_node(&self, text: &str) -> Option<Vec<&EntryRow>> {
+        let id = graph::node_id(text).filter(|id| id.contains(':') && self.shelf.graph.has(id))?;
+        let near = self.shelf.graph.neighbors(&id).filter_map(|it| self.shelf.of_node(it.node));
+        let mut rows: Vec<&EntryRow> = near.filter(|row| row.entry.is_active).collect();
+        rows.sort_by_key(|row| row.number);
+        rows.dedup_by_key(|row| row.number);
+        Some(rows)
     }
 
     /// The entry that an id names.

@@ -12,6 +12,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use config::Settings;
 use config::limits::max_readers;
 use proto::error::{Code, ErrorView};
 use proto::tool::{Effect, Tool};
@@ -45,6 +46,12 @@ const LONGEST_BUILD: Duration = Duration::from_secs(6 * 3600);
 /// How long a call may still take once its session is hung up on because the daemon ends.
 const LAST_WORDS: Duration = Duration::from_millis(200);
 
+/// Where entities lie.
+const MEMORY: fn(&Settings) -> &str = |settings| &settings.memory.folder;
+
+/// Where entries lie.
+const ENTRIES: fn(&Settings) -> &str = |settings| &settings.kb.folder;
+
 /// Every tool, in the order of the catalog.
 pub(crate) fn routes() -> Routes {
     Routes::new(vec![
@@ -71,37 +78,39 @@ pub(crate) fn routes() -> Routes {
         reads(tool::list_memory_projects),
         writes(tool::create_memory_project),
         reads(tool::get_mcp_instructions),
-        remembers(tool::memory::create_entities),
-        remembers(tool::memory::delete_entities),
-        reads(tool::memory::open_nodes),
-        reads(tool::memory::get_nodes_by_type),
-        reads(tool::memory::get_recently_modified),
-        remembers(tool::memory::set_summary),
-        remembers(tool::memory::set_tags),
-        remembers(tool::memory::add_observations),
-        remembers(tool::memory::replace_observation),
-        remembers(tool::memory::delete_observations),
-        reads(tool::memory::query_observations),
-        remembers(tool::memory::create_relations),
-        remembers(tool::memory::delete_relations),
-        remembers(tool::memory::update_relation_type),
-        reads(tool::memory::get_relations_between),
-        reads(tool::memory::get_neighborhood),
-        reads(tool::memory::get_path),
-        reads(tool::memory::get_orphans),
-        reads(tool::memory::get_relation_gaps),
-        reads(tool::memory::find_similar_nodes),
-        reads(tool::memory::search_nodes),
-        reads_and_asks(tool::memory::get_consolidation_report, tool::memory::with_drafts),
-        reads(tool::memory::get_pending_consolidation),
-        reads(tool::memory::get_stats),
-        reads(tool::memory::read_graph),
+        remembers(tool::memory::create_entities).looking_at(MEMORY),
+        remembers(tool::memory::delete_entities).looking_at(MEMORY),
+        reads(tool::memory::open_nodes).looking_at(MEMORY),
+        reads(tool::memory::get_nodes_by_type).looking_at(MEMORY),
+        reads(tool::memory::get_recently_modified).looking_at(MEMORY),
+        remembers(tool::memory::set_summary).looking_at(MEMORY),
+        remembers(tool::memory::set_tags).looking_at(MEMORY),
+        remembers(tool::memory::add_observations).looking_at(MEMORY),
+        remembers(tool::memory::replace_observation).looking_at(MEMORY),
+        remembers(tool::memory::delete_observations).looking_at(MEMORY),
+        reads(tool::memory::query_observations).looking_at(MEMORY),
+        remembers(tool::memory::create_relations).looking_at(MEMORY),
+        remembers(tool::memory::delete_relations).looking_at(MEMORY),
+        remembers(tool::memory::update_relation_type).looking_at(MEMORY),
+        reads(tool::memory::get_relations_between).looking_at(MEMORY),
+        reads(tool::memory::get_neighborhood).looking_at(MEMORY),
+        reads(tool::memory::get_path).looking_at(MEMORY),
+        reads(tool::memory::get_orphans).looking_at(MEMORY),
+        reads(tool::memory::get_relation_gaps).looking_at(MEMORY),
+        reads(tool::memory::find_similar_nodes).looking_at(MEMORY),
+        reads(tool::memory::search_nodes).looking_at(MEMORY),
+        reads_and_asks(tool::memory::get_consolidation_report, tool::memory::with_drafts)
+            .looking_at(MEMORY),
+        reads(tool::memory::get_pending_consolidation).looking_at(MEMORY),
+        reads(tool::memory::get_stats).looking_at(MEMORY),
+        reads(tool::memory::read_graph).looking_at(MEMORY),
         remembers(tool::kb::kb_store),
         remembers(tool::kb::kb_store_batch),
-        reads(tool::kb::kb_search),
+        reads(tool::kb::kb_search).looking_at(ENTRIES),
         waits(tool::kb::kb_get),
-        asks_and_reads(tool::kb::to_plan, tool::kb::plan_by_model, tool::kb::kb_ask),
-        reads_and_asks(tool::kb::kb_summarize, tool::kb::with_answer),
+        asks_and_reads(tool::kb::to_plan, tool::kb::plan_by_model, tool::kb::kb_ask)
+            .looking_at(ENTRIES),
+        reads_and_asks(tool::kb::kb_summarize, tool::kb::with_answer).looking_at(ENTRIES),
         remembers(tool::kb::kb_ingest),
         remembers(tool::kb::kb_maintain),
         reads(tool::graph),
@@ -178,6 +187,19 @@ enum Patience {
 impl Route {
     fn for_hours(mut self) -> Self {
         self.patience = Patience::Build;
+        self
+    }
+
+    /// The notes of a folder are looked at first: what a person has just changed there counts.
+    fn looking_at(mut self, folder: fn(&Settings) -> &str) -> Self {
+        let run = Arc::new(self.run);
+        self.run = Box::new(move |call, readers| {
+            let run = Arc::clone(&run);
+            Box::pin(async move {
+                tool::look(&call.project, folder(&call.project.settings)).await;
+                run(call, readers).await
+            })
+        });
         self
     }
 }

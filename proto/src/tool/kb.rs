@@ -87,6 +87,9 @@ pub struct EntryView {
     /// Set where it does not count any more.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub inactive: bool,
+    /// The entries that took its place.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub superseded_by: Vec<String>,
     /// Where its note lies.
     pub path: String,
 }

@@ -12,6 +12,9 @@ use proto::tool::memory::{
 use super::context::Context;
 use super::failure::{Exit, Failure};
 
+/// Deeds that are told.
+const HISTORY: u32 = 1_000;
+
 /// What agents remember: entities with observations and relations.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
@@ -48,8 +51,10 @@ enum Command {
         #[arg(long)]
         write: bool,
     },
-    /// Show what changed in the last days: counts, and the entities, the last changed first.
+    /// Show what changed in the last days: counts, the entities, and who did what with which tool, the last first.
     History {
+        /// Only what was done to the entity of this name, whenever it was, also to one that is deleted.
+        entity: Option<String>,
         /// How many days.
         #[arg(long, value_name = "N", default_value_t = 7)]
         days: u32,
@@ -76,24 +81,37 @@ pub(crate) async fn run(arguments: Arguments, ctx: &Context) -> Result<Exit, Fai
             reply.entities.is_empty()
         }
         Command::Report { write } => {
-            let reply = session.call(&MemoryReport { write: Some(write) }).await?;
+            let reply = session
+                .call(&MemoryReport { write: Some(write), ..MemoryReport::default() })
+                .await?;
             ctx.print_reply(&reply, entries::report)?;
             false
         }
-        Command::History { days } => {
+        Command::History { entity: Some(entity), .. } => {
+            let request =
+                MemoryReport { history: Some(HISTORY), entity: Some(entity), write: None };
+            let reply = session.call(&request).await?;
+            ctx.print_reply(&reply.history, |it| entries::events(it))?;
+            reply.history.is_empty()
+        }
+        Command::History { entity: None, days } => {
             let since = Some(format!("{days}d"));
             let report = session.call(&GetConsolidationReport { since }).await?;
             let request = GetRecentlyModified { days: Some(days), limit: Some(100) };
             let recent = session.call(&request).await?;
-            let both = (report.event_summary, recent.nodes);
-            ctx.print_reply(&both, |(events, nodes)| {
+            let request = MemoryReport { history: Some(HISTORY), ..MemoryReport::default() };
+            let mut deeds = session.call(&request).await?.history;
+            deeds.retain(|it| it.at >= report.event_summary.since);
+            let told = (report.event_summary, recent.nodes, deeds);
+            ctx.print_reply(&told, |(events, nodes, deeds)| {
                 let (made, changed, deleted) = (events.creates, events.updates, events.deletes);
                 format!(
-                    "by tools: {made} made, {changed} changed, {deleted} deleted\n{}",
-                    entries::nodes(nodes)
+                    "by tools: {made} made, {changed} changed, {deleted} deleted\n{}{}",
+                    entries::nodes(nodes),
+                    entries::events(deeds)
                 )
             })?;
-            both.1.is_empty()
+            told.1.is_empty() && told.2.is_empty()
         }
     };
     session.close().await;

@@ -116,7 +116,27 @@ pub fn search<'l>(
         hits.push(Hit { row, score });
     }
     hits.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.row.number.cmp(&b.row.number)));
+    let hits = behind_successors(library, hits);
     Ok(Searched { hits, source, n_hidden, told })
+}
+
+/// The same hits, but none before one that took its place.
+pub fn behind_successors<'l>(library: &'l Library, hits: Vec<Hit<'l>>) -> Vec<Hit<'l>> {
+    let mut left: Vec<Option<Hit<'l>>> = hits.into_iter().map(Some).collect();
+    let mut ordered = Vec::with_capacity(left.len());
+    for at in 0..left.len() {
+        let Some(hit) = left.get_mut(at).and_then(Option::take) else { continue };
+        // Newest first; the chain has each once, so a circle ends, too.
+        let chain = library.shelf.graph.chain(hit.row.number);
+        let newer = chain.iter().rev().take_while(|number| **number != hit.row.number);
+        for number in newer {
+            let is_it =
+                |it: &&mut Option<Hit<'l>>| it.as_ref().is_some_and(|it| it.row.number == *number);
+            ordered.extend(left.iter_mut().find(is_it).and_then(Option::take));
+        }
+        ordered.push(hit);
+    }
+    ordered
 }
 
 /// The sums of reciprocal ranks, best first.

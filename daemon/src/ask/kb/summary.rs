@@ -198,18 +198,21 @@ fn conflicts(found: &[Sentence], pairs: &[(u64, u64)]) -> Vec<ConflictOfEntries>
     let mut told: Vec<ConflictOfEntries> = Vec::new();
     let mut seen: BTreeSet<(u64, u64)> = BTreeSet::new();
     let mut add =
-        |one: &Sentence, other: &Sentence, why: &dyn Fn(&Sentence, &Sentence) -> String| {
+        |one: &Sentence, other: &Sentence, why: Option<&dyn Fn(&Sentence, &Sentence) -> String>| {
             let ends = (one.entry.min(other.entry), one.entry.max(other.entry));
             if told.len() < MAX_CONFLICTS && seen.insert(ends) {
                 // The side that took the other's place comes first; else the later entry does.
                 let is_first = takes(one.entry, other.entry)
                     || !takes(other.entry, one.entry) && one.entry > other.entry;
                 let (one, other) = if is_first { (one, other) } else { (other, one) };
-                told.push(ConflictOfEntries {
-                    why: why(one, other),
-                    one: cited(one),
-                    other: cited(other),
-                });
+                let (newer, older) = (id_text(one.entry), id_text(other.entry));
+                let replaces = format!("{newer} supersedes {older}");
+                let why = match (takes(one.entry, other.entry), why) {
+                    (true, None) => replaces,
+                    (true, Some(why)) => format!("{replaces}; {}", why(one, other)),
+                    (false, why) => why.map(|why| why(one, other)).unwrap_or_default(),
+                };
+                told.push(ConflictOfEntries { why, one: cited(one), other: cited(other) });
             }
         };
     for (n, one) in found.iter().enumerate() {
@@ -219,19 +222,16 @@ fn conflicts(found: &[Sentence], pairs: &[(u64, u64)]) -> Vec<ConflictOfEntries>
             }
             let both_count = !one.numbers.is_empty() && !other.numbers.is_empty();
             if both_count && one.numbers != other.numbers {
-                add(one, other, &numbers_differ);
+                add(one, other, Some(&numbers_differ));
             } else if one.denies != other.denies {
-                add(one, other, &|_, _| "one denies what the other says".into());
+                add(one, other, Some(&|_, _| "one denies what the other says".into()));
             }
         }
     }
     for (newer, older) in pairs {
         let of = |entry: u64| found.iter().find(|it| it.entry == entry);
         if let (Some(one), Some(other)) = (of(*newer), of(*older)) {
-            let why = |one: &Sentence, other: &Sentence| {
-                format!("{} supersedes {}", id_text(one.entry), id_text(other.entry))
-            };
-            add(one, other, &why);
+            add(one, other, None);
         }
     }
     told
@@ -351,6 +351,10 @@ mod tests {
         let found = summary("what did we choose for the queue", &texts, &[(2, 1)]);
         assert_eq!(found.sentences[0].cited, ["kb-00002"]);
         assert_eq!(found.conflicts[0].why, "kb-00002 supersedes kb-00001");
+        let texts = [(1, "Sessions last for 45 minutes."), (2, "Sessions last for 30 minutes.")];
+        let found = summary("how long do sessions last", &texts, &[(2, 1)]);
+        let why = "kb-00002 supersedes kb-00001; the numbers differ: 30 and 45";
+        assert_eq!(found.conflicts[0].why, why);
     }
 
     #[test]

@@ -28,6 +28,9 @@ fn brief(it: &EntryView) -> String {
     if !about.is_empty() {
         text += &format!("\n   {}", about.join(" "));
     }
+    if !it.superseded_by.is_empty() {
+        text += &format!("\n   superseded by {}", it.superseded_by.join(", "));
+    }
     if let Some(warning) = &it.warning {
         text += &format!("\n   warning: {}", one_line(warning));
     }
@@ -74,11 +77,9 @@ pub(super) fn found(reply: &KbSearchReply, sheet: &mut Sheet) {
 
 pub(super) fn opened(reply: &KbGetReply, sheet: &mut Sheet) {
     sheet.items(reply.not_found.iter().map(|id| format!("[{}] not found", one_line(id))));
+    sheet.items(reply.listed.iter().map(brief));
     for it in &reply.entries {
         let mut text = brief(&it.entry);
-        if !it.superseded_by.is_empty() {
-            text += &format!("\n   superseded by {}", it.superseded_by.join(", "));
-        }
         if !it.supersedes.is_empty() {
             text += &format!("\n   supersedes {}", it.supersedes.join(", "));
         }

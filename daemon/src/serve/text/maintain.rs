@@ -39,6 +39,10 @@ pub(super) fn verify(reply: &VerifyReply, sheet: &mut Sheet) {
 pub(super) fn memory_report(reply: &MemoryReportReply, sheet: &mut Sheet) {
     sheet.line(&format!("{} {}", one_line(&reply.action), one_line(&reply.path)));
     sheet.items(reply.text.lines().map(|line| one_line(line).into_owned()));
+    sheet.items(reply.history.iter().map(|it| {
+        let (client, name) = (one_line(&it.client), one_line(&it.name));
+        format!("{} {} {} by {client}: {name}", it.at, it.operation, it.tool)
+    }));
 }
 
 pub(super) fn rescan(reply: &RescanReply, sheet: &mut Sheet) {

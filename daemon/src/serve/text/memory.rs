@@ -162,6 +162,10 @@ pub(super) fn forgotten(reply: &DeletedObservationsReply, sheet: &mut Sheet) {
         if !it.not_found_ordinals.is_empty() {
             text += &format!("; not found {}", list(&it.not_found_ordinals));
         }
+        if !it.not_found_observations.is_empty() {
+            let said: Vec<_> = it.not_found_observations.iter().map(|it| one_line(it)).collect();
+            text += &format!("; nothing says {}", said.join(", "));
+        }
         sheet.line(&text);
     }
 }

@@ -4,6 +4,7 @@
 
 mod ingest;
 pub mod kb;
+mod look;
 mod maintain;
 pub mod memory;
 mod notes;
@@ -25,6 +26,7 @@ use proto::tool::core::{
 use tokio::sync::Semaphore;
 
 pub use ingest::{extract_and_link, ingest_docs};
+pub use look::look;
 pub use maintain::{backup, checkup, deep_pass, rescan, retry, verify};
 pub use notes::{
     backlinks, broken_links, build_context, create_memory_project, delete_note, edit_note,
@@ -35,6 +37,7 @@ pub use status::{Tallies, status};
 
 use super::Progress;
 use crate::ask;
+use crate::pipeline::normalize::redact::holds_secret;
 use crate::pipeline::write::Command;
 use crate::project::Project;
 use crate::store::{Snapshot, Stall, StoreError, Verdict, dump_page};
@@ -237,6 +240,19 @@ pub(super) async fn blocking<T: Send + 'static>(
 
 fn invalid(message: String, hint: &str) -> ErrorView {
     ErrorView { code: Code::InvalidParams, message, hint: Some(hint.into()), conflict: None }
+}
+
+/// Refuses texts that hold a secret: what tools keep is read by everybody who asks.
+fn check_secrets<'t>(texts: impl IntoIterator<Item = &'t str>) -> Result<(), ErrorView> {
+    if !texts.into_iter().any(holds_secret) {
+        return Ok(());
+    }
+    Err(ErrorView {
+        code: Code::Refused,
+        message: "what is to be kept holds a secret".into(),
+        hint: Some("say where the secret is kept instead; nothing was written".into()),
+        conflict: None,
+    })
 }
 
 pub(super) fn unreadable(error: StoreError) -> ErrorView {

@@ -187,6 +187,34 @@ impl MemoryLedger {
             })?)
     }
 
+    /// The last things that were done to entities whose names are meant, at most so many, the last first: when; client,
+    /// tool, operation and name.
+    ///
+    /// # Errors
+    /// When the ledger cannot be read.
+    pub fn history(
+        &self,
+        most: usize,
+        is_meant: impl Fn(&str) -> bool,
+    ) -> Result<Vec<(i64, [String; 4])>, StoreError> {
+        let mut statement = self.db.prepare_cached(
+            "SELECT at_ms, client, tool, operation, node FROM memory_events ORDER BY id DESC",
+        )?;
+        let mut rows = statement.query([])?;
+        let mut found = Vec::new();
+        while let Some(row) = rows.next()? {
+            let name: String = row.get(4)?;
+            if !is_meant(&name) {
+                continue;
+            }
+            found.push((row.get(0)?, [row.get(1)?, row.get(2)?, row.get(3)?, name]));
+            if found.len() >= most {
+                break;
+            }
+        }
+        Ok(found)
+    }
+
     /// When each entity was last written, by the path of its note.
     ///
     /// # Errors

@@ -13,12 +13,33 @@ pub struct MemoryReport {
     /// True to keep it as a note, one a week; false when left out: it is only told.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub write: Option<bool>,
+    /// Instead of the report: the last things that tools did to entities, at most so many, up to 1,000.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub history: Option<u32>,
+    /// For `history`: only what was done to the entity of this name, also to one that is deleted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub entity: Option<String>,
+}
+
+/// One thing that a tool did to an entity.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct MemoryDeed {
+    /// When, RFC 3339.
+    pub at: String,
+    /// Who, as the client calls itself.
+    pub client: String,
+    /// The tool.
+    pub tool: String,
+    /// What it did: `create`, `observe`, `forget`, `relate`, `summarize`, `tag` or `delete`.
+    pub operation: String,
+    /// The entity, as it was called then.
+    pub name: String,
 }
 
 /// Reply of `memory_report`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MemoryReportReply {
-    /// `written`, `there already` (it is left as it is), or `shown`.
+    /// `written`, `there already` (it is left as it is), `shown`, or `history`.
     pub action: String,
     /// The note of this week, such as `memory/reports/2026-W48.md`; empty where it was only shown.
     #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -26,6 +47,9 @@ pub struct MemoryReportReply {
     /// The report, as Markdown; empty where it was there already.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub text: String,
+    /// What tools did, the last first; of an entity that was deleted only that.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub history: Vec<MemoryDeed>,
     /// How fresh this is.
     #[serde(flatten)]
     pub freshness: Freshness,

@@ -39,7 +39,8 @@ pub struct KbHit {
     pub entry: EntryView,
     /// Its score: over words and meaning, the sum of 1 / (60 + rank), rank from 1.
     pub score: f64,
-    /// `hybrid` when words and meaning found something, else `fts` or `vector`.
+    /// `id` for the entry that is asked for, `graph` for those of a node such as `tag:python`; `hybrid` when words and
+    /// meaning found something, else `fts` or `vector`.
     pub match_source: String,
 }
 
@@ -117,9 +118,6 @@ pub struct KbEntry {
     /// The entries that it takes the place of.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub supersedes: Vec<String>,
-    /// The entries that took its place: read those.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub superseded_by: Vec<String>,
     /// Its relations, such as `has_tag tag:python`, or `uses (llm) technology:sqlite` where a model read that in it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub edges: Vec<String>,
@@ -139,6 +137,9 @@ pub struct KbEntry {
 pub struct KbGetReply {
     /// The entries, in the order of the request.
     pub entries: Vec<KbEntry>,
+    /// The entries of nodes such as `tag:python`, in brief.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub listed: Vec<EntryView>,
     /// Ids of nothing, or of what does not count any more.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub not_found: Vec<String>,

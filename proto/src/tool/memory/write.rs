@@ -307,6 +307,9 @@ pub struct DeletedObservations {
     pub deleted_ordinals: Vec<u64>,
     /// Numbers of nothing.
     pub not_found_ordinals: Vec<u64>,
+    /// Texts that no observation says word for word.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub not_found_observations: Vec<String>,
     /// Nothing is called so.
     #[serde(default)]
     pub not_found: bool,

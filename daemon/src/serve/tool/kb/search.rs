@@ -11,7 +11,10 @@ use proto::tool::kb::{KbEntry, KbGet, KbGetReply, KbHit, KbSearch, KbSearchReply
 
 use super::{blocking, check_id, edges_of, invalid, library, record, refreshed, unreadable};
 use crate::ask::browse::rfc3339;
-use crate::ask::kb::search::{SPARSE_UNDER, Wanted, hints, search};
+use crate::ask::kb::graph::node_id;
+use crate::ask::kb::search::{
+    Hit, SPARSE_UNDER, Searched, Wanted, behind_successors, hints, search,
+};
 use crate::ask::kb::{EntryRow, Library};
 use crate::notes::NoteError;
 use crate::project::Project;
@@ -20,6 +23,9 @@ use crate::store::{KbRecord, Snapshot};
 
 /// Most ids of one call (S2).
 const MAX_IDS: usize = 20;
+
+/// Most entries that are told of a node.
+const MAX_LISTED: usize = 100;
 
 /// Longest question, characters.
 const MAX_QUESTION: usize = 1_000;
@@ -63,7 +69,17 @@ pub fn kb_search(
     };
     let with_stale = request.include_stale == Some(true);
     let wanted = Wanted { question: &request.query, limit, with_stale };
-    let found = search(&project.desk(snapshot), &library, wanted, may)?;
+    let mut found = match library.of_node(&request.query) {
+        Some(rows) => of_node(&library, rows, wanted, may),
+        None => search(&project.desk(snapshot), &library, wanted, may)?,
+    };
+    let named = node_id(&request.query).and_then(|id| library.shelf.of_node(&id));
+    // It was asked for by its id: whatever its text says, it comes first.
+    if let Some(row) = named.filter(|row| row.entry.is_active && may(row)) {
+        found.hits.retain(|hit| hit.row != row);
+        found.hits.insert(0, Hit { row, score: 1.0 });
+        found.hits.truncate(limit);
+    }
     let rows: Vec<&EntryRow> = found.hits.iter().map(|hit| hit.row).collect();
     let hints = if rows.len() < SPARSE_UNDER { hints(&library, &rows) } else { vec![] };
     let mut told = found.told;
@@ -76,10 +92,11 @@ pub fn kb_search(
             }
         });
     }
+    let source_of = |row: &EntryRow| if named == Some(row) { "id" } else { found.source };
     let results = found.hits.iter().map(|hit| KbHit {
         entry: library.view(hit.row),
         score: (hit.score * 1e6).round() / 1e6,
-        match_source: found.source.to_string(),
+        match_source: source_of(hit.row).to_string(),
     });
     Ok(KbSearchReply {
         results: results.collect(),
@@ -88,6 +105,23 @@ pub fn kb_search(
         hint: (!told.is_empty()).then(|| told.join("; ")),
         freshness: project.freshness(snapshot),
     })
+}
+
+/// The entries of a node, such as those of `tag:python`.
+fn of_node<'l>(
+    library: &'l Library,
+    rows: Vec<&'l EntryRow>,
+    wanted: Wanted<'_>,
+    may: impl Fn(&EntryRow) -> bool,
+) -> Searched<'l> {
+    let (told, hidden): (Vec<_>, Vec<_>) = rows
+        .into_iter()
+        .filter(|row| may(row))
+        .partition(|row| wanted.with_stale || !library.is_hidden(row));
+    let hits = told.into_iter().map(|row| Hit { row, score: 1.0 }).collect();
+    let mut hits = behind_successors(library, hits);
+    hits.truncate(wanted.limit);
+    Searched { hits, source: "graph", n_hidden: hidden.len(), told: vec![] }
 }
 
 /// Opens entries.
@@ -102,7 +136,10 @@ pub async fn kb_get(
     }
     let mut ids: Vec<String> = Vec::new();
     for id in &request.entry_id {
-        let id = id_text(check_id(id)?);
+        let id = match node_id(id) {
+            Some(node) => node,
+            None => id_text(check_id(id)?),
+        };
         if !ids.contains(&id) {
             ids.push(id);
         }
@@ -118,6 +155,11 @@ pub async fn kb_get(
             KbGetReply { freshness: worker.freshness(&snapshot), ..KbGetReply::default() };
         let mut opened = Vec::new();
         for id in ids {
+            if let Some(rows) = library.of_node(&id) {
+                let rows = rows.into_iter().take(MAX_LISTED).map(|row| library.view(row));
+                reply.listed.extend(rows);
+                continue;
+            }
             let row = match library.named(&id) {
                 Ok(row) if row.entry.is_active || with_inactive => row,
                 Ok(_) => {
@@ -147,17 +189,6 @@ pub async fn kb_get(
     Ok(reply)
 }
 
-/// The entries that took the place of one, as it says or as they do.
-fn superseded_by(library: &Library, row: &EntryRow) -> Vec<String> {
-    let mut ids: Vec<String> = row.entry.superseded_by.iter().map(|it| id_text(*it)).collect();
-    for it in library.shelf.graph.neighbors(&id_text(row.number)) {
-        if it.edge == "supersedes" && !it.is_outgoing && !ids.iter().any(|id| id == it.node) {
-            ids.push(it.node.to_string());
-        }
-    }
-    ids
-}
-
 /// Adds what entries say to the entities whose homes they are, and the relations of supersession between those.
 pub fn add_entries(
     project: &Project,
@@ -174,7 +205,7 @@ pub fn add_entries(
         node.entry = Some(EntryOfNode {
             id: id_text(row.number),
             confidence: library.view(row).confidence,
-            superseded_by: superseded_by(&library, row),
+            superseded_by: library.superseded_by(row),
             inactive: !row.entry.is_active,
         });
     }
@@ -207,14 +238,12 @@ fn whole(
         Err(error) => return Err(error.view()),
     };
     let times = library.times(row);
-    let superseded_by = superseded_by(library, row);
     Ok(Some(KbEntry {
         entry: library.view(row),
         knowledge_details: project.notes().shown(&row.path, details(&note.text)),
         base_confidence: row.confidence,
         hints: row.entry.hints.clone(),
         supersedes: row.entry.supersedes.iter().map(|it| id_text(*it)).collect(),
-        superseded_by,
         edges: edges_of(library, row.number),
         source_context: row.entry.source_context.clone(),
         version: library.version(row),

@@ -12,12 +12,11 @@ use proto::tool::memory::ItemError;
 use serde_json::{Map, Value};
 
 use super::{
-    blocking, by_hand, edges_of, entry_named, files_in_folder, folder, index, invalid, library,
-    record, refused, type_text, unavailable, unreadable, version_of,
+    blocking, by_hand, check_secrets, edges_of, entry_named, files_in_folder, folder, index,
+    invalid, library, record, refused, type_text, unavailable, unreadable, version_of,
 };
 use crate::ask::kb::{Library, decay};
 use crate::notes::{NoteError, Overwrite};
-use crate::pipeline::normalize::redact::holds_secret;
 use crate::pipeline::write::Command;
 use crate::project::Project;
 use crate::serve::routes::Who;
@@ -190,14 +189,7 @@ pub(super) fn checked(mut edit: EntryEdit) -> Result<EntryEdit, ErrorView> {
     }
     let hints = edit.hints.as_ref().map(|it| Value::Object(it.clone()).to_string());
     let said = [&edit.short_title, &edit.long_title, &edit.details, &edit.source_context, &hints];
-    if said.into_iter().flatten().any(|text| holds_secret(text)) {
-        return Err(ErrorView {
-            code: Code::Refused,
-            message: "what is to be kept holds a secret".into(),
-            hint: Some("say where the secret is kept instead; nothing was written".into()),
-            conflict: None,
-        });
-    }
+    check_secrets(said.into_iter().flatten().map(String::as_str))?;
     Ok(edit)
 }
 

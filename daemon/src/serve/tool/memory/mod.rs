@@ -37,7 +37,7 @@ pub use write::{
     set_tags,
 };
 
-use super::{blocking, invalid, stalled, unavailable, unreadable};
+use super::{blocking, check_secrets, invalid, stalled, unavailable, unreadable};
 use crate::ask::browse::rfc3339;
 use crate::ask::memory::{self as rows, Edge, FactRow, NodeRow};
 use crate::notes::NoteError;

@@ -11,7 +11,9 @@ use proto::tool::memory::{
     RelationKey, UpdateRelationType, UpdatedRelationReply,
 };
 
-use super::{Aftermath, check_batch, is_missing, item_error, ledger, refused, scope_of};
+use super::{
+    Aftermath, check_batch, check_secrets, is_missing, item_error, ledger, refused, scope_of,
+};
 use crate::ask::memory::{self as rows, NodeRow};
 use crate::notes::{NoteError, Written};
 use crate::project::Project;
@@ -111,6 +113,7 @@ fn create(
 ) -> Result<(MemoryRelation, bool), (String, ErrorView)> {
     let failed = |error: ErrorView| (key.from_entity.clone(), error);
     let relation_type = type_of(&key.relation_type).map_err(failed)?;
+    check_secrets([relation_type.as_str()]).map_err(failed)?;
     let ends = ends(project, &key.from_entity, &key.to_entity)?;
     let plan = |text: &str| {
         if ends.find(&read(text).relations, &relation_type).is_some() {
@@ -193,6 +196,7 @@ pub async fn update_relation_type(
     who: Who,
 ) -> Result<UpdatedRelationReply, ErrorView> {
     let (old_type, new_type) = (type_of(&request.old_type)?, type_of(&request.new_type)?);
+    check_secrets([new_type.as_str()])?;
     let (worker, types) = (project.clone(), (old_type.clone(), new_type.clone()));
     let ends = blocking(move || {
         let ends = ends(&worker, &request.from_entity, &request.to_entity);

@@ -11,19 +11,24 @@ use std::time::Duration;
 
 use config::settings::WeeklyReport;
 use jiff::Zoned;
+use notes::resolve::name_key;
 use proto::error::ErrorView;
-use proto::tool::admin::{MemoryReport, MemoryReportReply};
+use proto::tool::admin::{MemoryDeed, MemoryReport, MemoryReportReply};
 use proto::tool::memory::{
     ConsolidationReply, GetConsolidationReport, GetRelationGaps, RelationGap,
 };
 
-use super::{blocking, consolidate, stalled, unreadable};
+use super::{blocking, consolidate, invalid, ledger, stalled, unreadable};
+use crate::ask::browse::rfc3339;
 use crate::notes::{NoteError, Overwrite};
 use crate::project::Project;
 use crate::serve::routes::Who;
 
 /// How often it is looked whether a week has begun.
 const LOOK_EVERY: Duration = Duration::from_secs(3_600);
+
+/// Most deeds that are told.
+const MAX_HISTORY: u32 = 1_000;
 
 /// How long one wait for a settled build lasts.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -34,6 +39,9 @@ pub async fn memory_report(
     request: MemoryReport,
     _: Who,
 ) -> Result<MemoryReportReply, ErrorView> {
+    if let Some(most) = request.history {
+        return history(project, most, request.entity).await;
+    }
     let now = Zoned::now();
     match request.write == Some(true) {
         true => write(&project, &now, false).await,
@@ -44,6 +52,29 @@ pub async fn memory_report(
             Ok(MemoryReportReply { action: "shown".into(), text, freshness, ..Default::default() })
         }
     }
+}
+
+/// What tools did, the last first.
+async fn history(
+    project: Arc<Project>,
+    most: u32,
+    entity: Option<String>,
+) -> Result<MemoryReportReply, ErrorView> {
+    if !(1..=MAX_HISTORY).contains(&most) {
+        return Err(invalid(format!("`history` is {most}"), "give a number from 1 to 1000"));
+    }
+    let worker = project.clone();
+    let deeds = blocking(move || {
+        let entity = entity.as_deref().map(name_key);
+        let is_meant = |name: &str| entity.as_ref().is_none_or(|it| *it == name_key(name));
+        ledger(&worker)?.history(most as usize, is_meant).map_err(unreadable)
+    });
+    let history = deeds.await?.into_iter().map(|(at_ms, [client, tool, operation, name])| {
+        MemoryDeed { at: rfc3339(at_ms), client, tool, operation, name }
+    });
+    let history = history.collect();
+    let freshness = project.freshness_now().map_err(unreadable)?;
+    Ok(MemoryReportReply { action: "history".into(), history, freshness, ..Default::default() })
 }
 
 /// Writes reports by itself where that is set; ends with the project.
@@ -87,7 +118,13 @@ async fn write(
     let path = path_of(&project.settings.memory.folder, now);
     let done = |action: &str, text: String| -> Result<MemoryReportReply, ErrorView> {
         let freshness = project.freshness_now().map_err(unreadable)?;
-        Ok(MemoryReportReply { action: action.into(), path: path.clone(), text, freshness })
+        Ok(MemoryReportReply {
+            action: action.into(),
+            path: path.clone(),
+            text,
+            history: vec![],
+            freshness,
+        })
     };
     // Making it costs more than looking.
     if project.root.join(&path).exists() {

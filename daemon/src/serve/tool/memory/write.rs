@@ -19,7 +19,10 @@ use proto::tool::memory::{
     ReplaceObservation, ReplacedReply, SetSummary, SetTags, SummaryReply, TagsReply,
 };
 
-use super::{Aftermath, check_batch, is_missing, item_error, ledger, on_node, refused, scope_of};
+use super::{
+    Aftermath, check_batch, check_secrets, is_missing, item_error, ledger, on_node, refused,
+    scope_of,
+};
 use crate::ask::browse::rfc3339;
 use crate::ask::memory::{self as rows, NodeRow};
 use crate::notes::{NoteError, Overwrite};
@@ -93,6 +96,9 @@ fn create(project: &Project, new: NewMemoryEntity) -> Result<Made, ErrorView> {
         summary: new.summary,
         tags: new.tags.unwrap_or_default(),
     };
+    let said = [&entity.name, &entity.entity_type].into_iter().chain(&entity.summary);
+    let said = said.chain(&entity.observations).chain(&entity.tags);
+    check_secrets(said.map(String::as_str))?;
     let text = render_entity(&entity).map_err(|why| {
         invalid(why.to_string(), "observations and names are texts, tags have no blanks")
     })?;
@@ -152,6 +158,7 @@ pub async fn set_summary(
     who: Who,
 ) -> Result<SummaryReply, ErrorView> {
     let summary = request.summary.trim().to_string();
+    check_secrets([summary.as_str()])?;
     let op = match summary.is_empty() {
         true => Op::RemoveKey(SUMMARY.into()),
         false => Op::SetKey { key: SUMMARY.into(), value: summary.clone().into() },
@@ -186,6 +193,7 @@ pub async fn set_tags(
             tags.push(tag);
         }
     }
+    check_secrets(tags.iter().map(String::as_str))?;
     let op = match tags.is_empty() {
         true => Op::RemoveKey("tags".into()),
         false => Op::SetKey { key: "tags".into(), value: tags.clone().into() },
@@ -245,6 +253,7 @@ fn add(
     let snapshot = project.snapshot().map_err(unreadable)?;
     let node = rows::named(&snapshot, &item.entity_name)?;
     drop(snapshot);
+    check_secrets(item.contents.iter().map(String::as_str))?;
     let scope = scope_of(&ledger(project)?, &node)?;
     let plan = |text: &str| add_facts(text, scope, &item.contents);
     let (written, Added { added, existing }) =
@@ -269,6 +278,7 @@ pub async fn replace_observation(
     who: Who,
 ) -> Result<ReplacedReply, ErrorView> {
     let ReplaceObservation { entity_name, ordinal, new_content } = request;
+    check_secrets([new_content.as_str()])?;
     let with = new_content.clone();
     let (node, (old_content, new_content, is_changed)) =
         on_node(&project, &entity_name, move |project, node, scope| {
@@ -337,22 +347,31 @@ fn remove(
     let snapshot = project.snapshot().map_err(unreadable)?;
     let node = rows::named(&snapshot, &item.entity_name)?;
     drop(snapshot);
+    if item.ordinals.is_none() && item.observations.is_none() {
+        let hint = "say which: `ordinals`, or `observations` word for word";
+        return Err(invalid("neither `ordinals` nor `observations`".into(), hint));
+    }
     let scope = scope_of(&ledger(project)?, &node)?;
     let plan = |text: &str| {
         let mut ordinals = item.ordinals.clone().unwrap_or_default();
-        let texts = item.observations.iter().flatten();
+        let mut unsaid = Vec::new();
         let there = facts_of(text, scope);
-        for wanted in texts {
-            ordinals.extend(there.iter().filter(|it| it.content == *wanted).map(|it| it.ordinal));
+        for wanted in item.observations.iter().flatten() {
+            let saying = there.iter().filter(|it| it.content == *wanted).map(|it| it.ordinal);
+            let before = ordinals.len();
+            ordinals.extend(saying);
+            if ordinals.len() == before {
+                unsaid.push(wanted.clone());
+            }
         }
         ordinals.sort_unstable();
         ordinals.dedup();
         let (changes, missing) = remove_facts(text, scope, &ordinals)?;
         ordinals.retain(|it| !missing.contains(it));
         let highest = there.iter().map(|it| it.ordinal).max().unwrap_or(0);
-        Ok((changes, (ordinals, missing, highest)))
+        Ok((changes, (ordinals, missing, unsaid, highest)))
     };
-    let (written, (deleted, missing, highest)) =
+    let (written, (deleted, missing, unsaid, highest)) =
         project.notes().change(&node.path, plan).map_err(refused)?;
     if written.is_changed() {
         aftermath.note(who, Operation::Forget, (&node.path, &node.name), highest);
@@ -361,6 +380,7 @@ fn remove(
         entity_name: node.name,
         deleted_ordinals: deleted,
         not_found_ordinals: missing,
+        not_found_observations: unsaid,
         not_found: false,
         error: None,
     })
