@@ -3,8 +3,8 @@
 //! Every passage is found by its document's title, too, and the fewer words it has of its own, the nearer to the title
 //! it is: by BM25, which divides by length, and by meaning. So the best passage of a runbook about what is asked would
 //! be its list of links.
-//! In: candidates, best first. Out: the same; where one is thin and another one of its document near behind it holds more
-//! of the question itself, the two exchange their scores, which is a component of both.
+//! In: candidates, best first. Out: the same; where one is thin and another one of its document near behind it holds
+//! more of the question itself, the two exchange their scores, which is a component of both.
 //! Invariants: documents keep their order; components sum to the score; only the first few candidates are looked at,
 //! and only thin ones are read, with what may stand for them.
 

@@ -270,7 +270,7 @@ pub fn note_party(uid: &str) -> String {
 }
 
 /// The key under which a decision about a fact is kept that the note `uid` states: by its words, so that it survives
-/// rebuilds and moves. Another wording is another fact. Without a note, as before facts had their own, the fact is meant
+/// rebuilds and moves. Another wording is another fact. Without a note, as before facts had their own, it is meant
 /// wherever it stands.
 pub fn observation_key(uid: Option<&str>, category: &str, content: &str) -> String {
     let digest = Sha256::digest(content.as_bytes());
