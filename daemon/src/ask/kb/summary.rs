@@ -190,6 +190,9 @@ fn agrees(one: &Sentence, other: &Sentence) -> bool {
     one.numbers == other.numbers && one.denies == other.denies
 }
 
+/// Tells why two sentences do not agree.
+type Why = fn(&Sentence, &Sentence) -> String;
+
 /// Sentences of different entries that do not agree.
 fn conflicts(found: &[Sentence], pairs: &[(u64, u64)]) -> Vec<ConflictOfEntries> {
     let cited =
@@ -197,24 +200,23 @@ fn conflicts(found: &[Sentence], pairs: &[(u64, u64)]) -> Vec<ConflictOfEntries>
     let takes = |one: u64, other: u64| pairs.contains(&(one, other));
     let mut told: Vec<ConflictOfEntries> = Vec::new();
     let mut seen: BTreeSet<(u64, u64)> = BTreeSet::new();
-    let mut add =
-        |one: &Sentence, other: &Sentence, why: Option<&dyn Fn(&Sentence, &Sentence) -> String>| {
-            let ends = (one.entry.min(other.entry), one.entry.max(other.entry));
-            if told.len() < MAX_CONFLICTS && seen.insert(ends) {
-                // The side that took the other's place comes first; else the later entry does.
-                let is_first = takes(one.entry, other.entry)
-                    || !takes(other.entry, one.entry) && one.entry > other.entry;
-                let (one, other) = if is_first { (one, other) } else { (other, one) };
-                let (newer, older) = (id_text(one.entry), id_text(other.entry));
-                let replaces = format!("{newer} supersedes {older}");
-                let why = match (takes(one.entry, other.entry), why) {
-                    (true, None) => replaces,
-                    (true, Some(why)) => format!("{replaces}; {}", why(one, other)),
-                    (false, why) => why.map(|why| why(one, other)).unwrap_or_default(),
-                };
-                told.push(ConflictOfEntries { why, one: cited(one), other: cited(other) });
-            }
-        };
+    let mut add = |one: &Sentence, other: &Sentence, why: Option<Why>| {
+        let ends = (one.entry.min(other.entry), one.entry.max(other.entry));
+        if told.len() < MAX_CONFLICTS && seen.insert(ends) {
+            // The side that took the other's place comes first; else the later entry does.
+            let is_first = takes(one.entry, other.entry)
+                || !takes(other.entry, one.entry) && one.entry > other.entry;
+            let (one, other) = if is_first { (one, other) } else { (other, one) };
+            let (newer, older) = (id_text(one.entry), id_text(other.entry));
+            let replaces = format!("{newer} supersedes {older}");
+            let why = match (takes(one.entry, other.entry), why) {
+                (true, None) => replaces,
+                (true, Some(why)) => format!("{replaces}; {}", why(one, other)),
+                (false, why) => why.map(|why| why(one, other)).unwrap_or_default(),
+            };
+            told.push(ConflictOfEntries { why, one: cited(one), other: cited(other) });
+        }
+    };
     for (n, one) in found.iter().enumerate() {
         for other in found.iter().skip(n + 1).filter(|it| it.entry != one.entry) {
             if likeness(&one.words, &other.words) < ABOUT_THE_SAME {
@@ -222,9 +224,9 @@ fn conflicts(found: &[Sentence], pairs: &[(u64, u64)]) -> Vec<ConflictOfEntries>
             }
             let both_count = !one.numbers.is_empty() && !other.numbers.is_empty();
             if both_count && one.numbers != other.numbers {
-                add(one, other, Some(&numbers_differ));
+                add(one, other, Some(numbers_differ));
             } else if one.denies != other.denies {
-                add(one, other, Some(&|_, _| "one denies what the other says".into()));
+                add(one, other, Some(|_, _| "one denies what the other says".into()));
             }
         }
     }
