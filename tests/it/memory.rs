@@ -185,7 +185,7 @@ fn what_is_there_already_is_not_made_again_and_bad_items_do_not_stop_the_others(
 }
 
 #[test]
-fn numbers_are_never_given_twice() {
+fn a_number_is_not_given_twice_while_its_note_is_there() {
     let mut project = people();
     let add = |project: &mut TestProject, text: &str| {
         let reply = project.call(

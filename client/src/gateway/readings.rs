@@ -1,8 +1,8 @@
 //! Readings: which note an address means that begins with the name of the project that is named beside it.
 //!
 //! In: the parameters of both readings, the project's answers to them. Out: what to ask next, or the answer.
-//! How: `memory://work/plan` beside `project: work` is `plan`, as replies tell addresses, or `work/plan`, since notes
-//! of basic-memory have their project in their permalinks. Both are asked for, before anything is changed.
+//! How: `memory://p/plan` beside `project: p` is `plan`, as replies tell addresses, or `p/plan`, since notes of
+//! basic-memory have their project in their permalinks. Both are asked for, before anything is changed.
 //! Invariants: where both are notes, neither is chosen; nothing is changed before only one is left.
 //! Not here: addresses beside which no project is named (`naming.rs`).
 

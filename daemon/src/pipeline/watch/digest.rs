@@ -6,14 +6,15 @@
 //! them.
 //! Not here: waiting (`settle.rs`), or reading (`intake.rs`).
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::fs;
 use std::path::PathBuf;
 
-use super::crawl::{Crawl, crawl};
+use super::crawl::{Crawl, Found, crawl};
 use super::events::{Listener, RawEvent};
 use super::intake::Intake;
 use super::links::is_link;
+use super::read::{Stat, is_missing};
 use super::rules::{Verdict, is_ignore_file, parent};
 use super::settle::SettledChange;
 use super::state::WatchState;
@@ -189,6 +190,36 @@ pub(super) fn walk(
     // Last, so that it settles together with the files that came from it, never before.
     hints.extend(moved_from.map(|old| Hint::Changed(old.clone())));
     (hints, found)
+}
+
+/// Files below a folder, and of `others`, that the index does not have as they lie there now; none where more than
+/// `most` are known there.
+pub(super) fn changed(
+    intake: &Intake,
+    folder: &str,
+    others: &[RelPath],
+    most: usize,
+) -> Vec<RelPath> {
+    let mut expected = intake.expected_under(folder);
+    expected.extend_from_slice(others);
+    let rules = intake.rules();
+    let is_read = folder.is_empty() || rules.verdict(folder, true) == Verdict::Descend;
+    if expected.len() > most || !is_read || intake.ground.follow_all(&rules, folder).is_err() {
+        return Vec::new();
+    }
+    let crawl = crawl(&intake.ground, &rules, folder, &mut |_| {});
+    let found: BTreeSet<&RelPath> = crawl.found.iter().map(|file| &file.path).collect();
+    let below = crawl.found.iter().filter(|file| intake.differs(file)).map(|file| &file.path);
+    let beside = expected.iter().filter(|path| {
+        let absolute = intake.ground.absolute(path.as_str());
+        match fs::metadata(absolute) {
+            _ if found.contains(path) => intake.is_on_its_way(path),
+            Ok(it) => intake.differs(&Found { path: (*path).clone(), stat: Stat::of(&it) }),
+            Err(error) => is_missing(&error) && intake.expects(path),
+        }
+    });
+    let changed: BTreeSet<&RelPath> = below.chain(beside).collect();
+    changed.into_iter().cloned().collect()
 }
 
 /// Adds to settled paths that were folders the files that were below them, and turns ignore files into a

@@ -188,6 +188,11 @@ impl Intake {
         self.sent.differs(found, &*self.known, Instant::now())
     }
 
+    /// True when what was sent last of a path is not what is known of it.
+    pub(super) fn is_on_its_way(&self, path: &RelPath) -> bool {
+        self.sent.is_on_its_way(path, &*self.known)
+    }
+
     /// What was sent will not arrive.
     pub(super) fn forget_sent(&self) {
         self.sent.forget();

@@ -243,6 +243,13 @@ impl WatcherHandle {
         work.await.unwrap_or_else(|_| vec![Submitted::Stopped; n_paths])
     }
 
+    /// Files below a folder, and of `others`, that the index does not have as they lie there now: changed, new, gone,
+    /// or on their way; none where more than `most` are known there.
+    pub fn changed(&self, folder: &str, others: &[RelPath], most: usize) -> Vec<RelPath> {
+        let intake = &self.life.shared.intake;
+        digest::changed(intake, folder, others, most)
+    }
+
     /// Puts off events of paths for as long as this lives: whoever writes many files and then submits them all wants
     /// them read once, together.
     pub fn hold(&self, paths: Vec<RelPath>) -> Hold {

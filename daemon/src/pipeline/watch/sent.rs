@@ -127,6 +127,17 @@ impl Sent {
         }
     }
 
+    /// True when what was sent last is not what is known.
+    pub(super) fn is_on_its_way(&self, path: &RelPath, known: &dyn KnownFiles) -> bool {
+        let entry = lock(&self.entries).get(path).copied();
+        let hash = known.get(path).map(|file| file.hash);
+        match entry.map(|entry| entry.was) {
+            Some(Was::Present(file)) => hash != Some(file.hash),
+            Some(Was::Absent) => hash.is_some(),
+            Some(Was::Faulted(_)) | None => false,
+        }
+    }
+
     /// Notes what was just sent, or found unchanged but for its time.
     pub(super) fn put(&self, path: &RelPath, was: Was, is_racy: bool, known: &dyn KnownFiles) {
         let mut entries = lock(&self.entries);

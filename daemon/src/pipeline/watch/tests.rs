@@ -378,6 +378,48 @@ async fn submitted_files_do_not_wait_and_their_event_is_nothing() {
 }
 
 #[tokio::test]
+async fn what_changed_below_a_folder_is_told_without_waiting_for_events() {
+    let names =
+        ["m/a.md", "m/b.markdown", "m/c.md", "m/.hidden.md", "m/out/d.md", "other.md", "far.md"];
+    let folder = tempfile::tempdir().expect("temp folder");
+    let root = folder.path().join("kb");
+    write_all(&root, &names.map(|name| (name, "text")));
+    write_all(&root, &[(".gitignore", "out/\n")]);
+    // Long ago: what was written in these seconds may have been written twice.
+    let dated = |path: &Path, minutes: u64| {
+        let at = std::time::SystemTime::now() - Duration::from_secs(60 * minutes);
+        fs::File::options()
+            .write(true)
+            .open(path)
+            .and_then(|it| it.set_modified(at))
+            .expect("dated");
+    };
+    names.iter().for_each(|name| dated(&root.join(name), 60));
+    let patient = Watch { debounce_ms: 400, ..settings() };
+    let mut project = Project::watch(folder, patient, Arc::default(), 1_000);
+    project.open().await;
+    let others = [RelPath::new("other.md")];
+    let changed = |project: &Project, most| -> Vec<String> {
+        let paths = project.handle.changed("m", &others, most);
+        paths.iter().map(ToString::to_string).collect()
+    };
+    assert_eq!(changed(&project, 10), [""; 0]);
+    // Only its time is another: once it was looked at, it is as it was.
+    dated(&project.path("m/c.md"), 30);
+    assert_eq!(changed(&project, 10), ["m/c.md"]);
+    let outcomes = project.handle.submit(vec![RelPath::new("m/c.md")], false).await;
+    assert!(matches!(outcomes[..], [Submitted::Unchanged]), "{outcomes:?}");
+    assert_eq!(changed(&project, 10), [""; 0]);
+    for name in ["m/a.md", "m/new/n.md", "m/out/d.md", "m/x.rs", "other.md", "far.md"] {
+        write_all(&project.path(""), &[(name, "another")]);
+    }
+    fs::remove_file(project.path("m/b.markdown")).expect("removed");
+    assert_eq!(changed(&project, 10), ["m/a.md", "m/b.markdown", "m/new/n.md", "other.md"]);
+    assert_eq!(changed(&project, 2), [""; 0], "too many to look at");
+    assert_eq!(project.handle.changed("m/out", &[], 10), []);
+}
+
+#[tokio::test]
 async fn requeued_files_ride_in_the_bulk_lane_although_unchanged() {
     let mut project = Project::start(&[("a.md", "a"), ("b.md", "b")]);
     project.open().await;
