@@ -2,7 +2,7 @@
 //!
 //! In: a question. Out: facts of each note with their scores.
 //! Invariants: by meaning every vector is compared, exactly; by words BM25 over the facts; ties go by row.
-//! With the static model an instruction before a text moves all texts alike and ranks them no better
+//! An instruction before a text moves all texts alike and ranks them no better, with static vectors as with MiniLM's
 //! (`tests/it/memory_reference.rs`), so there is one perspective, [`GENERAL`].
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
