@@ -367,13 +367,20 @@ fn an_answer_of_ten_hits_is_small_and_names_its_size() {
         let structured = result["structuredContent"].to_string();
         let n_hits = result["structuredContent"]["chunks"].as_array().map_or(0, Vec::len);
         assert_eq!(n_hits, 10, "{question}");
+        let n_chars: Vec<usize> = result["structuredContent"]["chunks"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .map(|hit| hit["snippet"].as_str().map_or(0, |it| it.chars().count()))
+            .collect();
+        assert!(n_chars[..5].iter().sum::<usize>() > 5 * 150, "{question}: {n_chars:?}");
         assert!(
-            text.chars().count() <= 2_000,
+            text.chars().count() <= 3_000,
             "{question}: {} characters of text",
             text.chars().count()
         );
         assert!(
-            structured.chars().count() <= 4_000,
+            structured.chars().count() <= 6_000,
             "{question}: {} structured",
             structured.chars().count()
         );
@@ -382,7 +389,17 @@ fn an_answer_of_ten_hits_is_small_and_names_its_size() {
     let large = json!({"q": questions[0], "max_chars": 20_000});
     let result = agent.call_whole("hybrid_query", large).expect("a result");
     let text = result["content"][0]["text"].as_str().expect("text");
-    assert!(text.chars().count() > 2_000, "{}", text.chars().count());
+    assert!(text.chars().count() > 3_000, "{}", text.chars().count());
+    // A smaller budget rather has fewer hits than words that tell nobody why they are one.
+    let result = agent.call_whole("hybrid_query", json!({"q": questions[0], "max_chars": 1_500}));
+    let hits = result.expect("a result")["structuredContent"]["chunks"].clone();
+    let hits = hits.as_array().expect("hits").clone();
+    assert!((3..10).contains(&hits.len()), "{}", hits.len());
+    for hit in &hits[..hits.len().min(5)] {
+        let snippet = hit["snippet"].as_str().unwrap_or_default();
+        // A short passage stands there whole.
+        assert!(!snippet.ends_with('…') || snippet.chars().count() >= 100, "{hit}");
+    }
 }
 
 #[test]

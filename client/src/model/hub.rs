@@ -73,7 +73,7 @@ pub fn pull(
     (fetcher, changed): (&Fetcher<'_>, bool),
     wish: &Wish,
 ) -> Result<(Manifest, Proof), ModelError> {
-    let known = KNOWN.iter().find(|known| known.name == model);
+    let known = known(model);
     let mut wish = named(wish, model, known);
     shelf.check(&wish.name, wish.force)?;
     let folder = shelf.fetching(&wish.name);
@@ -91,7 +91,8 @@ pub fn pull(
             verify(&folder, known, &mut wish)?
         }
         Source::Hub(base) => {
-            let wanted = wanted(model, known, &wish)?;
+            // What is pinned is of one revision.
+            let wanted = wanted(model, known.filter(|_| !model.contains('@')), &wish)?;
             wish.origin = format!("{base}/{}@{}", wanted.repository, wanted.revision);
             begin(&folder, &wish.origin)?;
             let fetched = fetch(base, &folder, (fetcher, &wanted));
@@ -128,6 +129,17 @@ fn begin(folder: &Path, origin: &str) -> Result<(), ModelError> {
     }
     std::fs::create_dir_all(folder).map_err(io(folder))?;
     std::fs::write(&mark, origin).map_err(io(&mark))
+}
+
+/// The model that is known by this name: ours, or that of its repository, whole or without its owner; of any revision.
+fn known(model: &str) -> Option<&'static Known> {
+    let model = model.split('@').next().unwrap_or_default();
+    let of_owner = |known: &Known| known.repository.split_once('/').map_or("", |(_, name)| name);
+    KNOWN.iter().find(|known| {
+        [known.name, known.repository, of_owner(known)]
+            .iter()
+            .any(|it| it.eq_ignore_ascii_case(model))
+    })
 }
 
 /// The wish with what is known of the model filled in.

@@ -22,6 +22,10 @@ const HIT_OVERHEAD: usize = 130;
 /// Shortest and longest snippet, characters.
 const SNIPPET_CHARS: (usize, usize) = (70, 2_000);
 
+/// The first hits, which are read, have longer snippets than those behind, which are looked at: how many, how much.
+pub(super) const LEADING: usize = 5;
+const LEAD: f32 = 2.5;
+
 /// Length of a snippet that stands for a note, characters.
 const PASSAGE_SNIPPET_CHARS: usize = 240;
 
@@ -39,9 +43,6 @@ pub(super) fn explain(
     ranked: Vec<Ranked>,
     mut reply: HybridReply,
 ) -> Result<HybridReply, AskError> {
-    let snippet_chars = (plan.max_chars / plan.k.max(1))
-        .saturating_sub(HIT_OVERHEAD)
-        .clamp(SNIPPET_CHARS.0, SNIPPET_CHARS.1);
     let (mut marks, mut strengths, mut has_more) = (Vec::new(), Vec::new(), false);
     let floor = Floor::of(plan, recalled);
     for candidate in ranked {
@@ -56,7 +57,8 @@ pub(super) fn explain(
         }
         let texts = [passage.path.as_str(), passage.section.as_str(), passage.words()];
         strengths.push(floor.strength(&candidate, texts));
-        let hit = hit_view((desk, plan), &candidate, (passage, mark), snippet_chars)?;
+        let n_chars = snippet_chars(plan, marks.len());
+        let hit = hit_view((desk, plan), &candidate, (passage, mark), n_chars)?;
         reply.explanations.push(why(desk, expanded, &candidate)?);
         reply.chunks.push(hit);
         marks.push(mark);
@@ -85,6 +87,18 @@ pub(super) fn explain(
     marks.truncate(reply.chunks.len());
     reply.next_cursor = plan.cursor.after(&marks).filter(|_| has_more && !marks.is_empty());
     Ok(reply)
+}
+
+/// How long the snippet of the hit at a place may be, by what is left of the budget beside what every hit takes.
+fn snippet_chars(plan: &Plan, at: usize) -> usize {
+    let n_leading = plan.k.min(LEADING);
+    let n_shares = n_leading as f32 * LEAD + (plan.k - n_leading) as f32;
+    let share = plan.max_chars.saturating_sub(plan.k * HIT_OVERHEAD) as f32 / n_shares.max(1.0);
+    let (own, least) = match at < n_leading {
+        true => (share * LEAD, fit::MIN_LEADING_CHARS),
+        false => (share, SNIPPET_CHARS.0),
+    };
+    (own as usize).clamp(least, SNIPPET_CHARS.1)
 }
 
 /// A chunk with its document.

@@ -8,7 +8,7 @@
 
 use proto::tool::core::{HitView, HybridReply};
 
-use super::explain::AS_IN;
+use super::explain::{AS_IN, LEADING};
 use crate::serve::text;
 
 /// Room kept in the structured form for what is added after it was cut: project, tick, `building`, `truncated`.
@@ -20,8 +20,10 @@ const SMALLEST_CHARS: usize = 800;
 /// The line of the text form that tells the cursor, without it.
 const CURSOR_LINE_CHARS: usize = 36;
 
-/// Shortest snippet that a hit is cut to, characters.
+/// Shortest snippet that a hit is cut to, characters; and one of the first, before hits behind it are left out: they
+/// can be had by the cursor, and a few words of each hit tell nobody why it is one.
 const MIN_SNIPPET_CHARS: usize = 60;
+pub(super) const MIN_LEADING_CHARS: usize = 150;
 
 /// Drops what is needed least until the answer fits: edges, entities, files in the reasons, signals in the reasons,
 /// then the last hits. `n_cursor_chars`: the length of the cursor that will be added.
@@ -32,10 +34,18 @@ pub(super) fn fit(reply: &mut HybridReply, max_chars: usize, n_cursor_chars: usi
     while size(reply) > room && drop_one(reply) {}
     let around = if n_cursor_chars > 0 { n_cursor_chars + CURSOR_LINE_CHARS } else { 0 };
     let for_hits = max_chars.saturating_sub(around);
-    let mut n_shown = text::n_hits_shown(reply, for_hits).max(1);
-    while n_shown < reply.chunks.len() && cut_longest(reply) {
-        n_shown = text::n_hits_shown(reply, for_hits).max(1);
+    let mut least = MIN_LEADING_CHARS;
+    let mut n_shown = text::n_hits_shown(reply, for_hits);
+    while n_shown < reply.chunks.len() {
+        if !cut_longest(reply, least) {
+            if n_shown > 0 || least == MIN_SNIPPET_CHARS {
+                break;
+            }
+            least = MIN_SNIPPET_CHARS;
+        }
+        n_shown = text::n_hits_shown(reply, for_hits);
     }
+    let n_shown = n_shown.max(1);
     reply.chunks.truncate(n_shown);
     reply.explanations.truncate(n_shown);
     if reply.chunks.len() < n_hits {
@@ -96,18 +106,23 @@ fn drop_one(reply: &mut HybridReply) -> bool {
     {
         return true;
     }
-    cut_longest(reply)
+    cut_longest(reply, MIN_SNIPPET_CHARS)
 }
 
-/// Cuts an eighth off the longest snippet; false when all are as short as they may be.
-fn cut_longest(reply: &mut HybridReply) -> bool {
+/// Cuts an eighth off the snippet that is longest beside what it may be cut to, which is `least` for the first ones;
+/// false when all are as short as they may be.
+fn cut_longest(reply: &mut HybridReply, least: usize) -> bool {
     let n_chars = |hit: &HitView| hit.snippet.chars().count();
-    let Some(hit) = reply.chunks.iter_mut().max_by_key(|hit| n_chars(hit)) else { return false };
-    let n_chars = n_chars(hit);
-    if n_chars <= MIN_SNIPPET_CHARS {
+    let least_of = |at: usize| if at < LEADING { least } else { MIN_SNIPPET_CHARS };
+    let most_spare = |(at, hit): &(usize, &mut HitView)| n_chars(hit).saturating_sub(least_of(*at));
+    let Some((at, hit)) = reply.chunks.iter_mut().enumerate().max_by_key(most_spare) else {
+        return false;
+    };
+    let (n_chars, least) = (n_chars(hit), least_of(at));
+    if n_chars <= least {
         return false;
     }
-    let n_kept = (n_chars - n_chars.div_ceil(8)).max(MIN_SNIPPET_CHARS) - 1;
+    let n_kept = (n_chars - n_chars.div_ceil(8)).max(least) - 1;
     hit.snippet = hit.snippet.chars().take(n_kept).chain(['…']).collect();
     true
 }

@@ -111,7 +111,7 @@ impl Conditions {
     }
 }
 
-/// Keeps the keys that conditions ask for: to make values of all front matter of all notes costs more than to search them.
+/// Keeps the keys that conditions ask for: to make values of all front matter of all notes costs more than a search.
 struct Concerned<'a>(&'a Conditions);
 
 impl<'de> Visitor<'de> for Concerned<'_> {

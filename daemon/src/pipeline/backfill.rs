@@ -105,8 +105,13 @@ impl Backfill {
         (better, settings): (Arc<dyn Embedder>, &Embed),
         readers: &Arc<Readers>,
     ) -> Result<Self, StoreError> {
-        let reopen = |model: &str| {
-            let before = Embed { model: model.to_string(), ..settings.clone() };
+        // With as many components as it had. (Another prompt before documents is not remembered.)
+        let reopen = |space: &Space| {
+            let before = Embed {
+                model: space.model.clone(),
+                dimensions: dimensions_of(&space.name).unwrap_or(settings.dimensions),
+                ..settings.clone()
+            };
             crate::embedder::better(&before).ok().flatten()
         };
         // The built-in table may be kept unrounded without a better model.
@@ -116,7 +121,7 @@ impl Backfill {
     }
 
     /// Opens the file of a project. `model` is what `embed.model` says; `reopen` makes the embedder of an earlier
-    /// value.
+    /// space: the fullest one answers until the wanted one is full, unless that has more already.
     ///
     /// # Errors
     /// When the file can neither be used nor made.
@@ -124,14 +129,20 @@ impl Backfill {
         state_dir: &Path,
         (model, embedder): (&str, Arc<dyn Embedder>),
         readers: Arc<Readers>,
-        reopen: impl Fn(&str) -> Option<Arc<dyn Embedder>>,
+        reopen: impl Fn(&Space) -> Option<Arc<dyn Embedder>>,
     ) -> Result<Self, StoreError> {
         let file = Spaces::open(state_dir)?;
         let space = file.space(embedder.space(), model)?;
         let pace = Arc::new(Pace::new(model, embedder.space()));
-        let others = file.list()?.into_iter().rev().filter(|other| other.id != space.id);
-        let before = others.map(|other| {
-            let embedder = reopen(&other.model).and_then(|it| in_space(it, &other.name));
+        let mut others = Vec::new();
+        let n_wanted = file.n_vectors(space.id)?;
+        for other in file.list()?.into_iter().filter(|other| other.id != space.id) {
+            others.push((file.n_vectors(other.id)?, other));
+        }
+        others.retain(|(n_vectors, _)| *n_vectors > n_wanted);
+        others.sort_by_key(|(n_vectors, other)| std::cmp::Reverse((*n_vectors, other.id)));
+        let before = others.into_iter().map(|(_, other)| {
+            let embedder = reopen(&other).and_then(|it| in_space(it, &other.name));
             embedder.map(|it| Tier::new((&file, &readers), other, it))
         });
         let before = before.flatten().next().transpose()?;
@@ -431,6 +442,12 @@ fn in_space(model: Arc<dyn Embedder>, space: &str) -> Option<Arc<dyn Embedder>> 
     }
 }
 
+/// Components of a vector, as the name of its space has them: `model@hash/256/i8x254`, also with a mark of a prompt
+/// behind them.
+fn dimensions_of(space: &str) -> Option<u32> {
+    space.rsplit('/').skip(1).take(2).find_map(|part| part.parse().ok())
+}
+
 fn bytes_of(vector: &UnitVector) -> Vec<u8> {
     vector.0.iter().map(|component| component.cast_unsigned()).collect()
 }
@@ -460,4 +477,22 @@ fn each_fact(
         tell(hash_of(row.get(0)?), row.get_ref(1)?.as_str()?);
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_name_of_a_space_tells_its_components() {
+        let table = [
+            ("multilingual-e5-small@0123abcd/384/i8x254", Some(384)),
+            ("m@0123abcd/128/p77aa0123/f32", Some(128)),
+            ("all-MiniLM-L6-v2@1/i8x254", None),
+            ("owner/m@x/i8x254", None),
+        ];
+        for (space, expected) in table {
+            assert_eq!(dimensions_of(space), expected, "{space}");
+        }
+    }
 }

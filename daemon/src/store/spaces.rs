@@ -93,6 +93,15 @@ impl Spaces {
         Ok(statement.query_map([], read)?.collect::<Result<_, _>>()?)
     }
 
+    /// How many texts a space knows.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn n_vectors(&self, space: i64) -> Result<i64, StoreError> {
+        let sql = "SELECT count(*) FROM vectors WHERE space = ?1";
+        Ok(self.db.prepare_cached(sql)?.query_row([space], |row| row.get(0))?)
+    }
+
     /// The space of a name, made if there is none.
     ///
     /// # Errors

@@ -52,7 +52,7 @@ pub struct HybridQuery {
     /// Only passages that mention this entity, or stand in its note: a name or an id.
     #[serde(default, deserialize_with = "name_or_id", skip_serializing_if = "Option::is_none")]
     pub entity: Option<String>,
-    /// Longest text answer in characters, 200 to 100000; structured content gets twice as much. 2,000 when left out.
+    /// Longest text answer in characters, 200 to 100000; structured content gets twice as much. 3,000 when left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_chars: Option<u32>,
     /// The same in tokens, 70 to 33000, at 3 characters a token; the smaller of the two counts.

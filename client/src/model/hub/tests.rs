@@ -96,10 +96,18 @@ fn a_repository_is_fetched_with_all_its_parts() {
 
 #[test]
 fn a_known_name_brings_its_prompts() {
-    let (place, hub) = (place(), hub(FILES));
-    place.pull("multilingual-e5-small", Source::Hub(&hub.url()), false).expect("pulled");
-    let said = place.read("multilingual-e5-small/config_sentence_transformers.json");
-    assert_eq!(said, r#"{"prompts":{"query":"query: ","document":"passage: "}}"#);
+    // Ours, and those that the hub has for it.
+    for name in [
+        "multilingual-e5-small",
+        "Multilingual-E5-small",
+        "intfloat/multilingual-e5-small",
+        "intfloat/multilingual-e5-small@main",
+    ] {
+        let (place, hub) = (place(), hub(FILES));
+        place.pull(name, Source::Hub(&hub.url()), false).expect("pulled");
+        let said = place.read("multilingual-e5-small/config_sentence_transformers.json");
+        assert_eq!(said, r#"{"prompts":{"query":"query: ","document":"passage: "}}"#, "{name}");
+    }
 }
 
 #[test]
@@ -130,9 +138,12 @@ fn a_copy_under_the_name_of_another_model_is_refused_or_said_to_be_unverified() 
     write("config.json", r#"{"hidden_size": 768}"#);
     write("tokenizer.json", "{}");
     write("model.onnx", "graph");
-    let found = place.pull("bge-small-en-v1.5", Source::Local(&folder), false).map(|_| ());
-    let error = found.expect_err("another model").to_string();
-    assert!(error.contains("is not `bge-small-en-v1.5`: its vectors have 768 numbers"), "{error}");
+    for name in ["bge-small-en-v1.5", "BGE-small-en-v1.5", "BAAI/bge-small-en-v1.5"] {
+        let found = place.pull(name, Source::Local(&folder), false).map(|_| ());
+        let error = found.expect_err("another model").to_string();
+        let told = "is not `bge-small-en-v1.5`: its vectors have 768 numbers";
+        assert!(error.contains(told), "{error}");
+    }
     let (_, proof) =
         place.pull_proved("bge-base-en-v1.5", Source::Local(&folder), false).expect("pulled");
     assert_eq!(proof, Proof::None);

@@ -6,7 +6,7 @@ use super::*;
 use crate::embedder::EmbedError;
 use crate::pipeline::backfill::{Backfill, Step};
 use crate::pipeline::parcel::UnitVector;
-use crate::store::Readers;
+use crate::store::{Readers, Space};
 
 const ALPHA: &str = "# Alpha\n\nThe lantern at the pier is lit with oil every evening.";
 const BETA: &str = "# Beta\n\nKeys are rotated by the office every ninety days.";
@@ -185,8 +185,9 @@ fn a_model_answers_until_the_next_one_has_all_its_vectors() {
     bench.backfill(&readers, &old).round(&|| true).expect("a round");
 
     let (folder, before) = (bench.folder.path().to_path_buf(), old.clone());
-    let reopen =
-        move |model: &str| (model == "letters").then(|| before.clone() as Arc<dyn Embedder>);
+    let reopen = move |space: &Space| {
+        (space.model == "letters").then(|| before.clone() as Arc<dyn Embedder>)
+    };
     let wanted = ("others", new.clone() as Arc<dyn Embedder>);
     let mut backfill = Backfill::open(&folder, wanted, readers.clone(), reopen).expect("opened");
     backfill.round(&|| false).expect("a round");
@@ -200,6 +201,38 @@ fn a_model_answers_until_the_next_one_has_all_its_vectors() {
     assert_eq!(found(&readers, &new, "lantern").len(), 3);
     let spaces = crate::store::Spaces::open(&folder).expect("opened").list().expect("read");
     assert_eq!(spaces.iter().map(|it| it.name.as_str()).collect::<Vec<_>>(), ["letters/2"]);
+}
+
+#[test]
+fn of_several_models_before_the_fullest_answers_and_none_that_has_less_than_the_wanted_one() {
+    let mut bench = Bench::new();
+    let readers = bench.writer.readers();
+    bench.write(&[("alpha.md", ALPHA), ("beta.md", BETA), ("gamma.md", GAMMA)]);
+    let all = ["letters/1", "letters/2", "letters/3"].map(Letters::new);
+    let folder = bench.folder.path().to_path_buf();
+    let open = |at: usize| {
+        let known = all.clone();
+        let reopen = move |space: &Space| {
+            let letters = known.iter().find(|it| it.space == space.name)?;
+            Some(letters.clone() as Arc<dyn Embedder>)
+        };
+        let wanted = (all[at].space, all[at].clone() as Arc<dyn Embedder>);
+        Backfill::open(&folder, wanted, readers.clone(), reopen).expect("opened")
+    };
+    open(0).round(&|| true).expect("a round");
+    let n_left = Mutex::new(1);
+    let once = || {
+        let mut n_left = n_left.lock().expect("no panic");
+        *n_left -= 1;
+        *n_left >= 0
+    };
+    let mut second = open(1);
+    second.round(&once).expect("a round");
+    drop(second);
+    let third = open(2);
+    assert_eq!(third.pace().stand().before.as_deref(), Some("letters/1"), "not that of one text");
+    drop(third);
+    assert_eq!(open(0).pace().stand().before, None, "it has all itself");
 }
 
 #[test]
@@ -314,7 +347,7 @@ fn floats_are_made_beside_the_bytes_and_bytes_of_floats_are_not_made_again() {
 
     let folder = bench.folder.path().to_path_buf();
     let reopened = letters.clone();
-    let reopen = move |_: &str| Some(reopened.clone() as Arc<dyn Embedder>);
+    let reopen = move |_: &Space| Some(reopened.clone() as Arc<dyn Embedder>);
     let unrounded = Arc::new(crate::embedder::Unrounded::of(letters.clone()));
     let wanted = ("letters", unrounded.clone() as Arc<dyn Embedder>);
     let mut backfill =
