@@ -88,7 +88,11 @@ fn entries_are_listed_shown_changed_and_counted() {
                 &["dry_run  docs/keys.md", "would give 1 entries"],
                 0,
             ),
-            ("kb ingest docs/keys.md --project-ref ops", &["ingested  docs/keys.md", "kb-00003"], 0),
+            (
+                "kb ingest docs/keys.md --project-ref ops",
+                &["ingested  docs/keys.md", "kb-00003"],
+                0,
+            ),
             ("kb list --project-ref ops", &["kb-00003", "project:ops"], 0),
             ("kb ingest nowhere", &["no file is meant by `nowhere`"], 3),
             ("kb ingest", &["required"], 2),

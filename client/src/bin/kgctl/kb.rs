@@ -7,8 +7,8 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use client::connect::Session;
 use client::render::entries;
 use proto::tool::kb::{
-    EntryType, KbAction, KbAnswer, KbAsk, KbGet, KbIngest, KbMaintain, KbSearch, KbStore, KbSummarize,
-    Strategy,
+    EntryType, KbAction, KbAnswer, KbAsk, KbGet, KbIngest, KbMaintain, KbSearch, KbStore,
+    KbSummarize, Strategy,
 };
 
 use super::context::Context;
@@ -199,7 +199,8 @@ pub(crate) async fn run(arguments: Arguments, ctx: &Context) -> Result<Exit, Fai
             None => {
                 let types = filter.entry_type.map_or(EntryType::ALL.to_vec(), |it| vec![it]);
                 let types = types.into_iter().map(|it| it.as_str().to_string()).collect();
-                let replies = timelines(&session, scope.map_or(types, |it| vec![it]), limit).await?;
+                let replies =
+                    timelines(&session, scope.map_or(types, |it| vec![it]), limit).await?;
                 ctx.print_reply(&replies, |replies| entries::listed(replies))?;
                 replies.iter().all(|reply| reply.entries.is_empty())
             }

@@ -280,7 +280,7 @@ fn sentences_of(entry: u64, text: &str) -> Vec<Sentence> {
 }
 
 /// The stems of the words of a text that say something.
-fn words_of(text: &str) -> BTreeSet<String> {
+pub(in crate::ask) fn words_of(text: &str) -> BTreeSet<String> {
     let mut indexer = Indexer::new();
     let mut out = String::new();
     let plain: Vec<&str> = text
