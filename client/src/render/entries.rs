@@ -54,6 +54,8 @@ pub fn listed(replies: &[KbAnswer]) -> String {
 pub fn shown(reply: &KbGetReply) -> String {
     let mut out: String =
         reply.not_found.iter().map(|id| format!("{}  not found\n", clean(id))).collect();
+    let failed = reply.failed.iter();
+    out.extend(failed.map(|it| format!("{}  {}\n", clean(&it.name), clean(&it.message))));
     out.extend(reply.listed.iter().map(brief));
     for it in &reply.entries {
         out += &brief(&it.entry);
@@ -63,6 +65,7 @@ pub fn shown(reply: &KbGetReply) -> String {
         if !it.edges.is_empty() {
             out += &format!("    {}\n", clean(&it.edges.join(", ")));
         }
+        out.extend(it.doubts.iter().map(|doubt| format!("    warning: {}\n", clean(doubt))));
         out += &format!("    version {}, {}\n\n", it.version, clean(&it.entry.path));
         out.extend(it.knowledge_details.lines().map(|line| format!("{}\n", clean(line))));
         out.push('\n');
@@ -159,7 +162,8 @@ pub fn maintained(reply: &KbMaintainReply) -> String {
             it.read, it.relations, it.waiting, it.unreadable
         );
     }
-    out.extend(stats.duplicates.iter().map(|it| format!("{}\n", clean(it))));
+    let wrong = stats.duplicates.iter().chain(&stats.doubts);
+    out.extend(wrong.map(|it| format!("{}\n", clean(it))));
     out
 }
 

@@ -168,6 +168,9 @@ pub struct CitedSentence {
     pub text: String,
     /// The entries, the first the one it is quoted from.
     pub cited: Vec<String>,
+    /// The entries that took the place of the first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub superseded_by: Vec<String>,
 }
 
 /// Two sentences that do not agree, as far as can be told.

@@ -3,13 +3,16 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use notes::entry::{details, id_text};
+use notes::entry::{details, id_text, of};
 use notes::resolve::fold;
 use proto::error::ErrorView;
 use proto::tool::admin::{EntryOfNode, GraphEdge, GraphReply};
 use proto::tool::kb::{KbEntry, KbGet, KbGetReply, KbHit, KbSearch, KbSearchReply};
+use proto::tool::memory::ItemError;
 
-use super::{blocking, check_id, edges_of, invalid, library, record, refreshed, unreadable};
+use super::{
+    blocking, check_id, edges_of, invalid, item_error, library, record, refreshed, unreadable,
+};
 use crate::ask::browse::rfc3339;
 use crate::ask::kb::graph::node_id;
 use crate::ask::kb::search::{
@@ -134,11 +137,19 @@ pub async fn kb_get(
     if !(1..=MAX_IDS).contains(&n) {
         return Err(invalid(format!("`entry_id` has {n} ids"), "give 1 to 20"));
     }
-    let mut ids: Vec<String> = Vec::new();
+    let (mut ids, mut failed): (Vec<String>, Vec<ItemError>) = (Vec::new(), Vec::new());
     for id in &request.entry_id {
         let id = match node_id(id) {
             Some(node) => node,
-            None => id_text(check_id(id)?),
+            None => match check_id(id) {
+                Ok(number) => id_text(number),
+                // One of several costs the others nothing.
+                Err(error) if n > 1 => {
+                    failed.push(item_error(id, error));
+                    continue;
+                }
+                Err(error) => return Err(error),
+            },
         };
         if !ids.contains(&id) {
             ids.push(id);
@@ -152,7 +163,7 @@ pub async fn kb_get(
         let snapshot = worker.snapshot().map_err(unreadable)?;
         let library = library(&worker, &snapshot)?;
         let mut reply =
-            KbGetReply { freshness: worker.freshness(&snapshot), ..KbGetReply::default() };
+            KbGetReply { failed, freshness: worker.freshness(&snapshot), ..KbGetReply::default() };
         let mut opened = Vec::new();
         for id in ids {
             if let Some(rows) = library.of_node(&id) {
@@ -170,14 +181,20 @@ pub async fn kb_get(
                     reply.not_found.push(id);
                     continue;
                 }
+                Err(error) if n > 1 => {
+                    reply.failed.push(item_error(&id, error));
+                    continue;
+                }
                 Err(error) => return Err(error),
             };
-            match whole(&worker, &library, row)? {
-                Some(entry) => {
+            match whole(&worker, &library, row) {
+                Ok(Some(entry)) => {
                     reply.entries.push(entry);
                     opened.push(row.number);
                 }
-                None => reply.not_found.push(id),
+                Ok(None) => reply.not_found.push(id),
+                Err(error) if n > 1 => reply.failed.push(item_error(&id, error)),
+                Err(error) => return Err(error),
             }
         }
         Ok((reply, opened))
@@ -238,13 +255,17 @@ fn whole(
         Err(error) => return Err(error.view()),
     };
     let times = library.times(row);
+    let shown = project.notes().shown(&row.path, &note.text);
+    // The index has all values as texts.
+    let values = notes::parse::frontmatter(&shown).map(|front| front.values).unwrap_or_default();
     Ok(Some(KbEntry {
         entry: library.view(row),
-        knowledge_details: project.notes().shown(&row.path, details(&note.text)),
+        knowledge_details: details(&shown).to_string(),
         base_confidence: row.confidence,
-        hints: row.entry.hints.clone(),
+        hints: of(&values).hints,
         supersedes: row.entry.supersedes.iter().map(|it| id_text(*it)).collect(),
         edges: edges_of(library, row.number),
+        doubts: row.doubts.clone(),
         source_context: row.entry.source_context.clone(),
         version: library.version(row),
         created_at: rfc3339(times.created_ms),
