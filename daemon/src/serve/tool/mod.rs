@@ -107,7 +107,7 @@ pub fn graph(
     request: Graph,
 ) -> Result<GraphReply, ErrorView> {
     let mut reply = ask::neighborhood(&project.desk(snapshot), &request)?;
-    kb::add_entries(project, snapshot, &mut reply)?;
+    kb::add_entries(project, snapshot, &request, &mut reply)?;
     reply.freshness = project.freshness(snapshot);
     Ok(reply)
 }

@@ -227,7 +227,7 @@ pub fn kb_summarize(
             let ids: String = it.cited.iter().map(|id| format!("[{id}]")).collect();
             let newer = it.superseded_by.join(", ");
             let newer = if newer.is_empty() { newer } else { format!(" (superseded by {newer})") };
-            format!("{} {ids}{newer}", it.text)
+            format!("{}{newer} {ids}", it.text)
         })
         .collect();
     let hint = match (rows.is_empty(), answer.is_empty()) {

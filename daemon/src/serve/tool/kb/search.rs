@@ -6,7 +6,7 @@ use std::sync::Arc;
 use notes::entry::{details, id_text, of};
 use notes::resolve::fold;
 use proto::error::ErrorView;
-use proto::tool::admin::{EntryOfNode, GraphEdge, GraphReply};
+use proto::tool::admin::{EntryOfNode, Graph, GraphEdge, GraphNode, GraphReply};
 use proto::tool::kb::{KbEntry, KbGet, KbGetReply, KbHit, KbSearch, KbSearchReply};
 use proto::tool::memory::ItemError;
 
@@ -19,6 +19,7 @@ use crate::ask::kb::search::{
     Hit, SPARSE_UNDER, Searched, Wanted, behind_successors, hints, search,
 };
 use crate::ask::kb::{EntryRow, Library};
+use crate::ask::{MAX_DRAWN, node_at};
 use crate::notes::NoteError;
 use crate::project::Project;
 use crate::serve::Progress;
@@ -206,17 +207,30 @@ pub async fn kb_get(
     Ok(reply)
 }
 
-/// Adds what entries say to the entities whose homes they are, and the relations of supersession between those.
+/// The relation of an entry to one whose place it took.
+const SUPERSEDES: &str = "supersedes";
+
+/// Adds what entries say to the entities whose homes they are, the entries that took their places or gave them theirs,
+/// and the relations between those.
 pub fn add_entries(
     project: &Project,
     snapshot: &Snapshot,
+    request: &Graph,
     reply: &mut GraphReply,
 ) -> Result<(), ErrorView> {
     let library = library(project, snapshot)?;
     let rows: HashMap<&str, &EntryRow> =
         library.shelf.entries().map(|row| (row.path.as_str(), row)).collect();
+    let is_wanted = request
+        .rels
+        .as_ref()
+        .is_none_or(|rels| rels.is_empty() || rels.iter().any(|it| it == SUPERSEDES));
+    let room = request.limit.unwrap_or(MAX_DRAWN) as usize;
     let mut drawn: HashMap<String, i64> = HashMap::new();
-    for node in &mut reply.nodes {
+    let mut at = 0;
+    // What a chain adds is looked at, too.
+    while let Some(node) = reply.nodes.get_mut(at) {
+        at += 1;
         let Some(row) = node.home.as_deref().and_then(|path| rows.get(path)) else { continue };
         drawn.insert(id_text(row.number), node.entity.id);
         node.entry = Some(EntryOfNode {
@@ -225,14 +239,22 @@ pub fn add_entries(
             superseded_by: library.superseded_by(row),
             inactive: !row.entry.is_active,
         });
+        let hop = node.hop + 1;
+        for number in library.shelf.graph.chain(row.number) {
+            let Some(other) = library.shelf.get(number) else { continue };
+            let is_there = |it: &GraphNode| it.home.as_deref() == Some(other.path.as_str());
+            if is_wanted && reply.nodes.len() < room && !reply.nodes.iter().any(is_there) {
+                reply.nodes.extend(node_at(&project.desk(snapshot), &other.path, hop)?);
+            }
+        }
     }
-    for node in &reply.nodes {
+    for node in reply.nodes.iter().filter(|_| is_wanted) {
         let newer = node.entry.iter().flat_map(|it| &it.superseded_by);
         for src in newer.filter_map(|id| drawn.get(id)) {
             reply.edges.push(GraphEdge {
                 src: *src,
                 dst: node.entity.id,
-                rel: "supersedes".into(),
+                rel: SUPERSEDES.into(),
                 confidence: 1.0,
                 n_evidence: 1,
                 n_against: 0,
