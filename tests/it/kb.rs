@@ -513,8 +513,7 @@ fn confidence_decays_until_somebody_opens_or_edits() {
     }
     // What a note says of its age counts more than its file, which `touch` or a clone makes new.
     let elsewhere = "id: kb-00007\ntitle: Elsewhere\nconfidence: 7\nsupersedes: kb-00007\n";
-    let stated =
-        format!("---\n{elsewhere}created: 2020-02-01\n---\n\nHarbor gates close at ten.\n");
+    let stated = format!("---\n{elsewhere}created: 2020-02-01\n---\n\nWombats dig burrows.\n");
     project.write("kb/kb-00007.md", stated);
     project.start();
     project.settle();

@@ -28,6 +28,19 @@ fn questions_choose_their_strategy_and_say_why() {
     assert_eq!(all(&traced["entries"], "id"), ["kb-00005"], "{traced}");
     project.call("kb_store", json!({"deactivate_entry_id": "kb-00005"}));
 
+    // Drawn alone it stands beside what it took the place of.
+    let graph = project.call("graph", json!({"name": "kb/kb-00002-kafka-queue.md", "hops": 1}));
+    let drawn = |entry: &str| {
+        let nodes = graph["nodes"].as_array().expect("nodes").iter();
+        nodes.clone().find(|it| it["entry"]["id"] == entry).map(|it| it["id"].clone())
+    };
+    let ends = (drawn("kb-00002"), drawn("kb-00001"));
+    let is_it = |it: &&Value| it["rel"] == "supersedes";
+    let edges = graph["edges"].as_array().expect("edges").iter().filter(is_it);
+    let edges: Vec<_> =
+        edges.map(|it| (Some(it["src"].clone()), Some(it["dst"].clone()))).collect();
+    assert!(ends.0.is_some() && edges == [ends], "{graph}");
+
     let dated = ask(
         &mut project,
         json!({"question": "x", "strategy": "timeline", "scope": "project:shop"}),

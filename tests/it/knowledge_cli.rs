@@ -72,7 +72,7 @@ fn entries_are_listed_shown_changed_and_counted() {
             ("kb list --project-ref none", &["nothing found"], 3),
             ("kb list tag:db --tag db", &["cannot be used with"], 2),
             ("kb search WAL --tag db --limit 1", &["kb-00001  decision"], 0),
-            ("kb search locks --entry-type decision --include-stale", &["See also: [kb-00002]"], 0),
+            ("kb search SQLite --entry-type decision --include-stale", &["kb-00001  decision"], 0),
             ("kb search WAL --project-ref none", &["fewer filters"], 3),
             ("kb search WAL --entry-type opinion", &["lesson_learned"], 2),
             ("kb ask 'WAL'", &["auto:", "kb-00001"], 0),

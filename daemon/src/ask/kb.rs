@@ -71,8 +71,8 @@ impl Library {
         self.facts.get(&row.number).map_or(0, |facts| facts.version)
     }
 
-    /// The clock of an entry. A note that is not as the newest version has it was changed by hand: when it says so, else
-    /// when its file was. What its file says is not worth much: `touch`, or a clone, makes it new.
+    /// The clock of an entry. A note that is not as the newest version has it was changed by hand: when it says, else
+    /// when its file was. What a file says is not worth much: `touch`, or a clone, makes it new.
     pub fn times(&self, row: &EntryRow) -> Times {
         let opened_ms = self.opened.get(&row.number).copied();
         let (stated_created, stated_updated) = row.stated_ms;

@@ -341,8 +341,8 @@ fn traced<'l>(
     Ok(())
 }
 
-/// Those decisions that are about what is asked, the words of asking aside: whose titles and texts hold at least half as
-/// many of its words as the best of them. Where none holds any, the first few, which are near in meaning.
+/// Those decisions that are about what is asked, the words of asking aside: whose titles and texts hold at least half
+/// as many of its words as the best of them. Where none holds any, the first few, which are near in meaning.
 fn about<'l>(
     desk: &Desk<'_>,
     question: &str,

@@ -4,8 +4,8 @@
 //! Steps: deny list; formats; size; text; hash; secrets and personal data; summary; extraction; entries; the node of
 //! the file, to which each entry leads by `extracted_from`; the record. A file that has changed replaces its entries.
 //! Invariants: nothing outside the project is read, no link is followed, no file is changed; what holds a secret gives
-//! no entry; a model is asked as long as the call has time, what it had none for is told and read in a later call; a dry
-//! run writes nothing; a file that cannot be done does not stop the others.
+//! no entry; a model is asked as long as the call has time, what it had none for is told and read in a later call; a
+//! dry run writes nothing; a file that cannot be done does not stop the others.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
