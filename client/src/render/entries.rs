@@ -117,6 +117,7 @@ pub fn ingested(reply: &KbIngestReply) -> String {
     for it in &reply.files {
         let reason = it.reason.as_ref().map(|it| format!(": {}", clean(it))).unwrap_or_default();
         out += &format!("{}  {}{reason}\n", it.action, clean(&it.path));
+        out.extend(it.llm.iter().map(|it| format!("    {}\n", clean(it))));
         for entry in &it.entries {
             let id = entry.id.as_deref().unwrap_or("(new)");
             let kind = entry.entry_type.as_str();

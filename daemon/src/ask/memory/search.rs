@@ -177,9 +177,12 @@ fn flag_weak(
     found: &mut [Found],
     is_near: impl Fn(&Found) -> bool,
 ) -> Result<(), AskError> {
+    if found.iter().all(&is_near) {
+        return Ok(());
+    }
     let asked: Vec<String> = telling(question).into_iter().take(MAX_WORDS).collect();
-    let n_facts: i64 =
-        desk.snapshot.query_row("SELECT count(*) FROM memory_facts", [], |row| row.get(0))?;
+    let sql = "SELECT coalesce(sum(n_facts), 0) FROM memory_nodes";
+    let n_facts: i64 = desk.snapshot.query_row(sql, [], |row| row.get(0))?;
     let mut worth = Vec::new();
     for word in &asked {
         worth.push(idf(n_facts, n_facts_with(desk.snapshot, word)?) as f32);
