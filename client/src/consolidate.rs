@@ -5,6 +5,7 @@
 //! without control characters.
 //! Not here: asking, the calls, and keeping what was rejected (`kgctl memory consolidate`).
 
+use proto::tool::batch::Item;
 use proto::tool::memory::{
     ClusterView, ConsolidationReply, CreateEntities, CreateRelations, DeleteEntities, GapsReply,
     NewMemoryEntity, RelationKey, SetSummary,
@@ -204,7 +205,7 @@ impl Candidate {
                     entity_type: TOPIC.into(),
                     ..NewMemoryEntity::default()
                 };
-                let entities = CreateEntities { entities: vec![entity] };
+                let entities = CreateEntities { entities: vec![entity.into()] };
                 Answer::Do(Call::Topic(entities, CreateRelations { relations }))
             }
             ("d", Candidate::Orphan { name, .. }) => {
@@ -215,12 +216,12 @@ impl Candidate {
     }
 }
 
-fn relation(from: &str, to: &str, relation_type: &str) -> RelationKey {
-    RelationKey {
+fn relation(from: &str, to: &str, relation_type: &str) -> Item<RelationKey> {
+    Item::Whole(RelationKey {
         from_entity: from.into(),
         to_entity: to.into(),
         relation_type: relation_type.into(),
-    }
+    })
 }
 
 #[cfg(test)]

@@ -82,6 +82,10 @@ impl Workspaces for Served {
 /// What is wrong with the address or the settings; the message may end in a line `hint: …`.
 pub fn serve(address: &str, settings: &Http, served: Served) -> Result<(), String> {
     let access = Access::of(settings).map_err(|error| error.to_string())?;
+    if let Some(warning) = access.warning() {
+        // There is nobody left to tell when this fails.
+        let _ = io::stderr().write_all(format!("kg-mcp: warning: {warning}\n").as_bytes());
+    }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| error.to_string())?;
     runtime.block_on(async {

@@ -422,7 +422,8 @@ impl Default for Dedup {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Serve {
-    /// Longest time a request may take, milliseconds.
+    /// Longest time a request may take, milliseconds. What waits for indexing, such as `kb_ingest`, has ten minutes;
+    /// a language model is asked for at most four fifths of this in any call.
     pub request_deadline_ms: u64,
     /// A daemon that an agent started exits after this many minutes without a client; 0 means never.
     pub idle_exit_minutes: u64,

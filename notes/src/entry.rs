@@ -23,6 +23,10 @@ const DIGITS: (usize, usize) = (5, 12);
 /// Longest part of a file's name that comes from the title, characters.
 const MAX_SLUG_CHARS: usize = 60;
 
+/// Keys under which people write when a note was made, and changed.
+const CREATED: [&str; 3] = ["created", "created_at", "date"];
+const UPDATED: [&str; 4] = ["updated", "updated_at", "modified", "last_modified"];
+
 /// An entry as its note states it.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Entry {
@@ -52,6 +56,12 @@ pub struct Entry {
     pub extracted_from: Option<String>,
     /// Whether it counts.
     pub is_active: bool,
+    /// The day or time at which it says it was made, and changed, as it is written.
+    pub created: Option<String>,
+    /// See `created`.
+    pub updated: Option<String>,
+    /// A confidence that is no number from 0 to 1, as it is written.
+    pub wrong_confidence: Option<String>,
 }
 
 /// What a new entry says, or what is to be different in one. `None` leaves a thing alone.
@@ -156,6 +166,9 @@ pub fn of(values: &Map<String, Value>) -> Entry {
         once
     };
     let (supersedes, superseded_by) = (numbers("supersedes"), numbers("superseded_by"));
+    let stated = text("confidence").or(text("confidence_level"));
+    let number = |it: &String| it.parse::<f64>().ok().filter(|it| (0.0..=1.0).contains(it));
+    let confidence = stated.as_ref().and_then(number);
     Entry {
         id: text("id").and_then(|id| number_of(&id)),
         short_title: text("title").or(text("short_title")),
@@ -164,15 +177,15 @@ pub fn of(values: &Map<String, Value>) -> Entry {
         project: text("project").or(text("project_ref")),
         tags,
         hints,
-        confidence: text("confidence")
-            .or(text("confidence_level"))
-            .and_then(|it| it.parse::<f64>().ok())
-            .filter(|it| (0.0..=1.0).contains(it)),
+        confidence,
+        wrong_confidence: stated.filter(|_| confidence.is_none()),
         supersedes,
         superseded_by,
         source_context: text("source_context"),
         extracted_from: text("extracted_from"),
         is_active: !text("active").is_some_and(|it| is_no(&it)),
+        created: CREATED.iter().find_map(|key| text(key)),
+        updated: UPDATED.iter().find_map(|key| text(key)),
     }
 }
 

@@ -5,6 +5,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 pub mod admin;
+pub mod batch;
 pub mod core;
 pub mod kb;
 pub mod memory;

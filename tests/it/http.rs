@@ -200,6 +200,8 @@ fn off_loopback_and_where_one_is_set_a_token_is_needed() {
 
     let file = project.scratch().join("token");
     std::fs::write(&file, "a-token-of-24-characters\n").expect("a file");
+    let open = std::os::unix::fs::PermissionsExt::from_mode(0o644);
+    std::fs::set_permissions(&file, open).expect("set");
     project.set(&format!("http.token_file={}", file.display()));
     project.start();
     let everywhere = project.http();
@@ -220,7 +222,10 @@ fn off_loopback_and_where_one_is_set_a_token_is_needed() {
     "#]].assert_eq(&told);
     let known = http.with("Authorization", "Bearer a-token-of-24-characters");
     assert!(known.open("2025-06-18").call("status", json!({})).is_ok());
-    assert!(!project.log().contains("a-token-of-24"), "it is not logged");
+    let log = project.log();
+    assert!(!log.contains("a-token-of-24"), "it is not logged");
+    let told = format!("`{}`, is open to other users", file.display());
+    assert!(log.contains(&told), "{log}");
 }
 
 #[test]
@@ -240,7 +245,18 @@ fn a_page_that_is_listed_may_ask_from_a_browser() {
     assert_eq!((hello.status, allowed(&hello).as_deref()), (200, Some("https://app.example.org")));
     let own = http.with("Host", "kg.example.org").with("Origin", "https://kg.example.org");
     let hello = own.post("/mcp", &initialize("2025-06-18"));
-    assert_eq!((hello.status, allowed(&hello)), (200, None));
+    assert_eq!((hello.status, allowed(&hello).as_deref()), (200, Some("https://kg.example.org")));
+    // A page on another port of this machine is another origin to a browser.
+    let local =
+        http.with("Origin", "http://localhost:3000").post("/mcp", &initialize("2025-06-18"));
+    assert_eq!((local.status, allowed(&local).as_deref()), (200, Some("http://localhost:3000")));
+    assert!(
+        local
+            .header("access-control-expose-headers")
+            .is_some_and(|it| it.contains("Mcp-Session-Id"))
+    );
+    let foreign = http.with("Origin", "http://localhost.evil.com").send("OPTIONS", "/mcp", None);
+    assert_eq!((foreign.status, allowed(&foreign)), (403, None));
 }
 
 #[test]

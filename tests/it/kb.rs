@@ -276,6 +276,11 @@ fn versions_of_one_entry_are_kept_in_the_order_of_writes() {
 #[test]
 fn hints_that_are_not_named_stay() {
     let mut project = queue();
+    let counted = json!({"port": 80, "ratio": 0.5, "is_open": true, "version": "1.10"});
+    project.call("kb_store", json!({"update_entry_id": "kb-00003", "hints": counted}));
+    assert_eq!(get(&mut project, "kb-00003")["hints"], counted, "numbers stay numbers");
+    let itself = json!({"update_entry_id": "kb-00002", "hints": {"supersedes": ["kb-2"]}});
+    assert_eq!(refusal(&mut project, "kb_store", itself).1, "`kb-00002` would supersede itself");
     project.call("kb_store", json!({"update_entry_id": "kb-00002", "hints": {"person": "Bo"}}));
     let entry = get(&mut project, "kb-00002");
     assert_eq!(
@@ -296,11 +301,21 @@ fn a_batch_is_done_entry_by_entry() {
         {"short_title": "B", "knowledge_details": "  "},
         {"short_title": "C", "knowledge_details": "The second of two entries.", "tags": ["two words"]},
         {"short_title": "D", "knowledge_details": "The second of two entries.", "entry_type": "lesson_learned"},
+        {"short_title": "E"},
+        {"short_title": "F", "knowledge_details": "x", "entry_type": "opinion"},
     ]});
     let made = project.call("kb_store_batch", batch);
     assert_eq!(all(&made["entries"], "short_title"), ["A", "D"]);
-    assert_eq!(all(&made["failed"], "name"), ["B", "C"]);
-    assert_eq!(all(&made["failed"], "code"), ["invalid_params", "invalid_params"]);
+    let mut failed = all(&made["failed"], "name");
+    failed.sort_unstable();
+    assert_eq!(failed, ["B", "C", "E", "F"]);
+    assert!(all(&made["failed"], "code").iter().all(|it| *it == "invalid_params"), "{made}");
+    // Nor does an id that is none stop the others; alone it is refused.
+    let some = json!({"entry_id": ["kb-00001", "nonsense", "kb-00077", "kb-00002"]});
+    let some = project.call("kb_get", some);
+    assert_eq!(all(&some["entries"], "id"), ["kb-00001", "kb-00002"]);
+    assert_eq!(some["not_found"], json!(["kb-00077"]));
+    assert_eq!(all(&some["failed"], "message"), ["`nonsense` is no id of an entry"]);
     let many: Vec<Value> = (0..11)
         .map(|n| json!({"short_title": format!("{n}"), "knowledge_details": "x y z"}))
         .collect();
@@ -496,6 +511,10 @@ fn confidence_decays_until_somebody_opens_or_edits() {
     ] {
         write_old(&project, &format!("kb/kb-{id:05}.md"), &note(id, entry_type), days);
     }
+    // What a note says of its age counts more than its file, which `touch` or a clone makes new.
+    let elsewhere = "id: kb-00007\ntitle: Elsewhere\nconfidence: 7\nsupersedes: kb-00007\n";
+    let stated = format!("---\n{elsewhere}created: 2020-02-01\n---\n\nWombats dig burrows.\n");
+    project.write("kb/kb-00007.md", stated);
     project.start();
     project.settle();
     let hits = project.call("kb_search", json!({"query": "which port does the service listen on"}));
@@ -530,5 +549,26 @@ fn confidence_decays_until_somebody_opens_or_edits() {
     let hits = project.call("kb_search", json!({"query": "which port does the service listen on"}));
     assert!(near(&of(&hits, "kb-00003")["confidence"], 0.7), "{hits}");
     let stats = project.call("kb_maintain", json!({"action": "stats"}))["stats"].clone();
-    assert_eq!((&stats["stale"], &stats["hidden"]), (&json!(2), &json!(1)), "{stats}");
+    assert_eq!((&stats["stale"], &stats["hidden"]), (&json!(3), &json!(2)), "{stats}");
+    let doubts: Vec<&str> =
+        stats["doubts"].as_array().expect("rows").iter().filter_map(Value::as_str).collect();
+    assert_eq!(doubts.len(), 3, "{doubts:?}");
+    assert!(
+        doubts[0].starts_with("kb/kb-00006.md: `entry_type: no such type` is none"),
+        "{doubts:?}"
+    );
+    let old = get(&mut project, "kb-00007");
+    assert_eq!((&old["created_at"], &old["updated_at"]), (&old["updated_at"], &old["created_at"]));
+    assert!(
+        old["created_at"].as_str().is_some_and(|it| it.starts_with("2020-02-01T00:00")),
+        "{old}"
+    );
+    assert_eq!((&old["base_confidence"], &old["superseded_by"]), (&json!(0.9), &Value::Null));
+    assert_eq!(
+        old["doubts"],
+        json!([
+            "`confidence: 7` is no number from 0 to 1: it counts as 0.9",
+            "`supersedes` names the entry itself: that counts for nothing"
+        ])
+    );
 }

@@ -18,6 +18,29 @@ fn questions_choose_their_strategy_and_say_why() {
         ["original decision", "current (supersedes kb-00001)"]
     );
 
+    // A decision about something else is no part of the story, however it is worded.
+    let decided = json!({"entry_type": "decision"});
+    let other = "We chose Terraform because the cloud was set up by hand before.";
+    store(&mut project, "Terraform", other, decided);
+    let traced = ask(&mut project, json!({"question": "Why did we choose Kafka?"}));
+    assert_eq!(all(&traced["entries"], "id"), ["kb-00001", "kb-00002"], "{traced}");
+    let traced = ask(&mut project, json!({"question": "why did we choose terraform"}));
+    assert_eq!(all(&traced["entries"], "id"), ["kb-00005"], "{traced}");
+    project.call("kb_store", json!({"deactivate_entry_id": "kb-00005"}));
+
+    // Drawn alone it stands beside what it took the place of.
+    let graph = project.call("graph", json!({"name": "kb/kb-00002-kafka-queue.md", "hops": 1}));
+    let drawn = |entry: &str| {
+        let nodes = graph["nodes"].as_array().expect("nodes").iter();
+        nodes.clone().find(|it| it["entry"]["id"] == entry).map(|it| it["id"].clone())
+    };
+    let ends = (drawn("kb-00002"), drawn("kb-00001"));
+    let is_it = |it: &&Value| it["rel"] == "supersedes";
+    let edges = graph["edges"].as_array().expect("edges").iter().filter(is_it);
+    let edges: Vec<_> =
+        edges.map(|it| (Some(it["src"].clone()), Some(it["dst"].clone()))).collect();
+    assert!(ends.0.is_some() && edges == [ends], "{graph}");
+
     let dated = ask(
         &mut project,
         json!({"question": "x", "strategy": "timeline", "scope": "project:shop"}),
@@ -82,8 +105,16 @@ fn a_summary_quotes_and_cites_and_tells_both_sides() {
         "We chose Kafka for the job queue because jobs must survive a crash."
     );
     assert_eq!(first["cited"], json!(["kb-00002"]));
+    assert!(first.get("superseded_by").is_none(), "{summary}");
+    let replaced = summary["sentences"]
+        .as_array()
+        .expect("rows")
+        .iter()
+        .find(|it| it["cited"][0] == "kb-00001");
+    assert_eq!(replaced.expect("quoted")["superseded_by"], json!(["kb-00002"]), "{summary}");
     let answer = summary["answer"].as_str().expect("words");
     assert!(answer.lines().all(|line| line.ends_with(']') && line.contains("[kb-")), "{answer}");
+    assert!(answer.contains("(superseded by kb-00002) [kb-00001]"), "{answer}");
     assert_eq!(summary["conflicts"][0]["why"], "kb-00002 supersedes kb-00001", "{summary}");
     store(&mut project, "Timeout", "The timeout of a job is 30 seconds.", json!({}));
     store(&mut project, "Timeout again", "The timeout of a job is 60 seconds.", json!({}));

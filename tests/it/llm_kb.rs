@@ -159,7 +159,7 @@ fn files_are_read_by_a_model() {
     project.settle();
     let dry = project.call("kb_ingest", json!({"path": "keys.md", "dry_run": true}));
     assert!(dry["files"][0].get("written_by").is_none() && n_about_files(&mock) == 0, "{dry}");
-    let done = project.call("kb_ingest", json!({"path": "keys.md"}));
+    let done = project.call("kb_ingest", json!({"path": "keys.md", "project_ref": "ops"}));
     let file = &done["files"][0];
     assert_eq!(
         (&file["action"], &file["written_by"]),
@@ -172,6 +172,41 @@ fn files_are_read_by_a_model() {
     let id = file["entries"][0]["id"].as_str().expect("an id").to_string();
     let entry = project.call("kb_get", json!({"entry_id": id}));
     assert_eq!(entry["entries"][0]["entry_type"], "pattern_convention", "{entry}");
+    // Where the call has no time for the model, rules do it and it is told; the model reads the file in a later call.
+    project.stop();
+    project.set("serve.request_deadline_ms=1000");
+    project.start();
+    project.write(
+        "keys.md",
+        "# Keys\n\nSigning keys rotate on the second of every month, by hand, for now.\n",
+    );
+    project.settle();
+    let ingest = |project: &mut TestProject| {
+        project.call("kb_ingest", json!({"path": "keys.md"}))["files"][0].clone()
+    };
+    let file = ingest(&mut project);
+    let said = |file: &Value| {
+        let fields =
+            ["action", "written_by"].map(|it| file[it].as_str().unwrap_or("-").to_string());
+        let title = file["entries"][0]["short_title"].as_str().unwrap_or("-").to_string();
+        (fields, title, file["llm"].as_str().unwrap_or("-").contains("ingest it again"))
+    };
+    let told = |action: &str, by: &str, title: &str, again: bool| {
+        ([action, by].map(String::from), title.to_string(), again)
+    };
+    assert_eq!(said(&file), told("ingested", "-", "Keys", true), "{file}");
+    assert_eq!(file["replaced"], json!([id]));
+    let file = ingest(&mut project);
+    assert_eq!(said(&file), told("unchanged", "-", "-", true), "{file}");
+    project.stop();
+    project.set("serve.request_deadline_ms=30000");
+    project.start();
+    project.settle();
+    let file = ingest(&mut project);
+    assert_eq!(said(&file), told("ingested", "llm:small", "Keys rotate monthly", false), "{file}");
+    let entry = project.call("kb_get", json!({"entry_id": file["entries"][0]["id"]}));
+    assert_eq!(entry["entries"][0]["project_ref"], "ops", "the project stays: {entry}");
+    assert_eq!(ingest(&mut project)["action"], "unchanged");
 }
 
 #[test]
@@ -194,5 +229,6 @@ fn a_model_that_gives_nothing_leaves_a_file_to_the_rules() {
             "{done}"
         );
         assert!(file["llm"].as_str().is_some_and(|it| it.contains(why)), "{done}");
+        assert!(file.get("written_by").is_none(), "{done}");
     }
 }

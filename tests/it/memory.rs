@@ -152,10 +152,30 @@ fn what_is_there_already_is_not_made_again_and_bad_items_do_not_stop_the_others(
             {"name": "C", "entity_type": "language"},
             {"name": "a/b", "entity_type": "path"},
             {"name": "a:b", "entity_type": "path"},
+            {"name": "No type"},
+            7,
         ]}),
     );
     assert_eq!(all(&made["existing"], "name"), ["Ada Lovelace", "Grace"]);
-    assert_eq!(all(&made["failed"], "code")[0], "invalid_params");
+    assert!(all(&made["failed"], "code").iter().all(|it| *it == "invalid_params"), "{made}");
+    let untyped =
+        made["failed"].as_array().expect("rows").iter().find(|it| it["name"] == "No type");
+    assert_eq!(untyped.expect("told")["message"], "missing field `entity_type`");
+    assert_eq!(
+        code(&mut project, "create_entities", json!({"entities": [{"name": "x"}]})),
+        "invalid_params"
+    );
+    let added = project.call(
+        "add_observations",
+        json!({"observations": [{"entity_name": "grace"}, {"entity_name": "grace", "contents": []}]}),
+    );
+    assert_eq!(added["results"][0]["error"]["message"], "missing field `contents`", "{added}");
+    let related = project.call(
+        "create_relations",
+        json!({"relations": [{"from": "C++"}, {"from": "C++", "to": "C", "relationType": "extends"}]}),
+    );
+    assert_eq!(all(&related["created"], "to"), ["C"], "{related}");
+    assert_eq!(all(&related["failed"], "name"), ["C++"]);
     let names = all(&made["entities"], "name");
     assert!(names.ends_with(&["C++", "C", "a/b", "a:b"]), "{made}");
     assert_eq!(

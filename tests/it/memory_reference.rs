@@ -81,6 +81,9 @@ fn recorded_calls_of_the_reference_server_have_equivalent_answers() {
                 let ours_first: BTreeSet<String> =
                     found.iter().take(first.len()).map(ToString::to_string).collect();
                 assert_eq!(ours_first, first, "{ours}");
+                assert!(entities(&ours).is_superset(&entities(theirs)), "{ours}");
+                let theirs = relations(&theirs["relations"]);
+                assert!(relations(&ours["relations"]).is_superset(&theirs), "{ours}");
             }
             "open_nodes" | "read_graph" => {
                 assert_eq!(entities(&ours), entities(theirs), "{ours}");
@@ -95,6 +98,44 @@ fn recorded_calls_of_the_reference_server_have_equivalent_answers() {
             other => panic!("{other} is not recorded"),
         }
     }
+    what_has_nothing_to_do_with_memory_is_flagged(&mut project);
+}
+
+/// Of 30 paraphrased questions, and 8 about nothing that is there: what is flagged as weak.
+fn what_has_nothing_to_do_with_memory_is_flagged(project: &mut TestProject) {
+    let text = data("perspectives.tsv");
+    let pairs: Vec<(&str, &str)> = text.lines().filter_map(|line| line.split_once('\t')).collect();
+    let named = |at: usize| format!("Fact {at}");
+    let one = |(at, (fact, _)): (usize, &(&str, &str))| json!({"name": named(at), "entity_type": "fact", "observations": [fact]});
+    let all: Vec<Value> = pairs.iter().enumerate().map(one).collect();
+    project.call("create_entities", json!({"entities": all}));
+    let mut search = |question: &str| project.call("search_nodes", json!({"query": question}));
+    let (mut n_found, mut n_kept) = (0, 0);
+    for (at, (_, question)) in pairs.iter().enumerate() {
+        let found = search(question);
+        let rows = found["results"].as_array().expect("rows").clone();
+        let right = rows.iter().find(|it| it["name"] == named(at).as_str());
+        n_found += usize::from(right.is_some());
+        n_kept += usize::from(right.is_some_and(|it| it["weak"] != true));
+    }
+    let strange = [
+        "qqzzxx unknown",
+        "volcanic eruptions on Iceland",
+        "recipe for apple pie with cinnamon",
+        "quantum chromodynamics lattice",
+        "football world cup winners",
+        "medieval castles of Wales",
+        "photosynthesis in desert plants",
+        "chess openings for beginners",
+    ];
+    let mut n_flagged = 0;
+    for question in strange {
+        let found = search(question);
+        assert_eq!(found["nothing_relevant"] == true, found["entities"] == json!([]), "{found}");
+        n_flagged += usize::from(found["nothing_relevant"] == true);
+    }
+    eprintln!("kept {n_kept} of {n_found} that fit; flagged {n_flagged} of 8 that do not");
+    assert!(n_found >= 29 && n_kept >= 23 && n_flagged >= 5);
 }
 
 /// What would stand before a text under each perspective.

@@ -146,7 +146,7 @@ pub(super) const SPECS: &[Spec] = &[
         tool: "search_nodes",
         hits: "results",
         beside: None,
-        also: &[],
+        also: &["entities", "relations"],
         texts: &[],
         order: Order::Rank,
         paging: Paging::Limit,

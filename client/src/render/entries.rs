@@ -54,6 +54,8 @@ pub fn listed(replies: &[KbAnswer]) -> String {
 pub fn shown(reply: &KbGetReply) -> String {
     let mut out: String =
         reply.not_found.iter().map(|id| format!("{}  not found\n", clean(id))).collect();
+    let failed = reply.failed.iter();
+    out.extend(failed.map(|it| format!("{}  {}\n", clean(&it.name), clean(&it.message))));
     out.extend(reply.listed.iter().map(brief));
     for it in &reply.entries {
         out += &brief(&it.entry);
@@ -63,6 +65,7 @@ pub fn shown(reply: &KbGetReply) -> String {
         if !it.edges.is_empty() {
             out += &format!("    {}\n", clean(&it.edges.join(", ")));
         }
+        out.extend(it.doubts.iter().map(|doubt| format!("    warning: {}\n", clean(doubt))));
         out += &format!("    version {}, {}\n\n", it.version, clean(&it.entry.path));
         out.extend(it.knowledge_details.lines().map(|line| format!("{}\n", clean(line))));
         out.push('\n');
@@ -114,6 +117,7 @@ pub fn ingested(reply: &KbIngestReply) -> String {
     for it in &reply.files {
         let reason = it.reason.as_ref().map(|it| format!(": {}", clean(it))).unwrap_or_default();
         out += &format!("{}  {}{reason}\n", it.action, clean(&it.path));
+        out.extend(it.llm.iter().map(|it| format!("    {}\n", clean(it))));
         for entry in &it.entries {
             let id = entry.id.as_deref().unwrap_or("(new)");
             let kind = entry.entry_type.as_str();
@@ -159,7 +163,8 @@ pub fn maintained(reply: &KbMaintainReply) -> String {
             it.read, it.relations, it.waiting, it.unreadable
         );
     }
-    out.extend(stats.duplicates.iter().map(|it| format!("{}\n", clean(it))));
+    let wrong = stats.duplicates.iter().chain(&stats.doubts);
+    out.extend(wrong.map(|it| format!("{}\n", clean(it))));
     out
 }
 

@@ -11,15 +11,17 @@ pub struct Http {
     /// Where the daemon serves it, such as `127.0.0.1:8765`; empty: nowhere. An address has one daemon: with several
     /// projects leave this empty, and start `kg-mcp --http`.
     pub listen: String,
-    /// Sets of tools that the daemon offers there: `core`, `notes`, `memory`.
+    /// Sets of tools that the daemon offers there: `core`, `notes`, `memory`, `kb`.
     pub tools: Vec<String>,
     /// A file with a token of at least 16 characters that every request must bring; an absolute path. Needed where
-    /// other machines can reach the address; on loopback it keeps other users of this machine out. Empty: none.
+    /// other machines can reach the address; on loopback it keeps other users of this machine out. Who else can
+    /// read that file is let in, too: it is warned of. Empty: none.
     pub token_file: String,
     /// Names by which the server is called beside `localhost` and its address, such as that of a proxy before it;
     /// with or without port.
     pub hosts: Vec<String>,
-    /// Web pages that may ask, such as `https://app.example.org`, beside those of this machine and of `hosts`.
+    /// Web pages that may ask and read the answers (CORS), such as `https://app.example.org`, beside those of this
+    /// machine and of `hosts`.
     pub origins: Vec<String>,
     /// Connections at once, 1 to 10000; further ones are answered 503.
     pub max_connections: u32,

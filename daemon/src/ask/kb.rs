@@ -71,18 +71,26 @@ impl Library {
         self.facts.get(&row.number).map_or(0, |facts| facts.version)
     }
 
-    /// The clock of an entry. A note that is not as the newest version has it was changed by hand, when its file was.
+    /// The clock of an entry. A note that is not as the newest version has it was changed by hand: when it says, else
+    /// when its file was. What a file says is not worth much: `touch`, or a clone, makes it new.
     pub fn times(&self, row: &EntryRow) -> Times {
         let opened_ms = self.opened.get(&row.number).copied();
+        let (stated_created, stated_updated) = row.stated_ms;
         let (created_ms, updated_ms) = match self.facts.get(&row.number) {
             Some(facts) if facts.hash == row.hash => (facts.created_ms, facts.updated_ms),
-            Some(facts) => (facts.created_ms, facts.updated_ms.max(row.modified_ms)),
+            Some(facts) => {
+                // A date from before the newest version was not kept up: the edit is later.
+                let stated_ms = stated_updated.filter(|it| *it > facts.updated_ms);
+                let changed_ms = stated_ms.unwrap_or(row.modified_ms);
+                (facts.created_ms, facts.updated_ms.max(changed_ms))
+            }
             None => {
                 let seen = self.first_seen.get(&row.number).copied().unwrap_or(row.modified_ms);
-                (seen.min(row.modified_ms), row.modified_ms)
+                let created_ms = stated_created.unwrap_or(seen.min(row.modified_ms));
+                (created_ms, stated_updated.or(stated_created).unwrap_or(row.modified_ms))
             }
         };
-        Times { created_ms, updated_ms, opened_ms }
+        Times { created_ms: created_ms.min(updated_ms), updated_ms, opened_ms }
     }
 
     /// Its confidence now.

@@ -68,7 +68,7 @@ use rustc_hash::FxHashSet;
 pub use entity::explain_entity;
 pub use error::AskError;
 pub use lookup::entity_lookup;
-pub use neighborhood::neighborhood;
+pub use neighborhood::{LIMIT as MAX_DRAWN, neighborhood, node_at};
 pub use passage::read_passage;
 pub use question::{is_stop_word, text_query};
 pub use review::{list_doubtful, norm_keys_exist};

@@ -22,7 +22,7 @@ use super::source::{Source, first_place};
 use super::{AskError, Desk, check_relations};
 
 /// Entities told when the caller does not say.
-const LIMIT: u32 = 300;
+pub const LIMIT: u32 = 300;
 
 /// Relations told, for each entity that may be.
 const EDGES_PER_ENTITY: usize = 4;
@@ -145,6 +145,15 @@ impl Walk {
             }
         }
     }
+}
+
+/// The entity whose home is the note at `path`, as one of a neighborhood; none where there is none.
+///
+/// # Errors
+/// When the index cannot be read.
+pub fn node_at(desk: &Desk<'_>, path: &str, hop: u32) -> Result<Option<GraphNode>, AskError> {
+    let Ok(entity) = find_one(desk, (None, Some(path))) else { return Ok(None) };
+    Ok(node(desk, entity, hop)?.filter(|it| it.home.as_deref() == Some(path)))
 }
 
 fn node(desk: &Desk<'_>, entity: i64, hop: u32) -> Result<Option<GraphNode>, AskError> {

@@ -64,8 +64,16 @@ pub fn parse_summary(reply: &str) -> Option<String> {
         .filter(|it| !it.is_empty())
         .collect();
     let line = words.join(" ");
-    let is_prose = !line.is_empty() && !line.starts_with(['{', '[', '<']);
+    let is_prose = !line.is_empty() && !line.starts_with(['{', '[', '<']) && is_whole(&line);
     (is_prose && line.chars().count() <= MAX_SUMMARY).then_some(line)
+}
+
+/// Sentences that end, without JSON in between: what broke off is no summary. What stands in backticks may be code.
+fn is_whole(line: &str) -> bool {
+    let ends = ['.', '!', '?', '…', '。', '！', '？', '।', '؟'];
+    let end = line.trim_end_matches(['"', '\'', '”', '’', '»', ')', ']', '`', '*', '_']);
+    let prose: String = line.split('`').step_by(2).collect();
+    end.ends_with(ends) && !prose.contains(['{', '}'])
 }
 
 /// Asks for entries.
@@ -189,8 +197,17 @@ mod tests {
             Some("It is a plan. For May.".to_string())
         );
         assert_eq!(parse_summary(&"x ".repeat(2_000)), None);
-        assert_eq!(parse_summary("[]"), None);
-        assert_eq!(parse_summary(" "), None);
+        let code = "It sets `{\"a\": 1}` (by `$HOME`).";
+        assert_eq!(parse_summary(code).as_deref(), Some(code));
+        for broken in [
+            "[]",
+            " ",
+            "Sure! Here is your answer: {\"strategy\": \"bogus\", [oops",
+            "Sure! Here it is: {\"summary\": \"It is a plan.\"}.",
+            "It is a plan for May and tells who",
+        ] {
+            assert_eq!(parse_summary(broken), None, "{broken}");
+        }
     }
 
     proptest! {

@@ -19,15 +19,6 @@ const MAX_QUERY: usize = 300;
 const MAX_REASON: usize = 300;
 const MAX_ID: usize = 200;
 
-/// Strategies by name.
-const STRATEGIES: [Strategy; 5] = [
-    Strategy::Auto,
-    Strategy::DecisionTrace,
-    Strategy::Timeline,
-    Strategy::Related,
-    Strategy::Connection,
-];
-
 /// A plan.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct QueryPlan {
@@ -85,7 +76,7 @@ pub fn prompt(question: &str, vocabulary: &Vocabulary<'_>) -> Prompt {
 pub fn parse(reply: &str, is_known: impl Fn(&str) -> bool) -> Option<QueryPlan> {
     let object = object(reply)?;
     let named = text_of(&object, &["strategy"], MAX_ID)?;
-    let strategy = STRATEGIES.into_iter().find(|it| named.eq_ignore_ascii_case(it.as_str()))?;
+    let strategy = Strategy::parse(&named)?;
     let node = |field| text_of(&object, &[field], MAX_ID).filter(|id| is_known(id));
     let mut plan = QueryPlan {
         strategy,

@@ -56,6 +56,9 @@ impl HttpDoor {
         }
         let tools = sets(&settings.tools)?;
         let access = Access::of(settings).map_err(ListenError::Access)?;
+        if let Some(warning) = access.warning() {
+            tracing::warn!("{warning}");
+        }
         let server = match Server::bind(address, access, limits(settings)).await {
             Ok(server) => server,
             Err(error @ ListenError::Io { .. }) if flag.is_none() => {

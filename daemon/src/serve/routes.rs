@@ -10,7 +10,7 @@
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use config::Settings;
 use config::limits::max_readers;
@@ -36,9 +36,6 @@ use asking::{asks_and_reads, reads_and_asks};
 /// Longest a call may take that waits for indexing. `wait` accepts 600 s; the rest is for its own
 /// answer.
 const LONGEST_WAIT: Duration = Duration::from_secs(610);
-
-/// Longest that language models may take of such a call.
-const LONGEST_ASKING: Duration = Duration::from_secs(480);
 
 /// Longest a call may take that builds an index: 100,000 files take minutes.
 const LONGEST_BUILD: Duration = Duration::from_secs(6 * 3600);
@@ -369,7 +366,8 @@ where
         let handler = Arc::clone(&handler);
         Box::pin(async move {
             let parameters = parameters::parse::<T>(call.arguments)?;
-            let asker = Asker { client: call.caller.model, until: Instant::now() + LONGEST_ASKING };
+            let until = asking::until(&call.project);
+            let asker = Asker { client: call.caller.model, until };
             let who = Who { client: call.caller.client, tool: T::NAME, asker };
             let mut task = EndsWithCaller(tokio::spawn(handler(call.project, parameters, who)));
             let reply = (&mut task.0).await.map_err(|error| crashed(T::NAME, &error))?;

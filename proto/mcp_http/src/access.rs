@@ -10,6 +10,7 @@
 //! Not here: how often somebody may try (`rate.rs`).
 
 use std::net::IpAddr;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use config::settings::Http;
@@ -31,6 +32,7 @@ pub struct Access {
     origins: Vec<String>,
     /// Of the token, its SHA-256: so that its length cannot be measured either.
     token: Option<[u8; 32]>,
+    warning: Option<String>,
 }
 
 /// Why the settings do not tell who may ask.
@@ -68,12 +70,17 @@ impl Access {
     /// [`AccessError`].
     pub fn of(settings: &Http) -> Result<Self, AccessError> {
         let lower = |list: &[String]| list.iter().map(|it| it.trim().to_lowercase()).collect();
-        let token = match settings.token_file.as_str() {
-            "" => None,
-            path => Some(read_token(path)?),
+        let (token, warning) = match settings.token_file.as_str() {
+            "" => (None, None),
+            path => (Some(read_token(path)?), told_of_others(path)),
         };
         let (hosts, origins) = (lower(&settings.hosts), lower(&settings.origins));
-        Ok(Access { hosts, origins, token: token.map(|it| digest(&it)) })
+        Ok(Access { hosts, origins, token: token.map(|it| digest(&it)), warning })
+    }
+
+    /// What the user should know about the token.
+    pub fn warning(&self) -> Option<&str> {
+        self.warning.as_deref()
     }
 
     /// Whether a token is asked for.
@@ -100,12 +107,11 @@ impl Access {
         let mut origins = headers.get_all(ORIGIN).iter();
         let Some(origin) = origins.next() else { return Ok(None) };
         let named = text(origin).to_lowercase();
-        if self.origins.contains(&named) && origins.next().is_none() {
-            return Ok(Some(origin.clone()));
-        }
         let host = named.strip_prefix("http://").or_else(|| named.strip_prefix("https://"));
         let is_ours = host.is_some_and(|host| self.is_ours(host, local));
-        if is_ours && origins.next().is_none() { Ok(None) } else { Err(Denied::Origin(named)) }
+        let may_ask = (is_ours || self.origins.contains(&named)) && origins.next().is_none();
+        // Who may ask may read: a page on another port of this machine, say, is another origin.
+        if may_ask { Ok(Some(origin.clone())) } else { Err(Denied::Origin(named)) }
     }
 
     /// Looks at the token.
@@ -152,6 +158,18 @@ fn text(value: &HeaderValue) -> String {
 
 fn digest(token: &str) -> [u8; 32] {
     Sha256::digest(token.as_bytes()).into()
+}
+
+/// That others than its owner can read a file, where they can.
+fn told_of_others(path: &str) -> Option<String> {
+    let mode = Path::new(path).metadata().ok()?.permissions().mode();
+    (mode & 0o077 != 0).then(|| {
+        format!(
+            "the file of `http.token_file`, `{path}`, is open to other users of this machine (mode {:03o}); \
+             `chmod 600 {path}` closes it",
+            mode & 0o777
+        )
+    })
 }
 
 fn read_token(path: &str) -> Result<String, AccessError> {
@@ -247,13 +265,9 @@ mod tests {
 
     #[test]
     fn pages_of_others_are_foreign() {
-        assert_eq!(asked("localhost", Some("http://localhost:6274")), Ok(false));
-        assert_eq!(asked("localhost", Some("https://kg.example.org")), Ok(false));
-        assert_eq!(
-            asked("localhost", Some("https://app.example.org")),
-            Ok(true),
-            "listed: it may read"
-        );
+        for ours in ["http://localhost:6274", "https://kg.example.org", "https://app.example.org"] {
+            assert_eq!(asked("localhost", Some(ours)), Ok(true), "{ours} may read");
+        }
         for foreign in [
             "https://evil.example.com",
             "null",
@@ -280,6 +294,12 @@ mod tests {
         let missing = Access::of(&Http { token_file: "/nowhere/token".into(), ..Http::default() });
         assert!(missing.expect_err("no file").to_string().contains("cannot be read"));
         let access = of("0123456789abcdef\n").expect("a token");
+        for (mode, is_told) in [(0o644, true), (0o640, true), (0o600, false), (0o400, false)] {
+            std::fs::set_permissions(&file, std::fs::Permissions::from_mode(mode)).expect("set");
+            let told = told_of_others(&file);
+            assert_eq!(told.is_some_and(|it| it.contains(&file)), is_told, "{mode:o}");
+        }
+        assert_eq!(access.warning().is_some(), told_of_others("/nowhere").is_none());
         let asked = |value: Option<&str>| {
             let mut headers = HeaderMap::new();
             if let Some(value) = value {

@@ -7,7 +7,7 @@
 //! Not here: connections (`listen.rs`), what is said to those who are refused (`refused.rs`).
 
 use std::net::SocketAddr;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use bytes::Bytes;
@@ -97,16 +97,17 @@ impl Endpoint {
         peer: SocketAddr,
         local: SocketAddr,
     ) -> Reply {
-        let page = match self.admit(&request, peer, local) {
-            Ok(page) => page,
-            Err(refusal) => {
-                tracing::debug!(%peer, why = refusal.message, "an HTTP request was refused");
-                return refusal.into();
-            }
+        let refused = |refusal: Refusal| -> Reply {
+            tracing::debug!(%peer, why = refusal.message, "an HTTP request was refused");
+            refusal.into()
         };
-        let mut reply = match self.route(request).await {
-            Ok(reply) => reply,
-            Err(refusal) => refusal.into(),
+        let page = match self.page_of(&request, peer, local) {
+            Ok(page) => page,
+            Err(refusal) => return refused(refusal),
+        };
+        let mut reply = match self.admit(&request, peer) {
+            Err(refusal) => refused(refusal),
+            Ok(()) => self.route(request).await.unwrap_or_else(Reply::from),
         };
         if let Some(page) = page {
             let headers = reply.headers_mut();
@@ -118,32 +119,35 @@ impl Endpoint {
         reply
     }
 
-    /// Lets a request in, or not; gives the web page that may read the answer.
-    fn admit(
+    /// The web page that may read the answer to a request, if one sent it; looks where it came from.
+    fn page_of(
         &self,
         request: &Request<Incoming>,
         peer: SocketAddr,
         local: SocketAddr,
     ) -> Result<Option<HeaderValue>, Refusal> {
-        let now = Instant::now();
-        let rates = || self.rates.lock().unwrap_or_else(PoisonError::into_inner);
-        rates().take(peer.ip(), 1, now).map_err(too_often)?;
-        let headers = request.headers();
+        self.rates().take(peer.ip(), 1, Instant::now()).map_err(too_often)?;
         let authority = request.uri().authority();
-        let page = self
-            .access
-            .check_place(headers, authority, local.ip())
-            .map_err(|it| refusal_of(&it))?;
+        let place = self.access.check_place(request.headers(), authority, local.ip());
+        place.map_err(|it| refusal_of(&it))
+    }
+
+    /// Lets a request in, or not.
+    fn admit(&self, request: &Request<Incoming>, peer: SocketAddr) -> Result<(), Refusal> {
         // A browser asks without the token whether it may ask with it.
-        if request.method() != Method::OPTIONS {
-            self.access.check_token(headers).map_err(|denied| {
-                if denied == Denied::WrongToken {
-                    rates().charge(peer.ip(), WRONG_TOKEN_COST, now);
-                }
-                refusal_of(&denied)
-            })?;
+        if request.method() == Method::OPTIONS {
+            return Ok(());
         }
-        Ok(page)
+        self.access.check_token(request.headers()).map_err(|denied| {
+            if denied == Denied::WrongToken {
+                self.rates().charge(peer.ip(), WRONG_TOKEN_COST, Instant::now());
+            }
+            refusal_of(&denied)
+        })
+    }
+
+    fn rates(&self) -> MutexGuard<'_, Rates> {
+        self.rates.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     async fn route(&self, request: Request<Incoming>) -> Result<Reply, Refusal> {

@@ -3,14 +3,20 @@
 //! In: what is wanted. Out: entries as text or JSON, by the daemon's own tools.
 //! Not here: what the tools do (`kb_search`, `kb_get`, `kb_ask`, …).
 
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use client::connect::Session;
 use client::render::entries;
 use proto::tool::kb::{
-    EntryType, KbAction, KbAsk, KbGet, KbIngest, KbMaintain, KbSearch, KbStore, KbSummarize,
-    Strategy,
+    EntryType, KbAction, KbAnswer, KbAsk, KbGet, KbIngest, KbMaintain, KbSearch, KbStore,
+    KbSummarize, Strategy,
 };
 
 use super::context::Context;
 use super::failure::{Exit, Failure};
+
+/// Entries that `list` tells of one scope, and of one tag or project, when no limit is given: the most there may be.
+const MOST_OF_SCOPE: u32 = 50;
+const MOST_OF_NODE: u32 = 100;
 
 /// Entries of knowledge: list, show and search them, ask, make them of files, look after them.
 #[derive(Debug, clap::Args)]
@@ -24,7 +30,13 @@ enum Command {
     /// List entries, the oldest first.
     List {
         /// Which: `project:X`, `tag:X`, `person:X`, a type such as `decision`; all types when left out.
+        #[arg(conflicts_with = "Filter")]
         scope: Option<String>,
+        #[command(flatten)]
+        filter: Filter,
+        /// Most entries to tell: of each type 1 to 50, with `--tag` or `--project-ref` 1 to 100 of all.
+        #[arg(long, value_name = "N")]
+        limit: Option<u32>,
     },
     /// Show entries whole. That counts as using them: their confidence is fresh again.
     Show {
@@ -36,13 +48,12 @@ enum Command {
     Search {
         /// What is looked for.
         query: String,
-        /// Only those with this tag; several times for several.
-        #[arg(long = "tag", value_name = "TAG")]
-        tags: Vec<String>,
-        /// Also those that are stale.
-        #[arg(long)]
-        stale: bool,
-        /// Most entries to tell.
+        #[command(flatten)]
+        filter: Filter,
+        /// Also those whose confidence has fallen under .3.
+        #[arg(long, alias = "stale")]
+        include_stale: bool,
+        /// Most entries to tell, 1 to 100; 10 when left out.
         #[arg(long, value_name = "N")]
         limit: Option<u32>,
     },
@@ -50,14 +61,32 @@ enum Command {
     Ask {
         /// The question.
         question: String,
-        /// Where to begin: an id such as `tag:python`.
+        /// How: as the question reads when left out.
+        #[arg(long, value_parser = strategies())]
+        strategy: Option<Strategy>,
+        /// Which entries are meant, or where to begin: `project:X`, `tag:X`, a type of entries, an id.
         #[arg(long, value_name = "NODE")]
         scope: Option<String>,
+        /// Where `--strategy connection` ends.
+        #[arg(long, value_name = "NODE")]
+        target: Option<String>,
+        /// Do not add what the graph leads to in one step.
+        #[arg(long)]
+        no_graph_context: bool,
+        /// Most entries to tell, 1 to 50; 20 when left out.
+        #[arg(long, value_name = "N")]
+        limit: Option<u32>,
     },
     /// Answer a question in sentences of entries, each with its id.
     Summarize {
         /// The question.
         question: String,
+        /// Which entries are meant: `project:X`, `tag:X`, a type of entries, an id.
+        #[arg(long, value_name = "NODE")]
+        scope: Option<String>,
+        /// Most entries to read, 1 to 50; 20 when left out.
+        #[arg(long, value_name = "N")]
+        limit: Option<u32>,
     },
     /// Make entries of files of the project, or of a text on standard input.
     Ingest {
@@ -67,6 +96,12 @@ enum Command {
         /// Read a text on standard input that came from there.
         #[arg(long, value_name = "URL", conflicts_with = "path")]
         source_url: Option<String>,
+        /// The project that the entries shall belong to; the one of the last time when left out.
+        #[arg(long, value_name = "PROJECT")]
+        project_ref: Option<String>,
+        /// Leave out the folders below a folder.
+        #[arg(long)]
+        no_recursive: bool,
         /// Tell what would be done, and do nothing.
         #[arg(long)]
         dry_run: bool,
@@ -113,55 +148,94 @@ enum Command {
     Stats,
 }
 
+/// Which entries are meant, as `kb_search` has it.
+#[derive(Debug, clap::Args)]
+struct Filter {
+    /// Only those with this tag; several times for several.
+    #[arg(long = "tag", value_name = "TAG")]
+    tags: Vec<String>,
+    /// Only those of this type.
+    #[arg(long, visible_alias = "type", value_parser = entry_types())]
+    entry_type: Option<EntryType>,
+    /// Only those of this project.
+    #[arg(long, value_name = "PROJECT")]
+    project_ref: Option<String>,
+}
+
+impl Filter {
+    fn request(self, query: String, limit: Option<u32>, include_stale: bool) -> KbSearch {
+        let Filter { tags, entry_type, project_ref } = self;
+        let (tags, include_stale) = (Some(tags).filter(|it| !it.is_empty()), Some(include_stale));
+        KbSearch { query, project_ref, entry_type, tags, limit, include_stale }
+    }
+
+    /// A node whose entries hold all that are meant.
+    fn node(&self) -> Option<String> {
+        let tag = self.tags.first().map(|tag| format!("tag:{}", tag.trim_start_matches('#')));
+        tag.or(self.project_ref.as_ref().map(|it| format!("project:{it}")))
+    }
+}
+
+fn entry_types() -> impl TypedValueParser<Value = EntryType> {
+    let names = PossibleValuesParser::new(EntryType::ALL.map(EntryType::as_str));
+    names.map(|it| EntryType::parse(&it).unwrap_or_default())
+}
+
+fn strategies() -> impl TypedValueParser<Value = Strategy> {
+    let names = PossibleValuesParser::new(Strategy::ALL.map(Strategy::as_str));
+    names.map(|it| Strategy::parse(&it).unwrap_or_default())
+}
+
 pub(crate) async fn run(arguments: Arguments, ctx: &Context) -> Result<Exit, Failure> {
     let session = ctx.session().await?;
     let is_empty = match arguments.command {
-        Command::List { scope } => {
-            let types = || EntryType::ALL.iter().map(|it| it.as_str().to_string()).collect();
-            let scopes: Vec<String> = scope.map_or_else(types, |scope| vec![scope]);
-            let mut replies = Vec::new();
-            for scope in scopes {
-                let request = KbAsk {
-                    question: scope.clone(),
-                    strategy: Some(Strategy::Timeline),
-                    scope: Some(scope),
-                    limit: Some(50),
-                    ..KbAsk::default()
-                };
-                replies.push(session.call(&request).await?);
+        Command::List { scope, filter, limit } => match filter.node() {
+            Some(node) => {
+                let limit = limit.or(Some(MOST_OF_NODE));
+                let mut reply = session.call(&filter.request(node, limit, true)).await?;
+                // What the graph leads to is no part of a list.
+                reply.hints.clear();
+                ctx.print_reply(&reply, entries::found)?;
+                reply.results.is_empty()
             }
-            ctx.print_reply(&replies, |replies| entries::listed(replies))?;
-            replies.iter().all(|reply| reply.entries.is_empty())
-        }
+            None => {
+                let types = filter.entry_type.map_or(EntryType::ALL.to_vec(), |it| vec![it]);
+                let types = types.into_iter().map(|it| it.as_str().to_string()).collect();
+                let replies =
+                    timelines(&session, scope.map_or(types, |it| vec![it]), limit).await?;
+                ctx.print_reply(&replies, |replies| entries::listed(replies))?;
+                replies.iter().all(|reply| reply.entries.is_empty())
+            }
+        },
         Command::Show { ids } => {
             let request = KbGet { entry_id: ids, include_inactive: Some(true) };
             let reply = session.call(&request).await?;
             ctx.print_reply(&reply, entries::shown)?;
             reply.entries.is_empty()
         }
-        Command::Search { query, tags, stale, limit } => {
-            let tags = Some(tags).filter(|it| !it.is_empty());
-            let request =
-                KbSearch { query, tags, include_stale: Some(stale), limit, ..KbSearch::default() };
-            let reply = session.call(&request).await?;
+        Command::Search { query, filter, include_stale, limit } => {
+            let reply = session.call(&filter.request(query, limit, include_stale)).await?;
             ctx.print_reply(&reply, entries::found)?;
             reply.results.is_empty()
         }
-        Command::Ask { question, scope } => {
-            let reply = session.call(&KbAsk { question, scope, ..KbAsk::default() }).await?;
+        Command::Ask { question, strategy, scope, target, no_graph_context, limit } => {
+            let include_graph_context = Some(!no_graph_context);
+            let request = KbAsk { question, strategy, scope, target, include_graph_context, limit };
+            let reply = session.call(&request).await?;
             ctx.print_reply(&reply, entries::answered)?;
             reply.entries.is_empty()
         }
-        Command::Summarize { question } => {
-            let reply = session.call(&KbSummarize { question, ..KbSummarize::default() }).await?;
+        Command::Summarize { question, scope, limit } => {
+            let reply = session.call(&KbSummarize { question, scope, limit }).await?;
             ctx.print_reply(&reply, entries::summed_up)?;
             reply.sentences.is_empty()
         }
-        Command::Ingest { path, source_url, dry_run } => {
+        Command::Ingest { path, source_url, project_ref, no_recursive, dry_run } => {
             let content = source_url.as_ref().map(|_| std::io::read_to_string(std::io::stdin()));
             let content = content.transpose()?;
             let (path, dry_run) = (path.unwrap_or_default(), Some(dry_run));
-            let request = KbIngest { path, content, source_url, dry_run, ..KbIngest::default() };
+            let recursive = Some(!no_recursive);
+            let request = KbIngest { path, content, source_url, project_ref, dry_run, recursive };
             let reply = session.call(&request).await?;
             ctx.print_reply(&reply, entries::ingested)?;
             false
@@ -184,6 +258,26 @@ pub(crate) async fn run(arguments: Arguments, ctx: &Context) -> Result<Exit, Fai
     };
     session.close().await;
     Ok(if is_empty { Exit::NothingFound } else { Exit::Done })
+}
+
+/// The entries of scopes, oldest first.
+async fn timelines(
+    session: &Session,
+    scopes: Vec<String>,
+    limit: Option<u32>,
+) -> Result<Vec<KbAnswer>, Failure> {
+    let mut replies = Vec::new();
+    for scope in scopes {
+        let request = KbAsk {
+            question: scope.clone(),
+            strategy: Some(Strategy::Timeline),
+            scope: Some(scope),
+            limit: limit.or(Some(MOST_OF_SCOPE)),
+            ..KbAsk::default()
+        };
+        replies.push(session.call(&request).await?);
+    }
+    Ok(replies)
 }
 
 fn maintain(command: Command) -> KbMaintain {

@@ -10,6 +10,9 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use jiff::Timestamp;
+use jiff::civil::DateTime;
+use jiff::tz::TimeZone;
 use notes::entry::{Entry, id_text, number_of, of, references};
 use proto::tool::kb::EntryType;
 use serde_json::{Map, Value};
@@ -19,6 +22,9 @@ use super::graph::Graph;
 use crate::ask::AskError;
 use crate::store::{Enriched, KbLedger, Snapshot};
 use crate::terms::{ContentHash, Tick};
+
+/// Longest part of what a person wrote that is quoted, characters.
+const MAX_QUOTED: usize = 60;
 
 /// An entry.
 #[derive(Debug, Clone, PartialEq)]
@@ -45,6 +51,46 @@ pub struct EntryRow {
     pub hash: [u8; 16],
     /// Hash of its title and text.
     pub text_hash: [u8; 16],
+    /// When it says that it was made, and changed; milliseconds since 1970.
+    pub stated_ms: (Option<i64>, Option<i64>),
+    /// What is written in it and counts as something else, in words.
+    pub doubts: Vec<String>,
+}
+
+/// What a person wrote in an entry that cannot be meant, and what counts instead.
+fn doubts(number: u64, entry: &Entry) -> Vec<String> {
+    let mut doubts = Vec::new();
+    let short = |text: &str| -> String {
+        text.chars().filter(|c| !c.is_control()).take(MAX_QUOTED).collect()
+    };
+    if let Some(text) = entry.entry_type.as_deref().filter(|it| EntryType::parse(it).is_none()) {
+        let usual = EntryType::default().as_str();
+        doubts.push(format!(
+            "`entry_type: {}` is none of the four: it counts as `{usual}`",
+            short(text)
+        ));
+    }
+    if let Some(text) = &entry.wrong_confidence {
+        let usual = decay::USUAL;
+        doubts.push(format!(
+            "`confidence: {}` is no number from 0 to 1: it counts as {usual}",
+            short(text)
+        ));
+    }
+    let own = [("supersedes", &entry.supersedes), ("superseded_by", &entry.superseded_by)];
+    for (key, _) in own.into_iter().filter(|(_, others)| others.contains(&number)) {
+        doubts.push(format!("`{key}` names the entry itself: that counts for nothing"));
+    }
+    doubts
+}
+
+/// A time or a day (its beginning, in UTC) as people write it into front matter, in milliseconds since 1970.
+fn time_of(text: Option<&str>) -> Option<i64> {
+    let text = text?.trim();
+    let utc = |time: DateTime| time.to_zoned(TimeZone::UTC).ok().map(|it| it.timestamp());
+    let time = text.parse::<Timestamp>().ok();
+    let time = time.or_else(|| text.parse::<DateTime>().ok().and_then(utc));
+    time.map(Timestamp::as_millisecond)
 }
 
 /// Every entry of one commit.
@@ -76,11 +122,16 @@ impl Shelf {
             let metadata: String = row.get(5)?;
             let metadata: Map<String, Value> = serde_json::from_str(&metadata).unwrap_or_default();
             let path: String = row.get(1)?;
-            let entry = of(&metadata);
+            let mut entry = of(&metadata);
             let in_folder =
                 path.get(..folder.len()).is_some_and(|it| it.eq_ignore_ascii_case(&folder));
             let named = if in_folder { number_of(&path) } else { None };
             let Some(number) = entry.id.or(named) else { continue };
+            let doubts = doubts(number, &entry);
+            for others in [&mut entry.supersedes, &mut entry.superseded_by] {
+                others.retain(|it| *it != number);
+            }
+            let stated_ms = (time_of(entry.created.as_deref()), time_of(entry.updated.as_deref()));
             let text: String = row.get(6)?;
             let mut references = references(&text);
             references.retain(|it| *it != number);
@@ -102,6 +153,8 @@ impl Shelf {
                 hash: row.get(4)?,
                 path,
                 entry,
+                stated_ms,
+                doubts,
             });
         }
         shelf.by_doc = shelf.entries.values().map(|row| (row.doc, row.number)).collect();
@@ -121,6 +174,14 @@ impl Shelf {
         if is_better {
             self.entries.insert(row.number, row);
         }
+    }
+
+    /// What is written in notes and counts as something else: `kb/a.md: …`.
+    pub fn doubts(&self) -> Vec<String> {
+        let told = |row: &EntryRow| -> Vec<String> {
+            row.doubts.iter().map(|doubt| format!("{}: {doubt}", row.path)).collect()
+        };
+        self.entries().flat_map(told).collect()
     }
 
     /// Every entry, by number.
@@ -196,6 +257,8 @@ impl Shelf {
             modified_ms: 0,
             hash: [0; 16],
             text_hash: [0; 16],
+            stated_ms: (None, None),
+            doubts: vec![],
         });
         self.graph = Graph::of(self);
     }

@@ -15,6 +15,7 @@ use super::graph::{By, Step, node_id, told};
 use super::planner::{Planned, plan, resolve};
 use super::search::{Wanted, search};
 use super::shelf::{EntryRow, Shelf};
+use super::summary::{text_of, words_of};
 use crate::ask::Desk;
 
 /// Steps of `related` and of `connection`.
@@ -23,6 +24,13 @@ const CONNECTION_STEPS: usize = 4;
 
 /// Neighbors of one hit that `auto` looks at.
 const MAX_NEIGHBORS: usize = 10;
+
+/// Decisions that are told where none holds a word of what is asked.
+const MAX_NEAR: usize = 3;
+
+/// Words that ask for a decision and say nothing of what it is about.
+const ASKING: &str = "decide decided decision choose chose chosen choice rationale reason reasons supersede superseded \
+    instead switch switched change changed evolve evolved come came story history";
 
 /// What is asked.
 #[derive(Debug, Clone, Default)]
@@ -298,6 +306,7 @@ fn traced<'l>(
     if found.is_empty() && scope.is_some() {
         found = library.shelf.entries().filter(|row| row.entry.is_active && may(row)).collect();
     }
+    let found = about(desk, &question.text, found)?;
     let mut seen: HashSet<u64> = HashSet::new();
     for row in found {
         if seen.contains(&row.number) {
@@ -330,6 +339,27 @@ fn traced<'l>(
         }
     }
     Ok(())
+}
+
+/// Those decisions that are about what is asked, the words of asking aside: whose titles and texts hold at least half
+/// as many of its words as the best of them. Where none holds any, the first few, which are near in meaning.
+fn about<'l>(
+    desk: &Desk<'_>,
+    question: &str,
+    found: Vec<&'l EntryRow>,
+) -> Result<Vec<&'l EntryRow>, ErrorView> {
+    let mut asked = words_of(question);
+    for word in words_of(ASKING) {
+        asked.remove(&word);
+    }
+    let mut held = Vec::new();
+    for row in found {
+        let said = words_of(&format!("{} {}", row.title, text_of(desk, row)?));
+        held.push((asked.intersection(&said).count(), row));
+    }
+    let best = held.iter().map(|it| it.0).max().unwrap_or(0);
+    let most = if best == 0 && !asked.is_empty() { MAX_NEAR } else { usize::MAX };
+    Ok(held.into_iter().filter(|(n, _)| 2 * n >= best).map(|it| it.1).take(most).collect())
 }
 
 /// How many entries in a row lead from the oldest to one, by supersession.

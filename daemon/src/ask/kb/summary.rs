@@ -92,7 +92,12 @@ pub fn summarize(
         })
     };
     let pairs = superseding(library, entries);
-    Ok(extract(question, &texts, desk.embedder, place_taken, &pairs))
+    let mut summary = extract(question, &texts, desk.embedder, place_taken, &pairs);
+    for sentence in &mut summary.sentences {
+        let quoted = sentence.cited.first().and_then(|id| library.shelf.of_node(id));
+        sentence.superseded_by = quoted.map(|row| library.superseded_by(row)).unwrap_or_default();
+    }
+    Ok(summary)
 }
 
 /// The text of an entry, without secrets.
@@ -178,7 +183,8 @@ fn best(found: &[Sentence]) -> Vec<CitedSentence> {
             Some((known, _)) if !known.cited.contains(&id) => known.cited.push(id),
             Some(_) => {}
             None if !is_full => {
-                told.push((CitedSentence { text: it.text.clone(), cited: vec![id] }, it));
+                let text = it.text.clone();
+                told.push((CitedSentence { text, cited: vec![id], ..Default::default() }, it));
             }
             None => {}
         }
@@ -195,8 +201,11 @@ type Why = fn(&Sentence, &Sentence) -> String;
 
 /// Sentences of different entries that do not agree.
 fn conflicts(found: &[Sentence], pairs: &[(u64, u64)]) -> Vec<ConflictOfEntries> {
-    let cited =
-        |it: &Sentence| CitedSentence { text: it.text.clone(), cited: vec![id_text(it.entry)] };
+    let cited = |it: &Sentence| CitedSentence {
+        text: it.text.clone(),
+        cited: vec![id_text(it.entry)],
+        ..CitedSentence::default()
+    };
     let takes = |one: u64, other: u64| pairs.contains(&(one, other));
     let mut told: Vec<ConflictOfEntries> = Vec::new();
     let mut seen: BTreeSet<(u64, u64)> = BTreeSet::new();
@@ -280,7 +289,7 @@ fn sentences_of(entry: u64, text: &str) -> Vec<Sentence> {
 }
 
 /// The stems of the words of a text that say something.
-fn words_of(text: &str) -> BTreeSet<String> {
+pub(in crate::ask) fn words_of(text: &str) -> BTreeSet<String> {
     let mut indexer = Indexer::new();
     let mut out = String::new();
     let plain: Vec<&str> = text
@@ -321,6 +330,7 @@ mod tests {
         let told = CitedSentence {
             text: "Sessions last for 30 minutes.".into(),
             cited: vec!["kb-00001".into(), "kb-00002".into()],
+            superseded_by: vec![],
         };
         assert_eq!(found.sentences, [told]);
         assert!(found.conflicts.is_empty());

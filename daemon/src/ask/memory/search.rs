@@ -1,6 +1,7 @@
 //! Search: facts by what they mean, or by their words.
 //!
 //! In: a question. Out: facts of each note with their scores.
+//! A node is weak that neither its name, nor a fact's meaning, nor its words lead to (`retrieval.floor`).
 //! Invariants: by meaning every vector is compared, exactly: those of a better model where it has them all, else the
 //! static ones of all, so that no two spaces are mixed; by words BM25 over the facts; ties go by row.
 //! An instruction before a text moves all texts alike and ranks them no better, with static vectors as with MiniLM's
@@ -13,6 +14,8 @@ use proto::error::{Code, ErrorView};
 use rusqlite::params;
 
 use super::{NodeRow, node};
+use crate::ask::floor::share;
+use crate::ask::kb::summary::words_of as telling;
 use crate::ask::{AskError, Desk};
 use crate::pipeline::parcel::UnitVector;
 use crate::store::Snapshot;
@@ -32,6 +35,9 @@ const B: f64 = 0.75;
 
 /// Scores of a note whose name is the question, holds it, or whose type holds it: a name that was typed is meant.
 const NAMED: [f32; 3] = [1.0, 0.9, 0.8];
+
+/// Telling words of a question that are looked for: the bits of a number.
+const MAX_WORDS: usize = 64;
 
 /// A fact and how well it fits.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -55,6 +61,8 @@ pub struct Found {
     pub score: f32,
     /// Why.
     pub perspective: &'static str,
+    /// It has little to do with the question.
+    pub is_weak: bool,
 }
 
 /// The facts of one note by meaning, the best first.
@@ -81,10 +89,7 @@ pub fn by_words(
     let mean = (n_words as f64 / (n_facts as f64).max(1.0)).max(1.0);
     let mut scores: BTreeMap<(i64, i64), f64> = BTreeMap::new();
     for word in words_of(question) {
-        let df: i64 = snapshot
-            .prepare_cached("SELECT count(*) FROM memory_words WHERE word = ?1")?
-            .query_row([&word], |row| row.get(0))?;
-        let idf = (((n_facts - df) as f64 + 0.5) / (df as f64 + 0.5) + 1.0).ln();
+        let idf = idf(n_facts, n_facts_with(snapshot, &word)?);
         let mut statement = snapshot.prepare_cached(
             "SELECT w.doc_id, w.seq, w.n, f.n_words FROM memory_words w
              JOIN memory_facts f ON f.doc_id = w.doc_id AND f.seq = w.seq
@@ -137,17 +142,21 @@ pub fn nodes_by_meaning(
             Some(hit) => content(desk.snapshot, (doc, hit.seq))?,
             None => None,
         };
-        found.push(Found { node, fact, score, perspective });
+        found.push(Found { node, fact, score, perspective, is_weak: false });
     }
+    let floor = desk.settings.retrieval.floor.similar;
+    let is_near = |it: &Found| it.perspective == NAME || it.score >= floor;
+    flag_weak(desk, question, &mut found, is_near)?;
     Ok(found)
 }
 
 /// Nodes by words: each by the best of its facts.
 pub fn nodes_by_words(
-    snapshot: &Snapshot,
+    desk: &Desk<'_>,
     question: &str,
     most: usize,
 ) -> Result<Vec<Found>, AskError> {
+    let snapshot = desk.snapshot;
     let mut seen = BTreeSet::new();
     let mut found = Vec::new();
     for hit in by_words(snapshot, None, question)? {
@@ -156,9 +165,47 @@ pub fn nodes_by_words(
         }
         let Some(node) = node(snapshot, hit.doc)? else { continue };
         let fact = content(snapshot, (hit.doc, hit.seq))?;
-        found.push(Found { node, fact, score: hit.score, perspective: "" });
+        found.push(Found { node, fact, score: hit.score, perspective: "", is_weak: false });
     }
+    flag_weak(desk, question, &mut found, |_| false)?;
     Ok(found)
+}
+
+/// Flags what is not near and holds few of the question's telling words, rare ones counting more.
+fn flag_weak(
+    desk: &Desk<'_>,
+    question: &str,
+    found: &mut [Found],
+    is_near: impl Fn(&Found) -> bool,
+) -> Result<(), AskError> {
+    if found.iter().all(&is_near) {
+        return Ok(());
+    }
+    let asked: Vec<String> = telling(question).into_iter().take(MAX_WORDS).collect();
+    let sql = "SELECT coalesce(sum(n_facts), 0) FROM memory_nodes";
+    let n_facts: i64 = desk.snapshot.query_row(sql, [], |row| row.get(0))?;
+    let mut worth = Vec::new();
+    for word in &asked {
+        worth.push(idf(n_facts, n_facts_with(desk.snapshot, word)?) as f32);
+    }
+    for it in found.iter_mut().filter(|it| !is_near(it)) {
+        let said = format!("{} {}", it.node.name, it.fact.as_deref().unwrap_or_default());
+        let said = telling(&said);
+        let held = asked.iter().enumerate().filter(|(_, word)| said.contains(*word));
+        let held = held.fold(0_u64, |held, (at, _)| held | 1 << at);
+        it.is_weak = share(&worth, held) < desk.settings.retrieval.floor.words;
+    }
+    Ok(())
+}
+
+fn n_facts_with(snapshot: &Snapshot, word: &str) -> Result<i64, AskError> {
+    let sql = "SELECT count(*) FROM memory_words WHERE word = ?1";
+    Ok(snapshot.prepare_cached(sql)?.query_row([word], |row| row.get(0))?)
+}
+
+/// How much a word tells that so many facts hold.
+fn idf(n_facts: i64, n_with: i64) -> f64 {
+    (((n_facts - n_with) as f64 + 0.5) / (n_with as f64 + 0.5) + 1.0).ln()
 }
 
 fn content(snapshot: &Snapshot, at: (i64, i64)) -> Result<Option<String>, AskError> {

@@ -19,6 +19,12 @@ use crate::store::Snapshot;
 /// Share of a request's time that a language model may take: the rest is for the answer without it.
 const ASKING_SHARE: f64 = 0.8;
 
+/// Until when a language model may be asked in a call that begins now.
+pub(super) fn until(project: &Project) -> Instant {
+    let limit = Duration::from_millis(project.settings.serve.request_deadline_ms);
+    Instant::now() + limit.mul_f64(ASKING_SHARE)
+}
+
 /// Answers from a snapshot, with what a model said where one was asked.
 type Answering<T, N> =
     fn(&Project, &Snapshot, T, Option<N>) -> Result<<T as Tool>::Reply, ErrorView>;
@@ -33,8 +39,7 @@ pub(crate) fn asks_and_reads<T: Tool, M: Send + 'static, N: Send + 'static>(
     const { assert!(matches!(T::EFFECT, Effect::Reads), "a tool that writes cannot be a `reads` route") };
     route::<T>(Patience::Request, move |call, readers| {
         Box::pin(async move {
-            let limit = Duration::from_millis(call.project.settings.serve.request_deadline_ms);
-            let until = Instant::now() + limit.mul_f64(ASKING_SHARE);
+            let until = until(&call.project);
             let parameters = parameters::parse::<T>(call.arguments)?;
             let project = call.project;
             let own_turn = call.caller.turn().await;
@@ -73,8 +78,7 @@ pub(crate) fn reads_and_asks<T: Tool, M: Send + 'static>(
     const { assert!(matches!(T::EFFECT, Effect::Reads), "a tool that writes cannot be a `reads` route") };
     route::<T>(Patience::Request, move |call, readers| {
         Box::pin(async move {
-            let limit = Duration::from_millis(call.project.settings.serve.request_deadline_ms);
-            let until = Instant::now() + limit.mul_f64(ASKING_SHARE);
+            let until = until(&call.project);
             let parameters = parameters::parse::<T>(call.arguments)?;
             let project = call.project;
             let own_turn = call.caller.turn().await;

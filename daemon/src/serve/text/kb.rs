@@ -77,6 +77,7 @@ pub(super) fn found(reply: &KbSearchReply, sheet: &mut Sheet) {
 
 pub(super) fn opened(reply: &KbGetReply, sheet: &mut Sheet) {
     sheet.items(reply.not_found.iter().map(|id| format!("[{}] not found", one_line(id))));
+    failed(&reply.failed, sheet);
     sheet.items(reply.listed.iter().map(brief));
     for it in &reply.entries {
         let mut text = brief(&it.entry);
@@ -85,6 +86,9 @@ pub(super) fn opened(reply: &KbGetReply, sheet: &mut Sheet) {
         }
         if !it.edges.is_empty() {
             text += &format!("\n   {}", one_line(&it.edges.join(", ")));
+        }
+        for doubt in &it.doubts {
+            text += &format!("\n   warning: {}", one_line(doubt));
         }
         sheet.line(&text);
         for line in it.knowledge_details.lines() {
@@ -153,6 +157,7 @@ pub(super) fn ingested(reply: &KbIngestReply, sheet: &mut Sheet) {
         let reason = it.reason.as_ref().map(|it| format!(" — {}", one_line(it)));
         let mut text =
             format!("{}: {}{}", it.action, one_line(&it.path), reason.unwrap_or_default());
+        text.extend(it.llm.iter().map(|it| format!("\n   ({})", one_line(it))));
         for entry in &it.entries {
             let id = entry.id.as_ref().map(|it| format!("[{it}] ")).unwrap_or_default();
             text += &format!(
@@ -214,6 +219,7 @@ pub(super) fn maintained(reply: &KbMaintainReply, sheet: &mut Sheet) {
         }
         sheet.line(&format!("ingested files: {}", stats.ingested_files));
         lines(&stats.duplicates, sheet);
+        lines(&stats.doubts, sheet);
     }
     if !reply.purged.is_empty() {
         sheet.line(&reply.purged.join(", "));

@@ -248,11 +248,15 @@ pub(super) fn found(reply: &FoundNodesReply, sheet: &mut Sheet) {
     if reply.results.is_empty() {
         sheet.line("nothing found");
     }
+    if reply.nothing_relevant {
+        sheet.line("nothing relevant: what follows has little to do with the question");
+    }
     sheet.items(reply.results.iter().enumerate().map(|(idx, it)| {
+        let weak = if it.weak { ", weak" } else { "" };
         let by = it.matched_perspective.as_ref().map(|it| format!(", {}", one_line(it)));
         let (name, kind) = (one_line(&it.name), one_line(&it.entity_type));
         let mut text = format!(
-            "{}. {name} ({kind}, {}; score {}{})",
+            "{}. {name} ({kind}, {}; score {}{}{weak})",
             idx + 1,
             one_line(&it.path),
             score(it.score),

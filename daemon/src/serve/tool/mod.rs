@@ -18,10 +18,12 @@ use proto::error::{Code, ErrorView};
 use proto::tool::admin::{
     Dump, DumpReply, Graph, GraphReply, Shutdown, ShutdownReply, Wait, WaitReply,
 };
+use proto::tool::batch::Item;
 use proto::tool::core::{
     EntityLookup, EntityReply, ExplainEntity, ExplainReply, HybridQuery, HybridReply, PassageReply,
     ReadPassage, ReviewLinks, ReviewReply,
 };
+use proto::tool::memory::ItemError;
 
 use tokio::sync::Semaphore;
 
@@ -42,6 +44,9 @@ use crate::pipeline::write::Command;
 use crate::project::Project;
 use crate::store::{Snapshot, Stall, StoreError, Verdict, dump_page};
 use crate::terms::Tick;
+
+/// Longest name of an item that is told, characters.
+const MAX_NAME: usize = 200;
 
 /// Answers a question.
 pub fn hybrid_query(
@@ -102,7 +107,7 @@ pub fn graph(
     request: Graph,
 ) -> Result<GraphReply, ErrorView> {
     let mut reply = ask::neighborhood(&project.desk(snapshot), &request)?;
-    kb::add_entries(project, snapshot, &mut reply)?;
+    kb::add_entries(project, snapshot, &request, &mut reply)?;
     reply.freshness = project.freshness(snapshot);
     Ok(reply)
 }
@@ -236,6 +241,48 @@ pub(super) async fn blocking<T: Send + 'static>(
             conflict: None,
         })
     })
+}
+
+fn check_count(parameter: &str, n: usize, most: usize) -> Result<(), ErrorView> {
+    match (1..=most).contains(&n) {
+        true => Ok(()),
+        false => Err(invalid(format!("`{parameter}` has {n} items"), &format!("give 1 to {most}"))),
+    }
+}
+
+/// The items of a batch, each as it can be read. Where none can, the whole is refused.
+fn batch_of<T>(
+    parameter: &str,
+    items: Vec<Item<T>>,
+    most: usize,
+) -> Result<Vec<Result<T, ItemError>>, ErrorView> {
+    check_count(parameter, items.len(), most)?;
+    let items: Vec<_> = items.into_iter().enumerate().map(|(at, it)| it.read(at)).collect();
+    match items.first() {
+        Some(Err(first)) if items.iter().all(Result::is_err) => {
+            let why = format!("`{parameter}`, {}: {}", first.name, first.message);
+            Err(invalid(why, "the tool's schema tells what an item needs"))
+        }
+        _ => Ok(items),
+    }
+}
+
+/// Items that could be read, and what is told of the others.
+fn parted<T>(items: Vec<Result<T, ItemError>>) -> (Vec<T>, Vec<ItemError>) {
+    let (mut whole, mut failed) = (Vec::new(), Vec::new());
+    for item in items {
+        match item {
+            Ok(item) => whole.push(item),
+            Err(error) => failed.push(error),
+        }
+    }
+    (whole, failed)
+}
+
+fn item_error(name: &str, error: ErrorView) -> ItemError {
+    let ErrorView { code, message, hint, conflict: _ } = error;
+    let name: String = name.chars().filter(|c| !c.is_control()).take(MAX_NAME).collect();
+    ItemError { name, code, message, hint }
 }
 
 fn invalid(message: String, hint: &str) -> ErrorView {

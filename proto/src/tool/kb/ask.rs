@@ -25,6 +25,15 @@ pub enum Strategy {
 }
 
 impl Strategy {
+    /// Every strategy.
+    pub const ALL: [Strategy; 5] = [
+        Strategy::Auto,
+        Strategy::DecisionTrace,
+        Strategy::Timeline,
+        Strategy::Related,
+        Strategy::Connection,
+    ];
+
     /// As it is written.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -34,6 +43,11 @@ impl Strategy {
             Strategy::Related => "related",
             Strategy::Connection => "connection",
         }
+    }
+
+    /// Reads [`Strategy::as_str`], whatever its case.
+    pub fn parse(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|it| text.eq_ignore_ascii_case(it.as_str()))
     }
 }
 
@@ -154,6 +168,9 @@ pub struct CitedSentence {
     pub text: String,
     /// The entries, the first the one it is quoted from.
     pub cited: Vec<String>,
+    /// The entries that took the place of the first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub superseded_by: Vec<String>,
 }
 
 /// Two sentences that do not agree, as far as can be told.

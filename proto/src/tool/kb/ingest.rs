@@ -20,7 +20,7 @@ pub struct KbIngest {
     /// Where `content` came from; the same one again replaces the entries of the time before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source_url: Option<String>,
-    /// The project that the entries shall belong to.
+    /// The project that the entries shall belong to; where it is left out, that of the last time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub project_ref: Option<String>,
     /// Tell what would be done, and do nothing.
@@ -59,7 +59,8 @@ pub struct IngestedView {
     /// Who wrote summary and entries: `llm:` and the model; absent where both were taken from the file by rules.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub written_by: Option<String>,
-    /// Why a model did not write them, where one is set.
+    /// Why a model did not write them, where one is set. A file for which the call had no time left, or the model no
+    /// budget, is read by it when it is ingested again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub llm: Option<String>,
     /// The entries that were made of it.

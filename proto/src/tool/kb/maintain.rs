@@ -118,6 +118,9 @@ pub struct KbStats {
     /// Notes with an id that another one has, too: `kb/a.md (kb-00001 is kb/kb-00001-b.md)`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub duplicates: Vec<String>,
+    /// What is written in notes, cannot be meant, and counts as something else: `kb/a.md: …`; at most 100.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub doubts: Vec<String>,
 }
 
 /// What a model has read in entries that count.

@@ -6,6 +6,7 @@ use serde_json::{Map, Value};
 
 use super::{EntryType, EntryView};
 use crate::shape::Freshness;
+use crate::tool::memory::ItemError;
 use crate::tool::{Effect, Tool, ToolSet};
 
 /// Parameters of `kb_search`.
@@ -121,6 +122,9 @@ pub struct KbEntry {
     /// Its relations, such as `has_tag tag:python`, or `uses (llm) technology:sqlite` where a model read that in it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub edges: Vec<String>,
+    /// What is written in its note, cannot be meant, and counts as something else.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub doubts: Vec<String>,
     /// Where the knowledge came from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source_context: Option<String>,
@@ -143,6 +147,9 @@ pub struct KbGetReply {
     /// Ids of nothing, or of what does not count any more.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub not_found: Vec<String>,
+    /// Ids that could not be read or opened, and why; the others were.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub failed: Vec<ItemError>,
     /// How fresh this is.
     #[serde(flatten)]
     pub freshness: Freshness,

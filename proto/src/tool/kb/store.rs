@@ -6,6 +6,7 @@ use serde_json::{Map, Value};
 
 use super::{EntryType, EntryView};
 use crate::shape::Freshness;
+use crate::tool::batch::Item;
 use crate::tool::memory::ItemError;
 use crate::tool::{Effect, Tool, ToolSet};
 
@@ -116,7 +117,7 @@ pub struct NewKbEntry {
 #[serde(deny_unknown_fields)]
 pub struct KbStoreBatch {
     /// The entries, at most 10.
-    pub entries: Vec<NewKbEntry>,
+    pub entries: Vec<Item<NewKbEntry>>,
 }
 
 /// Reply of `kb_store_batch`.

@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::{MemoryEntity, MemoryRelation};
 use crate::shape::Freshness;
 use crate::tool::{Effect, Tool, ToolSet};
 
@@ -94,6 +95,9 @@ pub struct FoundNode {
     pub matched_perspective: Option<String>,
     /// Cosine; in mode `text` a weight of the words, which only compares within one answer.
     pub score: f32,
+    /// It has little to do with the question: neither near in meaning, nor does it hold the words that count.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub weak: bool,
     /// Where its note lies.
     pub path: String,
 }
@@ -103,6 +107,18 @@ pub struct FoundNode {
 pub struct FoundNodesReply {
     /// The best first, each entity once.
     pub results: Vec<FoundNode>,
+    /// All that was found is weak.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub nothing_relevant: bool,
+    /// The first 10 results that are not weak, as `open_nodes` tells them, with at most 20 observations each.
+    #[serde(default)]
+    pub entities: Vec<MemoryEntity>,
+    /// At most 100 relations that begin or end in one of these.
+    #[serde(default)]
+    pub relations: Vec<MemoryRelation>,
+    /// What is left out of these.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub truncated: Option<String>,
     /// How fresh this is.
     #[serde(flatten)]
     pub freshness: Freshness,

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{FactView, ItemError, MemoryRelation};
 use crate::shape::Freshness;
+use crate::tool::batch::Item;
 use crate::tool::{Effect, Tool, ToolSet};
 
 /// An entity to be made.
@@ -32,7 +33,7 @@ pub struct NewMemoryEntity {
 #[serde(deny_unknown_fields)]
 pub struct CreateEntities {
     /// The entities, at most 1000. One that is there already stays as it is.
-    pub entities: Vec<NewMemoryEntity>,
+    pub entities: Vec<Item<NewMemoryEntity>>,
 }
 
 /// An entity that was made.
@@ -196,7 +197,7 @@ pub struct NewObservations {
 #[serde(deny_unknown_fields)]
 pub struct AddObservations {
     /// What to add to which entity, at most 1000 entities.
-    pub observations: Vec<NewObservations>,
+    pub observations: Vec<Item<NewObservations>>,
 }
 
 /// What was added to one entity.
@@ -295,7 +296,7 @@ pub struct ObservationDeletion {
 #[serde(deny_unknown_fields)]
 pub struct DeleteObservations {
     /// What to delete of which entity.
-    pub deletions: Vec<ObservationDeletion>,
+    pub deletions: Vec<Item<ObservationDeletion>>,
 }
 
 /// What was deleted of one entity.
@@ -357,7 +358,7 @@ pub struct RelationKey {
 #[serde(deny_unknown_fields)]
 pub struct CreateRelations {
     /// The relations, at most 1000.
-    pub relations: Vec<RelationKey>,
+    pub relations: Vec<Item<RelationKey>>,
 }
 
 /// Reply of `create_relations`.
@@ -390,7 +391,7 @@ impl Tool for CreateRelations {
 #[serde(deny_unknown_fields)]
 pub struct DeleteRelations {
     /// The relations.
-    pub relations: Vec<RelationKey>,
+    pub relations: Vec<Item<RelationKey>>,
 }
 
 /// Reply of `delete_relations`.

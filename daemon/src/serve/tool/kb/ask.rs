@@ -4,8 +4,9 @@ use std::collections::HashSet;
 
 use notes::entry::id_text;
 use proto::error::ErrorView;
-use proto::tool::kb::CitedSentence;
-use proto::tool::kb::{AskedEntry, KbAnswer, KbAsk, KbStep, KbSummarize, KbSummary, Strategy};
+use proto::tool::kb::{
+    AskedEntry, CitedSentence, EntryView, KbAnswer, KbAsk, KbStep, KbSummarize, KbSummary, Strategy,
+};
 
 use super::library;
 use super::search::{check_question, limit_of};
@@ -176,8 +177,9 @@ pub fn with_answer(
     match written {
         Ok((written, model)) => {
             let statements = answer::statements(&written.text).into_iter();
-            reply.sentences =
-                statements.map(|(text, cited)| CitedSentence { text, cited }).collect();
+            reply.sentences = statements
+                .map(|(text, cited)| cited_sentence(text, cited, &reply.entries))
+                .collect();
             reply.answer = written.text;
             reply.method = format!("llm:{model}");
             reply.hint = (!written.invented.is_empty()).then(|| {
@@ -187,6 +189,13 @@ pub fn with_answer(
         Err(why) => reply.llm = Some(format!("written without `llm.query`: {why}")),
     }
     Ok(reply)
+}
+
+/// A sentence, with what took the place of the entry that it cites first.
+fn cited_sentence(text: String, cited: Vec<String>, entries: &[EntryView]) -> CitedSentence {
+    let first = entries.iter().find(|it| Some(&it.id) == cited.first());
+    let superseded_by = first.map(|it| it.superseded_by.clone()).unwrap_or_default();
+    CitedSentence { text, cited, superseded_by }
 }
 
 /// Answers in sentences of entries.
@@ -216,7 +225,9 @@ pub fn kb_summarize(
         .iter()
         .map(|it| {
             let ids: String = it.cited.iter().map(|id| format!("[{id}]")).collect();
-            format!("{} {ids}", it.text)
+            let newer = it.superseded_by.join(", ");
+            let newer = if newer.is_empty() { newer } else { format!(" (superseded by {newer})") };
+            format!("{}{newer} {ids}", it.text)
         })
         .collect();
     let hint = match (rows.is_empty(), answer.is_empty()) {

@@ -1,11 +1,14 @@
 //! Extract: entries of one file, by rules.
 //!
 //! In: the path and text of a file, without secrets. Out: [`Extraction`]: what it is about, and at most ten entries.
-//! A section of Markdown with enough words is an entry under its heading; a text without headings is one; of code and
+//! A section of Markdown with enough words is an entry under its heading, of too many some neighbors are one; a text
+//! without headings is one; of code and
 //! settings the comment at their head is, if there is one. What kind of knowledge it is is told by words (`we decided`,
 //! `always`, `the mistake was`).
 //! Invariants: the details are what the file says, nothing else; the same file gives the same entries.
 //! Not here: reading files and keeping entries (`ingest.rs`); a model that extracts (the seam is [`extract`]).
+
+use std::ops::Range;
 
 use notes::parse::{Heading, parse};
 use proto::tool::kb::EntryType;
@@ -73,11 +76,13 @@ fn is_program(name: &str) -> bool {
     )
 }
 
-/// A section: its heading, those above it, what stands below it.
-struct Section<'t> {
+/// A section: its heading, those above it, where that stands, and what is below it.
+#[derive(Clone)]
+struct Section {
     title: String,
     above: Vec<String>,
-    body: &'t str,
+    heading: usize,
+    place: Range<usize>,
 }
 
 fn of_markdown(stem: &str, text: &str) -> Extraction {
@@ -100,21 +105,24 @@ fn of_markdown(stem: &str, text: &str) -> Extraction {
     let cut = |level: u8| sections(text, start, &title, &outer, level);
     let mut found = cut(MAX_LEVEL);
     for level in (1..MAX_LEVEL).rev() {
-        if found.len() > MAX_ENTRIES {
-            found = cut(level);
+        let coarser = if found.len() > MAX_ENTRIES { cut(level) } else { vec![] };
+        // One entry of everything is about nothing.
+        if coarser.len() > 1 {
+            found = coarser;
         }
     }
-    let entries = found.into_iter().take(MAX_ENTRIES).map(|section| {
+    let entries = grouped(&found, MAX_ENTRIES).into_iter().map(|section| {
+        let body = text.get(section.place.clone()).unwrap_or("").trim();
         let above = section.above.join(" › ");
         let long = match section.title == title || above.is_empty() {
             true => section.title.clone(),
             false => format!("{above} › {}", section.title),
         };
         Extracted {
-            entry_type: type_of(&section.title, section.body),
+            entry_type: type_of(&section.title, body),
             short_title: shortened(&section.title, MAX_TITLE),
             long_title: shortened(&long, MAX_TITLE + 60),
-            details: section.body.to_string(),
+            details: body.to_string(),
             tags: tags.clone(),
         }
     });
@@ -122,32 +130,49 @@ fn of_markdown(stem: &str, text: &str) -> Extraction {
     Extraction { summary: summary_of(body), entries: entries.collect() }
 }
 
-fn sections<'t>(
-    text: &'t str,
+/// The same in at most so many: `One – Three` of neighbors, about as many each, with the headings between them.
+fn grouped(sections: &[Section], most: usize) -> Vec<Section> {
+    let (n, most) = (sections.len(), most.min(sections.len()));
+    let group = |at: usize| {
+        let group = sections.get(at * n / most..(at + 1) * n / most)?;
+        let (first, last) = (group.first()?, group.last()?);
+        if group.len() == 1 {
+            return Some(first.clone());
+        }
+        let title = format!("{} – {}", first.title, last.title);
+        let place = first.heading..last.place.end;
+        Some(Section { title, above: first.above.clone(), heading: first.heading, place })
+    };
+    (0..most).filter_map(group).collect()
+}
+
+fn sections(
+    text: &str,
     start: usize,
     title: &str,
     headings: &[&Heading],
     level: u8,
-) -> Vec<Section<'t>> {
+) -> Vec<Section> {
     let marks: Vec<&&Heading> =
         headings.iter().filter(|it| it.level <= level && it.place.span.start >= start).collect();
     let mut found = Vec::new();
-    let mut add = |title: &str, above: Vec<String>, from: usize, to: usize| {
-        let body = text.get(from..to).unwrap_or("").trim();
+    let mut add = |title: &str, above: Vec<String>, heading: usize, place: Range<usize>| {
+        let body = text.get(place.clone()).unwrap_or("");
         if body.split_whitespace().filter(|it| it.chars().any(char::is_alphanumeric)).count()
             >= MIN_WORDS
         {
-            found.push(Section { title: title.to_string(), above, body });
+            found.push(Section { title: title.to_string(), above, heading, place });
         }
     };
     let first = marks.first().map_or(text.len(), |it| it.place.span.start);
-    add(title, vec![], start, first);
+    add(title, vec![], start, start..first);
     let mut open: Vec<(u8, String)> = Vec::new();
     for (at, heading) in marks.iter().enumerate() {
         open.retain(|(level, _)| *level < heading.level);
         let above = open.iter().map(|it| it.1.clone()).collect();
         let to = marks.get(at + 1).map_or(text.len(), |next| next.place.span.start);
-        add(&heading.text, above, heading.place.span.end, to);
+        let span = &heading.place.span;
+        add(&heading.text, above, span.start, span.end..to);
         open.push((heading.level, heading.text.clone()));
     }
     found
@@ -341,6 +366,24 @@ mod tests {
         let text = format!("# T\n\n## One\n\n{half}## Two\n\n{half}");
         let titles: Vec<String> = told("t.md", &text).into_iter().map(|it| it.0).collect();
         assert_eq!(titles, ["One", "Two"]);
+    }
+
+    #[test]
+    fn many_sections_of_one_line_are_ten_entries_that_leave_nothing_out() {
+        let part =
+            |n: usize| format!("## Part {n}\n\nThe value of part {n} is {n} units in total.\n\n");
+        let text = format!("# Parts\n\n{}", (1..=15).map(part).collect::<String>());
+        let found = extract("t.md", &text).entries;
+        assert_eq!(found.len(), MAX_ENTRIES);
+        let titles: Vec<&str> = found.iter().map(|it| it.short_title.as_str()).collect();
+        assert_eq!(titles[..3], ["Part 1", "Part 2 – Part 3", "Part 4"]);
+        assert_eq!(found[0].details, "The value of part 1 is 1 units in total.");
+        assert!(
+            found[1].details.starts_with("## Part 2\n")
+                && found[1].details.ends_with("is 3 units in total.")
+        );
+        let said: String = found.iter().map(|it| it.details.as_str()).collect();
+        assert!((1..=15).all(|n| said.contains(&format!("of part {n} is"))));
     }
 
     #[test]

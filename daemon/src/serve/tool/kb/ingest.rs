@@ -4,9 +4,11 @@
 //! Steps: deny list; formats; size; text; hash; secrets and personal data; summary; extraction; entries; the node of
 //! the file, to which each entry leads by `extracted_from`; the record. A file that has changed replaces its entries.
 //! Invariants: nothing outside the project is read, no link is followed, no file is changed; what holds a secret gives
-//! no entry; a dry run writes nothing; a file that cannot be done does not stop the others.
+//! no entry; a model is asked as long as the call has time, what it had none for is told and read in a later call; a
+//! dry run writes nothing; a file that cannot be done does not stop the others.
 
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use notes::entry::{EntryEdit, id_text};
 use proto::error::ErrorView;
@@ -17,7 +19,7 @@ use super::files::{find, objection};
 use super::store::{change, checked, create, whole};
 use super::{blocking, index, invalid, ledger, record, type_text, unreadable};
 use crate::llm::file::{self, FoundEntry};
-use crate::llm::{Asker, Prompt};
+use crate::llm::{Asker, LlmError, Prompt};
 use crate::notes::checksum;
 use crate::pipeline::normalize::redact::{Redactor, places_of_secrets};
 use crate::project::Project;
@@ -31,6 +33,11 @@ const MAX_TOLD: usize = 500;
 /// Longest address of a text, characters; and what a text is read as.
 const MAX_URL: usize = 500;
 const TEXT_NAME: &str = "text.md";
+
+/// Time that must be left for a model to be asked about a file.
+const LEAST_TO_ASK: Duration = Duration::from_secs(1);
+
+const UNCHANGED: &str = "as it was when it was last ingested";
 
 /// Makes entries of files.
 pub async fn kb_ingest(
@@ -121,6 +128,8 @@ struct Source {
     found: Extraction,
     /// The record of an earlier time.
     before: Option<IngestedFile>,
+    /// It is as it was then, but no model had time for it.
+    is_owed: bool,
 }
 
 enum Read {
@@ -164,9 +173,11 @@ fn read(project: &Project, path: &str, content: Option<&str>) -> Result<Read, Er
     // What is read as what, and which rules of privacy hold.
     let name = if content.is_some() { TEXT_NAME } else { path };
     let hash = checksum(&bytes);
-    let before = ledger(project)?.ingested(path).map_err(unreadable)?;
-    if before.as_ref().is_some_and(|it| it.is_active && it.hash == hash) {
-        return done("unchanged", "as it was when it was last ingested");
+    let before = ledger(project)?.ingested(path).map_err(unreadable)?.filter(|it| it.is_active);
+    let has_model = project.llms().extraction().or(project.llms().query()).is_some();
+    let is_owed = before.as_ref().is_some_and(|it| it.hash == owed(&hash));
+    if is_owed && !has_model || before.as_ref().is_some_and(|it| it.hash == hash) {
+        return done("unchanged", UNCHANGED);
     }
     let text = String::from_utf8_lossy(&bytes).into_owned();
     if notes::parse::frontmatter(&text).is_some_and(|it| notes::entry::of(&it.values).id.is_some())
@@ -182,7 +193,13 @@ fn read(project: &Project, path: &str, content: Option<&str>) -> Result<Read, Er
     let (clean, redactions) = without_marks(&text, &shown);
     let found = extract(name, &clean);
     let n_bytes = bytes.len() as u64;
-    Ok(Read::Fresh(Box::new(Source { hash, n_bytes, redactions, text: clean, found, before })))
+    let text = clean;
+    Ok(Read::Fresh(Box::new(Source { hash, n_bytes, redactions, text, found, before, is_owed })))
+}
+
+/// What is kept as the hash of a file for which a model had no time: it is asked the next time.
+fn owed(hash: &str) -> String {
+    format!("owed {hash}")
 }
 
 /// Kinds of the secrets of a text, but for lines that its author allows.
@@ -224,6 +241,8 @@ struct Written {
     found: Extraction,
     by: Option<String>,
     trouble: Option<String>,
+    /// The model had no time for it.
+    is_owed: bool,
 }
 
 /// Steps 7 and 8 by a model, if there is one; what it does not give stays as the rules found it.
@@ -235,23 +254,35 @@ fn by_model(
 ) -> Written {
     let llms = project.llms();
     let Some(slot) = llms.extraction().or(llms.query()) else {
-        return Written { found, by: None, trouble: None };
+        return Written { found, by: None, trouble: None, is_owed: false };
     };
-    let (mut by, mut troubles) = (None, Vec::new());
-    let mut ask = |prompt: &Prompt| match slot.generate(prompt, asker) {
-        Ok(said) => {
-            by = Some(format!("llm:{}", said.model));
-            Some(said.text)
+    let (mut model, mut troubles, mut is_owed) = (None, Vec::new(), false);
+    let mut ask = |prompt: &Prompt| {
+        let has_time = || asker.until.saturating_duration_since(Instant::now()) >= LEAST_TO_ASK;
+        if !has_time() {
+            is_owed = true;
+            troubles.push("the time for a model in one call is over".to_string());
+            return None;
         }
-        Err(error) => {
-            troubles.push(error.to_string());
-            None
+        match slot.generate(prompt, asker) {
+            Ok(said) => {
+                model = Some(format!("llm:{}", said.model));
+                Some(said.text)
+            }
+            Err(error) => {
+                // What ended with the call's time, or with the hour's budget, may be had in a later call.
+                is_owed = matches!(error, LlmError::Spent { .. }) || !has_time();
+                troubles.push(error.to_string());
+                None
+            }
         }
     };
     let summary = ask(&file::summary_prompt(path, text)).map(|it| file::parse_summary(&it));
     // If it gave nothing just now, it is not asked again at once.
     let entries = summary.as_ref().and_then(|_| ask(&file::entries_prompt(path, text)));
     let entries = entries.map(|it| file::parse_entries(&it));
+    let is_of_use = matches!(summary, Some(Some(_))) || matches!(entries, Some(Some(_)));
+    let by = model.filter(|_| is_of_use);
     match summary {
         Some(Some(summary)) => found.summary = summary,
         Some(None) => troubles.push("it answered something else than a summary".into()),
@@ -262,9 +293,10 @@ fn by_model(
         Some(None) => troubles.push("it answered something else than a list of entries".into()),
         None => {}
     }
+    let again = if is_owed { "; ingest it again to have it read" } else { "" };
     let trouble = (!troubles.is_empty())
-        .then(|| format!("by rules where the model gave nothing: {}", troubles.join("; ")));
-    Written { found, by, trouble }
+        .then(|| format!("by rules where the model gave nothing: {}{again}", troubles.join("; ")));
+    Written { found, by, trouble, is_owed }
 }
 
 fn extracted(it: FoundEntry) -> Extracted {
@@ -288,10 +320,10 @@ async fn one(
         Read::Done(view) => return Ok(*view),
         Read::Fresh(source) => *source,
     };
-    let Source { hash, n_bytes, redactions, text, found, before } = source;
+    let Source { hash, n_bytes, redactions, text, found, before, is_owed: was_owed } = source;
     // A dry run costs nothing: it tells what rules find.
-    let Written { found, by, trouble } = match request.dry_run == Some(true) {
-        true => Written { found, by: None, trouble: None },
+    let Written { found, by, trouble, is_owed } = match request.dry_run == Some(true) {
+        true => Written { found, by: None, trouble: None, is_owed: false },
         false => {
             let (worker, of, asker) = (project.clone(), path.to_string(), who.asker.clone());
             blocking(move || Ok(by_model(&worker, (&of, &text), found, &asker))).await?
@@ -308,7 +340,14 @@ async fn one(
         replaced,
         redactions: redactions.clone(),
     };
-    let old = before.map(|it| it.entries).unwrap_or_default();
+    if was_owed && by.is_none() && request.dry_run != Some(true) {
+        // What the rules gave is there already.
+        let reason = Some(UNCHANGED.to_string());
+        return Ok(IngestedView { reason, summary: None, ..view("unchanged", vec![], vec![]) });
+    }
+    // Where no project is named it stays the one of the time before.
+    let (old, known) = before.map(|it| (it.entries, it.project)).unwrap_or_default();
+    let project_ref = request.project_ref.clone().or(known).filter(|it| !it.trim().is_empty());
     if request.dry_run == Some(true) {
         let entries = found.entries.iter().map(|it| told(it, None)).collect();
         return Ok(view("dry_run", entries, old));
@@ -317,7 +356,7 @@ async fn one(
     for it in &found.entries {
         let new = EntryEdit {
             source_context: request.content.as_ref().map(|_| path.to_string()),
-            ..new_entry(it, path, request.project_ref.clone())
+            ..new_entry(it, path, project_ref.clone())
         };
         let made = match whole(new).and_then(checked) {
             Ok(new) => create(project, new, who, &format!("Ingested from `{path}`")).await,
@@ -351,13 +390,13 @@ async fn one(
     }
     let kept = IngestedFile {
         path: path.to_string(),
-        hash,
+        hash: if is_owed { owed(&hash) } else { hash },
         node: format!("note:{path}"),
         entries: entries.iter().filter_map(|it| it.id.clone()).collect(),
         summary: found.summary.clone(),
         n_bytes,
         extension: RelPath::new(path).extension(),
-        project: request.project_ref.clone(),
+        project: project_ref,
         redactions: redactions.clone(),
         is_active: true,
         ..IngestedFile::default()

@@ -21,6 +21,9 @@ use crate::serve::routes::Who;
 use crate::store::{KbRecord, KbVersion, NewVersion, Snapshot};
 use crate::terms::RelPath;
 
+/// Most doubts about notes that are told.
+const MAX_DOUBTS: usize = 100;
+
 const DAY_MS: i64 = 86_400_000;
 
 /// Days after which an entry that does not count may be purged.
@@ -103,6 +106,7 @@ async fn stats(project: &Arc<Project>) -> Result<KbMaintainReply, ErrorView> {
             enrichment: enrich::counts(&worker, &library),
             ingested_files: files.iter().filter(|it| it.is_active).count() as u64,
             duplicates: library.shelf.duplicates(),
+            doubts: library.shelf.doubts().into_iter().take(MAX_DOUBTS).collect(),
         };
         let message = format!("{} entries, {} of them count", stats.entries, stats.active);
         Ok(KbMaintainReply { message, stats: Some(stats), ..KbMaintainReply::default() })

@@ -29,7 +29,10 @@ pub use maintain::kb_maintain;
 pub use search::{add_entries, kb_get, kb_search};
 pub use store::{kb_store, kb_store_batch};
 
-use super::{blocking, check_secrets, invalid, stalled, unavailable, unreadable};
+use super::{
+    batch_of, blocking, check_secrets, invalid, item_error, parted, stalled, unavailable,
+    unreadable,
+};
 use crate::ask::kb::{EntryRow, Library, decay, graph};
 use crate::notes::NoteError;
 use crate::pipeline::write::Command;

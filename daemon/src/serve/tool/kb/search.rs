@@ -3,19 +3,23 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use notes::entry::{details, id_text};
+use notes::entry::{details, id_text, of};
 use notes::resolve::fold;
 use proto::error::ErrorView;
-use proto::tool::admin::{EntryOfNode, GraphEdge, GraphReply};
+use proto::tool::admin::{EntryOfNode, Graph, GraphEdge, GraphNode, GraphReply};
 use proto::tool::kb::{KbEntry, KbGet, KbGetReply, KbHit, KbSearch, KbSearchReply};
+use proto::tool::memory::ItemError;
 
-use super::{blocking, check_id, edges_of, invalid, library, record, refreshed, unreadable};
+use super::{
+    blocking, check_id, edges_of, invalid, item_error, library, record, refreshed, unreadable,
+};
 use crate::ask::browse::rfc3339;
 use crate::ask::kb::graph::node_id;
 use crate::ask::kb::search::{
     Hit, SPARSE_UNDER, Searched, Wanted, behind_successors, hints, search,
 };
 use crate::ask::kb::{EntryRow, Library};
+use crate::ask::{MAX_DRAWN, node_at};
 use crate::notes::NoteError;
 use crate::project::Project;
 use crate::serve::Progress;
@@ -134,11 +138,19 @@ pub async fn kb_get(
     if !(1..=MAX_IDS).contains(&n) {
         return Err(invalid(format!("`entry_id` has {n} ids"), "give 1 to 20"));
     }
-    let mut ids: Vec<String> = Vec::new();
+    let (mut ids, mut failed): (Vec<String>, Vec<ItemError>) = (Vec::new(), Vec::new());
     for id in &request.entry_id {
         let id = match node_id(id) {
             Some(node) => node,
-            None => id_text(check_id(id)?),
+            None => match check_id(id) {
+                Ok(number) => id_text(number),
+                // One of several costs the others nothing.
+                Err(error) if n > 1 => {
+                    failed.push(item_error(id, error));
+                    continue;
+                }
+                Err(error) => return Err(error),
+            },
         };
         if !ids.contains(&id) {
             ids.push(id);
@@ -152,7 +164,7 @@ pub async fn kb_get(
         let snapshot = worker.snapshot().map_err(unreadable)?;
         let library = library(&worker, &snapshot)?;
         let mut reply =
-            KbGetReply { freshness: worker.freshness(&snapshot), ..KbGetReply::default() };
+            KbGetReply { failed, freshness: worker.freshness(&snapshot), ..KbGetReply::default() };
         let mut opened = Vec::new();
         for id in ids {
             if let Some(rows) = library.of_node(&id) {
@@ -170,14 +182,20 @@ pub async fn kb_get(
                     reply.not_found.push(id);
                     continue;
                 }
+                Err(error) if n > 1 => {
+                    reply.failed.push(item_error(&id, error));
+                    continue;
+                }
                 Err(error) => return Err(error),
             };
-            match whole(&worker, &library, row)? {
-                Some(entry) => {
+            match whole(&worker, &library, row) {
+                Ok(Some(entry)) => {
                     reply.entries.push(entry);
                     opened.push(row.number);
                 }
-                None => reply.not_found.push(id),
+                Ok(None) => reply.not_found.push(id),
+                Err(error) if n > 1 => reply.failed.push(item_error(&id, error)),
+                Err(error) => return Err(error),
             }
         }
         Ok((reply, opened))
@@ -189,17 +207,30 @@ pub async fn kb_get(
     Ok(reply)
 }
 
-/// Adds what entries say to the entities whose homes they are, and the relations of supersession between those.
+/// The relation of an entry to one whose place it took.
+const SUPERSEDES: &str = "supersedes";
+
+/// Adds what entries say to the entities whose homes they are, the entries that took their places or gave them theirs,
+/// and the relations between those.
 pub fn add_entries(
     project: &Project,
     snapshot: &Snapshot,
+    request: &Graph,
     reply: &mut GraphReply,
 ) -> Result<(), ErrorView> {
     let library = library(project, snapshot)?;
     let rows: HashMap<&str, &EntryRow> =
         library.shelf.entries().map(|row| (row.path.as_str(), row)).collect();
+    let is_wanted = request
+        .rels
+        .as_ref()
+        .is_none_or(|rels| rels.is_empty() || rels.iter().any(|it| it == SUPERSEDES));
+    let room = request.limit.unwrap_or(MAX_DRAWN) as usize;
     let mut drawn: HashMap<String, i64> = HashMap::new();
-    for node in &mut reply.nodes {
+    let mut at = 0;
+    // What a chain adds is looked at, too.
+    while let Some(node) = reply.nodes.get_mut(at) {
+        at += 1;
         let Some(row) = node.home.as_deref().and_then(|path| rows.get(path)) else { continue };
         drawn.insert(id_text(row.number), node.entity.id);
         node.entry = Some(EntryOfNode {
@@ -208,14 +239,22 @@ pub fn add_entries(
             superseded_by: library.superseded_by(row),
             inactive: !row.entry.is_active,
         });
+        let hop = node.hop + 1;
+        for number in library.shelf.graph.chain(row.number) {
+            let Some(other) = library.shelf.get(number) else { continue };
+            let is_there = |it: &GraphNode| it.home.as_deref() == Some(other.path.as_str());
+            if is_wanted && reply.nodes.len() < room && !reply.nodes.iter().any(is_there) {
+                reply.nodes.extend(node_at(&project.desk(snapshot), &other.path, hop)?);
+            }
+        }
     }
-    for node in &reply.nodes {
+    for node in reply.nodes.iter().filter(|_| is_wanted) {
         let newer = node.entry.iter().flat_map(|it| &it.superseded_by);
         for src in newer.filter_map(|id| drawn.get(id)) {
             reply.edges.push(GraphEdge {
                 src: *src,
                 dst: node.entity.id,
-                rel: "supersedes".into(),
+                rel: SUPERSEDES.into(),
                 confidence: 1.0,
                 n_evidence: 1,
                 n_against: 0,
@@ -238,13 +277,17 @@ fn whole(
         Err(error) => return Err(error.view()),
     };
     let times = library.times(row);
+    let shown = project.notes().shown(&row.path, &note.text);
+    // The index has all values as texts.
+    let values = notes::parse::frontmatter(&shown).map(|front| front.values).unwrap_or_default();
     Ok(Some(KbEntry {
         entry: library.view(row),
-        knowledge_details: project.notes().shown(&row.path, details(&note.text)),
+        knowledge_details: details(&shown).to_string(),
         base_confidence: row.confidence,
-        hints: row.entry.hints.clone(),
+        hints: of(&values).hints,
         supersedes: row.entry.supersedes.iter().map(|it| id_text(*it)).collect(),
         edges: edges_of(library, row.number),
+        doubts: row.doubts.clone(),
         source_context: row.entry.source_context.clone(),
         version: library.version(row),
         created_at: rfc3339(times.created_ms),

@@ -12,8 +12,9 @@ use proto::tool::memory::ItemError;
 use serde_json::{Map, Value};
 
 use super::{
-    blocking, by_hand, check_secrets, edges_of, entry_named, files_in_folder, folder, index,
-    invalid, library, record, refused, type_text, unavailable, unreadable, version_of,
+    batch_of, blocking, by_hand, check_secrets, edges_of, entry_named, files_in_folder, folder,
+    index, invalid, item_error, library, parted, record, refused, type_text, unavailable,
+    unreadable, version_of,
 };
 use crate::ask::kb::{Library, decay};
 use crate::notes::{NoteError, Overwrite};
@@ -62,6 +63,7 @@ pub async fn kb_store(
             let is_stated = reason.is_some();
             let reason = reason.unwrap_or_else(|| "Updated".into());
             let edit = checked(edit_of(&request))?;
+            check_others(id, edit.hints.as_ref())?;
             let stored = change(&project, id, edit, &who, (reason, is_stated)).await?;
             (if stored.is_changed { "updated" } else { "unchanged" }, stored)
         }
@@ -88,6 +90,17 @@ pub async fn kb_store(
         })
     })
     .await
+}
+
+/// An entry cannot take its own place.
+fn check_others(id: &str, hints: Option<&Map<String, Value>>) -> Result<(), ErrorView> {
+    let stated =
+        entry::of(&Map::from_iter(hints.map(|it| ("hints".into(), Value::Object(it.clone())))));
+    let own = number_of(id);
+    match stated.supersedes.iter().chain(&stated.superseded_by).any(|it| Some(*it) == own) {
+        true => Err(invalid(format!("`{id}` would supersede itself"), "name other entries")),
+        false => Ok(()),
+    }
 }
 
 /// Tells hints that name entries that are not there: they lead nowhere until those are.
@@ -313,13 +326,10 @@ pub async fn kb_store_batch(
     request: KbStoreBatch,
     who: Who,
 ) -> Result<KbBatchReply, ErrorView> {
-    let n = request.entries.len();
-    if !(1..=MAX_BATCH).contains(&n) {
-        return Err(invalid(format!("`entries` has {n} items"), "give 1 to 10"));
-    }
-    let mut reply = KbBatchReply::default();
+    let (entries, failed) = parted(batch_of("entries", request.entries, MAX_BATCH)?);
+    let mut reply = KbBatchReply { failed, ..KbBatchReply::default() };
     let (mut made, mut paths) = (Vec::new(), Vec::new());
-    for item in request.entries {
+    for item in entries {
         let name = item.short_title.clone();
         let new = whole(new_of(item)).and_then(checked);
         let stored = match new {
@@ -331,9 +341,7 @@ pub async fn kb_store_batch(
                 made.push(stored.number);
                 paths.push(RelPath::new(stored.path));
             }
-            Err(ErrorView { code, message, hint, conflict: _ }) => {
-                reply.failed.push(ItemError { name, code, message, hint });
-            }
+            Err(error) => reply.failed.push(item_error(&name, error)),
         }
     }
     let troubles = index(&project, &paths).await?;

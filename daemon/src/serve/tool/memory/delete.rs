@@ -8,7 +8,7 @@ use std::sync::Arc;
 use proto::error::{Code, ErrorView};
 use proto::tool::memory::{DeleteEntities, DeletedEntitiesReply, MemoryRelation};
 
-use super::{Aftermath, check_batch, is_missing, item_error, refused, relation_views};
+use super::{Aftermath, MAX_ITEMS, check_count, is_missing, item_error, refused, relation_views};
 use crate::ask::memory::{self as rows, NodeRow};
 use crate::notes::{Overwrite, Written};
 use crate::project::Project;
@@ -22,7 +22,7 @@ pub async fn delete_entities(
     request: DeleteEntities,
     who: Who,
 ) -> Result<DeletedEntitiesReply, ErrorView> {
-    check_batch("entity_names", &request.entity_names)?;
+    check_count("entity_names", request.entity_names.len(), MAX_ITEMS)?;
     let worker = project.clone();
     let (mut reply, aftermath) = blocking(move || {
         let (mut reply, mut aftermath) = (DeletedEntitiesReply::default(), Aftermath::default());

@@ -68,7 +68,7 @@ pub fn open_nodes(
             Err(error) => reply.failed.push(item_error(name, error)),
         }
     }
-    whole(project, snapshot, &nodes, &mut reply)?;
+    tell(project, snapshot, &nodes, ALL, &mut reply)?;
     Ok(reply)
 }
 
@@ -81,32 +81,51 @@ pub fn read_graph(
     let page = page_of(request.page)?;
     let (nodes, next_page) = listed(snapshot, Listed::default(), (page, GRAPH_PAGE))?;
     let mut reply = MemoryGraphReply { next_page, ..MemoryGraphReply::default() };
-    whole(project, snapshot, &nodes, &mut reply)?;
+    tell(project, snapshot, &nodes, ALL, &mut reply)?;
     Ok(reply)
 }
 
-fn whole(
+/// How much of entities is told.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Bounds {
+    pub(super) n_facts: usize,
+    /// Observations of one entity.
+    pub(super) of_one: usize,
+    pub(super) n_relations: usize,
+}
+
+const ALL: Bounds = Bounds { n_facts: MAX_FACTS, of_one: MAX_FACTS, n_relations: MAX_RELATIONS };
+
+/// Tells entities with their relations, within bounds.
+pub(super) fn tell(
     project: &Project,
     snapshot: &Snapshot,
     nodes: &[NodeRow],
+    bounds: Bounds,
     reply: &mut MemoryGraphReply,
 ) -> Result<(), ErrorView> {
     let ledger = ledger(project)?;
     let mut edges: BTreeSet<Edge> = BTreeSet::new();
     let mut n_facts = 0;
     for node in nodes {
-        let entity = entity(snapshot, &ledger, node, MAX_FACTS.saturating_sub(n_facts))?;
+        let most = bounds.n_facts.saturating_sub(n_facts).min(bounds.of_one);
+        let entity = entity(snapshot, &ledger, node, most)?;
         n_facts += entity.observations.len();
         if entity.observations.len() < node.n_facts as usize {
-            reply.truncated =
-                Some(format!("only {MAX_FACTS} observations are told; open fewer at once"));
+            let Bounds { n_facts, of_one, .. } = bounds;
+            reply.truncated = Some(match of_one < n_facts {
+                true => format!(
+                    "only {of_one} observations of an entity are told; `open_nodes` tells all"
+                ),
+                false => format!("only {n_facts} observations are told; open fewer at once"),
+            });
         }
         reply.entities.push(entity);
         edges.extend(rows::edges_of(snapshot, node.doc)?);
     }
-    reply.relations = relation_views(snapshot, edges.iter().take(MAX_RELATIONS))?;
-    if edges.len() > MAX_RELATIONS {
-        reply.truncated = Some(format!("{} relations are not told", edges.len() - MAX_RELATIONS));
+    reply.relations = relation_views(snapshot, edges.iter().take(bounds.n_relations))?;
+    if let Some(n) = edges.len().checked_sub(bounds.n_relations).filter(|n| *n > 0) {
+        reply.truncated = Some(format!("{n} relations are not told"));
     }
     reply.freshness = project.freshness(snapshot);
     Ok(())

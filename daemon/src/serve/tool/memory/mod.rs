@@ -18,6 +18,7 @@ use std::sync::Arc;
 
 use notes::edit::memory::Scope;
 use proto::error::{Code, ErrorView};
+use proto::tool::batch::Item;
 use proto::tool::memory::{FactView, ItemError, MemoryNode, MemoryRelation};
 
 pub use consolidate::{
@@ -37,7 +38,10 @@ pub use write::{
     set_tags,
 };
 
-use super::{blocking, check_secrets, invalid, stalled, unavailable, unreadable};
+use super::{
+    batch_of, blocking, check_count, check_secrets, invalid, item_error, stalled, unavailable,
+    unreadable,
+};
 use crate::ask::browse::rfc3339;
 use crate::ask::memory::{self as rows, Edge, FactRow, NodeRow};
 use crate::notes::NoteError;
@@ -50,13 +54,8 @@ use crate::terms::RelPath;
 /// Most items of one batch.
 const MAX_ITEMS: usize = 1_000;
 
-fn check_batch<T>(parameter: &str, items: &[T]) -> Result<(), ErrorView> {
-    match items.len() {
-        1..=MAX_ITEMS => Ok(()),
-        n => {
-            Err(invalid(format!("`{parameter}` has {n} items"), &format!("give 1 to {MAX_ITEMS}")))
-        }
-    }
+fn batch<T>(parameter: &str, items: Vec<Item<T>>) -> Result<Vec<Result<T, ItemError>>, ErrorView> {
+    batch_of(parameter, items, MAX_ITEMS)
 }
 
 fn ledger(project: &Project) -> Result<MemoryLedger, ErrorView> {
@@ -104,11 +103,6 @@ fn relation_views<'e>(
     views.sort();
     views.dedup();
     Ok(views)
-}
-
-fn item_error(name: &str, error: ErrorView) -> ItemError {
-    let ErrorView { code, message, hint, conflict: _ } = error;
-    ItemError { name: name.to_string(), code, message, hint }
 }
 
 /// Which ordinals and items count in a note that is to be changed.

@@ -11,14 +11,12 @@ use proto::tool::memory::{
     RelationKey, UpdateRelationType, UpdatedRelationReply,
 };
 
-use super::{
-    Aftermath, check_batch, check_secrets, is_missing, item_error, ledger, refused, scope_of,
-};
+use super::{Aftermath, batch, check_secrets, is_missing, item_error, ledger, refused, scope_of};
 use crate::ask::memory::{self as rows, NodeRow};
 use crate::notes::{NoteError, Written};
 use crate::project::Project;
 use crate::serve::routes::Who;
-use crate::serve::tool::{blocking, invalid, unreadable};
+use crate::serve::tool::{blocking, invalid, parted, unreadable};
 use crate::store::Operation;
 
 /// Both ends of a relation, and what links of the one to the other are written as.
@@ -81,11 +79,12 @@ pub async fn create_relations(
     request: CreateRelations,
     who: Who,
 ) -> Result<CreatedRelationsReply, ErrorView> {
-    check_batch("relations", &request.relations)?;
+    let (relations, failed) = parted(batch("relations", request.relations)?);
     let worker = project.clone();
     let (mut reply, aftermath) = blocking(move || {
-        let (mut reply, mut aftermath) = (CreatedRelationsReply::default(), Aftermath::default());
-        for key in &request.relations {
+        let mut aftermath = Aftermath::default();
+        let mut reply = CreatedRelationsReply { failed, ..CreatedRelationsReply::default() };
+        for key in &relations {
             match create(&worker, key, (&who, &mut aftermath)) {
                 Ok((relation, true)) => reply.created.push(relation),
                 Ok((relation, false)) => reply.already_existed.push(relation),
@@ -142,11 +141,12 @@ pub async fn delete_relations(
     request: DeleteRelations,
     who: Who,
 ) -> Result<DeletedRelationsReply, ErrorView> {
-    check_batch("relations", &request.relations)?;
+    let (relations, failed) = parted(batch("relations", request.relations)?);
     let worker = project.clone();
     let (mut reply, aftermath) = blocking(move || {
-        let (mut reply, mut aftermath) = (DeletedRelationsReply::default(), Aftermath::default());
-        for key in &request.relations {
+        let mut aftermath = Aftermath::default();
+        let mut reply = DeletedRelationsReply { failed, ..DeletedRelationsReply::default() };
+        for key in &relations {
             let done = ends(&worker, &key.from_entity, &key.to_entity).and_then(|ends| {
                 let wanted = |it: &Stated| {
                     it.relation_type == key.relation_type.trim()

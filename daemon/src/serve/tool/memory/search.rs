@@ -4,20 +4,25 @@ use std::collections::HashMap;
 
 use proto::error::ErrorView;
 use proto::tool::memory::{
-    FoundNode, FoundNodesReply, FoundObservation, MemoryMode, ObservationsReply, QueryObservations,
-    SearchNodes,
+    FoundNode, FoundNodesReply, FoundObservation, MemoryGraphReply, MemoryMode, ObservationsReply,
+    QueryObservations, SearchNodes,
 };
 
-use super::graph::limit_of;
+use super::graph::{Bounds, limit_of, tell};
 use super::ledger;
 use crate::ask::memory::search::{Found, by_meaning, by_words, nodes_by_meaning, nodes_by_words};
-use crate::ask::memory::{self as rows};
+use crate::ask::memory::{self as rows, NodeRow};
 use crate::project::Project;
 use crate::serve::tool::invalid;
 use crate::store::Snapshot;
 
 /// Longest question, bytes.
 const MAX_QUESTION: usize = 1_000;
+
+/// Entities that a search tells whole, observations of each, and relations.
+const MAX_WHOLE: usize = 10;
+const FACTS_OF_ONE: usize = 20;
+const MAX_RELATIONS: usize = 100;
 
 fn check(query: &str) -> Result<(), ErrorView> {
     match query.trim().len() {
@@ -63,8 +68,18 @@ pub fn search_nodes(
     let mode = request.mode.unwrap_or_default();
     let found = match mode {
         MemoryMode::Embedding => nodes_by_meaning(&project.desk(snapshot), &request.query, limit)?,
-        MemoryMode::Text => nodes_by_words(snapshot, &request.query, limit)?,
+        MemoryMode::Text => nodes_by_words(&project.desk(snapshot), &request.query, limit)?,
     };
+    // What the reference server tells of a search: what fits, whole.
+    let fitting: Vec<NodeRow> =
+        found.iter().filter(|it| !it.is_weak).map(|it| it.node.clone()).collect();
+    let mut whole = MemoryGraphReply::default();
+    let bounds = Bounds {
+        n_facts: MAX_WHOLE * FACTS_OF_ONE,
+        of_one: FACTS_OF_ONE,
+        n_relations: MAX_RELATIONS,
+    };
+    tell(project, snapshot, fitting.get(..MAX_WHOLE).unwrap_or(&fitting), bounds, &mut whole)?;
     let view = |it: Found| FoundNode {
         name: it.node.name,
         entity_type: it.node.entity_type,
@@ -72,8 +87,11 @@ pub fn search_nodes(
         matched_observation: it.fact.unwrap_or_default(),
         matched_perspective: (mode == MemoryMode::Embedding).then(|| it.perspective.to_string()),
         score: it.score,
+        weak: it.is_weak,
         path: it.node.path,
     };
+    let MemoryGraphReply { entities, relations, truncated, freshness, .. } = whole;
+    let nothing_relevant = !found.is_empty() && fitting.is_empty();
     let results = found.into_iter().map(view).collect();
-    Ok(FoundNodesReply { results, freshness: project.freshness(snapshot) })
+    Ok(FoundNodesReply { results, nothing_relevant, entities, relations, truncated, freshness })
 }

@@ -19,16 +19,13 @@ use proto::tool::memory::{
     ReplaceObservation, ReplacedReply, SetSummary, SetTags, SummaryReply, TagsReply,
 };
 
-use super::{
-    Aftermath, check_batch, check_secrets, is_missing, item_error, ledger, on_node, refused,
-    scope_of,
-};
+use super::{Aftermath, batch, check_secrets, item_error, ledger, on_node, refused, scope_of};
 use crate::ask::browse::rfc3339;
 use crate::ask::memory::{self as rows, NodeRow};
 use crate::notes::{NoteError, Overwrite};
 use crate::project::Project;
 use crate::serve::routes::Who;
-use crate::serve::tool::{blocking, invalid, unreadable};
+use crate::serve::tool::{blocking, invalid, parted, unreadable};
 use crate::store::Operation;
 
 /// Files of one name that are tried before one is given up.
@@ -40,11 +37,12 @@ pub async fn create_entities(
     request: CreateEntities,
     who: Who,
 ) -> Result<CreatedEntitiesReply, ErrorView> {
-    check_batch("entities", &request.entities)?;
+    let (entities, failed) = parted(batch("entities", request.entities)?);
     let worker = project.clone();
     let (mut reply, aftermath) = blocking(move || {
-        let (mut reply, mut aftermath) = (CreatedEntitiesReply::default(), Aftermath::default());
-        for new in request.entities {
+        let mut aftermath = Aftermath::default();
+        let mut reply = CreatedEntitiesReply { failed, ..CreatedEntitiesReply::default() };
+        for new in entities {
             let name = new.name.clone();
             match create(&worker, new) {
                 Ok(Made::New(made, highest)) => {
@@ -223,17 +221,20 @@ pub async fn add_observations(
     request: AddObservations,
     who: Who,
 ) -> Result<AddedReply, ErrorView> {
-    check_batch("observations", &request.observations)?;
+    let observations = batch("observations", request.observations)?;
     let worker = project.clone();
     let (mut reply, aftermath) = blocking(move || {
         let (mut reply, mut aftermath) = (AddedReply::default(), Aftermath::default());
-        for item in request.observations {
-            let name = item.entity_name.clone();
-            let done = add(&worker, item, (&who, &mut aftermath));
+        for item in observations {
+            let done = item.and_then(|item| {
+                let name = item.entity_name.clone();
+                let done = add(&worker, item, (&who, &mut aftermath));
+                done.map_err(|error| item_error(&name, error))
+            });
             reply.results.push(done.unwrap_or_else(|error| AddedObservations {
-                entity_name: name.clone(),
-                not_found: is_missing(&error),
-                error: Some(item_error(&name, error)),
+                entity_name: error.name.clone(),
+                not_found: error.code == Code::NotFound,
+                error: Some(error),
                 ..AddedObservations::default()
             }));
         }
@@ -316,18 +317,21 @@ pub async fn delete_observations(
     request: DeleteObservations,
     who: Who,
 ) -> Result<DeletedObservationsReply, ErrorView> {
-    check_batch("deletions", &request.deletions)?;
+    let deletions = batch("deletions", request.deletions)?;
     let worker = project.clone();
     let (mut reply, aftermath) = blocking(move || {
         let mut reply = DeletedObservationsReply::default();
         let mut aftermath = Aftermath::default();
-        for item in request.deletions {
-            let name = item.entity_name.clone();
-            let done = remove(&worker, item, (&who, &mut aftermath));
+        for item in deletions {
+            let done = item.and_then(|item| {
+                let name = item.entity_name.clone();
+                let done = remove(&worker, item, (&who, &mut aftermath));
+                done.map_err(|error| item_error(&name, error))
+            });
             reply.results.push(done.unwrap_or_else(|error| DeletedObservations {
-                entity_name: name.clone(),
-                not_found: is_missing(&error),
-                error: Some(item_error(&name, error)),
+                entity_name: error.name.clone(),
+                not_found: error.code == Code::NotFound,
+                error: Some(error),
                 ..DeletedObservations::default()
             }));
         }
