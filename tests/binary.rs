@@ -47,10 +47,14 @@ fn beside_this_test(program: &str, packages: &[&str]) -> PathBuf {
     lock.lock().expect("a lock");
     if !is_current(&path, packages) {
         let mut build = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-        let package = packages.first().expect("at least one");
-        build.args(["build", "-p", package, "--bins"]).current_dir(env!("CARGO_MANIFEST_DIR"));
+        build.current_dir(env!("CARGO_MANIFEST_DIR"));
         if profile.ends_with("release") {
-            build.arg("--release");
+            let package = packages.first().expect("at least one");
+            build.args(["build", "--release", "-p", package, "--bins"]);
+        } else {
+            // With what was built for the tests. One package by itself wants other features of the libraries, so that
+            // the daemon and heavy libraries would be compiled a second time.
+            build.args(["build", "--workspace", "--bins", "--tests"]);
         }
         let status = build.status().expect("cargo runs");
         assert!(status.success() && path.exists(), "`{program}` cannot be built");
