@@ -13,8 +13,10 @@ use serde_json::{Value, json};
 
 pub(crate) mod line;
 pub mod pump;
+pub(crate) mod watch;
 
 pub use line::{Kind, MAX_LINE_BYTES, Refusal};
+pub use watch::Patience;
 
 /// JSON-RPC code of an error that is ours to give.
 const UNAVAILABLE: i32 = -32_000;
@@ -69,11 +71,16 @@ pub struct Shim {
     refusal: Option<Refusal>,
     /// Connections in a row over which no daemon said anything.
     n_silent: u32,
+    /// What the project is called.
+    project: String,
+    patience: Patience,
+    /// The last daemon hung, and none has said anything since.
+    is_hung: bool,
 }
 
 impl Shim {
-    /// A session that asks for these tool sets in the name of `client`.
-    pub fn new(tools: &[String], client: &str) -> Self {
+    /// A session over the project of that name that asks for these tool sets in the name of `client`.
+    pub fn new(project: &str, tools: &[String], client: &str) -> Self {
         let preamble = json!({ "kgd": PREAMBLE_VERSION, "tools": tools, "client": client });
         Shim {
             preamble: preamble.to_string().into_bytes(),
@@ -87,7 +94,20 @@ impl Shim {
             connected: false,
             refusal: None,
             n_silent: 0,
+            project: project.to_string(),
+            patience: Patience::USUAL,
+            is_hung: false,
         }
+    }
+
+    /// The same with another patience.
+    pub fn patient_for(self, patience: Patience) -> Self {
+        Shim { patience, ..self }
+    }
+
+    /// How long the next daemon may be silent.
+    pub fn patience(&self) -> Patience {
+        if self.is_hung { self.patience.shortened() } else { self.patience }
     }
 
     /// Whether a daemon is connected, as far as we know.
@@ -179,6 +199,7 @@ impl Shim {
     pub fn on_server_line(&mut self, kind: &Kind) -> Forward {
         let is_first = self.n_silent > 0;
         self.n_silent = 0;
+        self.is_hung = false;
         match kind {
             // Told to whoever waits once the daemon has hung up; the client cannot do anything with a line
             // that answers nothing.
@@ -204,6 +225,24 @@ impl Shim {
             Kind::Initialized | Kind::Notification | Kind::Unreadable | Kind::Refusal(_) => {}
         }
         Forward::Pass
+    }
+
+    /// The daemon hangs. To be told before [`Shim::on_disconnect`], which then answers all that waits.
+    pub fn on_hang(&mut self) {
+        let name = &self.project;
+        let seconds = self.patience().silence.as_secs();
+        self.refusal = Some(Refusal {
+            code: "unavailable".to_string(),
+            message: format!(
+                "the daemon for `{name}` does not answer: nothing came for {seconds} s, nor a sign of life over a \
+                 second connection"
+            ),
+            hint: Some(format!(
+                "`kgctl --project {name} restart`; of a call that writes, look then whether it was done"
+            )),
+        });
+        self.n_silent = 0;
+        self.is_hung = true;
     }
 
     /// The daemon is gone. Gives the errors that answer what was in flight. A handshake in flight is kept,

@@ -90,9 +90,9 @@ fn serve(flags: Flags) -> Result<(), String> {
 }
 
 fn serve_one(flags: &Flags, places: &Places, project: Project) -> Result<(), String> {
+    let shim = Shim::new(&project.name, &flags.tools, &flags.client);
     let target = Target::new(places, project).map_err(|error| error.to_string())?;
     let dial = dial(target);
-    let shim = Shim::new(&flags.tools, &flags.client);
     pump::run(shim, std::io::stdin(), std::io::stdout(), dial).map_err(|error| error.to_string())
 }
 
@@ -125,7 +125,7 @@ fn serve_chosen(flags: &Flags, places: &Places) -> Result<(), String> {
     let served =
         served.told_which_are_read_only(|root| !settings(root).is_ok_and(|it| it.settings.write));
     let way = |project: Project| {
-        let shim = Shim::new(&flags.tools, &flags.client);
+        let shim = Shim::new(&project.name, &flags.tools, &flags.client);
         (project.name.clone(), shim, lazy_dial(places.clone(), project))
     };
     let ways = projects.into_iter().map(way).collect();

@@ -5,7 +5,7 @@ use super::*;
 /// Plays a script and prints what comes of each line: `c` from the client, `s` from the daemon, `up`,
 /// `down`, and `no` when the daemon cannot be reached for a line.
 fn check(script: &str, expected: Expect) {
-    let mut shim = Shim::new(&["core".to_string()], "test");
+    let mut shim = Shim::new("notes", &["core".to_string()], "test");
     let mut shown = String::new();
     for step in script.lines().map(str::trim).filter(|step| !step.is_empty()) {
         let (side, rest) = step.split_once(' ').unwrap_or((step, ""));
