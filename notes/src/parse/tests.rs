@@ -265,13 +265,33 @@ fn a_name_a_key_or_a_reference_in_brackets_states_nothing() {
          - [Ctrl+C] copies\n- [Tip] write it down\n- [TODO] mend it\n- [Method] Depth first\n",
         expect![[r#"
             6 observation [Tip] "write it down" []
-            7 observation [TODO] "mend it" []
             8 observation [Method] "Depth first" []
         "#]],
     );
-    for mark in
-        ["Bob", "Alice", "US", "EN", "en", "int", "string", "options", "Note", "NOTE", "Important"]
-    {
+    for mark in [
+        "Bob",
+        "Alice",
+        "US",
+        "EN",
+        "en",
+        "int",
+        "string",
+        "options",
+        "Note",
+        "NOTE",
+        "Important",
+        "optional",
+        "Required",
+        "Monday",
+        "monday",
+        "Tue",
+        "Jan",
+        "May",
+        "WARN",
+        "TODO",
+        "ii",
+        "IV",
+    ] {
         assert_eq!(observations(&format!("- [{mark}] Wrote The Thing")), [], "{mark}");
     }
     // What files a fact, though it is short, small or a call for attention elsewhere.
@@ -282,6 +302,13 @@ fn a_name_a_key_or_a_reference_in_brackets_states_nothing() {
         "qa",
         "US law".to_lowercase().as_str(),
         "type",
+        "todo",
+        "Todo",
+        "warning",
+        "may",
+        "sun",
+        "requirement",
+        "DECISION",
         "Ada",
         "Architecture",
     ] {
@@ -331,6 +358,18 @@ fn a_preposition_or_a_number_relates_nothing() {
             5 wiki "E" <E>
         "#]],
     );
+}
+
+#[test]
+fn a_chapter_a_verdict_and_a_negation_relate_nothing() {
+    for text in ["v2", "not", "Good:", "Lesson 3:", "Tuesday:", "Version v2:", "Worst:"] {
+        let found = relations(&format!("- {text} [[a]]"));
+        assert_eq!(found, pair("links_to", "a"), "{text}");
+    }
+    for text in ["not related to", "good", "good for:", "lesson:", "May replace:"] {
+        let found = relations(&format!("- {text} [[a]]"));
+        assert_eq!(found, pair(text.trim_end_matches(':'), "a"), "{text}");
+    }
 }
 
 #[test]
