@@ -288,6 +288,12 @@ fn move_note_rewrites_the_links_that_would_break() {
             "Read [the plan](../plan.md \"t\"), [[plan|it]] and ![[plan#The Plan]].\n",
         ),
         ("other/far.md", "By path [[plan.md]] and title [[The Plan]].\n"),
+        ("deep/deeper/uniq.md", "x\n"),
+        ("mover.md", "y\n"),
+        ("x/src.md", "Go [[uniq]], [u](../deep/deeper/uniq.md) and ![[uniq#^b|it]].\n"),
+        ("c/own.md", "See [[near]].\n"),
+        ("c/near.md", "x\n"),
+        ("d/near.md", "x\n"),
     ];
     let mut project = TestProject::of(&notes);
     project.settle();
@@ -315,6 +321,20 @@ fn move_note_rewrites_the_links_that_would_break() {
         project.try_call("move_note", outside).expect_err("outside")["code"],
         "outside_project"
     );
+    // Links and addresses that lead elsewhere go on leading there, or it is said.
+    for dry in [true, false] {
+        let take = json!({"path": "mover.md", "destination": "uniq.md", "dry_run": dry});
+        let moved = project.call("move_note", take)["rewritten"].to_string();
+        let told = "`memory://uniq` is the address of `deep/deeper/uniq.md`";
+        assert!(moved.contains(told) && moved.contains("x/src.md"), "{moved}");
+    }
+    assert_eq!(
+        text_of(&project, "x/src.md"),
+        "Go [[deep/deeper/uniq]], [u](../deep/deeper/uniq.md) and ![[deep/deeper/uniq#^b|it]].\n"
+    );
+    // A name that means another note in the new folder becomes a path.
+    project.call("move_note", json!({"path": "c/own.md", "destination": "d/own.md"}));
+    assert_eq!(text_of(&project, "d/own.md"), "See [[c/near]].\n");
 }
 
 #[test]

@@ -321,6 +321,18 @@ pub fn backlinks(
     Ok(rows.collect::<Result<_, _>>()?)
 }
 
+/// Links whose target ends in the name of a file, by its [`file_key`](notes::resolve::file_key): at most `most`.
+pub fn links_by_file_name(
+    snapshot: &Snapshot,
+    key: &str,
+    most: usize,
+) -> Result<Vec<LinkRow>, AskError> {
+    let mut statement = snapshot
+        .prepare_cached(&format!("{LINK} WHERE l.file_key = ?1 ORDER BY f.path, l.seq LIMIT ?2"))?;
+    let rows = statement.query_map(params![key, most as i64], link)?;
+    Ok(rows.collect::<Result<_, _>>()?)
+}
+
 /// Links that lead nowhere, in notes whose path begins with `prefix`, by path and place: at most `most`. Links to files
 /// that are no documents (images, say) are not among them, since nobody knows whether those are there.
 pub fn broken_links(

@@ -150,6 +150,12 @@ impl Notes {
         found.unwrap_or_else(|_| path.to_string())
     }
 
+    /// Where a path inside the project leads, of a file or a folder, where a link is on its way.
+    pub fn led_to(&self, path: &str) -> Option<String> {
+        let path = below(&self.root, path.trim_end_matches('/')).ok()?;
+        confine::resolved(&self.root, &path).ok().filter(|real| *real != path)
+    }
+
     /// A part of a note as callers may see it.
     pub fn shown(&self, path: &str, text: &str) -> String {
         self.redactor.shown(path, text)

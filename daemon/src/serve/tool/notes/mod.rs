@@ -11,6 +11,7 @@ mod moving;
 mod projects;
 mod read;
 mod search;
+mod taken;
 pub(super) mod when;
 mod write;
 
@@ -46,8 +47,7 @@ struct Named {
 
 /// The note that a caller names, as the index knows it. A path as the shell completes it is one from the root.
 fn named(project: &Project, snapshot: &Snapshot, address: &str) -> Result<Named, ErrorView> {
-    let address = super::within(project, address.trim().to_string());
-    let doc = address::document(snapshot, &address)?;
+    let doc = super::found_at(project, address, |path| address::document(snapshot, path))?;
     let path = path_at(snapshot, doc)?;
     Ok(Named { doc, path })
 }
