@@ -291,7 +291,9 @@ fn move_note_rewrites_the_links_that_would_break() {
         ("deep/deeper/uniq.md", "x\n"),
         ("mover.md", "y\n"),
         ("x/src.md", "Go [[uniq]], [u](../deep/deeper/uniq.md) and ![[uniq#^b|it]].\n"),
-        ("c/own.md", "See [[near]].\n"),
+        ("c/own.md", "See [[near]], [n](near.md) and [f](far.md).\n"),
+        ("b/far.md", "x\n"),
+        ("d/far.md", "x\n"),
         ("c/near.md", "x\n"),
         ("d/near.md", "x\n"),
     ];
@@ -334,7 +336,10 @@ fn move_note_rewrites_the_links_that_would_break() {
     );
     // A name that means another note in the new folder becomes a path.
     project.call("move_note", json!({"path": "c/own.md", "destination": "d/own.md"}));
-    assert_eq!(text_of(&project, "d/own.md"), "See [[c/near]].\n");
+    assert_eq!(
+        text_of(&project, "d/own.md"),
+        "See [[c/near]], [n](../c/near.md) and [f](../b/far.md).\n"
+    );
 }
 
 #[test]

@@ -340,6 +340,10 @@ fn resources_and_prompts_of_several_projects_bear_their_names() {
     let info = agent.ask("resources/read", json!({"uri": "kgd://project_info/beta"}));
     let info = info["result"]["contents"][0]["text"].as_str().expect("a text").to_string();
     assert!(info.contains("\"project\": \"beta\""), "{info}");
+    // Without its project it is read where it is.
+    let bare = note.replace("memory://beta/", "memory://");
+    let read = agent.ask("resources/read", json!({"uri": bare}));
+    assert_eq!(read["result"]["contents"][0]["uri"], note, "{read}");
     let nowhere = agent.ask("resources/read", json!({"uri": "memory://nowhere/x"}));
     assert!(
         nowhere["error"]["data"]["hint"].as_str().is_some_and(|it| it.contains("`alpha`, `beta`")),

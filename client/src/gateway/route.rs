@@ -269,8 +269,8 @@ fn listen(params: &Value, served: &Served) -> Route {
 }
 
 fn no_project(served: &Served) -> Route {
-    let hint = format!("addresses here are `memory://PROJECT/…`, of {}", served.listing());
-    refuse(INVALID_PARAMS, "that address names no project that is served", Some(hint))
+    let hint = Some(served.address_hint());
+    refuse(INVALID_PARAMS, "that address names no project that is served", hint)
 }
 
 fn at_address(mut params: Value, at: &str, served: &Served) -> Route {

@@ -88,7 +88,10 @@ pub(super) fn conclude(
         return of.refused(&view, unavailable(&silent, served));
     }
     let Some((project, answer)) = having.pop() else {
-        let (view, further) = nowhere(address, &lacking, &silent, served);
+        let (mut view, further) = nowhere(address, &lacking, &silent, served);
+        if of != Sought::Tool && view.code == Code::NotFound {
+            view.hint = Some(served.address_hint());
+        }
         return of.refused(&view, further);
     };
     let mut result = one(project, answer, of == Sought::Tool, served)?;

@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use proto::PREAMBLE_VERSION;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with};
 
@@ -66,7 +67,9 @@ impl<F: Fn() -> bool> Watched<F> {
         if !std::mem::replace(&mut self.is_suspect, owes_answer) || !owes_answer {
             return false;
         }
-        self.socket.as_ref().is_some_and(|socket| !gives_sign(socket, self.patience.sign))
+        self.socket
+            .as_ref()
+            .is_some_and(|socket| !gives_sign(socket, &self.stream, self.patience.sign))
     }
 }
 
@@ -92,20 +95,20 @@ fn is_late(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut)
 }
 
-/// Whether a daemon does anything at all with a connection in this time.
-fn gives_sign(socket: &Path, patience: Duration) -> bool {
+/// Whether a daemon does anything at all with a further connection, or with the one there is, in this time. It is no
+/// sign of hanging that a connection is refused.
+fn gives_sign(socket: &Path, there: &UnixStream, patience: Duration) -> bool {
     let until = Instant::now() + patience;
-    let ask = || -> io::Result<usize> {
-        let mut stream = connect_within(socket, patience)?;
-        let left = until.saturating_duration_since(Instant::now());
-        stream.set_read_timeout(Some(left.max(POLL)))?;
+    let ask = || -> io::Result<bool> {
+        let mut further = connect_within(socket, patience)?;
         let ping = r#"{"jsonrpc":"2.0","id":0,"method":"ping"}"#;
         let opening = format!(r#"{{"kgd":{PREAMBLE_VERSION},"tools":[],"client":"watch"}}"#);
-        stream.write_all(format!("{opening}\n{ping}\n").as_bytes())?;
-        stream.read(&mut [0])
+        further.write_all(format!("{opening}\n{ping}\n").as_bytes())?;
+        let mut either = [&further, there].map(|it| PollFd::new(it, PollFlags::IN));
+        let left = Timespec::try_from(until.saturating_duration_since(Instant::now()));
+        Ok(poll(&mut either, left.ok().as_ref())? > 0)
     };
-    // A connection that ends or is refused is one that somebody looked at, or that nobody hangs at.
-    !ask().is_err_and(|error| is_late(&error))
+    ask().unwrap_or_else(|error| !is_late(&error))
 }
 
 /// Connects to a socket. A daemon that takes no connections lets a queue of them fill up, and then all wait.

@@ -250,7 +250,7 @@ fn a_resource_without_a_project_is_read_and_watched_where_it_is() {
             a {"id":35,"error":{"code":-32002,"message":"no `x`","data":{"code":"not_found","hint":"y"}}}
             b {"id":37,"error":{"code":-32002,"message":"no `x`","data":{"code":"not_found","hint":"y"}}}
             c' {"id":39,"error":{"code":-32002,"message":"no `x`","data":{"code":"not_found","hint":"y"}}}
-                client < {"id":4,"error":{"code":-32002,"message":"no `x`","data":{"code":"not_found","hint":"y"}}}
+                client < {"id":4,"error":{"code":-32002,"message":"no `x`","data":{"code":"not_found","hint":"addresses here are `memory://PROJECT/…`, of `a`, `b`, `c`"}}}
             waiting false
         "#]],
     );

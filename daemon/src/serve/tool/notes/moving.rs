@@ -156,7 +156,7 @@ impl Plan {
             for link in rows::backlinks(snapshot, doc, (0, MAX_BACKLINKS))? {
                 leading.entry(link.from_path).or_default().here.insert(link.target);
             }
-            for link in taken::links(snapshot, doc, to)? {
+            for link in taken::links(snapshot, doc, (from, to))? {
                 leading.entry(link.at).or_default().elsewhere.insert(link.written, link.leads_to);
             }
         }
@@ -173,7 +173,10 @@ impl Plan {
             own_targets.contains(&link.target)
         });
         let kept = leading.remove(from).unwrap_or_default();
-        own.extend(by_path(&note.text, &parsed, to, |link| kept.elsewhere(link)));
+        let kept = by_path(&note.text, &parsed, to, |link| kept.elsewhere(link));
+        // Where a link leads says more than the path that is written.
+        own.retain(|it| kept.iter().all(|other| other.span != it.span));
+        own.extend(kept);
         let own = if own.is_empty() { vec![] } else { vec![Op::Retarget(own)] };
         let mut texts = BTreeMap::from([(from.to_string(), note.text)]);
         let mut others = Vec::new();

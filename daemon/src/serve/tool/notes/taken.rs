@@ -29,7 +29,11 @@ pub(super) struct Taken {
 
 /// Links that lead to another note now and would lead to this one at `to`; and those of this note that would lead to a
 /// third one, which is nearer there.
-pub(super) fn links(snapshot: &Snapshot, doc: i64, to: &str) -> Result<Vec<Taken>, AskError> {
+pub(super) fn links(
+    snapshot: &Snapshot,
+    doc: i64,
+    (from, to): (&str, &str),
+) -> Result<Vec<Taken>, AskError> {
     let mut taken = Vec::new();
     let key = file_key(to);
     for link in rows::links_by_file_name(snapshot, &key, MAX_BACKLINKS)? {
@@ -38,7 +42,8 @@ pub(super) fn links(snapshot: &Snapshot, doc: i64, to: &str) -> Result<Vec<Taken
         let moved = Candidate { path: to, by: By::FileName };
         let both = [Candidate { path: &leads_to, by }, moved];
         let written = (link.kind, link.target);
-        if choose(&link.from_path, (written.0, &written.1), &both) == Some(1) {
+        let at = if link.from_path == from { to } else { &link.from_path };
+        if choose(at, (written.0, &written.1), &both) == Some(1) {
             taken.push(Taken { at: link.from_path, written, leads_to });
         }
     }
