@@ -6,9 +6,7 @@
 //! Not here: HTTP (the crate `web`), what is asked (`embedder/remote.rs`, `llm/`).
 
 use std::path::Path;
-use std::time::Duration;
 
-use jiff::Timestamp;
 use serde_json::Value;
 
 /// Largest file with a key, bytes.
@@ -75,16 +73,6 @@ pub(crate) fn complaint(bytes: &[u8]) -> String {
     words.chars().take(MAX_COMPLAINT).collect()
 }
 
-/// The seconds of a `Retry-After`, or those until its date.
-pub(crate) fn told_pause(header: Option<&str>, now: Timestamp) -> Option<Duration> {
-    let text = header?.trim();
-    if let Ok(seconds) = text.parse() {
-        return Some(Duration::from_secs(seconds));
-    }
-    let date = jiff::fmt::rfc2822::parse(text).ok()?.timestamp();
-    Some(Duration::try_from(date.duration_since(now)).unwrap_or_default())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -98,18 +86,6 @@ mod tests {
         assert_eq!(complaint(b"<html>\nBad Gateway"), "<html> Bad Gateway");
         assert_eq!(complaint("é".repeat(9_999).as_bytes()).chars().count(), MAX_COMPLAINT);
         assert_eq!(complaint(b""), "");
-    }
-
-    #[test]
-    fn pauses_are_told_in_seconds_or_as_a_date() {
-        let now: Timestamp = "2026-10-21T07:26:30Z".parse().expect("a moment");
-        let seconds = |text, now| told_pause(text, now).map(|it| it.as_secs());
-        assert_eq!(seconds(Some(" 7 "), now), Some(7));
-        let date = Some("Wed, 21 Oct 2026 07:28:00 GMT");
-        assert_eq!(seconds(date, now), Some(90));
-        assert_eq!(seconds(date, now + Duration::from_secs(500)), Some(0), "it is over");
-        assert_eq!(seconds(Some("soon"), now), None);
-        assert_eq!(seconds(None, now), None);
     }
 
     proptest! {

@@ -70,6 +70,43 @@ fn better_vectors_come_in_the_background_and_outlive_kill_restart_and_verificati
 }
 
 #[test]
+fn memory_is_searched_by_the_better_vectors_where_all_facts_have_them() {
+    let mut project = project("off");
+    project.start();
+    let told = |name: &str, fact: &str| json!({"name": name, "entity_type": "topic", "observations": [fact]});
+    let fact = "Login credentials are recovered by the link that support sends";
+    let entities =
+        [told("Access", fact), told("Olives", "The harvest begins when the fruit turns violet")];
+    project.call("create_entities", json!({"entities": entities}));
+    project.settle();
+    let search = |project: &mut TestProject| {
+        let reply = project.call("search_nodes", json!({"query": "I forgot my password"}));
+        let of = |it: &Value| (it["name"].to_string(), it["score"].to_string());
+        reply["results"].as_array().expect("hits").iter().map(of).collect::<Vec<_>>()
+    };
+    let by_static = search(&mut project);
+    project.stop();
+    project.set("embed.background=idle");
+    project.start();
+    project.settle();
+    project.until("better vectors", is_done);
+    let by_better = search(&mut project);
+    assert!(by_better[0].0.contains("Access"), "{by_better:?}");
+    assert_ne!(by_better, by_static);
+    project.stop();
+    project.set("embed.background=off");
+    project.start();
+    project.settle();
+    project.until("better vectors", is_done);
+    assert_eq!(search(&mut project), by_better, "they are kept");
+
+    // One that lacks its vector: all are compared by static ones, for the spaces have no common measure.
+    let more = json!({"observations": [{"entity_name": "Olives", "contents": ["Pressed on the same day"]}]});
+    project.call("add_observations", more);
+    assert_eq!(search(&mut project)[0], by_static[0]);
+}
+
+#[test]
 fn a_window_that_lacks_its_better_vector_has_its_place_among_those_that_have_theirs() {
     let mut project = project("idle");
     for i in 0..20 {

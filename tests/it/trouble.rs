@@ -403,14 +403,14 @@ fn a_clock_that_jumps_changes_nothing_but_times() {
 #[test]
 fn a_daemon_that_is_short_of_memory_loses_nothing() {
     let (mut project, mut marked) = project_of(40);
-    // Three megabytes of prose take minutes to read deeply in a build for debugging.
+    // A megabyte of prose takes a minute to read deeply in a build for debugging.
     project.set("recognize.deep=false");
     project.start();
     project.settle();
     // Below what it has already: the next piece of memory that it asks the system for is refused.
     limit(&project, Resource::As, Some(1 << 20));
     for i in 0..12 {
-        project.write(&format!("late/long-{i}.txt"), "The Signing Service signs. ".repeat(10_000));
+        project.write(&format!("late/long-{i}.txt"), "The Signing Service signs. ".repeat(4_000));
     }
     for i in 0..60 {
         marked.write(&project, &format!("late/page-{i}.md"));

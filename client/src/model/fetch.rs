@@ -137,9 +137,8 @@ impl<'a> Fetcher<'a> {
             }
             404 => return Err(ModelError::NotThere { url }),
             408 | 425 | 429 | 500.. => {
-                let wait = reply.header("retry-after").and_then(|it| it.trim().parse().ok());
                 let why = format!("`{url}` answered {}", reply.status);
-                return Ok(Outcome::Again(why, wait.map(Duration::from_secs)));
+                return Ok(Outcome::Again(why, reply.told_pause()));
             }
             status => return Err(ModelError::Refused { url, status }),
         };

@@ -94,7 +94,12 @@ pub fn pull(
             let wanted = wanted(model, known, &wish)?;
             wish.origin = format!("{base}/{}@{}", wanted.repository, wanted.revision);
             begin(&folder, &wish.origin)?;
-            wish.weights = Some(fetch(base, &folder, (fetcher, &wanted))?);
+            let fetched = fetch(base, &folder, (fetcher, &wanted));
+            if let Err(ModelError::NotThere { .. }) = fetched {
+                // There is nothing to go on with.
+                std::fs::remove_dir_all(&folder).map_err(io(&folder))?;
+            }
+            wish.weights = Some(fetched?);
             std::fs::remove_file(folder.join(ORIGIN)).map_err(io(&folder))?;
             recorded = Some(compare(shelf, &folder, (&wish.origin, changed))?);
             if wanted.sha256.is_some() { Proof::Pinned } else { Proof::OfHub }

@@ -12,6 +12,7 @@ use std::io::Read;
 use std::sync::Arc;
 use std::time::Duration;
 
+use jiff::Timestamp;
 use rustls::crypto::ring;
 use ureq::tls::{Certificate, RootCerts, TlsConfig, TlsProvider};
 use ureq::{Agent, Body, Error};
@@ -165,6 +166,11 @@ impl Web {
 }
 
 impl Reply {
+    /// How long the server wants to be left alone (`Retry-After`), if it says so.
+    pub fn told_pause(&self) -> Option<Duration> {
+        told_pause(self.header("retry-after"), Timestamp::now())
+    }
+
     fn of(reply: ureq::http::Response<Body>) -> Self {
         let (parts, body) = reply.into_parts();
         Reply { status: parts.status.as_u16(), headers: parts.headers, body }
@@ -257,6 +263,16 @@ fn explained(url: &str, error: &Error) -> WebError {
     }
 }
 
+/// The seconds of a `Retry-After`, or those until its date.
+pub fn told_pause(header: Option<&str>, now: Timestamp) -> Option<Duration> {
+    let text = header?.trim();
+    if let Ok(seconds) = text.parse() {
+        return Some(Duration::from_secs(seconds));
+    }
+    let date = jiff::fmt::rfc2822::parse(text).ok()?.timestamp();
+    Some(Duration::try_from(date.duration_since(now)).unwrap_or_default())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -297,5 +313,17 @@ mod tests {
         assert!(matches!(web.get(&url, &[]), Err(WebError::Unreachable { .. })));
         // Whether or not there are certificates, it is an answer and no panic.
         let _ = Web::new("https://localhost", patience);
+    }
+
+    #[test]
+    fn pauses_are_told_in_seconds_or_as_a_date() {
+        let now: Timestamp = "2026-10-21T07:26:30Z".parse().expect("a moment");
+        let seconds = |text, now| told_pause(text, now).map(|it| it.as_secs());
+        assert_eq!(seconds(Some(" 7 "), now), Some(7));
+        let date = Some("Wed, 21 Oct 2026 07:28:00 GMT");
+        assert_eq!(seconds(date, now), Some(90));
+        assert_eq!(seconds(date, now + Duration::from_secs(500)), Some(0), "it is over");
+        assert_eq!(seconds(Some("soon"), now), None);
+        assert_eq!(seconds(None, now), None);
     }
 }

@@ -5,7 +5,7 @@
 
 use proto::tool::notes::{ItemType, SearchNotes};
 use rustc_hash::FxHashMap;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::metadata::Conditions;
 use super::{AskError, Desk};
@@ -44,13 +44,13 @@ pub(super) fn stating(
 
 /// The notes whose front matter fits.
 pub(super) fn fitting(desk: &Desk<'_>, conditions: &Conditions) -> Result<Vec<i64>, AskError> {
-    let mut fields = fields(desk)?;
+    let mut fields = fields(desk, conditions)?;
     let mut statement = desk.snapshot.prepare_cached("SELECT doc_id, metadata FROM notes")?;
     let mut rows = statement.query([])?;
     let mut found = Vec::new();
     while let Some(row) = rows.next()? {
         let metadata = row.get_ref(1)?.as_str().unwrap_or_default();
-        let mut metadata: Map<String, Value> = serde_json::from_str(metadata).unwrap_or_default();
+        let mut metadata = conditions.concerned(metadata);
         let doc: i64 = row.get(0)?;
         // `key:: value` in the text counts beside what front matter says.
         for (key, value) in fields.remove(&doc).unwrap_or_default() {
@@ -67,14 +67,20 @@ pub(super) fn fitting(desk: &Desk<'_>, conditions: &Conditions) -> Result<Vec<i6
     Ok(found)
 }
 
-/// What notes say by `key:: value`, by document.
-fn fields(desk: &Desk<'_>) -> Result<FxHashMap<i64, Vec<(String, String)>>, AskError> {
+/// What notes say by `key:: value` of keys that are asked for, by document.
+fn fields(
+    desk: &Desk<'_>,
+    conditions: &Conditions,
+) -> Result<FxHashMap<i64, Vec<(String, String)>>, AskError> {
     let mut statement =
         desk.snapshot.prepare_cached("SELECT doc_id, key, value FROM note_fields")?;
     let mut rows = statement.query([])?;
     let mut found: FxHashMap<i64, Vec<(String, String)>> = FxHashMap::default();
     while let Some(row) = rows.next()? {
-        found.entry(row.get(0)?).or_default().push((row.get(1)?, row.get(2)?));
+        let key: String = row.get(1)?;
+        if conditions.concern(&key) {
+            found.entry(row.get(0)?).or_default().push((key, row.get(2)?));
+        }
     }
     Ok(found)
 }

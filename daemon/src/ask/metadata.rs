@@ -7,8 +7,11 @@
 //! Invariants: pure; an operator or value that cannot be meant is an error, never a filter that fits nothing.
 //! Not here: tags and types of notes, which have filters of their own.
 
+use std::fmt;
+
 use notes::resolve::fold;
 use proto::error::ErrorView;
+use serde::de::{Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::{Map, Value};
 
 use super::error::invalid;
@@ -22,7 +25,14 @@ const MAX_DEPTH: usize = 8;
 
 /// What every key must be.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Conditions(Vec<(Vec<String>, Condition)>);
+pub(super) struct Conditions(Vec<(Path, Condition)>);
+
+/// A key, folded: `a.b.c` in its parts, and whole, since a key may hold full stops itself.
+#[derive(Debug, Clone, PartialEq)]
+struct Path {
+    parts: Vec<String>,
+    whole: String,
+}
 
 #[derive(Debug, Clone, PartialEq)]
 enum Condition {
@@ -53,14 +63,15 @@ impl Conditions {
         }
         let mut all = Vec::new();
         for (key, value) in filters {
-            let path: Vec<String> = key.split('.').map(fold).collect();
-            if path.len() > MAX_DEPTH || path.iter().any(String::is_empty) {
+            let parts: Vec<String> = key.split('.').map(fold).collect();
+            if parts.len() > MAX_DEPTH || parts.iter().any(String::is_empty) {
                 return Err(bad(
                     key,
                     "is no key",
                     "give a key of the front matter, such as `status` or `a.b`",
                 ));
             }
+            let path = Path { whole: parts.join("."), parts };
             match value {
                 Value::Object(operators) if operators.keys().any(|it| it.starts_with('$')) => {
                     for (operator, value) in operators {
@@ -76,36 +87,69 @@ impl Conditions {
         Ok(Conditions(all))
     }
 
+    /// Whether some condition asks what a key of front matter says, which stands at its top.
+    pub(super) fn concern(&self, key: &str) -> bool {
+        let key = fold(key);
+        self.0.iter().any(|(path, _)| key == path.whole || path.parts.first() == Some(&key))
+    }
+
+    /// Of front matter as JSON, what the conditions ask for. Nothing of what is no map.
+    pub(super) fn concerned(&self, metadata: &str) -> Map<String, Value> {
+        let mut json = serde_json::Deserializer::from_str(metadata);
+        json.deserialize_map(Concerned(self)).unwrap_or_default()
+    }
+
     /// Whether a note's front matter fits.
     pub(super) fn hold(&self, metadata: &Map<String, Value>) -> bool {
         self.0.iter().all(|(path, condition)| {
             let mut found = Vec::new();
             for (key, value) in metadata {
-                gather(key, value, path, &mut found);
+                gather(key, value, (&path.parts, &path.whole), &mut found);
             }
             condition.holds(&found)
         })
     }
 }
 
-/// The texts that stand at a path: those of a list, too.
-fn gather(key: &str, value: &Value, path: &[String], found: &mut Vec<String>) {
+/// Keeps the keys that conditions ask for: to make values of all front matter of all notes costs more than to search them.
+struct Concerned<'a>(&'a Conditions);
+
+impl<'de> Visitor<'de> for Concerned<'_> {
+    type Value = Map<String, Value>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a map")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut access: A) -> Result<Self::Value, A::Error> {
+        let mut kept = Map::new();
+        while let Some(key) = access.next_key::<String>()? {
+            if self.0.concern(&key) {
+                kept.insert(key, access.next_value()?);
+            } else {
+                access.next_value::<IgnoredAny>()?;
+            }
+        }
+        Ok(kept)
+    }
+}
+
+/// The texts that stand at a path, given by its parts and whole: those of a list, too.
+fn gather(key: &str, value: &Value, (parts, whole): (&[String], &str), found: &mut Vec<String>) {
+    let key = fold(key);
     // A key may hold full stops itself.
-    if fold(key) == path.join(".") {
+    if key == whole {
         leaves(value, found);
         return;
     }
-    let Some((first, rest)) = path.split_first() else { return };
-    if fold(key) != *first {
-        return;
-    }
+    let Some((first, rest)) = parts.split_first() else { return };
+    let Some(whole) = whole.get(first.len() + 1..).filter(|_| key == *first) else { return };
+    let mut below = |map: &Map<String, Value>| {
+        map.iter().for_each(|(key, value)| gather(key, value, (rest, whole), found));
+    };
     match value {
-        Value::Object(map) => map.iter().for_each(|(key, value)| gather(key, value, rest, found)),
-        Value::Array(items) => {
-            for map in items.iter().filter_map(Value::as_object) {
-                map.iter().for_each(|(key, value)| gather(key, value, rest, found));
-            }
-        }
+        Value::Object(map) => below(map),
+        Value::Array(items) => items.iter().filter_map(Value::as_object).for_each(below),
         _ => {}
     }
 }
@@ -273,6 +317,8 @@ mod tests {
         for (filter, expected) in rows {
             let conditions = Conditions::parse(filter.as_object().expect("a map")).expect("read");
             assert_eq!(conditions.hold(metadata), expected, "{filter}");
+            let concerned = conditions.concerned(&json!(metadata).to_string());
+            assert_eq!(conditions.hold(&concerned), expected, "{filter} of {concerned:?}");
         }
     }
 

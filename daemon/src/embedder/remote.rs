@@ -10,11 +10,11 @@
 mod pause;
 mod reply;
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use config::settings::{Embed, Remote, RemoteApi};
-use jiff::Timestamp;
 use serde_json::json;
 use web::{Patience, Reply, Web, WebError};
 
@@ -24,7 +24,7 @@ use super::transformer::quiet;
 use super::{EmbedError, Embedder, unit_vector};
 use crate::pipeline::normalize::redact::clean;
 use crate::pipeline::parcel::UnitVector;
-use crate::servers::{KeyPlace, complaint, told_pause};
+use crate::servers::{KeyPlace, complaint};
 
 /// Longest wait for the vector of a question: who asked waits, too, and the static vector is there.
 const QUESTION: Duration = Duration::from_secs(5);
@@ -54,6 +54,8 @@ pub struct RemoteModel {
     for_documents: OnceLock<Result<Web, EmbedError>>,
     for_questions: OnceLock<Result<Web, EmbedError>>,
     patience: [Patience; 2],
+    /// Texts that a request may hold, as far as is known: a server may take fewer than were configured.
+    n_at_once: AtomicUsize,
     pause: Mutex<Pause>,
 }
 
@@ -100,10 +102,26 @@ impl RemoteModel {
             for_documents: OnceLock::new(),
             for_questions: OnceLock::new(),
             patience: [patience(whole), patience(whole.min(QUESTION))],
+            n_at_once: AtomicUsize::new((remote.batch as usize).max(1)),
             pause: Mutex::default(),
             settings: remote.clone(),
             url,
         })
+    }
+
+    /// Vectors of texts that go in one request, or in several where the server takes no so many.
+    fn ask_or_halve(&self, web: &Web, texts: &[String]) -> Result<Vec<Vec<f32>>, EmbedError> {
+        match self.ask(web, texts) {
+            Err(EmbedError::Text { .. }) if texts.len() > 1 => {
+                let (first, rest) = texts.split_at(texts.len().div_ceil(2));
+                let mut made = self.ask_or_halve(web, first)?;
+                made.extend(self.ask_or_halve(web, rest)?);
+                // Each by itself is welcome, so it was their number.
+                self.n_at_once.fetch_min(first.len(), Ordering::Relaxed);
+                Ok(made)
+            }
+            other => other,
+        }
     }
 
     /// Vectors of texts that go in one request.
@@ -121,7 +139,7 @@ impl RemoteModel {
                 let after = self.pause().failed(Instant::now(), (*after, why));
                 Err(EmbedError::Later { why: why.clone(), after: Some(after) })
             }
-            Err(EmbedError::Text { why }) if texts != [PROBE.to_string()] => {
+            Err(EmbedError::Text { why }) if texts.len() == 1 && texts != [PROBE.to_string()] => {
                 // If it refuses this one, too, then it is not the text.
                 match self.ask_once(web, &[PROBE.to_string()]) {
                     Err(EmbedError::Text { .. }) => Err(EmbedError::Model { why: why.clone() }),
@@ -143,8 +161,7 @@ impl RemoteModel {
             authorization.iter().map(|it| ("authorization", it.as_str())).collect();
         let reply =
             web.post_json(&self.url, &headers, body.as_bytes()).map_err(|error| trouble(&error))?;
-        let (status, after) =
-            (reply.status, told_pause(reply.header("retry-after"), Timestamp::now()));
+        let (status, after) = (reply.status, reply.told_pause());
         let bytes = self.body(reply)?;
         if status != 200 {
             let said = self.without_key(&complaint(&bytes));
@@ -247,12 +264,12 @@ impl Embedder for RemoteModel {
         let [patience, _] = self.patience;
         let web = self.web(&self.for_documents, patience)?;
         let mut out = Vec::with_capacity(texts.len());
-        for batch in texts.chunks(self.batch().max(1)) {
+        for batch in texts.chunks(self.n_at_once.load(Ordering::Relaxed)) {
             // Servers refuse empty texts, which mean nothing.
             let sent = batch.iter().filter(|text| !text.trim().is_empty());
             let sent: Vec<String> =
                 sent.map(|text| format!("{}{}", self.document_prompt, clean(text))).collect();
-            let made = if sent.is_empty() { Vec::new() } else { self.ask(web, &sent)? };
+            let made = if sent.is_empty() { Vec::new() } else { self.ask_or_halve(web, &sent)? };
             let mut made = made.iter();
             out.extend(batch.iter().map(|text| match text.trim().is_empty() {
                 true => vec![0.0; self.n_dimensions],

@@ -9,12 +9,11 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 use config::settings::{LlmApi, LlmSlot};
-use jiff::Timestamp;
 use web::{Patience, Web, WebError};
 
 use super::dialect::{self, Limit};
 use super::{Limits, Prompt, Provider, Said, Trouble};
-use crate::servers::{KeyPlace, complaint, told_pause};
+use crate::servers::{KeyPlace, complaint};
 
 /// Longest wait for a connection.
 const CONNECT: Duration = Duration::from_secs(10);
@@ -76,8 +75,7 @@ impl Server {
             .web()?
             .post_json_within(&url, &headers, body.as_bytes(), limits.within)
             .map_err(trouble)?;
-        let (status, after) =
-            (reply.status, told_pause(reply.header("retry-after"), Timestamp::now()));
+        let (status, after) = (reply.status, reply.told_pause());
         let bytes = reply.into_bytes(&url, MAX_REPLY_BYTES).map_err(trouble)?;
         if status != 200 {
             let said = complaint(&bytes);

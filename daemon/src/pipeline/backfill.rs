@@ -1,6 +1,7 @@
 //! Backfill: makes the better model's vectors, window by window, after everything else.
 //!
-//! In: windows of the index that have no better vector yet. Out: vectors in the file of spaces and in memory.
+//! In: windows of the index, then facts of memory, that have no better vector yet. Out: vectors in the file of spaces
+//! and in memory.
 //! Nothing is written to the index, so neither commits nor ticks wait for it: a window's text is known by its hash, and
 //! what was embedded once is never embedded again, whatever becomes of the window.
 //! Invariants: killed at any point, it goes on where it was; equal texts are embedded once; nothing is embedded while
@@ -80,6 +81,14 @@ pub enum Step {
     Broken,
 }
 
+/// What asking the model came to.
+enum Made {
+    Vectors(Vec<UnitVector>),
+    /// One of the texts cannot be embedded: which one shows when each goes alone.
+    OneByOne,
+    Ended(Step),
+}
+
 /// A text without a vector, and the windows it stands in.
 type Lacking = (ContentHash, Vec<i64>);
 
@@ -154,7 +163,9 @@ impl Backfill {
         drop(snapshot);
         if let Some(before) = &self.before {
             self.load(before, tick, &windows)?;
+            self.load_facts(before)?;
         }
+        let facts = self.load_facts(&self.wanted)?;
         let Some(lacking) = self.load(&self.wanted, tick, &windows)? else {
             return Ok(Step::Moved);
         };
@@ -162,11 +173,20 @@ impl Backfill {
             windows.len() - lacking.iter().map(|(_, ids)| ids.len()).sum::<usize>(),
             windows.len(),
         );
+        self.pace.set_facts(facts.len());
         for texts in lacking.chunks(self.wanted.layer.embedder().batch().max(1)) {
             if !may_embed() {
                 return Ok(Step::Waits(tick));
             }
             if let Some(ended) = self.embed(tick, texts)? {
+                return Ok(ended);
+            }
+        }
+        for texts in facts.chunks(self.wanted.layer.embedder().batch().max(1)) {
+            if !may_embed() {
+                return Ok(Step::Waits(tick));
+            }
+            if let Some(ended) = self.embed_facts(texts)? {
                 return Ok(ended);
             }
         }
@@ -207,6 +227,49 @@ impl Backfill {
         Ok(tier.layer.add(tick, &found).then_some(lacking))
     }
 
+    /// Adds the vectors of facts that the file holds; returns the texts that it does not hold.
+    fn load_facts(&self, tier: &Tier) -> Result<Vec<(ContentHash, String)>, StoreError> {
+        let (mut kept, mut new) = (FxHashSet::default(), Vec::new());
+        let snapshot = self.readers.snapshot()?;
+        tier.layer.with_facts(|known| {
+            each_fact(&snapshot, |hash, content| {
+                if kept.insert(hash) && !known.contains_key(&hash) {
+                    new.push((hash, content.to_string()));
+                }
+            })
+        })?;
+        drop(snapshot);
+        let (mut found, mut lacking) = (Vec::new(), Vec::new());
+        for (hash, content) in new {
+            match self.kept(tier, hash)? {
+                Some(vector) => found.push((hash, vector)),
+                None => lacking.push((hash, content)),
+            }
+        }
+        tier.layer.keep_facts(&kept, found);
+        Ok(lacking)
+    }
+
+    /// Embeds facts. What ended the round, if something did.
+    fn embed_facts(&self, lacking: &[(ContentHash, String)]) -> Result<Option<Step>, StoreError> {
+        let given: Vec<&str> = lacking.iter().map(|(_, content)| content.as_str()).collect();
+        let vectors = match self.ask(&given) {
+            Made::Vectors(vectors) => vectors,
+            Made::OneByOne => {
+                let mut each = lacking.chunks(1).map(|one| self.embed_facts(one));
+                return each.find_map(Result::transpose).transpose();
+            }
+            Made::Ended(step) => return Ok(Some(step)),
+        };
+        for ((hash, _), vector) in lacking.iter().zip(&vectors) {
+            let bytes = bytes_of(vector);
+            self.file.put(self.wanted.space.id, *hash, &bytes)?;
+            self.wanted.layer.add_fact(*hash, &bytes);
+            self.pace.add_fact();
+        }
+        Ok(None)
+    }
+
     /// The vector of a text that the file holds, if only unrounded; as [`Spaces::get`].
     fn kept(&self, tier: &Tier, hash: ContentHash) -> Result<Option<Vec<u8>>, StoreError> {
         let found = self.file.get(tier.space.id, hash)?;
@@ -234,39 +297,49 @@ impl Backfill {
             }
         }
         let given: Vec<&str> = texts.iter().map(String::as_str).collect();
-        let embedder = self.wanted.layer.embedder();
-        let vectors = match self.pace.timed(given.len(), || embedder.try_embed(&given)) {
-            Ok(vectors) if vectors.len() == given.len() => vectors,
-            Ok(_) => return Ok(Some(self.broken("it gave another number of vectors"))),
-            Err(EmbedError::Text { why }) if lacking.len() == 1 => {
-                tracing::warn!(why, "a text has no better vector");
-                vec![UnitVector(Vec::new().into())]
-            }
-            // One of them cannot be embedded: which one shows when each goes alone.
-            Err(EmbedError::Text { .. }) => {
+        let vectors = match self.ask(&given) {
+            Made::Vectors(vectors) => vectors,
+            Made::OneByOne => {
                 let mut each = lacking.chunks(1).map(|one| self.embed(tick, one));
                 return each.find_map(Result::transpose).transpose();
             }
-            Err(EmbedError::Later { why, after }) => {
-                let after = after.unwrap_or(LATER);
-                self.pace.fail(Some(Trouble { why, again: Again::At(Instant::now() + after) }));
-                return Ok(Some(Step::Later(after)));
-            }
-            Err(EmbedError::Model { why }) => return Ok(Some(self.broken(&why))),
+            Made::Ended(step) => return Ok(Some(step)),
         };
-        let n_bytes = if embedder.keeps_floats() { size_of::<f32>() } else { 1 };
-        let n_bytes = n_bytes * embedder.dimensions();
-        let is_sound = |it: &UnitVector| it.0.is_empty() || it.0.len() == n_bytes;
-        if !vectors.iter().all(is_sound) {
-            return Ok(Some(self.broken("it gave a vector of another length")));
-        }
-        self.pace.fail(None);
         for ((hash, ids), vector) in lacking.iter().zip(&vectors) {
             if !self.keep(tick, (*hash, ids), vector)? {
                 return Ok(Some(Step::Moved));
             }
         }
         Ok(None)
+    }
+
+    /// Vectors of texts, as many as there are texts; an empty one where a single text cannot be embedded.
+    fn ask(&self, given: &[&str]) -> Made {
+        let embedder = self.wanted.layer.embedder();
+        let vectors = match self.pace.timed(given.len(), || embedder.try_embed(given)) {
+            Ok(vectors) if vectors.len() == given.len() => vectors,
+            Ok(_) => return Made::Ended(self.broken("it gave another number of vectors")),
+            Err(EmbedError::Text { why }) if given.len() == 1 => {
+                tracing::warn!(why, "a text has no better vector");
+                vec![UnitVector(Vec::new().into())]
+            }
+            // One of them cannot be embedded: which one shows when each goes alone.
+            Err(EmbedError::Text { .. }) => return Made::OneByOne,
+            Err(EmbedError::Later { why, after }) => {
+                let after = after.unwrap_or(LATER);
+                self.pace.fail(Some(Trouble { why, again: Again::At(Instant::now() + after) }));
+                return Made::Ended(Step::Later(after));
+            }
+            Err(EmbedError::Model { why }) => return Made::Ended(self.broken(&why)),
+        };
+        let n_bytes = if embedder.keeps_floats() { size_of::<f32>() } else { 1 };
+        let n_bytes = n_bytes * embedder.dimensions();
+        let is_sound = |it: &UnitVector| it.0.is_empty() || it.0.len() == n_bytes;
+        if !vectors.iter().all(is_sound) {
+            return Made::Ended(self.broken("it gave a vector of another length"));
+        }
+        self.pace.fail(None);
+        Made::Vectors(vectors)
     }
 
     /// Gives a vector, if it is one, to the windows of its text. False when a commit came in between.
@@ -336,7 +409,11 @@ impl Backfill {
         let kept = self.readers.look(|db| {
             let mut statement = db.prepare("SELECT hash FROM chunk_vec_map")?;
             let rows = statement.query_map([], |row| row.get(0).map(hash_of))?;
-            rows.collect::<Result<FxHashSet<ContentHash>, _>>()
+            let mut kept = rows.collect::<Result<FxHashSet<ContentHash>, _>>()?;
+            each_fact(db, |hash, _| {
+                kept.insert(hash);
+            })?;
+            Ok(kept)
         })?;
         let n_gone = self.file.sweep(self.wanted.space.id, &kept)?;
         self.swept_at = Some(tick);
@@ -368,4 +445,19 @@ fn searched_windows(db: &rusqlite::Connection) -> rusqlite::Result<Vec<(i64, Con
         db.prepare_cached("SELECT id, hash FROM chunk_vec_map WHERE aside IS NULL ORDER BY id")?;
     let rows = statement.query_map([], |row| Ok((row.get(0)?, hash_of(row.get(1)?))))?;
     rows.collect()
+}
+
+/// Tells what the nodes of memory state, each with the hash of its text.
+fn each_fact(
+    db: &rusqlite::Connection,
+    mut tell: impl FnMut(ContentHash, &str),
+) -> rusqlite::Result<()> {
+    let mut statement = db.prepare_cached(
+        "SELECT f.hash, f.content FROM memory_facts f JOIN memory_nodes n ON n.doc_id = f.doc_id WHERE n.is_node",
+    )?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        tell(hash_of(row.get(0)?), row.get_ref(1)?.as_str()?);
+    }
+    Ok(())
 }

@@ -145,7 +145,7 @@ pub const PARTS: &[(&str, &str)] = &[
     ),
     (
         "memory fact",
-        "SELECT d.path, f.seq, f.ordinal, f.content, f.n_words, f.line_start, f.line_end
+        "SELECT d.path, f.seq, f.ordinal, f.content, f.n_words, f.line_start, f.line_end, f.hash
          FROM memory_facts f LEFT JOIN docs d ON d.id = f.doc_id",
     ),
     (

@@ -1,28 +1,31 @@
 //! Layer: the vectors of a better model in memory, as far as they are made.
 //!
-//! In: rows as they are made, and which rows a commit takes away. Out: a view, as of the asker's commit, that may lack
-//! rows.
+//! In: rows as they are made, and which rows a commit takes away; vectors of what memory states. Out: a view, as of the
+//! asker's commit, that may lack rows; vectors of facts by the hash of their text, which no commit makes false.
 //! Invariants: a row is in it only while its window is searched; who adds rows names the commit they were looked up at,
 //! and is refused when another one has come since; a view that missed a commit is dropped and made again.
 //! Not here: making vectors (`pipeline/backfill.rs`).
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use arc_swap::ArcSwapOption;
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{Form, VectorChange, View};
-use crate::embedder::{EmbedError, Embedder};
+use crate::embedder::{EmbedError, Embedder, Unrounded, unit_vector};
 use crate::pipeline::parcel::UnitVector;
-use crate::terms::Tick;
+use crate::terms::{ContentHash, Tick};
 
 /// No commit at which all rows were there.
 const NEVER: u64 = u64::MAX;
 
 /// Questions whose vectors are remembered: those that are asked again for the next page, or by another client.
 const REMEMBERED: usize = 32;
+
+/// Vectors of facts by the hash of their text, in int8; an empty one is of a text that the model cannot read.
+pub type Facts = FxHashMap<ContentHash, UnitVector>;
 
 /// One space, and who embeds questions for it.
 pub struct Layer {
@@ -34,6 +37,7 @@ pub struct Layer {
     asked: Mutex<VecDeque<(String, UnitVector)>>,
     /// The last commit at which it lacked nothing.
     full_at: AtomicU64,
+    facts: RwLock<Facts>,
 }
 
 impl Layer {
@@ -46,6 +50,42 @@ impl Layer {
             changing: Mutex::default(),
             asked: Mutex::default(),
             full_at: AtomicU64::new(NEVER),
+            facts: RwLock::default(),
+        }
+    }
+
+    /// Looks at the vectors of facts; who makes them waits meanwhile.
+    pub fn with_facts<T>(&self, look: impl FnOnce(&Facts) -> T) -> T {
+        look(&self.facts.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Adds the vectors of facts, as the space keeps them, and forgets those that are not among `kept`.
+    pub fn keep_facts(&self, kept: &FxHashSet<ContentHash>, found: Vec<(ContentHash, Vec<u8>)>) {
+        let mut facts = self.facts.write().unwrap_or_else(PoisonError::into_inner);
+        facts.retain(|hash, _| kept.contains(hash));
+        facts.extend(found.into_iter().map(|(hash, bytes)| (hash, self.rounded(&bytes))));
+    }
+
+    /// Adds the vector of one fact, as the space keeps it.
+    pub fn add_fact(&self, hash: ContentHash, bytes: &[u8]) {
+        let vector = self.rounded(bytes);
+        self.facts.write().unwrap_or_else(PoisonError::into_inner).insert(hash, vector);
+    }
+
+    /// The vector of a question, to be compared with those of facts.
+    ///
+    /// # Errors
+    /// As [`Embedder::try_question`].
+    pub fn question_of_facts(&self, text: &str) -> Result<UnitVector, EmbedError> {
+        let vector = self.question(text)?;
+        let bytes: Vec<u8> = vector.0.iter().map(|it| it.cast_unsigned()).collect();
+        Ok(self.rounded(&bytes))
+    }
+
+    fn rounded(&self, bytes: &[u8]) -> UnitVector {
+        match Unrounded::floats(bytes).filter(|_| self.embedder.keeps_floats()) {
+            Some(floats) if !floats.is_empty() => unit_vector(&floats),
+            _ => UnitVector(bytes.iter().map(|it| it.cast_signed()).collect()),
         }
     }
 

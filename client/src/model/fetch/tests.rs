@@ -181,19 +181,21 @@ fn refusals_end_at_once_and_troubles_are_tried_again() {
         matches!(&done.result, Err(ModelError::Failed { why }) if why.contains("answered 503"))
     );
     assert_eq!((done.requests.len(), done.pauses), (5, vec![2, 4, 8, 16]));
-    let mut n_asked = 0;
-    let done = fetch(
-        move |_| {
-            n_asked += 1;
-            if n_asked == 1 {
-                Answer::of(429, "").with("retry-after", 7)
-            } else {
-                Answer::of(200, BODY)
-            }
-        },
-        None,
-    );
-    assert_eq!((done.bytes.as_deref(), done.pauses), (Some(BODY), vec![7]));
+    // As seconds or as a date; nobody is waited for until then.
+    for (told, pause) in [("7", 7), ("Fri, 01 Jan 2100 00:00:00 GMT", 120)] {
+        let mut n_asked = 0;
+        let done = fetch(
+            move |_| {
+                n_asked += 1;
+                match n_asked {
+                    1 => Answer::of(429, "").with("retry-after", told),
+                    _ => Answer::of(200, BODY),
+                }
+            },
+            None,
+        );
+        assert_eq!((done.bytes.as_deref(), done.pauses), (Some(BODY), vec![pause]));
+    }
     let done = fetch(|_| Answer::of(302, "").with("location", "/model.onnx"), None);
     assert!(matches!(&done.result, Err(ModelError::Failed { why }) if why.contains("circles")));
 }

@@ -1,8 +1,9 @@
 //! Search: facts by what they mean, or by their words.
 //!
 //! In: a question. Out: facts of each note with their scores.
-//! Invariants: by meaning every vector is compared, exactly; by words BM25 over the facts; ties go by row.
-//! With the static model an instruction before a text moves all texts alike and ranks them no better
+//! Invariants: by meaning every vector is compared, exactly: those of a better model where it has them all, else the
+//! static ones of all, so that no two spaces are mixed; by words BM25 over the facts; ties go by row.
+//! An instruction before a text moves all texts alike and ranks them no better, with static vectors as with MiniLM's
 //! (`tests/it/memory_reference.rs`), so there is one perspective, [`GENERAL`].
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -15,6 +16,8 @@ use super::{NodeRow, node};
 use crate::ask::{AskError, Desk};
 use crate::pipeline::parcel::UnitVector;
 use crate::store::Snapshot;
+use crate::terms::ContentHash;
+use crate::vectors::Layer;
 use crate::words::Indexer;
 
 /// The perspective of static vectors.
@@ -59,9 +62,8 @@ pub struct Found {
 /// # Errors
 /// When the question cannot be embedded, or the index not read.
 pub fn by_meaning(desk: &Desk<'_>, doc: i64, question: &str) -> Result<Vec<Hit>, ErrorView> {
-    let question = embedded(desk, question)?;
     let mut hits = Vec::new();
-    each_vector(desk.snapshot, Some(doc), &question, |hit| hits.push(hit))?;
+    each_by_meaning(desk, Some(doc), question, |hit| hits.push(hit))?;
     Ok(ordered(hits))
 }
 
@@ -110,9 +112,8 @@ pub fn nodes_by_meaning(
     question: &str,
     most: usize,
 ) -> Result<Vec<Found>, ErrorView> {
-    let vector = embedded(desk, question)?;
     let mut best: HashMap<i64, Hit> = HashMap::new();
-    each_vector(desk.snapshot, None, &vector, |hit| {
+    each_by_meaning(desk, None, question, |hit| {
         let known = best.entry(hit.doc).or_insert(hit);
         if hit.score > known.score {
             *known = hit;
@@ -190,6 +191,55 @@ fn embedded(desk: &Desk<'_>, question: &str) -> Result<UnitVector, ErrorView> {
     })
 }
 
+/// Tells how near each fact is to a question: of one note, or of all nodes.
+fn each_by_meaning(
+    desk: &Desk<'_>,
+    doc: Option<i64>,
+    question: &str,
+    tell: impl FnMut(Hit),
+) -> Result<(), ErrorView> {
+    for layer in desk.snapshot.layers_of_facts() {
+        if let Some(hits) = by_layer(desk.snapshot, &layer, (doc, question))? {
+            hits.into_iter().for_each(tell);
+            return Ok(());
+        }
+    }
+    let question = embedded(desk, question)?;
+    Ok(each_vector(desk.snapshot, doc, &question, tell)?)
+}
+
+/// The same by a better model; none where it lacks a fact, or cannot read the question now.
+fn by_layer(
+    snapshot: &Snapshot,
+    layer: &Layer,
+    (doc, question): (Option<i64>, &str),
+) -> Result<Option<Vec<Hit>>, AskError> {
+    let sql = "SELECT f.doc_id, f.seq, f.hash FROM memory_facts f JOIN memory_nodes n ON n.doc_id = f.doc_id
+               WHERE f.doc_id = ?1 OR ?1 IS NULL AND n.is_node";
+    let mut statement = snapshot.prepare_cached(sql)?;
+    let rows = statement.query_map([doc], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
+    let facts = rows.collect::<Result<Vec<(i64, i64, [u8; 16])>, _>>()?;
+    let hash_of = |bytes: &[u8; 16]| ContentHash(u128::from_le_bytes(*bytes));
+    // The question is embedded, which takes its time, only where that is of use.
+    let has_all = layer
+        .with_facts(|known| facts.iter().all(|(_, _, hash)| known.contains_key(&hash_of(hash))));
+    if facts.is_empty() || !has_all {
+        return Ok(None);
+    }
+    let Ok(question) = layer.question_of_facts(question) else { return Ok(None) };
+    let asked = length(&question.0);
+    let score = |vector: &UnitVector| {
+        let (dot, own) = product(&question.0, vector.0.iter().copied());
+        if asked * own > 0.0 { dot / (asked * own) } else { 0.0 }
+    };
+    Ok(layer.with_facts(|known| {
+        let hit = |(doc, seq, hash): &(i64, i64, [u8; 16])| {
+            Some(Hit { doc: *doc, seq: *seq, score: score(known.get(&hash_of(hash))?) })
+        };
+        facts.iter().map(hit).collect()
+    }))
+}
+
 fn each_vector(
     snapshot: &Snapshot,
     doc: Option<i64>,
@@ -206,7 +256,7 @@ fn each_vector(
     while let Some(row) = rows.next()? {
         let (doc, bytes) = (row.get(0)?, row.get_ref(1)?.as_blob().map_err(rusqlite::Error::from)?);
         for (seq, vector) in bytes.chunks_exact(width).enumerate() {
-            let (dot, own) = product(&question.0, vector);
+            let (dot, own) = product(&question.0, vector.iter().map(|it| it.cast_signed()));
             let score = if asked * own > 0.0 { dot / (asked * own) } else { 0.0 };
             tell(Hit { doc, seq: seq as i64, score });
         }
@@ -218,11 +268,11 @@ fn length(vector: &[i8]) -> f32 {
     vector.iter().map(|it| f32::from(*it) * f32::from(*it)).sum::<f32>().sqrt()
 }
 
-/// The product of a vector with one in bytes, and the length of that.
-fn product(one: &[i8], other: &[u8]) -> (f32, f32) {
+/// The product of a vector with another, and the length of that.
+fn product(one: &[i8], other: impl Iterator<Item = i8>) -> (f32, f32) {
     let (mut dot, mut square) = (0_i32, 0_i32);
     for (a, b) in one.iter().zip(other) {
-        let (a, b) = (i32::from(*a), i32::from(b.cast_signed()));
+        let (a, b) = (i32::from(*a), i32::from(b));
         dot += a * b;
         square += b * b;
     }

@@ -59,7 +59,7 @@ mod tests {
     use jiff::Timestamp;
 
     use super::*;
-    use crate::servers::told_pause;
+    use web::told_pause;
 
     #[test]
     fn pauses_double_and_end() {

@@ -198,6 +198,36 @@ fn a_text_is_refused_only_where_others_are_not() {
 }
 
 #[test]
+fn a_server_that_takes_fewer_texts_at_once_is_asked_for_so_many() {
+    let few = |request: &Request| match texts(request).len() > 2 {
+        true => Answer::of(413, "batch size > maximum allowed batch size 2"),
+        false => vectors(request),
+    };
+    let (mock, model) = remote(few, |it| it.remote.batch = 8);
+    let given = ["a", "bb", "ccc", "d", "e", "f", "g", "h"];
+    let made = model.try_embed(&given).expect("vectors");
+    assert_eq!(made[2], unit_vector(&[3.0, 3.0, 0.0]), "in the order of the texts");
+    let sizes = |from: usize| -> Vec<usize> {
+        mock.requests().iter().skip(from).map(|it| texts(it).len()).collect()
+    };
+    assert_eq!(sizes(0), [8, 4, 2, 2, 4, 2, 2]);
+    model.try_embed(&given).expect("vectors");
+    assert_eq!(sizes(7), [2, 2, 2, 2], "it is remembered");
+
+    // A text that is refused by itself says nothing about their number.
+    let one = |request: &Request| match texts(request).iter().any(|text| text == "bad") {
+        true => Answer::of(422, "cannot be embedded"),
+        false => vectors(request),
+    };
+    let (mock, model) = remote(one, |it| it.remote.batch = 4);
+    let refused = model.try_embed(&["a", "b", "c", "bad"]);
+    assert!(matches!(refused, Err(EmbedError::Text { .. })), "{refused:?}");
+    let n_before = mock.requests().len();
+    model.try_embed(&["a", "b", "c", "d"]).expect("vectors");
+    assert_eq!(mock.requests().len(), n_before + 1);
+}
+
+#[test]
 fn the_key_is_sent_and_never_told() {
     let dir = tempfile::tempdir().expect("a folder");
     let file = dir.path().join("key");

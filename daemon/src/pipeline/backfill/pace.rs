@@ -19,6 +19,8 @@ pub struct Stand {
     pub n_done: u64,
     /// Windows that are searched.
     pub n_windows: u64,
+    /// Facts of memory without a vector.
+    pub n_facts_left: u64,
     /// True when questions are answered by better vectors alone: every window had one when that was last looked at.
     pub is_full: bool,
     /// Seconds that a text took lately; 0 while that is not known.
@@ -51,7 +53,7 @@ impl Stand {
     /// How long the rest of so many windows takes at this pace, if nothing else is to be done meanwhile; not told of a
     /// model that gives no vectors.
     pub fn eta(&self, n_windows: u64) -> Option<Duration> {
-        let n_left = n_windows.saturating_sub(self.n_done);
+        let n_left = n_windows.saturating_sub(self.n_done) + self.n_facts_left;
         let is_known = self.seconds_a_text > 0.0 && n_left > 0 && self.trouble.is_none();
         is_known.then(|| Duration::from_secs_f64(self.seconds_a_text * n_left as f64))
     }
@@ -77,6 +79,17 @@ impl Pace {
         let mut stand = self.lock();
         (stand.n_done, stand.n_windows) = (n_done as u64, n_windows as u64);
         stand.is_full &= n_done == n_windows;
+    }
+
+    pub(super) fn set_facts(&self, n_left: usize) {
+        let mut stand = self.lock();
+        stand.n_facts_left = n_left as u64;
+        stand.is_full &= n_left == 0;
+    }
+
+    pub(super) fn add_fact(&self) {
+        let mut stand = self.lock();
+        stand.n_facts_left = stand.n_facts_left.saturating_sub(1);
     }
 
     pub(super) fn fill(&self) {
@@ -123,6 +136,8 @@ mod tests {
         let stand = Stand { n_done: 10, seconds_a_text: 0.5, ..Stand::default() };
         assert_eq!(stand.eta(110), Some(Duration::from_secs(50)));
         assert_eq!(stand.eta(10), None, "nothing is left");
+        let remembers = Stand { n_facts_left: 4, ..stand.clone() };
+        assert_eq!(remembers.eta(10), Some(Duration::from_secs(2)), "facts count, too");
         let trouble = Some(Trouble { why: "401".into(), again: Again::WhenWanted });
         assert_eq!(Stand { trouble, ..stand.clone() }.eta(110), None, "nobody works on it");
         assert_eq!(Stand { seconds_a_text: 0.0, ..stand }.eta(110), None, "nothing is known");

@@ -11,6 +11,7 @@ use rusqlite::{Transaction, params};
 use crate::embedder::unit_vector;
 use crate::pipeline::parcel::{EmbeddedDoc, EmbeddedFact, UnitVector};
 use crate::store::StoreError;
+use crate::terms::ContentHash;
 use crate::words::Indexer;
 
 /// Writes the entity that a document holds.
@@ -58,17 +59,17 @@ fn write_facts(tx: &Transaction<'_>, id: i64, doc: &EmbeddedDoc) -> Result<(), S
         let mut words: BTreeMap<&str, i64> = BTreeMap::new();
         buffer.split_whitespace().for_each(|word| *words.entry(word).or_insert(0) += 1);
         let n_words: i64 = words.values().sum();
-        tx.prepare_cached("INSERT INTO memory_facts VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7)")?.execute(
-            params![
+        tx.prepare_cached("INSERT INTO memory_facts VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)")?
+            .execute(params![
                 id,
                 seq as i64,
                 fact.ordinal.map(|it| it as i64),
                 fact.content,
                 n_words,
                 fact.lines.0 as i64,
-                fact.lines.1 as i64
-            ],
-        )?;
+                fact.lines.1 as i64,
+                ContentHash::of(fact.content.as_bytes()).0.to_le_bytes()
+            ])?;
         let mut insert = tx.prepare_cached("INSERT INTO memory_words VALUES(?1, ?2, ?3, ?4)")?;
         for (word, n) in words {
             insert.execute(params![word, id, seq as i64, n])?;

@@ -251,6 +251,59 @@ fn vectors_of_texts_that_are_gone_are_deleted_from_the_file() {
 }
 
 #[test]
+fn what_memory_states_has_vectors_of_its_own_by_its_text() {
+    let ada =
+        "---\ntype: Person\n---\n# Ada\n\n- [duty] Lights the lantern\n- [duty] Bakes bread\n";
+    let mut bench = Bench::new();
+    let readers = bench.writer.readers();
+    bench.write(&[("ada.md", ada), ("beta.md", "# Beta\n\n- [fact] Nobody remembers\n")]);
+    let letters = Letters::new("letters/1");
+    let mut backfill = bench.backfill(&readers, &letters);
+    let tick = bench.writer.tick();
+    let n_left = Mutex::new(2);
+    let may_embed = || {
+        let mut n_left = n_left.lock().expect("no panic");
+        *n_left -= 1;
+        *n_left >= 0
+    };
+    assert_eq!(backfill.round(&may_embed).expect("a round"), Step::Waits(tick));
+    assert_eq!(letters.asked().len(), 2, "windows first");
+    let stand = backfill.pace().stand();
+    assert_eq!((stand.n_done, stand.n_windows, stand.n_facts_left), (2, 2, 2));
+    assert!(!stand.is_full);
+    assert_eq!(backfill.round(&|| true).expect("a round"), Step::Full(tick));
+    assert_eq!(
+        letters.asked(),
+        ["[duty] Lights the lantern", "[duty] Bakes bread"],
+        "of nodes only"
+    );
+    assert_eq!(backfill.pace().stand().n_facts_left, 0);
+    let known = |backfill_of: &Arc<Readers>| {
+        let layers = backfill_of.snapshot().expect("a snapshot").layers_of_facts();
+        layers.first().expect("a layer").with_facts(|facts| facts.len())
+    };
+    assert_eq!(known(&readers), 2);
+
+    // Moved and joined by another fact: only that is new; after a start nothing is.
+    bench.remove("ada.md");
+    bench.write(&[("b/ada.md", &format!("{ada}- [duty] Rings the bell\n"))]);
+    backfill.round(&|| true).expect("a round");
+    let asked = letters.asked();
+    assert_eq!(
+        asked.iter().filter(|it| !it.contains("Ada")).collect::<Vec<_>>(),
+        ["[duty] Rings the bell"]
+    );
+    backfill.tidy(bench.writer.tick()).expect("tidied");
+    drop(backfill);
+    let mut backfill = bench.backfill(&readers, &letters);
+    backfill.round(&|| false).expect("a round");
+    assert_eq!((letters.asked().len(), known(&readers)), (0, 3));
+    bench.remove("b/ada.md");
+    backfill.round(&|| true).expect("a round");
+    assert_eq!(known(&readers), 0, "gone with their note");
+}
+
+#[test]
 fn floats_are_made_beside_the_bytes_and_bytes_of_floats_are_not_made_again() {
     let mut bench = Bench::new();
     let readers = bench.writer.readers();
