@@ -276,8 +276,9 @@ const FILING_WORDS: [&str; 39] = [
     "warning",
 ];
 
-/// A relation's type: one to three words, without markup, quotation marks and colons.
-pub(super) fn relation_type(text: &str) -> Option<String> {
+/// A relation's type: one to three words, without markup, quotation marks and colons. In a numbered list most verbs are
+/// what is to be done (`1. open [[X]]`).
+pub(super) fn relation_type(text: &str, is_step: bool) -> Option<String> {
     let is_label = text.trim_end_matches([' ', '\t', '*', '_']).ends_with(':');
     let is_edge = |c: char| c.is_whitespace() || matches!(c, '*' | '_' | ':');
     let text = text.trim_matches(is_edge);
@@ -294,15 +295,15 @@ pub(super) fn relation_type(text: &str) -> Option<String> {
             .all(|c| c.is_alphanumeric() || matches!(c, ' ' | '\t' | '_' | '-' | '/' | '\''));
     let is_meant = match is_label {
         true => !is_heading_of_a_line(&words) && !words.iter().any(is_number),
-        false => quoted.is_some() || names_a_relation(&words),
+        false => quoted.is_some() || names_a_relation(&words, is_step),
     };
     (is_type && is_meant).then(|| words.join(" "))
 }
 
 /// False for words that begin a sentence or an instruction (`Create [[templates]]`, `the [[Task class]]`). What begins
 /// with a capital letter is a relation where it is written like a name of one, or is a verb that tells (`Depends on`,
-/// `Inspired by`) or a noun that relates; without a colon nothing else tells it from an instruction.
-fn names_a_relation(words: &[&str]) -> bool {
+/// `Inspired by`) or a noun that relates; without a colon nothing else tells it from an instruction. So it is with a step.
+fn names_a_relation(words: &[&str], is_step: bool) -> bool {
     let Some(first) = words.first() else { return false };
     let lower = first.to_lowercase();
     let is_bare = words.len() == 1 && NO_TYPES_ALONE.contains(&lower.as_str());
@@ -310,7 +311,7 @@ fn names_a_relation(words: &[&str]) -> bool {
         return false;
     }
     let is_capital = first.chars().next().is_some_and(char::is_uppercase);
-    !is_capital
+    !is_capital && !is_step
         || first.contains(['_', '-'])
         || lower.len() > 3 && (lower.ends_with('s') || lower.ends_with("ed"))
         || RELATING_NOUNS.contains(&lower.as_str())
