@@ -13,7 +13,10 @@ use serde_json::{Value, json};
 
 pub(crate) mod line;
 pub mod pump;
+mod told;
 pub(crate) mod watch;
+
+use told::Told;
 
 pub use line::{Kind, MAX_LINE_BYTES, Refusal};
 pub use watch::Patience;
@@ -34,12 +37,14 @@ pub(crate) const MAX_SILENT: u32 = 4;
 const PAUSE: Duration = Duration::from_millis(20);
 
 /// What to do with a line.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Forward {
     /// Send it on.
     Pass,
     /// It ends here.
     Swallow,
+    /// Send this on instead.
+    Instead(Vec<u8>),
 }
 
 /// A message, remembered to be replayed.
@@ -66,6 +71,8 @@ pub struct Shim {
     held: Vec<Remembered>,
     /// Id of a replayed `initialize`, whose answer the client has seen already.
     replayed: Option<String>,
+    /// What the client is told of as it changes.
+    told: Told,
     connected: bool,
     /// Why this connection's daemon does not let us in.
     refusal: Option<Refusal>,
@@ -91,6 +98,7 @@ impl Shim {
             asked: HashSet::new(),
             held: Vec::new(),
             replayed: None,
+            told: Told::default(),
             connected: false,
             refusal: None,
             n_silent: 0,
@@ -157,6 +165,9 @@ impl Shim {
             let answered = !self.in_flight.contains(&initialize.id);
             self.replayed = answered.then(|| initialize.id.clone());
             lines.extend(self.initialized.clone());
+            lines.extend(
+                self.initialized.is_some().then(|| self.told.take_up()).into_iter().flatten(),
+            );
         }
         lines.extend(self.held.iter().map(|it| it.line.clone()));
         lines
@@ -170,11 +181,13 @@ impl Shim {
             Kind::Initialize(id) => {
                 self.initialize = Some(Remembered { id: id.clone(), line: line.to_vec() });
                 self.initialized = None;
+                self.told = Told::default();
                 self.in_flight.insert(id.clone());
             }
             Kind::Initialized => self.initialized = Some(line.to_vec()),
             Kind::Request(id) => {
                 self.in_flight.insert(id.clone());
+                self.told.on_request(line);
                 if line::listens(line) {
                     self.listening.insert(id.clone());
                 }
@@ -213,6 +226,9 @@ impl Shim {
                 return Forward::Swallow;
             }
             Kind::Answer(id) => {
+                if let Some(told) = self.told.on_answer(id) {
+                    return Forward::Instead(told);
+                }
                 self.in_flight.remove(id);
                 self.listening.remove(id);
             }
@@ -252,6 +268,7 @@ impl Shim {
         self.connected = false;
         self.replayed = None;
         self.asked.clear();
+        self.told.on_disconnect();
         if let Some(refusal) = self.refusal.clone() {
             return self.refuse_all(&refusal);
         }

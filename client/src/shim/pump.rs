@@ -286,7 +286,12 @@ fn read_daemon<W: Write>(
         };
         let kind = Kind::of(&line);
         let verdict = shared.shim().on_server_line(&kind);
-        if verdict == Forward::Pass && shared.tell_client(&line).is_err() {
+        let told = match verdict {
+            Forward::Pass => shared.tell_client(&line),
+            Forward::Instead(told) => shared.tell_client(&told),
+            Forward::Swallow => Ok(()),
+        };
+        if told.is_err() {
             let _ = events.send(Event::FromClient(Line::End));
             break;
         }
