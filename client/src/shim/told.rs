@@ -1,8 +1,8 @@
 //! Told: what a client is told of as it changes, so that the next daemon is asked to tell it, too.
 //!
-//! In: requests of the client (`resources/list`, `resources/subscribe`, `resources/unsubscribe`), answers of the daemon.
-//! Out: requests of our own for the next daemon; what the client is told once that has taken them up: that what it
-//! watches may have changed while nobody looked.
+//! In: requests of the client (`resources/list`, `resources/subscribe`, `resources/unsubscribe`), answers of the
+//! daemon. Out: requests of our own for the next daemon; what the client is told once that has taken them up: that what
+//! it watches may have changed while nobody looked.
 //! Not here: `subscriptions/listen` of revisions since 2026-07-28, which ends with its daemon, and whose client listens
 //! again.
 

@@ -3,7 +3,8 @@
 //! In: keys with values or operators (`{"status": "open", "priority": {"$gte": 3}}`), a note's front matter as S0 §3.2
 //! has it (texts, lists and maps of texts). Out: whether it fits.
 //! Numbers are compared as numbers where both sides are some, else texts by their signs, which orders ISO dates; words
-//! without regard to case. Words are neither more nor less than a number that is asked for as one. A list fits where one of its items does; a list that is asked for must be held whole.
+//! without regard to case. Words are neither more nor less than a number that is asked for as one. A list fits where
+//! one of its items does; a list that is asked for must be held whole.
 //! Invariants: pure; an operator or value that cannot be meant is an error, never a filter that fits nothing.
 //! Not here: tags and types of notes, which have filters of their own.
 
@@ -119,7 +120,8 @@ impl Conditions {
     }
 }
 
-/// Keeps the keys that conditions ask for: to make values of all front matter of all notes costs more than to search them.
+/// Keeps the keys that conditions ask for: to make values of all front matter of all notes costs more than to search
+/// them.
 struct Concerned<'a>(&'a Conditions);
 
 impl<'de> Visitor<'de> for Concerned<'_> {

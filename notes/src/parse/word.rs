@@ -302,7 +302,8 @@ pub(super) fn relation_type(text: &str, is_step: bool) -> Option<String> {
 
 /// False for words that begin a sentence or an instruction (`Create [[templates]]`, `the [[Task class]]`). What begins
 /// with a capital letter is a relation where it is written like a name of one, or is a verb that tells (`Depends on`,
-/// `Inspired by`) or a noun that relates; without a colon nothing else tells it from an instruction. So it is with a step.
+/// `Inspired by`) or a noun that relates; without a colon nothing else tells it from an instruction. So it is with a
+/// step.
 fn names_a_relation(words: &[&str], is_step: bool) -> bool {
     let Some(first) = words.first() else { return false };
     let lower = first.to_lowercase();
