@@ -183,7 +183,13 @@ impl Served {
                     started nor a default says which"
                     .to_string(),
             },
-            hint: Some(format!("give `project`, one of {}", self.listing())),
+            hint: Some(match self.members.as_slice() {
+                [only] => format!(
+                    "give `project`: `{0}`, or start `kg-mcp` with `--project {0}`",
+                    only.name
+                ),
+                _ => format!("give `project`, one of {}", self.listing()),
+            }),
             conflict: None,
         })
     }
