@@ -145,6 +145,8 @@ fn a_link_is_neither_removed_nor_moved_nor_is_what_it_leads_to() {
     let mut project = TestProject::of(&[("sub/b.md", "Mine.\n")]);
     std::os::unix::fs::symlink("sub/b.md", project.at("link.md")).expect("a link");
     std::os::unix::fs::symlink("sub", project.at("folder")).expect("a link");
+    // One that has the name of the note to which it leads.
+    std::os::unix::fs::symlink("sub/b.md", project.at("b.md")).expect("a link");
     project.settle();
     // To read, it is followed wherever a path is taken.
     for path in ["link.md", "folder/b.md"] {
@@ -158,7 +160,7 @@ fn a_link_is_neither_removed_nor_moved_nor_is_what_it_leads_to() {
     let listed = project.call("list_directory", json!({"path": "folder/"}));
     assert_eq!((&listed["path"], &listed["n_entries"]), (&json!("sub"), &json!(1)));
     assert!(project.try_call("list_directory", json!({"path": "folder/x"})).is_err());
-    for path in ["link.md", "folder/b.md"] {
+    for path in ["link.md", "b.md", "folder/b.md"] {
         for (tool, arguments) in [
             ("delete_note", json!({"path": path})),
             ("move_note", json!({"path": path, "destination": "c.md"})),

@@ -88,6 +88,10 @@ async fn path_by(
     blocking(move || {
         let snapshot = worker.snapshot().map_err(unreadable)?;
         let inside = super::within(&worker, address.trim().to_string());
+        // A note of another folder may bear the name of the link, which is often one to it.
+        if of_link == OfLink::Itself && worker.notes().is_by_link(&inside) {
+            return Ok(inside);
+        }
         match find(&snapshot, &inside) {
             Ok(doc) => path_at(&snapshot, doc),
             Err(missing) if missing.code == Code::NotFound => {

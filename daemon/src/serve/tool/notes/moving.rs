@@ -17,6 +17,7 @@ use crate::ask::{AskError, browse, notes as rows};
 use crate::notes::{Moved, NoteError, Notes, Rewrite, Written};
 use crate::project::Project;
 use crate::serve::Progress;
+use crate::serve::tool::look::look;
 use crate::serve::tool::{blocking, invalid, unreadable};
 use crate::store::Snapshot;
 use crate::terms::RelPath;
@@ -37,6 +38,7 @@ pub async fn move_note(
     let from = path_to_remove(&project, &request.path).await?;
     let is_dry = request.dry_run == Some(true);
     // What other notes say must be known as it is now, or their links would be missed.
+    look(&project, "").await;
     index(&project, &[RelPath::new(from.clone())]).await?;
     let worker = project.clone();
     let (moved, texts, warning, hold) = blocking(move || {
