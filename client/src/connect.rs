@@ -10,6 +10,7 @@ use std::os::unix::net::UnixStream as StdUnixStream;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, ready};
+use std::time::Duration;
 
 use proto::PREAMBLE_VERSION;
 use proto::error::{Code, ErrorView};
@@ -33,6 +34,9 @@ pub enum ConnectError {
     /// What listens there does not speak MCP.
     #[error("the daemon did not shake hands: {0}")]
     Handshake(String),
+    /// The daemon takes connections, and does nothing with them.
+    #[error("the daemon does not answer: nothing came for {} s\nhint: `kgctl restart`", HANDSHAKE.as_secs())]
+    Silent,
     /// The daemon does not let us in, and says why.
     #[error(transparent)]
     Refused(ErrorView),
@@ -80,6 +84,9 @@ impl ClientHandler for Ear {
         info
     }
 }
+
+/// Longest wait for the daemon's part of the handshake, which costs it no work.
+const HANDSHAKE: Duration = Duration::from_secs(20);
 
 /// Most bytes remembered of what a daemon says first; a refusal is shorter.
 const MAX_OVERHEARD_BYTES: usize = 4_096;
@@ -155,7 +162,8 @@ impl Session {
             return Err(overheard.refusal(spare).unwrap_or(ConnectError::Io(error)));
         }
         let ear = Ear::default();
-        match ear.clone().serve((reading, writing)).await {
+        let shaken = tokio::time::timeout(HANDSHAKE, ear.clone().serve((reading, writing))).await;
+        match shaken.map_err(|_| ConnectError::Silent)? {
             Ok(service) => Ok(Session { service, ear }),
             Err(error) => {
                 let otherwise = || ConnectError::Handshake(error.to_string());

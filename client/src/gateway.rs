@@ -224,10 +224,10 @@ impl Gateway {
                 let asks = vec![(project, Some((method, readings.start())))];
                 self.start(asker, Task::Either(readings), asks, now);
             }
-            Route::Seek { address, params } => {
-                let ask = |project| (project, Some((method.clone(), params.clone())));
+            Route::Seek { address, of, params } => {
+                let ask = |project| (project, Some((of.method().to_string(), params.clone())));
                 let asks = (0..self.served.len()).map(ask).collect();
-                self.start(asker, Task::Seek { address }, asks, now);
+                self.start(asker, Task::Seek { address, of }, asks, now);
             }
             Route::Spread { spread, params } => {
                 let ask = |target: &cursor::Onward| {
@@ -399,6 +399,9 @@ impl Gateway {
         }
         let is_failed = answer.is_err();
         part.answer = Some(answer);
+        if job.turns_to_owner() {
+            return self.ask(number, 0, now);
+        }
         if is_failed {
             // Only does something where the first good answer is wanted.
             self.ask_next(number, now);

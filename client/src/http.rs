@@ -66,7 +66,8 @@ impl Workspaces for Served {
         let project = projects.into_iter().find(|it| it.name == name);
         let project = project.ok_or_else(|| io::Error::other("it is not registered any more"))?;
         let (ours, theirs) = StdUnixStream::pair()?;
-        let (shim, dial) = (Shim::new(&self.tools, &self.client), (self.dial)(project));
+        let shim = Shim::new(&project.name, &self.tools, &self.client);
+        let dial = (self.dial)(project);
         let output = theirs.try_clone()?;
         // It ends when the session lets go of its end.
         let thread = Builder::new().name("session".to_string()).stack_size(STACK_BYTES);

@@ -20,6 +20,8 @@ use config::place::PlaceError;
 use config::{Places, Project, ProjectPaths};
 use proto::is_older;
 
+use crate::shim::watch::connect_within;
+
 mod attempt;
 mod claim;
 mod holder;
@@ -138,7 +140,10 @@ impl Target {
     /// # Errors
     /// [`LaunchError::NotRunning`], or [`LaunchError::Io`] when there is a socket that cannot be used.
     pub fn connect(&self) -> Result<UnixStream, LaunchError> {
-        UnixStream::connect(&self.paths.socket).map_err(|error| match error.kind() {
+        connect_within(&self.paths.socket, START_TIMEOUT).map_err(|error| match error.kind() {
+            ErrorKind::TimedOut => {
+                self.silent("takes no connection\nhint: `kgctl restart`".to_string())
+            }
             // A daemon that was killed leaves its socket behind; nobody listens on it.
             ErrorKind::NotFound | ErrorKind::ConnectionRefused => {
                 LaunchError::NotRunning(self.project.name.clone())

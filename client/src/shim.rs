@@ -13,8 +13,13 @@ use serde_json::{Value, json};
 
 pub(crate) mod line;
 pub mod pump;
+mod told;
+pub(crate) mod watch;
+
+use told::Told;
 
 pub use line::{Kind, MAX_LINE_BYTES, Refusal};
+pub use watch::Patience;
 
 /// JSON-RPC code of an error that is ours to give.
 const UNAVAILABLE: i32 = -32_000;
@@ -32,12 +37,14 @@ pub(crate) const MAX_SILENT: u32 = 4;
 const PAUSE: Duration = Duration::from_millis(20);
 
 /// What to do with a line.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Forward {
     /// Send it on.
     Pass,
     /// It ends here.
     Swallow,
+    /// Send this on instead.
+    Instead(Vec<u8>),
 }
 
 /// A message, remembered to be replayed.
@@ -64,16 +71,23 @@ pub struct Shim {
     held: Vec<Remembered>,
     /// Id of a replayed `initialize`, whose answer the client has seen already.
     replayed: Option<String>,
+    /// What the client is told of as it changes.
+    told: Told,
     connected: bool,
     /// Why this connection's daemon does not let us in.
     refusal: Option<Refusal>,
     /// Connections in a row over which no daemon said anything.
     n_silent: u32,
+    /// What the project is called.
+    project: String,
+    patience: Patience,
+    /// The last daemon hung, and none has said anything since.
+    is_hung: bool,
 }
 
 impl Shim {
-    /// A session that asks for these tool sets in the name of `client`.
-    pub fn new(tools: &[String], client: &str) -> Self {
+    /// A session over the project of that name that asks for these tool sets in the name of `client`.
+    pub fn new(project: &str, tools: &[String], client: &str) -> Self {
         let preamble = json!({ "kgd": PREAMBLE_VERSION, "tools": tools, "client": client });
         Shim {
             preamble: preamble.to_string().into_bytes(),
@@ -84,10 +98,24 @@ impl Shim {
             asked: HashSet::new(),
             held: Vec::new(),
             replayed: None,
+            told: Told::default(),
             connected: false,
             refusal: None,
             n_silent: 0,
+            project: project.to_string(),
+            patience: Patience::USUAL,
+            is_hung: false,
         }
+    }
+
+    /// The same with another patience.
+    pub fn patient_for(self, patience: Patience) -> Self {
+        Shim { patience, ..self }
+    }
+
+    /// How long the next daemon may be silent.
+    pub fn patience(&self) -> Patience {
+        if self.is_hung { self.patience.shortened() } else { self.patience }
     }
 
     /// Whether a daemon is connected, as far as we know.
@@ -137,6 +165,9 @@ impl Shim {
             let answered = !self.in_flight.contains(&initialize.id);
             self.replayed = answered.then(|| initialize.id.clone());
             lines.extend(self.initialized.clone());
+            lines.extend(
+                self.initialized.is_some().then(|| self.told.take_up()).into_iter().flatten(),
+            );
         }
         lines.extend(self.held.iter().map(|it| it.line.clone()));
         lines
@@ -150,11 +181,13 @@ impl Shim {
             Kind::Initialize(id) => {
                 self.initialize = Some(Remembered { id: id.clone(), line: line.to_vec() });
                 self.initialized = None;
+                self.told = Told::default();
                 self.in_flight.insert(id.clone());
             }
             Kind::Initialized => self.initialized = Some(line.to_vec()),
             Kind::Request(id) => {
                 self.in_flight.insert(id.clone());
+                self.told.on_request(line);
                 if line::listens(line) {
                     self.listening.insert(id.clone());
                 }
@@ -179,6 +212,7 @@ impl Shim {
     pub fn on_server_line(&mut self, kind: &Kind) -> Forward {
         let is_first = self.n_silent > 0;
         self.n_silent = 0;
+        self.is_hung = false;
         match kind {
             // Told to whoever waits once the daemon has hung up; the client cannot do anything with a line
             // that answers nothing.
@@ -192,6 +226,9 @@ impl Shim {
                 return Forward::Swallow;
             }
             Kind::Answer(id) => {
+                if let Some(told) = self.told.on_answer(id) {
+                    return Forward::Instead(told);
+                }
                 self.in_flight.remove(id);
                 self.listening.remove(id);
             }
@@ -206,6 +243,24 @@ impl Shim {
         Forward::Pass
     }
 
+    /// The daemon hangs. To be told before [`Shim::on_disconnect`], which then answers all that waits.
+    pub fn on_hang(&mut self) {
+        let name = &self.project;
+        let seconds = self.patience().silence.as_secs();
+        self.refusal = Some(Refusal {
+            code: "unavailable".to_string(),
+            message: format!(
+                "the daemon for `{name}` does not answer: nothing came for {seconds} s, nor a sign of life over a \
+                 second connection"
+            ),
+            hint: Some(format!(
+                "`kgctl --project {name} restart`; of a call that writes, look then whether it was done"
+            )),
+        });
+        self.n_silent = 0;
+        self.is_hung = true;
+    }
+
     /// The daemon is gone. Gives the errors that answer what was in flight. A handshake in flight is kept,
     /// since it can be replayed without the client noticing, and so are requests that the daemon never
     /// looked at.
@@ -213,6 +268,7 @@ impl Shim {
         self.connected = false;
         self.replayed = None;
         self.asked.clear();
+        self.told.on_disconnect();
         if let Some(refusal) = self.refusal.clone() {
             return self.refuse_all(&refusal);
         }

@@ -276,10 +276,13 @@ impl Project {
                 "rebuilding, {indexed} of {known}; this answer is from the index before"
             ));
         }
-        let indexed: i64 =
-            snapshot.query_row("SELECT count(*) FROM docs", [], |row| row.get(0)).ok()?;
-        let indexed = indexed as u64;
-        if indexed < known {
+        // A file that cannot be indexed is waited for no more.
+        let sql = "SELECT (SELECT count(*) FROM docs),
+                   (SELECT count(*) FROM quarantine WHERE path NOT IN (SELECT path FROM docs))";
+        let row = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?));
+        let (indexed, failed): (i64, i64) = snapshot.query_row(sql, [], row).ok()?;
+        let (indexed, failed) = (indexed as u64, failed as u64);
+        if indexed + failed < known {
             return Some(format!("indexed {} of {}", grouped(indexed), grouped(known)));
         }
         (indexed == 0).then(|| "reading the folder, nothing indexed yet".to_string())

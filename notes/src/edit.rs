@@ -27,7 +27,7 @@ use std::ops::Range;
 use serde_json::Value;
 
 pub use item::{ItemRef, next_block_id};
-pub use links::{Move, Retarget, retarget};
+pub use links::{Move, Retarget, by_path, retarget};
 pub use new::{NewNote, render_new};
 pub use span::{Change, apply, compose};
 pub use yaml::render_scalar;
@@ -134,7 +134,8 @@ pub enum EditError {
         lines: Vec<usize>,
     },
     /// A text stands there more or less often than expected.
-    #[error("the text is there {} times, in lines {}, and was expected {expected} times", lines.len(), listed(lines))]
+    #[error("the text is there {}, in line{} {}, and was expected {}",
+        times(lines.len()), if lines.len() == 1 { "" } else { "s" }, listed(lines), times(*expected))]
     Count {
         /// How often it was expected.
         expected: usize,
@@ -180,6 +181,10 @@ pub enum EditError {
     /// A place that is no link of this text.
     #[error("there is no link at bytes {}..{}", .0.start, .0.end)]
     NoLink(Range<usize>),
+}
+
+fn times(n: usize) -> String {
+    if n == 1 { "once".to_string() } else { format!("{n} times") }
 }
 
 fn listed(lines: &[usize]) -> String {

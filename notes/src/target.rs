@@ -64,7 +64,7 @@ impl Target {
 }
 
 /// Parts `Heading^block`; headings may follow each other (`A#B`).
-fn heading_and_block(fragment: &str) -> (Option<&str>, Option<&str>) {
+pub fn heading_and_block(fragment: &str) -> (Option<&str>, Option<&str>) {
     let kept = |part: &'_ str| !part.is_empty();
     match fragment.rsplit_once('^') {
         Some((heading, id)) if is_block_id(id.trim()) => {

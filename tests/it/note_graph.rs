@@ -44,9 +44,33 @@ fn a_relation_leads_to_the_one_of_several_notes_to_which_its_link_leads() {
 #[test]
 fn links_to_several_notes_of_one_name_are_as_many_relations() {
     let index = "[web](web/README.md) [api](api/README.md)\n\n- depends_on [[web/README]]\n";
+    let several = "- supports [[Alphaville]], [[Betatown]] (both)\n- feeds [[Ashford]] [[Brackley]] [[Corby]]\n\
+                   - joins [[Ashford]] and [[Corby]]\n- uses [[React [[Hooks]]]]\n- uses [[Vue [[Hooks]]]]\n\n\
+                   owner:: [[Dunmore]], [[Alphaville]]\n\nneeds:: [[Betatown]] [[Dunmore]]\n";
     check(
-        &[("api/README.md", "x\n"), ("web/README.md", "x\n"), ("index.md", index)],
         &[
+            ("api/README.md", "x\n"),
+            ("web/README.md", "x\n"),
+            ("index.md", index),
+            ("several.md", several),
+            ("Alphaville.md", "x\n"),
+            ("Ashford.md", "x\n"),
+            ("Hooks.md", "x\n"),
+            ("React [[Hooks]].md", "x\n"),
+        ],
+        &[
+            "several.md feeds Ashford.md",
+            "several.md feeds Brackley",
+            "several.md feeds Corby",
+            "several.md joins Ashford.md",
+            "several.md joins Corby",
+            "several.md needs Betatown",
+            "several.md needs Dunmore",
+            "several.md owner Alphaville.md",
+            "several.md owner Dunmore",
+            "several.md supports Alphaville.md",
+            "several.md supports Betatown",
+            "several.md uses React [[Hooks]].md",
             "index.md depends_on web/README.md",
             "index.md links_to api/README.md",
             "index.md links_to web/README.md",

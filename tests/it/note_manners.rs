@@ -145,8 +145,22 @@ fn a_link_is_neither_removed_nor_moved_nor_is_what_it_leads_to() {
     let mut project = TestProject::of(&[("sub/b.md", "Mine.\n")]);
     std::os::unix::fs::symlink("sub/b.md", project.at("link.md")).expect("a link");
     std::os::unix::fs::symlink("sub", project.at("folder")).expect("a link");
+    // One that has the name of the note to which it leads.
+    std::os::unix::fs::symlink("sub/b.md", project.at("b.md")).expect("a link");
     project.settle();
+    // To read, it is followed wherever a path is taken.
     for path in ["link.md", "folder/b.md"] {
+        let read = project.call("backlinks", json!({"path": path}));
+        assert_eq!(read["path"], "sub/b.md", "{path}");
+        let context = project.call("build_context", json!({"path": path}));
+        assert_eq!(context["notes"][0]["path"], "sub/b.md", "{path}: {context}");
+    }
+    let explained = project.call("explain_entity", json!({"name": "folder/b.md"}));
+    assert_eq!(explained["home"], "sub/b.md", "{explained}");
+    let listed = project.call("list_directory", json!({"path": "folder/"}));
+    assert_eq!((&listed["path"], &listed["n_entries"]), (&json!("sub"), &json!(1)));
+    assert!(project.try_call("list_directory", json!({"path": "folder/x"})).is_err());
+    for path in ["link.md", "b.md", "folder/b.md"] {
         for (tool, arguments) in [
             ("delete_note", json!({"path": path})),
             ("move_note", json!({"path": path, "destination": "c.md"})),
@@ -174,13 +188,21 @@ fn a_link_is_neither_removed_nor_moved_nor_is_what_it_leads_to() {
 #[test]
 fn a_place_with_several_links_is_told_once_and_a_key_that_stands_twice_is_warned_of() {
     let mut project = TestProject::of(&[
-        ("plan.md", "---\nstatus: open\nowner: me\nstatus: done\n---\n# Later\n"),
-        ("a.md", "See [[plan]], [[plan#Later]] and [[plan|it]].\n\nAlso [[plan]].\n"),
+        ("plan.md", "---\nstatus: open\nowner: me\nstatus: done\n---\n# Later\n\nDo it. ^b1\n"),
+        ("a.md", "See [[plan]], [[plan#Later]] and [[plan|it]].\n\nAlso [[plan#Later^b1]].\n"),
     ]);
     let reply = project.call("backlinks", json!({"path": "plan.md"}));
     assert_eq!(reply["backlinks"].as_array().map(Vec::len), Some(4), "{reply}");
     let text = told(&mut project, "backlinks", json!({"path": "plan.md"}));
     assert_eq!(text.matches("a.md:").count(), 2, "{text}");
+    // Places of a note have links of their own, and are read by themselves.
+    let places = project.call("backlinks", json!({"path": "plan#Later"}));
+    let of_place = |it: &Value| (it["heading"].clone(), it["block"].clone());
+    let places: Vec<_> =
+        places["backlinks"].as_array().expect("a list").iter().map(of_place).collect();
+    assert_eq!(places, [(json!("Later"), Value::Null), (json!("Later"), json!("b1"))]);
+    let block = project.call("read_note", json!({"path": "plan#Later^b1"}));
+    assert_eq!(block["content"], "Do it.", "{block}");
     let warnings = project.status()["warnings"].to_string();
     assert!(warnings.contains("of which the first counts: `status` (line 4)"), "{warnings}");
     let read = project.call("read_note", json!({"path": "plan.md"}));

@@ -288,8 +288,19 @@ fn move_note_rewrites_the_links_that_would_break() {
             "Read [the plan](../plan.md \"t\"), [[plan|it]] and ![[plan#The Plan]].\n",
         ),
         ("other/far.md", "By path [[plan.md]] and title [[The Plan]].\n"),
+        ("deep/deeper/uniq.md", "x\n"),
+        ("mover.md", "y\n"),
+        ("x/src.md", "Go [[uniq]], [u](../deep/deeper/uniq.md) and ![[uniq#^b|it]].\n"),
+        ("c/own.md", "See [[near]], [n](near.md) and [f](far.md).\n"),
+        ("b/far.md", "x\n"),
+        ("d/far.md", "x\n"),
+        ("c/near.md", "x\n"),
+        ("d/near.md", "x\n"),
+        ("kept.md", "Nobody changes [p](plan.md).\n"),
     ];
     let mut project = TestProject::of(&notes);
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o444);
+    std::fs::set_permissions(project.at("kept.md"), mode).expect("protected");
     project.settle();
     let id = project.call("read_note", json!({"path": "plan.md"}))["entity_id"].clone();
     let request =
@@ -299,6 +310,11 @@ fn move_note_rewrites_the_links_that_would_break() {
     let moved = project
         .call("move_note", json!({"path": "The Plan", "destination": "archive/old plan.md"}));
     assert_eq!(all(&moved["rewritten"], "path").len(), all(&dry["rewritten"], "path").len());
+    for told in [&dry, &moved] {
+        let rows = told["rewritten"].as_array().expect("a list");
+        let failed: Vec<_> = rows.iter().filter(|it| it["error"].is_string()).collect();
+        assert!(failed.len() == 1 && failed[0]["path"] == "kept.md", "{told}");
+    }
     assert!(!project.at("plan.md").exists());
     assert_eq!(
         text_of(&project, "notes/diary.md"),
@@ -315,6 +331,29 @@ fn move_note_rewrites_the_links_that_would_break() {
         project.try_call("move_note", outside).expect_err("outside")["code"],
         "outside_project"
     );
+    // Links and addresses that lead elsewhere go on leading there, or it is said.
+    for dry in [true, false] {
+        let take = json!({"path": "mover.md", "destination": "uniq.md", "dry_run": dry});
+        let moved = project.call("move_note", take)["rewritten"].to_string();
+        let told = "`memory://uniq` is the address of `deep/deeper/uniq.md`";
+        assert!(moved.contains(told) && moved.contains("x/src.md"), "{moved}");
+    }
+    assert_eq!(
+        text_of(&project, "x/src.md"),
+        "Go [[deep/deeper/uniq]], [u](../deep/deeper/uniq.md) and ![[deep/deeper/uniq#^b|it]].\n"
+    );
+    // A name that means another note in the new folder becomes a path.
+    project.call("move_note", json!({"path": "c/own.md", "destination": "d/own.md"}));
+    assert_eq!(
+        text_of(&project, "d/own.md"),
+        "See [[c/near]], [n](../c/near.md) and [f](../b/far.md).\n"
+    );
+    // What was saved a moment ago counts: in a note that is new, and in one that did not lead there before.
+    project.write("late.md", "See [[c/near]].\n");
+    project.write("b/far.md", "See [n](../c/near.md).\n");
+    project.call("move_note", json!({"path": "c/near.md", "destination": "c/close.md"}));
+    assert_eq!(text_of(&project, "late.md"), "See [[c/close]].\n");
+    assert_eq!(text_of(&project, "b/far.md"), "See [n](../c/close.md).\n");
 }
 
 #[test]
@@ -440,10 +479,14 @@ fn links_that_lead_nowhere_are_reported_by_what_is_missing() {
     let notes = [
         ("a.md", "See [[Nowhere]], [[b#Missing]], [[b#^gone]], [[b#There]] and [x](no/such.md).\n"),
         ("b.md", "# There\n\nText ^here\n"),
-        ("sub/c.md", "![[picture.png]] [[Lost]]\n"),
+        ("sub/c.md", "![[picture.png]] [[Lost]] [[gone.pdf]] [[bad.pdf]]\n"),
+        ("sub/bad.pdf", "This is none.\n"),
     ];
     let mut project = TestProject::of(&notes);
     project.settle();
+    // Nor is a file that cannot be read waited for.
+    let written = project.call("write_note", json!({"title": "New", "content": "x"}));
+    assert!(written["building"].is_null(), "{written}");
     let report = project.call("broken_links", json!({}));
     let targets = all(&report["links"], "target");
     assert_eq!(targets, ["Nowhere", "b#Missing", "b#^gone", "no/such.md", "Lost"]);

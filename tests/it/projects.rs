@@ -195,6 +195,18 @@ fn what_was_not_named_goes_to_the_current_folder_and_a_write_nowhere_else() {
         assert_eq!(unknown["project"], "beta", "an error says whose it is");
     }
     {
+        // Alone, it is the default all the same.
+        let mut unnamed = home.agent("", &["--tools", "core,notes"]);
+        assert_eq!(unnamed.call("status", json!({})).expect("the default")["project"], "beta");
+        let mut note = json!({"title": "Oil", "content": "x"});
+        let refused = unnamed.call("write_note", note.clone()).expect_err("no guess");
+        assert_eq!(refused["code"], "ambiguous");
+        let hint = "give `project`: `beta`, or start `kg-mcp` with `--project beta`";
+        assert_eq!(refused["hint"], hint);
+        note["project"] = "beta".into();
+        assert_eq!(unnamed.call("write_note", note).expect("named")["project"], "beta");
+    }
+    {
         let mut inside = home.agent("beta/notes", &["--project", "alpha", "--project", "beta"]);
         assert_eq!(inside.call("status", json!({})).expect("here")["project"], "beta");
         assert_eq!(inside.call("ingest_docs", ingest.clone()).expect("here")["project"], "beta");
@@ -340,6 +352,10 @@ fn resources_and_prompts_of_several_projects_bear_their_names() {
     let info = agent.ask("resources/read", json!({"uri": "kgd://project_info/beta"}));
     let info = info["result"]["contents"][0]["text"].as_str().expect("a text").to_string();
     assert!(info.contains("\"project\": \"beta\""), "{info}");
+    // Without its project it is read where it is.
+    let bare = note.replace("memory://beta/", "memory://");
+    let read = agent.ask("resources/read", json!({"uri": bare}));
+    assert_eq!(read["result"]["contents"][0]["uri"], note, "{read}");
     let nowhere = agent.ask("resources/read", json!({"uri": "memory://nowhere/x"}));
     assert!(
         nowhere["error"]["data"]["hint"].as_str().is_some_and(|it| it.contains("`alpha`, `beta`")),
@@ -365,6 +381,23 @@ fn resources_and_prompts_of_several_projects_bear_their_names() {
             break;
         }
     }
+
+    // The next daemon is asked to tell of the same. A search is asked again where the last one takes it along.
+    home.kill("beta");
+    let search = json!({"name": "hybrid_query", "arguments": {"q": "signing keys"}});
+    let id = agent.request("tools/call", search);
+    let mut heard = Vec::new();
+    let wanted =
+        ["list_changed", "updated"].map(|it| json!(format!("notifications/resources/{it}")));
+    while !wanted.iter().all(|it| heard.contains(it)) || !heard.contains(&json!(id)) {
+        let next = agent.hear();
+        if next["method"] == wanted[1] {
+            assert_eq!(next["params"]["uri"], note);
+        }
+        heard.extend([next["method"].clone(), next["id"].clone()]);
+    }
+    home.write("beta/notes/bell.md", "# Bell\n\nIt rings.\n");
+    while agent.hear()["method"] != wanted[0] {}
 }
 
 #[test]

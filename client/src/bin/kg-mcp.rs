@@ -24,9 +24,10 @@ of several. Starts a daemon when none runs.
 Usage: kg-mcp [--project NAME|DIR]... [--all-projects] [--tools SETS] [--client NAME] [--http ADDRESS]
 
   --project NAME|DIR  which project; else `KG_PROJECT`, the registered folder around the current one, or the
-                      only or default project. Several: repeat it, or part them by commas. Then tools take a
-                      `project`; searches without one go to all of them, what else only reads to the project of the
-                      current folder or the default one, and what writes to that of the current folder or nowhere
+                      only or default project; one that is only the default is changed where a call names it, in
+                      `project`. Several: repeat it, or part them by commas. Then tools take a `project`; searches
+                      without one go to all of them, what else only reads to the project of the current folder or
+                      the default one, and what writes to that of the current folder or nowhere
   --all-projects      every project that is registered now
   --tools SETS        tool sets to offer, separated by commas [default: core]
   --client NAME       name shown in the daemon's log [default: kg-mcp]
@@ -82,7 +83,6 @@ fn serve(flags: Flags) -> Result<(), String> {
         return serve_http(&flags, &places, address);
     }
     let project = match flags.projects.as_slice() {
-        [] if !flags.all_projects => which_project(&places, None),
         [only] if !flags.all_projects && !only.contains(',') => which_project(&places, Some(only)),
         _ => return serve_chosen(&flags, &places),
     };
@@ -90,9 +90,9 @@ fn serve(flags: Flags) -> Result<(), String> {
 }
 
 fn serve_one(flags: &Flags, places: &Places, project: Project) -> Result<(), String> {
+    let shim = Shim::new(&project.name, &flags.tools, &flags.client);
     let target = Target::new(places, project).map_err(|error| error.to_string())?;
     let dial = dial(target);
-    let shim = Shim::new(&flags.tools, &flags.client);
     pump::run(shim, std::io::stdin(), std::io::stdout(), dial).map_err(|error| error.to_string())
 }
 
@@ -125,7 +125,7 @@ fn serve_chosen(flags: &Flags, places: &Places) -> Result<(), String> {
     let served =
         served.told_which_are_read_only(|root| !settings(root).is_ok_and(|it| it.settings.write));
     let way = |project: Project| {
-        let shim = Shim::new(&flags.tools, &flags.client);
+        let shim = Shim::new(&project.name, &flags.tools, &flags.client);
         (project.name.clone(), shim, lazy_dial(places.clone(), project))
     };
     let ways = projects.into_iter().map(way).collect();

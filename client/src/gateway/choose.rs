@@ -18,7 +18,7 @@ use super::served::Served;
 pub enum Choice {
     /// One project, without a gateway.
     One(Project),
-    /// Several.
+    /// Several; or the default alone, which nothing names, so that no write may go there unnamed.
     Several(Vec<Project>, Served),
 }
 
@@ -60,7 +60,12 @@ pub fn choose(flags: &[String], all: bool, around: Surroundings<'_>) -> Result<C
         }
     });
     if let [only] = projects.as_slice() {
-        return Ok(Choice::One(only.clone()));
+        let is_named = all || !flags.is_empty() || env.is_some_and(|env| !env.is_empty());
+        // Where one is registered, nothing else can be meant.
+        let is_meant = registry.projects().len() < 2;
+        if is_named || is_meant || around_cwd(&projects, registry, cwd).is_some() {
+            return Ok(Choice::One(only.clone()));
+        }
     }
     let home = match env.filter(|env| !env.is_empty()) {
         Some(env) => match registry.which(Some(env), None, cwd) {
@@ -146,6 +151,8 @@ mod tests {
     fn flags_lists_and_all_of_them() {
         check(&[
             (&[], false, None, "a/deep/in", "deep"),
+            (&[], false, None, "outside", "b in - else b"),
+            (&[], false, Some("a"), "outside", "a"),
             (&["a"], false, None, "b", "a"),
             (&["a", "a"], false, None, "b", "a"),
             (&["x,y"], false, None, "b", "x,y"),

@@ -14,10 +14,10 @@ use super::asker::Asker;
 use super::cursor::{self, Onward};
 use super::listen::Listening;
 use super::merge::{self, Answer};
-use super::naming::{add_project, instructions, rename, rename_addresses};
+use super::naming::{add_project, instructions, name_in_messages, rename, rename_addresses};
 use super::readings::Readings;
 use super::route::First;
-use super::seek;
+use super::seek::{self, Sought};
 use super::served::Served;
 use super::spread::Spread;
 use super::trouble::Trouble;
@@ -41,7 +41,7 @@ pub(super) enum Task {
     /// That of one project to the reading of an address that is a note.
     Either(Readings),
     /// That of the one project that has the note with this address.
-    Seek { address: String },
+    Seek { address: String, of: Sought },
     /// A search.
     Search(Spread),
     /// A list of this field.
@@ -94,6 +94,25 @@ impl Job {
         }
     }
 
+    /// Turns to the one project that has what is to be watched, once all have answered: true when that is to be asked.
+    pub(super) fn turns_to_owner(&mut self) -> bool {
+        let owner = match self.task {
+            Task::Seek { of: Sought::Watch, .. } if self.is_done() => {
+                seek::only_owner(self.parts.iter().map(|it| it.answer.as_ref()))
+            }
+            _ => None,
+        };
+        let Some(owner) = owner else { return false };
+        let mut part = self.parts.swap_remove(owner);
+        (part.answer, part.deadline) = (None, None);
+        if let Some((method, _)) = &mut part.request {
+            *method = "resources/subscribe".to_string();
+        }
+        self.parts = vec![part];
+        self.task = Task::One { is_tool: false };
+        true
+    }
+
     /// The answer to the client.
     pub(super) fn conclude(self, served: &Served) -> Vec<u8> {
         let Job { asker, task, parts } = self;
@@ -108,7 +127,7 @@ impl Job {
                 Some((project, answer)) => one(project, answer, is_tool, served),
                 None => Err(Value::Null),
             },
-            Task::Seek { address } => seek::conclude(&address, answers(parts), served),
+            Task::Seek { address, of } => seek::conclude(&address, of, answers(parts), served),
             Task::Search(spread) => {
                 let answers = answers(parts).into_iter().map(|(_, answer)| answer).collect();
                 Ok(merge::merge(&spread, answers, served))
@@ -172,6 +191,7 @@ fn first(of: First, answers: Vec<(usize, Answer)>, served: &Served) -> Concluded
 pub(super) fn one(project: usize, answer: Answer, is_tool: bool, served: &Served) -> Concluded {
     let mut result = answer.map_err(|trouble| to_error(trouble, project, served))?;
     rename_addresses(&mut result, project, served);
+    name_in_messages(&mut result, served.name(project));
     // A reply names its project itself; an error would not say whose it is.
     if is_tool && result.get("isError") == Some(&Value::Bool(true)) {
         let name = served.name(project);

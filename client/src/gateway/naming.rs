@@ -105,6 +105,18 @@ pub(super) fn rename_addresses(result: &mut Value, project: usize, served: &Serv
     }
 }
 
+/// Says in the first message of a prompt whose paths it tells: a bare path is one of no project in particular.
+pub(super) fn name_in_messages(result: &mut Value, name: &str) {
+    if let Some(text) = result.pointer_mut("/messages/0/content/text")
+        && let Some(told) = text.as_str()
+    {
+        let own = format!(
+            "All notes here are of the project `{name}`: give tools `project` with their paths."
+        );
+        *text = format!("{own}\n\n{told}").into();
+    }
+}
+
 /// A tool's text with the first line that begins with the address `own` naming the project; other places are what a
 /// document says.
 fn whole_in_text(text: &str, own: &str, permalink: &str) -> String {
@@ -232,6 +244,10 @@ mod tests {
             read,
             json!({"contents": [{"uri": "memory://my-notes/a", "text": "memory://a"}]})
         );
+        let mut prompt = json!({"messages": [{"content": {"text": "See a.md:1"}}]});
+        name_in_messages(&mut prompt, "My Notes");
+        let told = prompt["messages"][0]["content"]["text"].as_str().unwrap_or_default();
+        assert!(told.contains("`My Notes`") && told.ends_with("\n\nSee a.md:1"), "{told}");
         let text = "A (a.md)\nmemory://ab\nmemory://a  checksum 1\nmemory://a\n";
         let told = "A (a.md)\nmemory://ab\nmemory://my-notes/a  checksum 1\nmemory://a\n";
         for fields in [json!({"permalink": "a"}), json!({"note": {"permalink": "a"}})] {

@@ -3,8 +3,8 @@
 //! In: a method and its parameters. Out: whom to ask for what, or the answer at once.
 //! Invariants: what names a project goes there and nowhere else; what names none is spread over all, where it searches
 //! or lists, or goes to the one project that is meant; where none is, it is refused with the code `ambiguous`. The
-//! address of a note that names no project is one of the project of the current folder; outside of all, reading asks
-//! all for it, and writing is refused.
+//! address of a note that names no project is one of the project of the current folder; outside of all, reading and
+//! watching ask all for it, and writing is refused.
 //! Not here: asking (`gateway.rs`), and what the answers become (`job.rs`).
 
 use proto::error::{Code, ErrorView};
@@ -14,6 +14,7 @@ use super::cursor::{self, Onward};
 use super::listen;
 use super::naming::{PROJECTS_TOOL, SCHEME, inward, prompt_inward};
 use super::readings::{Reading, Readings};
+use super::seek::Sought;
 use super::served::{Kind, Served};
 use super::spread::{Spread, spec};
 use super::trouble::error_result;
@@ -49,7 +50,7 @@ pub(super) enum Route {
     /// To one project, whichever way of two it has the note.
     Either { project: usize, readings: Readings },
     /// To all, for the note with this address, which one of them should have.
-    Seek { address: String, params: Value },
+    Seek { address: String, of: Sought, params: Value },
     /// To several, as one search.
     Spread { spread: Spread, params: Value },
     /// To all, as one list.
@@ -72,9 +73,9 @@ pub(super) fn route(method: &str, params: Value, served: &Served) -> Route {
         "resources/list" => list("resources", params, served),
         "resources/templates/list" => list("resourceTemplates", params, served),
         "prompts/list" => list("prompts", params, served),
-        "resources/read" | "resources/subscribe" | "resources/unsubscribe" => {
-            at_address(params, "/uri", served)
-        }
+        "resources/read" => of_resource(params, Some(Sought::Resource), served),
+        "resources/subscribe" => of_resource(params, Some(Sought::Watch), served),
+        "resources/unsubscribe" => of_resource(params, None, served),
         "subscriptions/listen" => listen(&params, served),
         "prompts/get" => of_prompt(params, "/name", served),
         "completion/complete" => match params.pointer("/ref/type").and_then(Value::as_str) {
@@ -113,7 +114,8 @@ fn call(mut params: Value, served: &Served) -> Route {
             None if served.len() > 1 && served.home().is_none() => match address(&arguments) {
                 Some(address) if Kind::of(&tool) == Kind::Reads && spec(&tool).is_none() => {
                     let address = address.to_string();
-                    return Route::Seek { address, params: quiet(with(params, arguments)) };
+                    let params = quiet(with(params, arguments));
+                    return Route::Seek { address, of: Sought::Tool, params };
                 }
                 Some(_) => return refuse_call(&whose(served)),
                 None => None,
@@ -267,8 +269,8 @@ fn listen(params: &Value, served: &Served) -> Route {
 }
 
 fn no_project(served: &Served) -> Route {
-    let hint = format!("addresses here are `memory://PROJECT/…`, of {}", served.listing());
-    refuse(INVALID_PARAMS, "that address names no project that is served", Some(hint))
+    let hint = Some(served.address_hint());
+    refuse(INVALID_PARAMS, "that address names no project that is served", hint)
 }
 
 fn at_address(mut params: Value, at: &str, served: &Served) -> Route {
@@ -278,6 +280,20 @@ fn at_address(mut params: Value, at: &str, served: &Served) -> Route {
         *slot = inner.into();
     }
     Route::One { project, params, is_tool: false }
+}
+
+/// The address of a note may leave its project out, as in a call; `sought` is nothing where it is watched no more.
+fn of_resource(params: Value, sought: Option<Sought>, served: &Served) -> Route {
+    let uri = params.get("uri").and_then(Value::as_str).unwrap_or_default();
+    if !uri.starts_with(SCHEME) || inward(uri, served).is_some() {
+        return at_address(params, "/uri", served);
+    }
+    let address = uri.to_string();
+    match (served.home(), sought) {
+        (Some(project), _) => Route::One { project, params, is_tool: false },
+        (None, Some(of)) => Route::Seek { address, of, params: quiet(params) },
+        (None, None) => Route::Open(params),
+    }
 }
 
 fn of_prompt(mut params: Value, at: &str, served: &Served) -> Route {
@@ -315,7 +331,9 @@ mod tests {
                 Route::Either { project, readings } => {
                     format!("{}: {} or as it stands", served.name(project), readings.start())
                 }
-                Route::Seek { address, params } => format!("who has {address}? {params}"),
+                Route::Seek { address, of, params } => {
+                    format!("who has {address}? {} {params}", of.method())
+                }
                 Route::Spread { spread, .. } => format!("spread over {}", spread.targets.len()),
                 Route::List { field, targets, .. } => format!("{field} of {}", targets.len()),
                 Route::Projects { .. } => "projects".to_string(),
@@ -410,8 +428,8 @@ mod tests {
                 a: {"name":"read_note","arguments":{"path":"memory://nope/specs"}}
                 a: {"name":"read_note","arguments":{"path":"memory://b/specs"}}
                 b: {"name":"read_note","arguments":{"path":"memory://specs"}} or as it stands
-                who has memory://specs? {"name":"read_note","arguments":{"path":"memory://specs"}}
-                who has memory://id/7? {"name":"build_context","arguments":{"url":"memory://id/7"}}
+                who has memory://specs? tools/call {"name":"read_note","arguments":{"path":"memory://specs"}}
+                who has memory://id/7? tools/call {"name":"build_context","arguments":{"url":"memory://id/7"}}
                 "ambiguous" "that address names no project that is served"
                 b: {"name":"edit_note","arguments":{"path":"memory://specs"}}
                 "ambiguous" "which project is to be changed? none was named, and the folder in which this session started is in none that is served"
@@ -430,6 +448,7 @@ mod tests {
                 tool("read_note", json!({"path": "memory://specs"})),
                 tool("edit_note", json!({"path": "memory://id/7"})),
                 tool("edit_note", json!({"path": "memory://a/specs"})),
+                ("resources/read", json!({"uri": "memory://x"})),
             ],
             expect![[r#"
                 b: {"name":"status","arguments":{}}
@@ -437,6 +456,7 @@ mod tests {
                 b: {"name":"read_note","arguments":{"path":"memory://specs"}}
                 b: {"name":"edit_note","arguments":{"path":"memory://id/7"}}
                 a: {"name":"edit_note","arguments":{"path":"memory://specs"}}
+                b: {"uri":"memory://x"}
             "#]],
         );
     }
@@ -454,6 +474,7 @@ mod tests {
                 ("resources/read", json!({"uri": "kgd://project_info/c"})),
                 ("resources/read", json!({"uri": "kgd://project_info"})),
                 ("resources/subscribe", json!({"uri": "memory://x/y"})),
+                ("resources/unsubscribe", json!({"uri": "memory://x/y"})),
                 ("prompts/get", json!({"name": "a.recap", "arguments": {}})),
                 ("prompts/get", json!({"name": "recap"})),
                 ("completion/complete", json!({"ref": {"type": "ref/prompt", "name": "a.recap"}})),
@@ -474,7 +495,8 @@ mod tests {
                 b: {"uri":"memory://x/y"}
                 c: {"uri":"kgd://project_info"}
                 error "that address names no project that is served"
-                error "that address names no project that is served"
+                who has memory://x/y? resources/read {"uri":"memory://x/y"}
+                all that are open
                 a: {"name":"recap","arguments":{}}
                 error "that prompt names no project that is served"
                 a: {"ref":{"type":"ref/prompt","name":"recap"}}

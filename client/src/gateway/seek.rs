@@ -1,11 +1,12 @@
 //! Seek: whose a note is where its address names no project.
 //!
-//! In: what each project answered to the same reading. Out: the answer of the one that has the note.
+//! In: what each project answered to the same reading, by a tool or of a resource. Out: the answer of the one that has
+//! the note, which is then asked to watch it where that was wanted.
 //! Invariants: where several have it, none of them is chosen; who did not answer is told, since it may have it, too.
 //! Not here: addresses that name their project (`naming.rs`), and tools that write, which are refused (`route.rs`).
 
 use proto::error::{Code, ErrorView};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::job::{Concluded, one};
 use super::merge::Answer;
@@ -13,21 +14,63 @@ use super::naming::outward;
 use super::served::Served;
 use super::trouble::{Trouble, error_result};
 
+/// What is wanted of a note.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Sought {
+    /// The answer of a tool that reads.
+    Tool,
+    /// Its text, as a resource.
+    Resource,
+    /// To be told when it changes.
+    Watch,
+}
+
+impl Sought {
+    /// What all projects are asked.
+    pub(super) fn method(self) -> &'static str {
+        if self == Sought::Tool { "tools/call" } else { "resources/read" }
+    }
+
+    /// An answer that is an error.
+    fn refused(self, view: &ErrorView, further: Map<String, Value>) -> Concluded {
+        if self == Sought::Tool {
+            return Ok(error_result(view, further));
+        }
+        let mut data = further;
+        data.extend([("code".to_string(), json!(view.code)), ("hint".into(), json!(view.hint))]);
+        Err(json!({ "code": -32_002, "message": view.message, "data": data }))
+    }
+}
+
+/// Why a project does not have the note, if it does not; one that has several of the name has it.
+fn lack(answer: &Answer) -> Option<Trouble> {
+    let trouble = match answer {
+        Ok(result) => Trouble::of_result(result),
+        Err(trouble) => Some(trouble.clone()),
+    };
+    trouble.filter(|it| it.code != "ambiguous")
+}
+
+/// The one of the answers that is of a project that has the note.
+pub(super) fn only_owner<'a>(answers: impl Iterator<Item = Option<&'a Answer>>) -> Option<usize> {
+    let answers = answers.enumerate();
+    let mut having =
+        answers.filter(|(_, it)| it.is_some_and(|it| it.is_ok() && lack(it).is_none()));
+    let (first, second) = (having.next(), having.next());
+    first.filter(|_| second.is_none()).map(|(idx, _)| idx)
+}
+
 /// The answer of whoever has the note with this address.
-pub(super) fn conclude(address: &str, answers: Vec<(usize, Answer)>, served: &Served) -> Concluded {
+pub(super) fn conclude(
+    address: &str,
+    of: Sought,
+    answers: Vec<(usize, Answer)>,
+    served: &Served,
+) -> Concluded {
     let (mut having, mut lacking, mut silent) = (Vec::new(), Vec::new(), Vec::new());
     for (project, answer) in answers {
-        let result = match answer {
-            Ok(result) => result,
-            Err(trouble) => {
-                silent.push((project, trouble));
-                continue;
-            }
-        };
-        match Trouble::of_result(&result) {
-            None => having.push((project, result)),
-            // It has several notes of that name.
-            Some(trouble) if trouble.code == "ambiguous" => having.push((project, result)),
+        match lack(&answer) {
+            None => having.push((project, answer)),
             Some(trouble) if trouble.code == "not_found" => lacking.push((project, trouble)),
             Some(trouble) => silent.push((project, trouble)),
         }
@@ -35,22 +78,26 @@ pub(super) fn conclude(address: &str, answers: Vec<(usize, Answer)>, served: &Se
     if having.len() > 1 {
         let forms = having.iter().map(|(it, _)| outward(address, served.permalink(*it)));
         let forms: Vec<String> = forms.map(|it| format!("`{it}`")).collect();
-        return Ok(error_result(
-            &ErrorView {
-                code: Code::Ambiguous,
-                message: format!("{} projects have a note `{address}`", having.len()),
-                hint: Some(format!("give `project`, or one of {}", forms.join(", "))),
-                conflict: None,
-            },
-            unavailable(&silent, served),
-        ));
+        let project = if of == Sought::Tool { "`project`, or " } else { "" };
+        let view = ErrorView {
+            code: Code::Ambiguous,
+            message: format!("{} projects have a note `{address}`", having.len()),
+            hint: Some(format!("give {project}one of {}", forms.join(", "))),
+            conflict: None,
+        };
+        return of.refused(&view, unavailable(&silent, served));
     }
-    let Some((project, result)) = having.pop() else {
-        return Ok(nowhere(address, &lacking, &silent, served));
+    let Some((project, answer)) = having.pop() else {
+        let (mut view, further) = nowhere(address, &lacking, &silent, served);
+        if of != Sought::Tool && view.code == Code::NotFound {
+            view.hint = Some(served.address_hint());
+        }
+        return of.refused(&view, further);
     };
-    let mut result = one(project, Ok(result), true, served)?;
+    let mut result = one(project, answer, of == Sought::Tool, served)?;
+    let content = if of == Sought::Tool { "structuredContent" } else { "_meta" };
     for (field, rows) in unavailable(&silent, served) {
-        result["structuredContent"][field] = rows;
+        result[content][field] = rows;
     }
     if let Some(text) = result.pointer_mut("/content/0/text")
         && let Some(told) = text.as_str()
@@ -68,16 +115,16 @@ fn nowhere(
     lacking: &[(usize, Trouble)],
     silent: &[(usize, Trouble)],
     served: &Served,
-) -> Value {
+) -> (ErrorView, Map<String, Value>) {
     let all: Vec<_> = lacking.iter().chain(silent).collect();
     let Some((_, first)) = all.first() else {
-        return error_result(&Trouble::strange().view(), Map::new());
+        return (Trouble::strange().view(), Map::new());
     };
     // What all say alike, such as that this is no address, is no matter of a project.
     if all.iter().all(|(_, it)| {
         (&it.code, &it.message, &it.hint) == (&first.code, &first.message, &first.hint)
     }) {
-        return error_result(&first.view(), Map::new());
+        return (first.view(), Map::new());
     }
     let told = |(project, it): &&(usize, Trouble)| {
         it.hint.as_ref().map(|hint| format!("{}: {hint}", served.name(*project)))
@@ -92,7 +139,7 @@ fn nowhere(
         hint: (!hints.is_empty()).then(|| hints.join("; ")),
         conflict: None,
     };
-    error_result(&view, unavailable(silent, served))
+    (view, unavailable(silent, served))
 }
 
 fn unavailable(silent: &[(usize, Trouble)], served: &Served) -> Map<String, Value> {

@@ -141,6 +141,11 @@ impl Served {
         self.names().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
     }
 
+    /// How the addresses of notes name their project.
+    pub(super) fn address_hint(&self) -> String {
+        format!("addresses here are `memory://PROJECT/…`, of {}", self.listing())
+    }
+
     /// The project of that name, of that permalink, or in that folder.
     pub(super) fn find(&self, name: &str) -> Option<usize> {
         let by_name = self.members.iter().position(|it| it.name == name);
@@ -178,7 +183,13 @@ impl Served {
                     started nor a default says which"
                     .to_string(),
             },
-            hint: Some(format!("give `project`, one of {}", self.listing())),
+            hint: Some(match self.members.as_slice() {
+                [only] => format!(
+                    "give `project`: `{0}`, or start `kg-mcp` with `--project {0}`",
+                    only.name
+                ),
+                _ => format!("give `project`, one of {}", self.listing()),
+            }),
             conflict: None,
         })
     }

@@ -137,7 +137,9 @@ pub fn explain(reply: &ExplainReply, style: Style) -> String {
     }
     for other in &reply.same_name {
         let (name, kind) = (clean(&other.name), clean(&other.entity_type));
-        let line = format!("{name} ({kind}): kgctl explain '#{}'", other.id);
+        let path = other.path.as_ref().map(|path| format!(", {}", clean(path)));
+        let path = path.unwrap_or_default();
+        let line = format!("{name} ({kind}{path}): kgctl explain '#{}'", other.id);
         let _ = writeln!(text, "  {} {line}", style.dim("also of this name:"));
     }
     if let Some(home) = &reply.home {

@@ -3,10 +3,10 @@
 //! In: the client's input and output, and a way to reach the daemon. Out: nothing; it ends with the client.
 //! Invariants: three threads and no async runtime, so that the process stays under 5 MiB; each
 //! direction blocks on its own, so that a slow side slows only the other end of its own direction;
-//! lines are never interleaved.
+//! lines are never interleaved; a daemon that hangs is given up (`shim/watch.rs`), one that works for long is not.
 //! Not here: what to forward, replay and answer (`shim.rs`).
 
-use std::io::{self, BufReader, Read, Write};
+use std::io::{self, BufReader, ErrorKind, Read, Write};
 use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel};
@@ -15,6 +15,7 @@ use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, Instant};
 
 use super::line::{Line, read};
+use super::watch::Watched;
 use super::{Forward, Kind, MAX_LINE_BYTES, Shim, too_long};
 
 /// How long answers in flight may still arrive after the client closed its end.
@@ -214,7 +215,10 @@ where
         let opening = self.shared.shim().on_connect(first);
         let reader = stream.try_clone().and_then(|stream| {
             let (shared, events) = (Arc::clone(&self.shared), self.events.clone());
-            spawn("from daemon", move || read_daemon(stream, &shared, &events))
+            let patience = self.shared.shim().patience();
+            let debtor = Arc::clone(&self.shared);
+            let watched = Watched::new(stream, patience, move || debtor.awaits_answers())?;
+            spawn("from daemon", move || read_daemon(watched, &shared, &events))
         });
         let reader = reader.map_err(|error| {
             self.shared.shim().on_disconnect();
@@ -263,12 +267,31 @@ where
     }
 }
 
-fn read_daemon<W: Write>(stream: UnixStream, shared: &Shared<W>, events: &Sender<Event>) {
+fn read_daemon<W: Write>(
+    stream: Watched<impl Fn() -> bool>,
+    shared: &Shared<W>,
+    events: &Sender<Event>,
+) {
     let mut from = BufReader::new(stream);
-    while let Ok(Line::Whole(line)) = read(&mut from, MAX_ANSWER_BYTES) {
+    loop {
+        let line = match read(&mut from, MAX_ANSWER_BYTES) {
+            Ok(Line::Whole(line)) => line,
+            Err(error) if error.kind() == ErrorKind::TimedOut => {
+                shared.shim().on_hang();
+                // It may be that we cannot send, either.
+                from.get_ref().hang_up();
+                break;
+            }
+            _ => break,
+        };
         let kind = Kind::of(&line);
         let verdict = shared.shim().on_server_line(&kind);
-        if verdict == Forward::Pass && shared.tell_client(&line).is_err() {
+        let told = match verdict {
+            Forward::Pass => shared.tell_client(&line),
+            Forward::Instead(told) => shared.tell_client(&told),
+            Forward::Swallow => Ok(()),
+        };
+        if told.is_err() {
             let _ = events.send(Event::FromClient(Line::End));
             break;
         }

@@ -5,7 +5,7 @@ use super::*;
 /// Plays a script and prints what comes of each line: `c` from the client, `s` from the daemon, `up`,
 /// `down`, and `no` when the daemon cannot be reached for a line.
 fn check(script: &str, expected: Expect) {
-    let mut shim = Shim::new(&["core".to_string()], "test");
+    let mut shim = Shim::new("notes", &["core".to_string()], "test");
     let mut shown = String::new();
     for step in script.lines().map(str::trim).filter(|step| !step.is_empty()) {
         let (side, rest) = step.split_once(' ').unwrap_or((step, ""));
@@ -17,7 +17,10 @@ fn check(script: &str, expected: Expect) {
         };
         let outcome = match side {
             "c" => format!("{:?}", shim.on_client_line(&kind, line.as_bytes())),
-            "s" => format!("{:?}", shim.on_server_line(&kind)),
+            "s" => match shim.on_server_line(&kind) {
+                Forward::Instead(told) => text(vec![told]),
+                verdict => format!("{verdict:?}"),
+            },
             "up" if rest.is_empty() => text(shim.on_connect(None)),
             "up" => text(shim.on_connect(Some(&kind))),
             "down" => text(shim.on_disconnect()),
@@ -48,10 +51,95 @@ fn expand(short: &str) -> String {
             format!(r#"{{"method":"notifications/cancelled","params":{{"requestId":{id}}}}}"#)
         }
         "result" => format!(r#"{{"id":{id},"result":{{}}}}"#),
+        "list" => format!(r#"{{"id":{id},"method":"resources/list"}}"#),
+        "watch" => {
+            format!(
+                r#"{{"id":{id},"method":"resources/subscribe","params":{{"uri":"memory://n{id}"}}}}"#
+            )
+        }
+        "unwatch" => {
+            format!(
+                r#"{{"id":0,"method":"resources/unsubscribe","params":{{"uri":"memory://n{id}"}}}}"#
+            )
+        }
+        "ours" => format!(r#"{{"id":"kg-mcp {id}","result":{{}}}}"#),
         "listen" => format!(r#"{{"id":{id},"method":"subscriptions/listen","params":{{}}}}"#),
         "note" => r#"{"method":"notifications/progress"}"#.to_string(),
         other => other.to_string(),
     }
+}
+
+#[test]
+fn the_next_daemon_is_asked_to_tell_of_the_same_changes() {
+    check(
+        "up init 0
+         c init 0
+         s result 0
+         c ready
+         c list 1
+         s result 1
+         c watch 2
+         s result 2
+         c watch 3
+         s result 3
+         c unwatch 3
+         s result 0
+         down
+         up call 4
+         c call 4
+         s result 0
+         s ours 0
+         s ours 1
+         s result 4
+         down
+         up init 5
+         c init 5
+         s result 5
+         c ready
+         down
+         up",
+        expect![[r#"
+            up init 0: 
+                {"kgd":1,"tools":["core"],"client":"test"}
+            c init 0: Pass
+            s result 0: Pass
+            c ready: Pass
+            c list 1: Pass
+            s result 1: Pass
+            c watch 2: Pass
+            s result 2: Pass
+            c watch 3: Pass
+            s result 3: Pass
+            c unwatch 3: Pass
+            s result 0: Pass
+            down: 
+            up call 4: 
+                {"kgd":1,"tools":["core"],"client":"test"}
+                {"id":0,"method":"initialize"}
+                {"method":"notifications/initialized"}
+                {"id":"kg-mcp 0","method":"resources/list","params":{}}
+                {"id":"kg-mcp 1","method":"resources/subscribe","params":{"uri":"memory://n2"}}
+            c call 4: Pass
+            s result 0: Swallow
+            s ours 0: 
+                {"method":"notifications/resources/list_changed","params":{}}
+            s ours 1: 
+                {"method":"notifications/resources/updated","params":{"uri":"memory://n2"}}
+            s result 4: Pass
+            down: 
+            up init 5: 
+                {"kgd":1,"tools":["core"],"client":"test"}
+            c init 5: Pass
+            s result 5: Pass
+            c ready: Pass
+            down: 
+            up: 
+                {"kgd":1,"tools":["core"],"client":"test"}
+                {"id":5,"method":"initialize"}
+                {"method":"notifications/initialized"}
+            waiting false, opening false
+        "#]],
+    );
 }
 
 #[test]

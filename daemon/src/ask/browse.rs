@@ -22,7 +22,7 @@ use crate::store::Snapshot;
 /// What is listed.
 #[derive(Debug, Clone, Default)]
 pub struct Wanted {
-    /// How paths begin, or a pattern.
+    /// A folder, the path of a note, or a pattern.
     pub path: Option<String>,
     /// All of these tags, or tags under them.
     pub tags: Vec<String>,
@@ -154,7 +154,7 @@ pub fn rfc3339(ms: i64) -> String {
 /// # Errors
 /// When the index cannot be read.
 pub fn list(desk: &Desk<'_>, wanted: &Wanted, page: Page) -> Result<NotesReply, AskError> {
-    let path = wanted.path.as_deref().map(Under::from).filter(|it| !it.is_everywhere());
+    let path = wanted.path.as_deref().map(Under::folder).filter(|it| !it.is_everywhere());
     let filter = Filter {
         paths: path.into_iter().collect(),
         tags: wanted.tags.clone(),

@@ -49,6 +49,24 @@ impl From<&str> for Under {
 }
 
 impl Under {
+    /// What lies in the folder of this very name, or the document at this path; or what fits a pattern.
+    pub(super) fn folder(asked: &str) -> Under {
+        match Under::from(asked) {
+            Under::Begins(paths) if paths.iter().all(|it| it == ".") => {
+                Under::Begins(vec![String::new()])
+            }
+            Under::Begins(paths) => {
+                let names = paths.iter().map(|path| path.trim_end_matches('/').replace('[', "[[]"));
+                let globs = names.flat_map(|name| match name.as_str() {
+                    "" => vec!["*".to_string()],
+                    _ => vec![format!("{name}/*"), name],
+                });
+                Under::Fits { globs: globs.collect(), n_slashes: None }
+            }
+            pattern => pattern,
+        }
+    }
+
     /// True when every document lies there.
     pub(super) fn is_everywhere(&self) -> bool {
         matches!(self, Under::Begins(paths) if paths.iter().any(String::is_empty))
@@ -193,9 +211,9 @@ fn column(desk: &Desk<'_>, sql: &str) -> Result<Vec<String>, AskError> {
 mod tests {
     use super::*;
 
-    fn fits(asked: &str, path: &str) -> bool {
+    fn fits(under: Under, path: &str) -> bool {
         let mut values = Vec::new();
-        let condition = Under::from(asked).sql(&mut values);
+        let condition = under.sql(&mut values);
         let db = rusqlite::Connection::open_in_memory().expect("opens");
         values.insert(0, path.into());
         let sql = format!("SELECT {condition} FROM (SELECT ? AS path) d");
@@ -227,8 +245,26 @@ mod tests {
             ("no?e.md", &["note.md", "x/node.md"], &["noe.md"]),
             ("[2024]/*.md", &["[2024]/a.md"], &["2/a.md"]),
         ] {
-            fitting.iter().for_each(|path| assert!(fits(asked, path), "{asked} {path}"));
-            others.iter().for_each(|path| assert!(!fits(asked, path), "{asked} {path}"));
+            let fits = |path: &str| fits(Under::from(asked), path);
+            fitting.iter().for_each(|path| assert!(fits(path), "{asked} {path}"));
+            others.iter().for_each(|path| assert!(!fits(path), "{asked} {path}"));
+        }
+    }
+
+    #[test]
+    fn a_folder_is_a_whole_name() {
+        for (asked, fitting, others) in [
+            ("n", &["n/a.md", "n/x/b.md"][..], &["notes/a.md", "x/n/a.md", "n.md"][..]),
+            ("./n/", &["n/a.md"], &["notes/a.md"]),
+            ("n.md", &["n.md"], &["n.md.md"]),
+            ("[n]", &["[n]/a.md"], &["n/a.md"]),
+            ("n/*", &["n/a.md"], &["n/x/a.md"]),
+            (".", &["a.md", "n/a.md"], &[]),
+            ("", &["a.md", "n/a.md"], &[]),
+        ] {
+            let fits = |path: &str| fits(Under::folder(asked), path);
+            fitting.iter().for_each(|path| assert!(fits(path), "{asked} {path}"));
+            others.iter().for_each(|path| assert!(!fits(path), "{asked} {path}"));
         }
     }
 

@@ -3,7 +3,8 @@
 //! In: keys with values or operators (`{"status": "open", "priority": {"$gte": 3}}`), a note's front matter as S0 §3.2
 //! has it (texts, lists and maps of texts). Out: whether it fits.
 //! Numbers are compared as numbers where both sides are some, else texts by their signs, which orders ISO dates; words
-//! without regard to case. A list fits where one of its items does; a list that is asked for must be held whole.
+//! without regard to case. Words are neither more nor less than a number that is asked for as one. A list fits where
+//! one of its items does; a list that is asked for must be held whole.
 //! Invariants: pure; an operator or value that cannot be meant is an error, never a filter that fits nothing.
 //! Not here: tags and types of notes, which have filters of their own.
 
@@ -38,12 +39,20 @@ struct Path {
 enum Condition {
     Equals(String),
     Differs(String),
-    Compares(Comparison, String),
-    Between(String, String),
+    Compares(Comparison, Bound),
+    Between(Bound, Bound),
     OneOf(Vec<String>),
     NoneOf(Vec<String>),
     HoldsAll(Vec<String>),
     Exists(bool),
+}
+
+/// What values are compared with.
+#[derive(Debug, Clone, PartialEq)]
+struct Bound {
+    text: String,
+    /// It was asked for as a number, not as a text that may be one.
+    is_number: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -183,10 +192,11 @@ impl Condition {
 }
 
 impl Comparison {
-    fn holds(self, found: &str, wanted: &str) -> bool {
-        let order = match (number(found), number(wanted)) {
+    fn holds(self, found: &str, wanted: &Bound) -> bool {
+        let order = match (number(found), number(&wanted.text)) {
             (Some(found), Some(wanted)) => found.total_cmp(&wanted),
-            _ => fold(found).cmp(&fold(wanted)),
+            _ if wanted.is_number => return false,
+            _ => fold(found).cmp(&fold(&wanted.text)),
         };
         match self {
             Comparison::More => order.is_gt(),
@@ -210,7 +220,7 @@ fn number(text: &str) -> Option<f64> {
 }
 
 fn condition(key: &str, operator: &str, value: &Value) -> Result<Condition, ErrorView> {
-    let compares = |how| Ok(Condition::Compares(how, text(key, value)?));
+    let compares = |how| Ok(Condition::Compares(how, bound(key, value)?));
     let list = || match value {
         Value::Array(values) => texts(key, values),
         one => Ok(vec![text(key, one)?]),
@@ -225,8 +235,8 @@ fn condition(key: &str, operator: &str, value: &Value) -> Result<Condition, Erro
         "$in" => Ok(Condition::OneOf(list()?)),
         "$nin" => Ok(Condition::NoneOf(list()?)),
         "$contains" => Ok(Condition::HoldsAll(list()?)),
-        "$between" => match list()?.as_slice() {
-            [low, high] => Ok(Condition::Between(low.clone(), high.clone())),
+        "$between" => match value.as_array().map(Vec::as_slice) {
+            Some([low, high]) => Ok(Condition::Between(bound(key, low)?, bound(key, high)?)),
             _ => Err(bad(key, "`$between` needs two values", "give `{\"$between\": [1, 5]}`")),
         },
         "$exists" => match value {
@@ -258,6 +268,10 @@ fn text(key: &str, value: &Value) -> Result<String, ErrorView> {
             "use `$exists` for keys that are there or not",
         )),
     }
+}
+
+fn bound(key: &str, value: &Value) -> Result<Bound, ErrorView> {
+    Ok(Bound { text: text(key, value)?, is_number: value.is_number() })
 }
 
 fn texts(key: &str, values: &[Value]) -> Result<Vec<String>, ErrorView> {
@@ -297,6 +311,10 @@ mod tests {
             (json!({"priority": {"$gte": 10, "$lt": 11}}), true),
             (json!({"priority": {"$lte": 9.5}}), false),
             (json!({"priority": {"$between": [1, 10]}}), true),
+            (json!({"status": {"$gte": 3}}), false),
+            (json!({"status": {"$between": [3, 5]}}), false),
+            (json!({"status": {"$gte": "3"}}), true),
+            (json!({"tags": {"$gt": 3}}), false),
             (json!({"due": {"$lt": "2026-04-01"}}), true),
             (json!({"due": {"$gt": "2026-04-01"}}), false),
             (json!({"draft": false}), true),

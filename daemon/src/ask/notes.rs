@@ -24,8 +24,9 @@ const MAX_MATCHES: i64 = 1_000;
 /// What an embed is called where relations have types.
 pub const EMBEDS: &str = "embeds";
 
-/// Extensions of files that are documents: only a link to one of these, or to a bare name, can be missing its target.
-const DOCUMENT_EXTENSIONS: [&str; 7] = ["md", "markdown", "txt", "html", "htm", "pdf", "docx"];
+/// Extensions of files of text: only a link to one of these, or to a bare name, can be missing its target. Other files
+/// are attachments, which may be there and unreadable.
+const TEXT_EXTENSIONS: [&str; 5] = ["md", "markdown", "txt", "html", "htm"];
 
 /// What is known of a note beside its text.
 #[derive(Debug, Clone, PartialEq)]
@@ -321,8 +322,20 @@ pub fn backlinks(
     Ok(rows.collect::<Result<_, _>>()?)
 }
 
+/// Links whose target ends in the name of a file, by its [`file_key`](notes::resolve::file_key): at most `most`.
+pub fn links_by_file_name(
+    snapshot: &Snapshot,
+    key: &str,
+    most: usize,
+) -> Result<Vec<LinkRow>, AskError> {
+    let mut statement = snapshot
+        .prepare_cached(&format!("{LINK} WHERE l.file_key = ?1 ORDER BY f.path, l.seq LIMIT ?2"))?;
+    let rows = statement.query_map(params![key, most as i64], link)?;
+    Ok(rows.collect::<Result<_, _>>()?)
+}
+
 /// Links that lead nowhere, in notes whose path begins with `prefix`, by path and place: at most `most`. Links to files
-/// that are no documents (images, say) are not among them, since nobody knows whether those are there.
+/// that are no text (images, PDF) are not among them, since nobody knows whether those are there.
 pub fn broken_links(
     snapshot: &Snapshot,
     prefix: &str,
@@ -352,7 +365,7 @@ pub fn broken_links(
 fn may_be_document(kind: LinkKind, target: &str) -> bool {
     let name = target.rsplit('/').next().unwrap_or(target);
     let extension = name.rsplit_once('.').map(|(_, extension)| extension.to_lowercase());
-    let is_document = |extension: &str| DOCUMENT_EXTENSIONS.contains(&extension);
+    let is_document = |extension: &str| TEXT_EXTENSIONS.contains(&extension);
     match (kind, extension) {
         (LinkKind::Image, _) => false,
         // A folder may be there.

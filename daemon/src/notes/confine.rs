@@ -106,7 +106,7 @@ pub(super) fn spot(root: &Path, path: &str, missing: Missing) -> Result<Spot, No
 }
 
 /// The path with its links followed. What is not there yet is taken as it is written.
-fn resolved(root: &Path, path: &str) -> Result<String, NoteError> {
+pub(super) fn resolved(root: &Path, path: &str) -> Result<String, NoteError> {
     let failed = |why: io::Error| NoteError::Io { path: path.to_string(), why };
     let whole = root.join(path);
     let mut there = whole.as_path();

@@ -150,6 +150,22 @@ impl Notes {
         found.unwrap_or_else(|_| path.to_string())
     }
 
+    /// Where a path inside the project leads, of a file or a folder, where a link is on its way.
+    pub fn led_to(&self, path: &str) -> Option<String> {
+        let path = below(&self.root, path.trim_end_matches('/')).ok()?;
+        confine::resolved(&self.root, &path).ok().filter(|real| *real != path)
+    }
+
+    /// Whether a file stands at a path that is reached by a link, or is one, wherever that leads.
+    pub fn is_by_link(&self, path: &str) -> bool {
+        below(&self.root, path).is_ok_and(|path| {
+            let there = self.root.join(&path);
+            there.symlink_metadata().is_ok()
+                && !there.is_dir()
+                && !confine::resolved(&self.root, &path).is_ok_and(|real| real == path)
+        })
+    }
+
     /// A part of a note as callers may see it.
     pub fn shown(&self, path: &str, text: &str) -> String {
         self.redactor.shown(path, text)
@@ -224,6 +240,9 @@ impl Notes {
         self.check_writable()?;
         let note = self.opened(path)?;
         let (changes, after) = self.edited(&note, ops, expected)?;
+        if note.text != after && note.found.is_protected() {
+            return Err(NoteError::Protected(note.path));
+        }
         Ok(Written {
             path: RelPath::new(note.path),
             checksum_before: Some(note.checksum),

@@ -86,18 +86,20 @@ impl Notes {
         self.check_free(&note.spot.real, &to)?;
         let paths = (RelPath::new(note.path.clone()), RelPath::new(to.clone()));
         if is_dry {
-            let own = self.preview(from, own, None)?;
             let told = |rewrite: &Rewrite| self.preview(&rewrite.path, &rewrite.ops, None);
-            let others = others
-                .iter()
-                .map(|it| Rewritten { path: it.path.clone(), done: told(it) })
-                .collect();
-            return Ok(Moved {
-                from: paths.0,
-                to: paths.1,
-                own: own.is_changed().then_some(own),
-                others,
-            });
+            let told = |it: &Rewrite| Rewritten { path: it.path.clone(), done: told(it) };
+            let mut others: Vec<Rewritten> = others.iter().map(told).collect();
+            let own = match self.preview(from, own, None) {
+                Ok(own) => own.is_changed().then_some(own),
+                // It can be moved all the same.
+                Err(error @ NoteError::Protected(_)) => {
+                    let done = Err(error);
+                    others.push(Rewritten { path: to, done });
+                    None
+                }
+                Err(error) => return Err(error),
+            };
+            return Ok(Moved { from: paths.0, to: paths.1, own, others });
         }
         let target = spot(&self.root, &to, Missing::Make)?;
         self.refuse_link(&to, &target)?;

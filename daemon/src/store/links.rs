@@ -62,7 +62,7 @@ pub(super) fn mark(tx: &Connection, key: &str) -> Result<(), StoreError> {
 }
 
 /// The document that a link leads to.
-pub(super) fn lead(
+pub(crate) fn lead(
     db: &Connection,
     from: &str,
     (kind, target): (LinkKind, &str),

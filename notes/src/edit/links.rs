@@ -109,6 +109,45 @@ pub fn retarget(
     out
 }
 
+/// What links of the note at `at` must say to lead where they do, by the whole path of that: `leads_to` tells it of
+/// those that another file would take, by kind and target. Those that begin with `./`, `../` or `/` are no name that
+/// another file could take.
+pub fn by_path(
+    text: &str,
+    note: &Note,
+    at: &str,
+    leads_to: impl Fn(&Link) -> Option<String>,
+) -> Vec<Retarget> {
+    let mut seen = std::collections::HashSet::new();
+    let kept = note.links.iter().filter_map(|link| {
+        let written = text.get(link.target_span.clone())?;
+        let path = written.get(path_of(written))?;
+        let to = leads_to(link)?;
+        if path.starts_with(['.', '/']) || !seen.insert(link.target_span.start) {
+            return None;
+        }
+        let target = match link.kind {
+            LinkKind::Markdown | LinkKind::Image => {
+                let bare = path.split('?').next().unwrap_or(path);
+                let has_extension = stem(bare) != bare;
+                let to = relative(folder(at), if has_extension { &to } else { stem(&to) });
+                let before = text.get(..link.target_span.start).unwrap_or("");
+                let to = if before.ends_with('<') { to } else { encoded(&to) };
+                format!("{to}{}", path.get(bare.len()..).unwrap_or(""))
+            }
+            LinkKind::Wiki | LinkKind::Embed | LinkKind::Property => {
+                if stem(path) == path {
+                    stem(&to).to_string()
+                } else {
+                    to
+                }
+            }
+        };
+        Some(Retarget { span: link.target_span.clone(), target })
+    });
+    kept.collect()
+}
+
 /// A name or path in `[[…]]`.
 fn name_now(written: &str, moved: Move<'_>) -> Option<String> {
     let has_extension = written.to_lowercase().ends_with(".md");

@@ -66,11 +66,14 @@ impl Walk<'_> {
         let (Some(first), Some(last)) = (leaf.lines.first(), leaf.lines.last()) else { return };
         let content = first.start..last.end;
         self.note.items[item].content = self.trimmed(content.clone());
-        if self.note.items[item].task.is_some() || self.note.items[item].is_ordered {
+        if self.note.items[item].task.is_some() {
             return;
         }
         let end = block_id.map_or(content.end, |(at, _)| *at);
-        if !self.read_observation(leaf, item, (content.start..end, block_id)) {
+        // What is numbered are steps, quotations and references more often than facts.
+        let is_fact = !self.note.items[item].is_ordered
+            && self.read_observation(leaf, item, (content.start..end, block_id));
+        if !is_fact {
             self.read_relation(leaf, Some(item), (content.start..end, block_id));
         }
     }
@@ -161,26 +164,30 @@ impl Walk<'_> {
     ) {
         let of_leaf = &self.note.links[leaf.first_link..];
         let from = of_leaf.partition_point(|link| link.place.span.start < span.start);
+        let Some(first) = of_leaf.get(from).map(|link| link.place.span.start) else { return };
+        // Links in the context are plain ones.
+        let said = self.at(first..span.end.max(first)).trim_end();
+        let context_at = context_at(said).filter(|at| !said[at + 1..].contains('\n'));
+        let end = context_at.map_or(span.end, |at| first + at);
         let links: Vec<(usize, Range<usize>, LinkKind)> = of_leaf
             .iter()
             .enumerate()
             .skip(from)
-            .take_while(|(_, link)| link.place.span.end <= span.end)
+            .take_while(|(_, link)| link.place.span.end <= end)
             .map(|(idx, link)| (leaf.first_link + idx, link.place.span.clone(), link.kind))
             .collect();
         let (Some(first), Some(last)) = (links.first(), links.last()) else { return };
         let are_wiki = links.iter().all(|(idx, _, kind)| {
             *kind == LinkKind::Wiki && !self.note.links[*idx].target.is_empty()
         });
-        let stated = relation_type(self.at(span.start..first.1.start));
+        let is_step = item.is_some_and(|item| self.note.items[item].is_ordered);
+        let stated = relation_type(self.at(span.start..first.1.start), is_step);
         let (Some(relation_type), true) = (stated, are_wiki) else { return };
         let gaps = links.iter().zip(links.iter().skip(1));
         let are_parted = gaps.into_iter().all(|(a, b)| is_separator(self.at(a.1.end..b.1.start)));
-        let after = self.at(last.1.end..span.end).trim();
-        let context = after.strip_prefix('(').and_then(|it| it.strip_suffix(')'));
-        let is_all = after.is_empty()
-            || context.is_some_and(|it| !it.trim().is_empty() && !it.contains(')'));
-        if !are_parted || !is_all || after.contains('\n') {
+        let context = context_at.map(|at| said[at + 1..said.len() - 1].trim());
+        let is_all = self.at(last.1.end..end).trim().is_empty();
+        if !are_parted || !is_all || context.is_some_and(str::is_empty) {
             return;
         }
         let whole = span.start..leaf.lines.last().map_or(span.end, |line| line.end);
@@ -190,7 +197,7 @@ impl Walk<'_> {
                 kind: RelationKind::Typed,
                 relation_type: relation_type.clone(),
                 link,
-                context: context.map(|it| it.trim().to_string()),
+                context: context.map(str::to_string),
                 block_id: block_id.map(|(_, id)| id.clone()),
                 item,
                 place: place.clone(),
@@ -251,8 +258,16 @@ fn is_separator(text: &str) -> bool {
 
 /// Parts what stands in parentheses at the end of a text from it.
 fn content_and_context(text: &str) -> (&str, Option<&str>) {
+    let Some(at) = context_at(text) else { return (text, None) };
+    let (before, inside) = (&text[..at], text[at + 1..text.len() - 1].trim());
+    let is_context = before.ends_with(' ') && !before.trim().is_empty() && !inside.is_empty();
+    if is_context { (before.trim_end(), Some(inside)) } else { (text, None) }
+}
+
+/// Where the parenthesis opens that closes at the end of a text; others may stand in it.
+fn context_at(text: &str) -> Option<usize> {
     if !text.ends_with(')') {
-        return (text, None);
+        return None;
     }
     let mut depth = 0;
     for (at, byte) in text.bytes().enumerate().rev() {
@@ -262,13 +277,10 @@ fn content_and_context(text: &str) -> (&str, Option<&str>) {
             _ => {}
         }
         if depth == 0 {
-            let (before, inside) = (&text[..at], text[at + 1..text.len() - 1].trim());
-            let is_context =
-                before.ends_with(' ') && !before.trim().is_empty() && !inside.is_empty();
-            return if is_context { (before.trim_end(), Some(inside)) } else { (text, None) };
+            return Some(at);
         }
     }
-    (text, None)
+    None
 }
 
 /// Adds relations of properties and one `links_to` for every other link.

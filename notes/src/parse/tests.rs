@@ -265,13 +265,33 @@ fn a_name_a_key_or_a_reference_in_brackets_states_nothing() {
          - [Ctrl+C] copies\n- [Tip] write it down\n- [TODO] mend it\n- [Method] Depth first\n",
         expect![[r#"
             6 observation [Tip] "write it down" []
-            7 observation [TODO] "mend it" []
             8 observation [Method] "Depth first" []
         "#]],
     );
-    for mark in
-        ["Bob", "Alice", "US", "EN", "en", "int", "string", "options", "Note", "NOTE", "Important"]
-    {
+    for mark in [
+        "Bob",
+        "Alice",
+        "US",
+        "EN",
+        "en",
+        "int",
+        "string",
+        "options",
+        "Note",
+        "NOTE",
+        "Important",
+        "optional",
+        "Required",
+        "Monday",
+        "monday",
+        "Tue",
+        "Jan",
+        "May",
+        "WARN",
+        "TODO",
+        "ii",
+        "IV",
+    ] {
         assert_eq!(observations(&format!("- [{mark}] Wrote The Thing")), [], "{mark}");
     }
     // What files a fact, though it is short, small or a call for attention elsewhere.
@@ -282,6 +302,13 @@ fn a_name_a_key_or_a_reference_in_brackets_states_nothing() {
         "qa",
         "US law".to_lowercase().as_str(),
         "type",
+        "todo",
+        "Todo",
+        "warning",
+        "may",
+        "sun",
+        "requirement",
+        "DECISION",
         "Ada",
         "Architecture",
     ] {
@@ -331,6 +358,20 @@ fn a_preposition_or_a_number_relates_nothing() {
             5 wiki "E" <E>
         "#]],
     );
+}
+
+#[test]
+fn a_chapter_a_verdict_and_a_negation_relate_nothing() {
+    for text in
+        ["Chapter 1:", "v2", "not", "Good:", "Lesson 3:", "Tuesday:", "Version v2:", "Worst:"]
+    {
+        let found = relations(&format!("- {text} [[a]]"));
+        assert_eq!(found, pair("links_to", "a"), "{text}");
+    }
+    for text in ["not related to", "good", "good for:", "lesson:", "May replace:"] {
+        let found = relations(&format!("- {text} [[a]]"));
+        assert_eq!(found, pair(text.trim_end_matches(':'), "a"), "{text}");
+    }
 }
 
 #[test]
@@ -412,6 +453,49 @@ fn a_typed_relation_is_nothing_but_type_and_targets() {
             7 task ' ' call [[I]]
         "#]],
     );
+}
+
+#[test]
+fn the_context_of_a_relation_may_hold_parentheses_and_links() {
+    check(
+        "- requires [[A b]] (ctx with (nested) parens)\n- likes [[Foo]], [[Baz]] (because [[Bar]])\n- has [[C (d)]]\n\
+         - is [[E]] (a) b)\n- is [[F (g]] h)\n- is [[I]] ()\n\nowner:: [[J]] (since (early) [[K]])\n",
+        expect![[r#"
+            1 relation requires "A b" (ctx with (nested) parens)
+            2 relation likes "Foo" (because [[Bar]])
+            2 relation likes "Baz" (because [[Bar]])
+            2 implicit links_to "Bar"
+            3 relation has "C (d)"
+            4 implicit links_to "E"
+            5 implicit links_to "F (g"
+            6 implicit links_to "I"
+            8 relation owner "J" (since (early) [[K]])
+            8 implicit links_to "K"
+            1 wiki "A b" <A b>
+            2 wiki "Foo" <Foo>
+            2 wiki "Baz" <Baz>
+            2 wiki "Bar" <Bar>
+            3 wiki "C (d)" <C (d)>
+            4 wiki "E" <E>
+            5 wiki "F (g" <F (g>
+            6 wiki "I" <I>
+            8 wiki "J" <J>
+            8 wiki "K" <K>
+            8 field owner="[[J]] (since (early) [[K]])"
+        "#]],
+    );
+}
+
+#[test]
+fn an_item_of_a_numbered_list_relates_where_it_is_no_step() {
+    for text in ["requires", "depends on", "part_of", "see:", "owner"] {
+        let found = relations(&format!("1. {text} [[a]]"));
+        assert_eq!(found, pair(text.trim_end_matches(':'), "a"), "{text}");
+    }
+    for text in ["open", "read", "Chapter 1:", "Install"] {
+        assert_eq!(relations(&format!("2. {text} [[a]]")), pair("links_to", "a"), "{text}");
+    }
+    assert_eq!(observations("1. [fact] one"), []);
 }
 
 #[test]

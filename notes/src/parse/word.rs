@@ -26,25 +26,43 @@ pub(super) fn is_category(text: &str) -> bool {
         && (words.len() == 1 || words.iter().all(is_small))
         && words.first().is_some_and(|word| !NO_CATEGORIES.contains(&word.to_lowercase().as_str()))
         && !is_mark(text)
+        && !is_roman_number(text)
+        && !is_day_or_month(text)
         // Not `[Ctrl+C]`, nor `[Smith2020]`.
         && (words.iter().all(is_small) || !text.contains('+') && !is_citation(text))
 }
 
 /// What says of what kind an ordinary list's item is, and not of what kind a fact: a language, a country, a type of
-/// values, a call for attention.
+/// values, whether one must be given, a call for attention, the level of a message.
 fn is_mark(text: &str) -> bool {
     let is_capital = text.starts_with(char::is_uppercase);
     let lower = text.to_lowercase();
     let is_one_of = |words: &[&str]| words.contains(&lower.as_str());
+    let is_large = text == text.to_uppercase();
     match is_capital {
+        _ if is_one_of(&["optional", "required"]) => true,
         true => {
             is_one_of(&ADMONITIONS)
-                || text != "IT"
-                    && text == text.to_uppercase()
-                    && (is_one_of(&LANGUAGES) || is_one_of(&COUNTRIES))
+                || is_large && is_one_of(&LEVELS)
+                || is_large && text != "IT" && (is_one_of(&LANGUAGES) || is_one_of(&COUNTRIES))
         }
         false => is_one_of(&LANGUAGES) || is_one_of(&TYPES_OF_VALUES),
     }
+}
+
+/// `ii`, `IV`: the number of a list's item.
+fn is_roman_number(text: &str) -> bool {
+    ["ivx", "IVX"].iter().any(|digits| text.chars().all(|c| digits.contains(c)))
+}
+
+/// A day or a month, whole or by its first three letters; not the words `sun`, `may` and the like in small letters.
+fn is_day_or_month(text: &str) -> bool {
+    let lower = text.to_lowercase();
+    let is_capital = text.starts_with(char::is_uppercase);
+    DAYS_AND_MONTHS.iter().any(|name| match is_capital {
+        true => lower == *name || Some(lower.as_str()) == name.get(..3),
+        false => lower == *name && name.ends_with("day"),
+    })
 }
 
 /// `Smith2020`, `Smith2020a`.
@@ -109,6 +127,35 @@ const TYPES_OF_VALUES: [&str; 24] = [
 
 /// What calls for attention where it is written large; small it may file a fact.
 const ADMONITIONS: [&str; 5] = ["attention", "caution", "important", "nb", "note"];
+
+/// Levels of messages and marks of unfinished work where they are written all large, as in logs and code; small they
+/// may file a fact.
+const LEVELS: [&str; 12] = [
+    "debug", "error", "fatal", "fixme", "hack", "info", "todo", "trace", "warn", "warning", "wip",
+    "xxx",
+];
+
+const DAYS_AND_MONTHS: [&str; 19] = [
+    "monday",
+    "tuesday",
+    "wednesday",
+    "thursday",
+    "friday",
+    "saturday",
+    "sunday",
+    "january",
+    "february",
+    "march",
+    "april",
+    "may",
+    "june",
+    "july",
+    "august",
+    "september",
+    "october",
+    "november",
+    "december",
+];
 
 /// First names that are common in documents, and no words of another meaning.
 const FIRST_NAMES: [&str; 72] = [
@@ -229,8 +276,9 @@ const FILING_WORDS: [&str; 39] = [
     "warning",
 ];
 
-/// A relation's type: one to three words, without markup, quotation marks and colons.
-pub(super) fn relation_type(text: &str) -> Option<String> {
+/// A relation's type: one to three words, without markup, quotation marks and colons. In a numbered list most verbs are
+/// what is to be done (`1. open [[X]]`).
+pub(super) fn relation_type(text: &str, is_step: bool) -> Option<String> {
     let is_label = text.trim_end_matches([' ', '\t', '*', '_']).ends_with(':');
     let is_edge = |c: char| c.is_whitespace() || matches!(c, '*' | '_' | ':');
     let text = text.trim_matches(is_edge);
@@ -246,44 +294,55 @@ pub(super) fn relation_type(text: &str) -> Option<String> {
             .chars()
             .all(|c| c.is_alphanumeric() || matches!(c, ' ' | '\t' | '_' | '-' | '/' | '\''));
     let is_meant = match is_label {
-        true => !is_heading_of_a_line(&words),
-        false => quoted.is_some() || names_a_relation(&words),
+        true => !is_heading_of_a_line(&words) && !words.iter().any(is_number),
+        false => quoted.is_some() || names_a_relation(&words, is_step),
     };
     (is_type && is_meant).then(|| words.join(" "))
 }
 
 /// False for words that begin a sentence or an instruction (`Create [[templates]]`, `the [[Task class]]`). What begins
 /// with a capital letter is a relation where it is written like a name of one, or is a verb that tells (`Depends on`,
-/// `Inspired by`) or a noun that relates; without a colon nothing else tells it from an instruction.
-fn names_a_relation(words: &[&str]) -> bool {
+/// `Inspired by`) or a noun that relates; without a colon nothing else tells it from an instruction. So it is with a
+/// step.
+fn names_a_relation(words: &[&str], is_step: bool) -> bool {
     let Some(first) = words.first() else { return false };
     let lower = first.to_lowercase();
-    let is_number = |word: &&str| word.chars().all(|c| c.is_ascii_digit());
-    let is_bare_preposition = words.len() == 1 && PREPOSITIONS.contains(&lower.as_str());
-    if NO_TYPES.contains(&lower.as_str()) || is_bare_preposition || words.iter().any(is_number) {
+    let is_bare = words.len() == 1 && NO_TYPES_ALONE.contains(&lower.as_str());
+    if NO_TYPES.contains(&lower.as_str()) || is_bare || words.iter().any(is_number) {
         return false;
     }
     let is_capital = first.chars().next().is_some_and(char::is_uppercase);
-    !is_capital
+    !is_capital && !is_step
         || first.contains(['_', '-'])
         || lower.len() > 3 && (lower.ends_with('s') || lower.ends_with("ed"))
         || RELATING_NOUNS.contains(&lower.as_str())
 }
 
-/// True for what heads a line of prose or leads through pages: `Example: [[Foo]]`, `Next: [[Chapter 4]]`; written small
-/// it is a type like others.
+/// The number of a chapter or of a version: `3`, `v2`.
+fn is_number(word: &&str) -> bool {
+    let digits = word.strip_prefix(['v', 'V']).unwrap_or(word);
+    !digits.is_empty() && digits.chars().all(|c| c.is_ascii_digit())
+}
+
+/// True for what heads a line of prose or leads through pages: `Example: [[Foo]]`, `Next: [[Chapter 4]]`, `Tuesday:
+/// [[Foo]]`; written small it is a type like others.
 fn is_heading_of_a_line(words: &[&str]) -> bool {
     let [word] = words else { return false };
-    word.starts_with(char::is_uppercase) && LINE_HEADS.contains(&word.to_lowercase().as_str())
+    let is_head = || LINE_HEADS.contains(&word.to_lowercase().as_str()) || is_day_or_month(word);
+    word.starts_with(char::is_uppercase) && is_head()
 }
 
 /// Single words that head a line, and relate nothing.
-const LINE_HEADS: [&str; 18] = [
+const LINE_HEADS: [&str; 24] = [
     "answer",
     "back",
+    "bad",
+    "best",
+    "better",
     "continue",
     "example",
     "examples",
+    "good",
     "home",
     "important",
     "index",
@@ -296,6 +355,8 @@ const LINE_HEADS: [&str; 18] = [
     "tip",
     "todo",
     "warning",
+    "worse",
+    "worst",
     "hint",
 ];
 
@@ -305,10 +366,10 @@ const NO_TYPES: [&str; 15] = [
     "and", "or", "but",
 ];
 
-/// Words that alone are no relation's type (`by [[Alice]]`), but may begin one.
-const PREPOSITIONS: [&str; 16] = [
-    "about", "as", "at", "by", "for", "from", "in", "into", "like", "of", "on", "over", "to",
-    "via", "with", "without",
+/// Words that alone are no relation's type (`by [[Alice]]`, `not [[Bob]]`), but may begin one.
+const NO_TYPES_ALONE: [&str; 18] = [
+    "about", "as", "at", "by", "for", "from", "in", "into", "like", "no", "not", "of", "on",
+    "over", "to", "via", "with", "without",
 ];
 
 /// Nouns and the like that relate two things.

@@ -109,6 +109,12 @@ pub struct BacklinkView {
     pub relation: String,
     /// The words of the line, or a part of them.
     pub said: String,
+    /// The heading that it leads to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub heading: Option<String>,
+    /// The block that it leads to, without its `^`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub block: Option<String>,
 }
 
 /// One backlink for each line, with the relations of all links that stand there, for people.

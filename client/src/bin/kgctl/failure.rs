@@ -150,7 +150,9 @@ impl From<ConnectError> for Failure {
             ConnectError::Refused(view) => {
                 Failure { code: Some(view.code), ..Failure::new(exit_of(view.code), view) }
             }
-            ConnectError::Io(_) | ConnectError::Handshake(_) => Failure::new(Exit::NoDaemon, error),
+            ConnectError::Io(_) | ConnectError::Handshake(_) | ConnectError::Silent => {
+                Failure::new(Exit::NoDaemon, error)
+            }
         }
     }
 }

@@ -35,7 +35,7 @@ fn stage(refused: [bool; 2]) -> Stage {
             opened.send(far).map_err(|error| error.to_string())?;
             Ok(near)
         });
-        ways.push((name.to_string(), Shim::new(&["core".to_string()], "test"), dial));
+        ways.push((name.to_string(), Shim::new(name, &["core".to_string()], "test"), dial));
     }
     let gateway = Gateway::new(served, Duration::from_secs(1));
     let pump = std::thread::spawn(move || run(gateway, ours, output, ways).expect("threads start"));

@@ -183,3 +183,75 @@ fn an_address_may_name_the_project_that_is_named_beside_it() {
     "#]],
     );
 }
+
+#[test]
+fn a_resource_without_a_project_is_read_and_watched_where_it_is() {
+    let read = |id: u32, uri: &str| {
+        format!(r#"c {{"id":{id},"method":"resources/read","params":{{"uri":"{uri}"}}}}"#)
+    };
+    let watch = |id: u32| {
+        format!(r#"c {{"id":{id},"method":"resources/subscribe","params":{{"uri":"memory://x"}}}}"#)
+    };
+    let lacks = r#"{"code":-32002,"message":"no `x`","data":{"code":"not_found","hint":"y"}}"#;
+    let lacks = |id: u32| format!(r#"{{"id":{id},"error":{lacks}}}"#);
+    let has = r#"result {"contents":[{"uri":"memory://x","text":"X"}]}"#;
+    check_open(
+        &[
+            read(1, "memory://x"),
+            format!("a {}", lacks(12)),
+            format!("b 14 {has}"),
+            format!("c' {}", lacks(16)),
+            read(2, "memory://x"),
+            format!("a 19 {has}"),
+            format!("b 21 {has}"),
+            format!("c' {}", lacks(23)),
+            watch(3),
+            format!("a {}", lacks(26)),
+            format!("b 28 {has}"),
+            format!("c' {}", lacks(30)),
+            "b 32 result {}".to_string(),
+            watch(4),
+            format!("a {}", lacks(35)),
+            format!("b {}", lacks(37)),
+            format!("c' {}", lacks(39)),
+        ]
+        .join("\n"),
+        expect![[r#"
+            c {"id":1,"method":"resources/read","params":{"uri":"memory://x"}}
+                a < {"id":12,"method":"resources/read","params":{"uri":"memory://x"}}
+                b < {"id":14,"method":"resources/read","params":{"uri":"memory://x"}}
+                c < {"id":16,"method":"resources/read","params":{"uri":"memory://x"}}
+            a {"id":12,"error":{"code":-32002,"message":"no `x`","data":{"code":"not_found","hint":"y"}}}
+            b 14 result {"contents":[{"uri":"memory://x","text":"X"}]}
+            c' {"id":16,"error":{"code":-32002,"message":"no `x`","data":{"code":"not_found","hint":"y"}}}
+                client < {"id":1,"result":{"contents":[{"uri":"memory://b/x","text":"X"}]}}
+            c {"id":2,"method":"resources/read","params":{"uri":"memory://x"}}
+                a < {"id":19,"method":"resources/read","params":{"uri":"memory://x"}}
+                b < {"id":21,"method":"resources/read","params":{"uri":"memory://x"}}
+                c < {"id":23,"method":"resources/read","params":{"uri":"memory://x"}}
+            a 19 result {"contents":[{"uri":"memory://x","text":"X"}]}
+            b 21 result {"contents":[{"uri":"memory://x","text":"X"}]}
+            c' {"id":23,"error":{"code":-32002,"message":"no `x`","data":{"code":"not_found","hint":"y"}}}
+                client < {"id":2,"error":{"code":-32002,"message":"2 projects have a note `memory://x`","data":{"code":"ambiguous","hint":"give one of `memory://a/x`, `memory://b/x`"}}}
+            c {"id":3,"method":"resources/subscribe","params":{"uri":"memory://x"}}
+                a < {"id":26,"method":"resources/read","params":{"uri":"memory://x"}}
+                b < {"id":28,"method":"resources/read","params":{"uri":"memory://x"}}
+                c < {"id":30,"method":"resources/read","params":{"uri":"memory://x"}}
+            a {"id":26,"error":{"code":-32002,"message":"no `x`","data":{"code":"not_found","hint":"y"}}}
+            b 28 result {"contents":[{"uri":"memory://x","text":"X"}]}
+            c' {"id":30,"error":{"code":-32002,"message":"no `x`","data":{"code":"not_found","hint":"y"}}}
+                b < {"id":32,"method":"resources/subscribe","params":{"uri":"memory://x"}}
+            b 32 result {}
+                client < {"id":3,"result":{}}
+            c {"id":4,"method":"resources/subscribe","params":{"uri":"memory://x"}}
+                a < {"id":35,"method":"resources/read","params":{"uri":"memory://x"}}
+                b < {"id":37,"method":"resources/read","params":{"uri":"memory://x"}}
+                c < {"id":39,"method":"resources/read","params":{"uri":"memory://x"}}
+            a {"id":35,"error":{"code":-32002,"message":"no `x`","data":{"code":"not_found","hint":"y"}}}
+            b {"id":37,"error":{"code":-32002,"message":"no `x`","data":{"code":"not_found","hint":"y"}}}
+            c' {"id":39,"error":{"code":-32002,"message":"no `x`","data":{"code":"not_found","hint":"y"}}}
+                client < {"id":4,"error":{"code":-32002,"message":"no `x`","data":{"code":"not_found","hint":"addresses here are `memory://PROJECT/…`, of `a`, `b`, `c`"}}}
+            waiting false
+        "#]],
+    );
+}

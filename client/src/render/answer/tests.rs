@@ -84,6 +84,7 @@ fn an_explanation_reads_from_definition_to_reasons() {
                 "evidence": [] },
             { "subject": "D", "predicate": "uses", "object": "A", "confidence": 0.4, "hop": 1, "evidence": [] }
         ],
+        "same_name": [{ "id": 7, "name": "A", "type": "Note", "path": "web/a.md" }, { "id": 8, "name": "A", "type": "Person" }],
         "sources": [{ "path": "services/a.md", "line": 9, "text": "words".repeat(30), "n_mentions": 3,
             "confidence": 1.0 }],
         "n_mentions": 5, "n_documents": 1,
@@ -103,6 +104,8 @@ fn an_explanation_reads_from_definition_to_reasons() {
           A seals documents.
           services/a.md:9 (own note)
           also: a-service
+          also of this name: A (Note, web/a.md): kgctl explain '#7'
+          also of this name: A (Person): kgctl explain '#8'
           note: services/a.md
 
         uses

@@ -1,7 +1,10 @@
 use std::io::BufRead;
+use std::os::unix::net::UnixListener;
 use std::sync::mpsc::{Receiver, channel};
 
 use super::*;
+use crate::shim::Patience;
+use crate::shim::watch::connect_within;
 
 /// A shim between a client and daemons that are played by the test.
 struct Stage {
@@ -25,7 +28,7 @@ fn stage(mut refused: u32) -> Stage {
         opened.send(far).map_err(|error| error.to_string())?;
         Ok(near)
     };
-    let shim = Shim::new(&["core".to_string()], "test");
+    let shim = Shim::new("notes", &["core".to_string()], "test");
     let pump = std::thread::spawn(move || run(shim, ours, output, dial).expect("threads start"));
     Stage { client: BufReader::new(client), daemons, pump }
 }
@@ -227,4 +230,79 @@ fn a_daemon_that_lets_nobody_in_is_asked_once_a_request() {
     // It was updated meanwhile.
     shake_hands(&mut stage);
     stage.end();
+}
+
+/// A pump before a socket on which the test listens, and what keeps its folder.
+fn stage_at_socket(patience: Patience) -> (Stage, UnixListener, tempfile::TempDir) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("kgd.sock");
+    let listener = UnixListener::bind(&path).expect("a socket");
+    let (client, ours) = UnixStream::pair().expect("a pair");
+    let output = ours.try_clone().expect("a copy");
+    let dial = move || UnixStream::connect(&path).map_err(|error| error.to_string());
+    let shim = Shim::new("notes", &["core".to_string()], "test").patient_for(patience);
+    let pump = std::thread::spawn(move || run(shim, ours, output, dial).expect("threads start"));
+    let (_, daemons) = channel();
+    (Stage { client: BufReader::new(client), daemons, pump }, listener, folder)
+}
+
+fn accepted(listener: &UnixListener) -> BufReader<UnixStream> {
+    BufReader::new(listener.accept().expect("a connection").0)
+}
+
+#[test]
+fn a_daemon_that_works_for_long_is_waited_for() {
+    let patience = Patience { silence: Duration::from_millis(20), sign: Duration::from_secs(20) };
+    let (mut stage, listener, _folder) = stage_at_socket(patience);
+    stage.say(INIT);
+    let mut daemon = accepted(&listener);
+    for _ in 0..3 {
+        let mut second = accepted(&listener);
+        assert!(next(&mut second).contains(r#""kgd":1"#));
+        let ping = next(&mut second);
+        assert!(ping.contains(r#""method":"ping""#), "{ping}");
+        tell(&mut second, r#"{"jsonrpc":"2.0","id":0,"result":{}}"#);
+    }
+    // One that refuses more clients is alive, too.
+    drop(accepted(&listener));
+    assert_eq!(next(&mut daemon), PREAMBLE);
+    tell(&mut daemon, ANSWER_0);
+    assert_eq!(stage.hear(), ANSWER_0);
+    stage.end();
+}
+
+#[test]
+fn a_daemon_that_hangs_is_given_up_by_name_and_asked_again_by_the_next_call() {
+    let patience = Patience { silence: Duration::from_millis(20), sign: Duration::from_millis(20) };
+    let (mut stage, listener, _folder) = stage_at_socket(patience);
+    // Nobody accepts.
+    for _ in 0..=crate::shim::MAX_SILENT {
+        stage.say(INIT);
+        let refusal = stage.hear();
+        assert!(
+            refusal.contains("the daemon for `notes` does not answer")
+                && refusal.contains("`kgctl --project notes restart`"),
+            "{refusal}"
+        );
+    }
+    drop(listener);
+    stage.end();
+}
+
+#[test]
+fn a_queue_of_connections_that_is_full_is_waited_for_so_long() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("kgd.sock");
+    let listener = UnixListener::bind(&path).expect("a socket");
+    rustix::net::listen(&listener, 1).expect("a shorter queue");
+    let patience = Duration::from_millis(100);
+    let mut waiting = Vec::new();
+    let refused = loop {
+        match connect_within(&path, patience) {
+            Ok(stream) => waiting.push(stream),
+            Err(error) => break error,
+        }
+        assert!(waiting.len() < 10, "no end of the queue");
+    };
+    assert_eq!(refused.kind(), ErrorKind::TimedOut);
 }

@@ -195,6 +195,9 @@ impl Normalizer {
             None => parsed.map,
         };
         parsed.map = if is_identity(&to_file) { to_redacted } else { to_redacted.then(&to_file) };
+        if let Some(note) = &note {
+            note::lead(&mut parsed.links, &parsed.map, note);
+        }
         Ok(Read { parsed, line_starts, findings, note: note.map(Box::new) })
     }
 

@@ -9,7 +9,7 @@ use std::ops::Range;
 
 use notes::parse::{Note, Place, parse};
 
-use crate::pipeline::parcel::StatedNote;
+use crate::pipeline::parcel::{Link, LinkKind, StatedNote};
 use crate::store::lines::line_of;
 use crate::terms::SpanMap;
 
@@ -99,6 +99,25 @@ pub(super) fn place(
     note.callouts.iter_mut().for_each(|it| move_to(&mut it.place));
 }
 
+/// Leads the links of a text where the note's lead: of `[[React [[Hooks]]]]` Markdown's parser knows the inner one
+/// alone.
+pub(super) fn lead(links: &mut [Link], map: &SpanMap, stated: &StatedNote) {
+    let nested = stated.note.links.iter().filter(|it| it.target.contains("[["));
+    let nested: Vec<_> = nested.filter(|it| it.kind == notes::parse::LinkKind::Wiki).collect();
+    if nested.is_empty() {
+        return;
+    }
+    for link in links.iter_mut().filter(|link| link.kind == LinkKind::Wiki) {
+        let place = map.to_raw(link.span);
+        let after = nested.partition_point(|it| it.place.span.start <= place.start());
+        let around = after.checked_sub(1).and_then(|at| nested.get(at));
+        if let Some(around) = around.filter(|it| place.end() <= it.place.span.end) {
+            link.target = around.target.clone();
+            link.fragment = around.heading.clone().or_else(|| around.block.clone());
+        }
+    }
+}
+
 /// The line of a link; of a long one what stands around the link.
 fn said_around(text: &str, link: &Range<usize>) -> String {
     let before = text.get(..link.start).unwrap_or("");
@@ -135,6 +154,14 @@ mod tests {
         assert_eq!(&text[note.observations[0].place.span.clone()], "[fact] b [[C]] ^x");
         assert_eq!(&text[note.block_ids[0].place.span.clone()], "^x");
         assert_eq!(doc.note.as_ref().expect("a note").said, ["- [fact] b [[C]] ^x"]);
+    }
+
+    #[test]
+    fn a_link_in_a_link_is_part_of_its_name() {
+        let text = "# A\n\n- uses [[React [[Hooks]]]] and [[B]] ![[c [[D]]]]\n";
+        let doc = normalized("a.md", text.as_bytes());
+        let targets: Vec<_> = doc.links.iter().map(|it| it.target.as_str()).collect();
+        assert_eq!(targets, ["React [[Hooks]]", "B", "D"]);
     }
 
     #[test]

@@ -147,12 +147,15 @@ fn mentions_of(doc: &NormalDoc, mut found: Vec<Mention>) -> Vec<Mention> {
 fn drop_types(doc: &NormalDoc, found: &mut Vec<Mention>) {
     let Some(stated) = &doc.note else { return };
     let typed = stated.note.relations.iter().filter(|it| it.kind == RelationKind::Typed);
-    let types: Vec<(usize, usize)> = typed
+    let mut types: Vec<(usize, usize)> = typed
         .filter_map(|it| {
             let link = stated.note.links.get(it.link)?;
             Some((it.place.span.start, link.place.span.start))
         })
         .collect();
+    // A relation with several targets is one for each of them, and what is only its type ends at the first.
+    types.sort_unstable();
+    types.dedup_by_key(|(start, _)| *start);
     if types.is_empty() {
         return;
     }

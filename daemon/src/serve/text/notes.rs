@@ -287,6 +287,7 @@ pub(super) fn moved(reply: &MovedReply, sheet: &mut Sheet) {
     sheet.items(reply.rewritten.iter().map(|it| {
         let path = one_line(&it.path);
         match &it.error {
+            Some(error) if path.is_empty() => one_line(error).into_owned(),
             Some(error) => format!("{path}: {}", one_line(error)),
             None => format!(
                 "{path}: {}",

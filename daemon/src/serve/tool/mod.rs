@@ -66,6 +66,19 @@ fn within(project: &Project, path: String) -> String {
     inside.map_or(path.clone(), |inside| inside.trim_start_matches('/').to_string())
 }
 
+/// What `find` finds at a path that a caller gave; where nothing is indexed by it, at the one to which links lead it.
+fn found_at<T>(
+    project: &Project,
+    given: &str,
+    find: impl Fn(&str) -> Result<T, ErrorView>,
+) -> Result<T, ErrorView> {
+    let path = within(project, given.trim().to_string());
+    find(&path).or_else(|missing| {
+        let real = (missing.code == Code::NotFound).then(|| project.notes().led_to(&path));
+        real.flatten().and_then(|real| find(&real).ok()).ok_or(missing)
+    })
+}
+
 /// Tells a passage whole.
 pub fn read_passage(
     project: &Project,
@@ -95,7 +108,14 @@ pub fn explain_entity(
     snapshot: &Snapshot,
     request: ExplainEntity,
 ) -> Result<ExplainReply, ErrorView> {
-    let mut reply = ask::explain_entity(&project.desk(snapshot), &request)?;
+    let explained = |name: Option<String>| {
+        let request = ExplainEntity { name, ..request.clone() };
+        ask::explain_entity(&project.desk(snapshot), &request)
+    };
+    let mut reply = match &request.name {
+        Some(name) => found_at(project, name, |name| explained(Some(name.to_string()))),
+        None => explained(None),
+    }?;
     reply.freshness = project.freshness(snapshot);
     Ok(reply)
 }

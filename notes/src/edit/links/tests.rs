@@ -49,6 +49,20 @@ fn a_note_that_moves_takes_its_own_links_along() {
 }
 
 #[test]
+fn a_link_whose_name_another_file_takes_leads_on_by_path() {
+    let text = "[[uniq]] ![[Uniq.md#A^b|it]] [u](uniq.md?x#a) [v](<uniq>) [[./uniq]] [w](/uniq.md) [[far]]\n";
+    let wanted = "[[my dir/uniq]] ![[my dir/uniq.md#A^b|it]] [u](../my%20dir/uniq.md?x#a) [v](<../my dir/uniq>) \
+                  [[./uniq]] [w](/uniq.md) [[far]]\n";
+    let leads_to = |link: &Link| {
+        let is_taken = link.target.to_lowercase().contains("uniq");
+        is_taken.then(|| "my dir/uniq.md".to_string())
+    };
+    let links = by_path(text, &parse(text), "x/src.md", leads_to);
+    let changes = edit(text, &Op::Retarget(links)).expect("sound");
+    assert_eq!(apply(text, &changes), wanted);
+}
+
+#[test]
 fn what_is_no_link_is_not_touched() {
     let span = |start, end| Op::Retarget(vec![Retarget { span: start..end, target: "x".into() }]);
     assert!(edit("text", &span(2, 9)).is_err());

@@ -315,7 +315,7 @@ pub struct ListNotes {
     /// Which project; that of this session when left out.
     #[serde(default, alias = "vault", skip_serializing_if = "Option::is_none")]
     pub project: Option<String>,
-    /// Only notes whose path begins with this, or fits it: `docs/*.md`.
+    /// Only notes in this folder, or whose path fits this: `docs/*.md`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
     /// Only notes with all of these tags, or tags under them.

@@ -247,7 +247,7 @@ impl Tool for MoveNote {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DeleteNote {
-    /// The note: path, permalink, title or `memory://…`.
+    /// The note: path (of a symlink that of its target), permalink, title or `memory://…`.
     #[serde(alias = "identifier")]
     pub path: String,
     /// Which project; that of this session when left out.

@@ -1,6 +1,8 @@
 //! `backlinks`, `list_directory`, `list_notes` and `recent_activity`.
 
 use jiff::Zoned;
+use notes::resolve::fold;
+use notes::target::heading_and_block;
 use proto::error::ErrorView;
 use proto::tool::admin::{BrokenLinkView, BrokenLinks, BrokenLinksReply};
 use proto::tool::notes::{
@@ -8,12 +10,13 @@ use proto::tool::notes::{
     RecentActivity,
 };
 
-use super::{named, when};
+use super::moving::MAX_BACKLINKS;
+use super::{Named, named, when};
 use crate::ask::browse::{self, Page, Wanted};
 use crate::ask::notes::{self as rows, LinkRow, Missing};
-use crate::ask::stated;
+use crate::ask::{AskError, stated};
 use crate::project::Project;
-use crate::serve::tool::{invalid, within};
+use crate::serve::tool::{found_at, invalid, within};
 use crate::store::Snapshot;
 
 /// How far back `recent_activity` looks where nothing is said (S0 §6.2.8).
@@ -29,11 +32,25 @@ pub fn backlinks(
     request: Backlinks,
 ) -> Result<BacklinksReply, ErrorView> {
     let page = Page::of(request.page, request.page_size, (50, 500))?;
-    let note = named(project, snapshot, &request.path)?;
+    let (note, part) = named_with_part(project, snapshot, &request.path)?;
     // One more tells whether there is a further page.
     let size = page.size as usize;
     let desk = project.desk(snapshot);
-    let mut links = stated::backlinks(&desk, note.doc, (page.skip(), size + 1))?;
+    let mut links = match part {
+        None => stated::backlinks(&desk, note.doc, (page.skip(), size + 1))?,
+        Some(part) => {
+            let links = stated::backlinks(&desk, note.doc, (0, MAX_BACKLINKS))?;
+            let wanted = Part::of(snapshot, note.doc, heading_and_block(&part))?;
+            let mut leading = Vec::new();
+            for link in links {
+                let led_to = (link.heading.as_deref(), link.block.as_deref());
+                if Part::of(snapshot, note.doc, led_to)?.is_within(&wanted) {
+                    leading.push(link);
+                }
+            }
+            leading.into_iter().skip(page.skip()).take(size + 1).collect()
+        }
+    };
     let next_page = (links.len() > size).then(|| page.number.saturating_add(1));
     links.truncate(size);
     Ok(BacklinksReply {
@@ -42,6 +59,50 @@ pub fn backlinks(
         next_page,
         freshness: project.freshness(snapshot),
     })
+}
+
+/// The note that a caller names, and the part of `note#Heading^block`, unless a note is called so.
+fn named_with_part(
+    project: &Project,
+    snapshot: &Snapshot,
+    given: &str,
+) -> Result<(Named, Option<String>), ErrorView> {
+    match (named(project, snapshot, given), given.split_once('#')) {
+        (Err(_), Some((note, part))) => {
+            Ok((named(project, snapshot, note)?, Some(part.to_string())))
+        }
+        (found, _) => Ok((found?, None)),
+    }
+}
+
+/// A part of a note that links lead to.
+struct Part {
+    /// Where its heading stands, else what it says.
+    heading: Option<Result<usize, String>>,
+    /// A block is told apart by its id; the heading above it is for people.
+    block: Option<String>,
+}
+
+impl Part {
+    fn of(
+        snapshot: &Snapshot,
+        doc: i64,
+        (heading, block): (Option<&str>, Option<&str>),
+    ) -> Result<Part, ErrorView> {
+        let place = |words: &str| -> Result<_, AskError> {
+            let found = rows::heading_place(snapshot, doc, words)?;
+            Ok(found.map(|it| it.span.0).ok_or_else(|| fold(words)))
+        };
+        Ok(Part { heading: heading.map(place).transpose()?, block: block.map(fold) })
+    }
+
+    /// Links to a block under a heading are links to that heading, too.
+    fn is_within(&self, whole: &Part) -> bool {
+        match &whole.block {
+            Some(_) => self.block == whole.block,
+            None => whole.heading.is_none() || self.heading == whole.heading,
+        }
+    }
 }
 
 /// Links that lead nowhere.
@@ -87,6 +148,8 @@ pub(super) fn backlink_view(row: LinkRow) -> BacklinkView {
         line: row.line,
         relation: row.relation.unwrap_or_else(|| "embeds".into()),
         said: row.said,
+        heading: row.heading,
+        block: row.block,
     }
 }
 
@@ -102,9 +165,10 @@ pub fn list_directory(
         let hint = format!("give a number from 1 to {MAX_DEPTH}");
         return Err(invalid(format!("`depth` is {depth}"), &hint));
     }
-    let folder = within(project, request.path.unwrap_or_default());
     let how = (depth as usize, request.glob.as_deref());
-    let mut reply = browse::directory(&project.desk(snapshot), &folder, how, page)?;
+    let mut reply = found_at(project, &request.path.unwrap_or_default(), |folder| {
+        browse::directory(&project.desk(snapshot), folder, how, page)
+    })?;
     reply.freshness = project.freshness(snapshot);
     Ok(reply)
 }

@@ -11,6 +11,7 @@ mod moving;
 mod projects;
 mod read;
 mod search;
+mod taken;
 pub(super) mod when;
 mod write;
 
@@ -46,8 +47,7 @@ struct Named {
 
 /// The note that a caller names, as the index knows it. A path as the shell completes it is one from the root.
 fn named(project: &Project, snapshot: &Snapshot, address: &str) -> Result<Named, ErrorView> {
-    let address = super::within(project, address.trim().to_string());
-    let doc = address::document(snapshot, &address)?;
+    let doc = super::found_at(project, address, |path| address::document(snapshot, path))?;
     let path = path_at(snapshot, doc)?;
     Ok(Named { doc, path })
 }
@@ -88,6 +88,10 @@ async fn path_by(
     blocking(move || {
         let snapshot = worker.snapshot().map_err(unreadable)?;
         let inside = super::within(&worker, address.trim().to_string());
+        // A note of another folder may bear the name of the link, which is often one to it.
+        if of_link == OfLink::Itself && worker.notes().is_by_link(&inside) {
+            return Ok(inside);
+        }
         match find(&snapshot, &inside) {
             Ok(doc) => path_at(&snapshot, doc),
             Err(missing) if missing.code == Code::NotFound => {

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use notes::edit::{Move, Op, retarget};
-use notes::parse::parse;
+use notes::edit::{Move, Op, by_path, retarget};
+use notes::parse::{Link, LinkKind, parse};
 use notes::resolve::file_key;
 use proto::error::ErrorView;
 use proto::tool::notes::{ChangedLines, MoveNote, MovedReply, RewrittenView};
@@ -12,17 +12,18 @@ use rusqlite::params;
 use tokio::runtime::Handle;
 
 use super::write::changed_lines;
-use super::{index, path_to_remove};
+use super::{index, path_to_remove, taken};
 use crate::ask::{AskError, browse, notes as rows};
 use crate::notes::{Moved, NoteError, Notes, Rewrite, Written};
 use crate::project::Project;
 use crate::serve::Progress;
+use crate::serve::tool::look::look;
 use crate::serve::tool::{blocking, invalid, unreadable};
 use crate::store::Snapshot;
 use crate::terms::RelPath;
 
 /// Most links of other notes that are rewritten by one move.
-const MAX_BACKLINKS: usize = 100_000;
+pub(super) const MAX_BACKLINKS: usize = 100_000;
 
 /// Extensions of files that are no notes, so that nobody means a title by them.
 const NO_NOTES: [&str; 10] =
@@ -37,9 +38,10 @@ pub async fn move_note(
     let from = path_to_remove(&project, &request.path).await?;
     let is_dry = request.dry_run == Some(true);
     // What other notes say must be known as it is now, or their links would be missed.
+    look(&project, "").await;
     index(&project, &[RelPath::new(from.clone())]).await?;
     let worker = project.clone();
-    let (moved, texts, hold) = blocking(move || {
+    let (moved, texts, warning, hold) = blocking(move || {
         let snapshot = worker.snapshot().map_err(unreadable)?;
         let to = destination(&worker, &snapshot, &from, &request.destination)?;
         let plan = Plan::new(&worker, &snapshot, (&from, &to))?;
@@ -56,7 +58,7 @@ pub async fn move_note(
             .notes()
             .rename((&from, &to), expected, &plan.own, &plan.others, (is_dry, &settle))
             .map_err(|error: NoteError| error.view())?;
-        Ok((moved, plan.texts, hold))
+        Ok((moved, plan.texts, plan.warning, hold))
     })
     .await?;
     let mut warnings = Vec::new();
@@ -69,8 +71,9 @@ pub async fn move_note(
         let snapshot = worker.snapshot().map_err(unreadable)?;
         let mut reply = view(worker.notes(), moved, &texts);
         reply.rewritten.extend(
-            warnings
+            warning
                 .into_iter()
+                .chain(warnings)
                 .map(|error| RewrittenView { error: Some(error), ..RewrittenView::default() }),
         );
         reply.dry_run = is_dry;
@@ -136,6 +139,8 @@ struct Plan {
     others: Vec<Rewrite>,
     /// The texts that the edits are made for, by path.
     texts: BTreeMap<String, String>,
+    /// What changes for those who know the address of another note.
+    warning: Option<String>,
 }
 
 impl Plan {
@@ -148,10 +153,13 @@ impl Plan {
         let doc: Option<i64> = snapshot
             .query_row("SELECT id FROM docs WHERE path = ?1", [from], |row| row.get(0))
             .ok();
-        let mut leading: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+        let mut leading: BTreeMap<String, Leading> = BTreeMap::new();
         if let Some(doc) = doc {
             for link in rows::backlinks(snapshot, doc, (0, MAX_BACKLINKS))? {
-                leading.entry(link.from_path).or_default().insert(link.target);
+                leading.entry(link.from_path).or_default().here.insert(link.target);
+            }
+            for link in taken::links(snapshot, doc, (from, to))? {
+                leading.entry(link.at).or_default().elsewhere.insert(link.written, link.leads_to);
             }
         }
         let mut own_targets = BTreeSet::new();
@@ -163,26 +171,48 @@ impl Plan {
         let refused = |error: NoteError| error.view();
         let note = project.notes().read(from).map_err(refused)?;
         let parsed = parse(&note.text);
-        let own = retarget(&note.text, &parsed, (from, to), moved, |link| {
+        let mut own = retarget(&note.text, &parsed, (from, to), moved, |link| {
             own_targets.contains(&link.target)
         });
+        let kept = leading.remove(from).unwrap_or_default();
+        let kept = by_path(&note.text, &parsed, to, |link| kept.elsewhere(link));
+        // Where a link leads says more than the path that is written.
+        own.retain(|it| kept.iter().all(|other| other.span != it.span));
+        own.extend(kept);
         let own = if own.is_empty() { vec![] } else { vec![Op::Retarget(own)] };
         let mut texts = BTreeMap::from([(from.to_string(), note.text)]);
         let mut others = Vec::new();
-        for (path, targets) in leading {
+        for (path, leading) in leading {
             // A file that is gone by now has no links any more.
             let Ok(other) = project.notes().read(&path) else { continue };
             let parsed = parse(&other.text);
-            let links = retarget(&other.text, &parsed, (&path, &path), moved, |link| {
-                targets.contains(&link.target)
+            let mut links = retarget(&other.text, &parsed, (&path, &path), moved, |link| {
+                leading.here.contains(&link.target)
             });
+            links.extend(by_path(&other.text, &parsed, &path, |link| leading.elsewhere(link)));
             if !links.is_empty() {
                 let ops = vec![Op::Retarget(links)];
                 others.push(Rewrite { path: path.clone(), ops, expected: Some(other.checksum) });
                 texts.insert(path, other.text);
             }
         }
-        Ok(Plan { own, others, texts })
+        let warning = taken::address(snapshot, (from, to), &parsed)?;
+        Ok(Plan { own, others, texts, warning })
+    }
+}
+
+/// What the links of one note must say, by their targets.
+#[derive(Default)]
+struct Leading {
+    /// Those that lead to the note that is moved.
+    here: BTreeSet<String>,
+    /// Those that lead to another note, and would lead to this one by its new path; where the other lies.
+    elsewhere: BTreeMap<(LinkKind, String), String>,
+}
+
+impl Leading {
+    fn elsewhere(&self, link: &Link) -> Option<String> {
+        self.elsewhere.get(&(link.kind, link.target.clone())).cloned()
     }
 }
 

@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use jiff::Zoned;
+use notes::target::heading_and_block;
 use notes::uri::{self, Address};
 use proto::error::ErrorView;
 use proto::tool::core::{self, ExplainEntity};
@@ -18,7 +19,7 @@ use crate::ask::browse::{self, Page};
 use crate::ask::{self, AskError, Desk, address, notes as rows};
 use crate::project::Project;
 use crate::serve::Progress;
-use crate::serve::tool::{blocking, invalid, unreadable};
+use crate::serve::tool::{blocking, found_at, invalid, unreadable};
 use crate::store::Snapshot;
 use crate::terms::RelPath;
 
@@ -125,11 +126,13 @@ fn read(
 
 /// The bytes of a heading with its section, or of a block.
 fn part_of(snapshot: &Snapshot, note: &Named, part: &str) -> Result<(usize, usize), ErrorView> {
-    let found = match part.strip_prefix('^') {
-        Some(block) => rows::block_place(snapshot, note.doc, block)?,
-        None => rows::heading_place(snapshot, note.doc, part)?,
+    let (heading, block) = heading_and_block(part);
+    let found = match (heading, block) {
+        // A block is told apart by its id; the heading above it is for people.
+        (_, Some(block)) => rows::block_place(snapshot, note.doc, block)?,
+        _ => rows::heading_place(snapshot, note.doc, heading.unwrap_or(part))?,
     };
-    let what = if part.starts_with('^') { "block" } else { "heading" };
+    let what = if block.is_some() { "block" } else { "heading" };
     let name: String = part.chars().filter(|c| !c.is_control()).take(100).collect();
     found.map(|place| place.span).ok_or_else(|| ErrorView {
         code: proto::error::Code::NotFound,
@@ -259,8 +262,7 @@ fn documents(project: &Project, snapshot: &Snapshot, given: &str) -> Result<Vec<
         }
         return Ok(found);
     }
-    let inside = crate::serve::tool::within(project, given.trim().to_string());
-    Ok(vec![address::document(snapshot, &inside)?])
+    Ok(vec![found_at(project, given, |path| address::document(snapshot, path))?])
 }
 
 /// A note with what it states; whether its text was cut.

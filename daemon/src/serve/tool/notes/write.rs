@@ -270,12 +270,46 @@ pub(super) fn changed_lines(
         if cut.len() < text.len() { format!("{cut}…") } else { cut }
     };
     let told = |change: &Change| {
-        let start = before.get(..change.span.start).unwrap_or("");
-        ChangedLines {
-            line: start.matches('\n').count() as u32 + 1,
-            before: clean(before.get(change.span.clone()).unwrap_or("")),
-            after: clean(&change.replacement),
-        }
+        let (line, after) = shown_at(before, change);
+        let before = clean(before.get(change.span.clone()).unwrap_or(""));
+        ChangedLines { line, before, after: clean(after) }
     };
     changes.iter().take(MAX_CHANGES).map(told).collect()
+}
+
+/// The line at which a change begins, and what stands there then: what is put behind the last word of a line begins on
+/// the next one, and the line end before it is none of its lines.
+fn shown_at<'a>(before: &str, change: &'a Change) -> (u32, &'a str) {
+    let start = before.get(..change.span.start).unwrap_or("");
+    let rest = before.get(change.span.end..).unwrap_or("");
+    let line = start.matches('\n').count() as u32 + 1;
+    let is_behind_line = change.span.is_empty()
+        && !start.is_empty()
+        && !start.ends_with('\n')
+        && (rest.is_empty() || rest.starts_with(['\r', '\n']));
+    let added = change.replacement.strip_prefix("\r\n");
+    match added.or_else(|| change.replacement.strip_prefix('\n')).filter(|_| is_behind_line) {
+        Some(added) => (line + 1, added),
+        None => (line, &change.replacement),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_put_behind_a_line_begins_on_the_next() {
+        let at = |at: usize, text: &str| Change { span: at..at, replacement: text.into() };
+        for (before, change, expected) in [
+            ("a\n", at(2, "\nb\n"), (2, "\nb\n")),
+            ("a", at(1, "\n\nb\n"), (2, "\nb\n")),
+            ("a\r\nc", at(1, "\r\nb"), (2, "b")),
+            ("ac", at(1, "\nb"), (1, "\nb")),
+            ("a", at(0, "\nb"), (1, "\nb")),
+            ("a\nb", at(3, "c"), (2, "c")),
+        ] {
+            assert_eq!(shown_at(before, &change), expected, "{before:?} {change:?}");
+        }
+    }
 }

@@ -281,7 +281,7 @@ fn links_that_lead_nowhere_say_why() {
     bench.put(
         "a.md",
         "[[t#part one]] [[t#Part One!#Sub]] [t](t.md#part-one-1) [t](t.md#here) [[t#^b1]] [[t#^B1]]\n\n\
-         [[t#Sub#Part]] [[t#no]] [[t#^no]] [[gone]] [x](gone.md) ![i](gone.png) [[#None]] [t](t.md#part-one-2)\n",
+         [[t#Sub#Part]] [[t#no]] [[t#^no]] [[gone]] [x](gone.md) ![i](gone.png) [[gone.pdf]] [p](gone.docx) [[#None]] [t](t.md#part-one-2)\n",
     );
     bench.settle_all();
     let snapshot = bench.writer.readers().snapshot().expect("a snapshot");

@@ -1,0 +1,135 @@
+//! Watch: tells a daemon that hangs from one that works for long.
+//!
+//! In: a connection, and whether the daemon owes an answer. Out: its bytes; an error of kind `TimedOut` once it hangs.
+//! Rule: a daemon that owes an answer and says nothing for some time is asked for a sign of life over a second
+//! connection; it hangs if it neither answers that, nor hangs up, nor refuses it. So a call may take as long as it
+//! likes, and no work of the daemon's must report progress.
+//! Not here: what is told to those who wait (`shim.rs`).
+
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::Shutdown;
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use proto::PREAMBLE_VERSION;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with};
+
+/// Pause between attempts to connect to a daemon whose queue of connections is full.
+const POLL: Duration = Duration::from_millis(50);
+
+/// How long a daemon may be silent.
+#[derive(Debug, Clone, Copy)]
+pub struct Patience {
+    /// While it owes an answer, before it is asked for a sign of life; up to twice as long where the call came amid it.
+    pub silence: Duration,
+    /// When it is asked for a sign of life.
+    pub sign: Duration,
+}
+
+impl Patience {
+    /// With a daemon of which nothing bad is known.
+    pub const USUAL: Patience =
+        Patience { silence: Duration::from_secs(10), sign: Duration::from_secs(10) };
+
+    /// With one that hung a moment ago.
+    pub(super) fn shortened(self) -> Self {
+        Patience { silence: self.silence / 10, sign: self.sign / 5 }
+    }
+}
+
+/// The bytes of a connection to a daemon.
+pub(super) struct Watched<F> {
+    stream: UnixStream,
+    /// Where that daemon listens; a connection without a name cannot be doubled.
+    socket: Option<PathBuf>,
+    patience: Patience,
+    owes_answer: F,
+    /// It owed an answer when it was last looked at, and has said nothing since.
+    is_suspect: bool,
+}
+
+impl<F: Fn() -> bool> Watched<F> {
+    pub(super) fn new(stream: UnixStream, patience: Patience, owes_answer: F) -> io::Result<Self> {
+        stream.set_read_timeout(Some(patience.silence))?;
+        let socket = stream.peer_addr()?.as_pathname().map(Path::to_path_buf);
+        Ok(Watched { stream, socket, patience, owes_answer, is_suspect: false })
+    }
+
+    pub(super) fn hang_up(&self) {
+        let _ = self.stream.shutdown(Shutdown::Both);
+    }
+
+    fn hangs(&mut self) -> bool {
+        let owes_answer = (self.owes_answer)();
+        if !std::mem::replace(&mut self.is_suspect, owes_answer) || !owes_answer {
+            return false;
+        }
+        self.socket
+            .as_ref()
+            .is_some_and(|socket| !gives_sign(socket, &self.stream, self.patience.sign))
+    }
+}
+
+impl<F: Fn() -> bool> Read for Watched<F> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        loop {
+            match self.stream.read(into) {
+                Err(error) if is_late(&error) => {
+                    if self.hangs() {
+                        return Err(ErrorKind::TimedOut.into());
+                    }
+                }
+                read => {
+                    self.is_suspect = false;
+                    return read;
+                }
+            }
+        }
+    }
+}
+
+fn is_late(error: &io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut)
+}
+
+/// Whether a daemon does anything at all with a further connection, or with the one there is, in this time. It is no
+/// sign of hanging that a connection is refused.
+fn gives_sign(socket: &Path, there: &UnixStream, patience: Duration) -> bool {
+    let until = Instant::now() + patience;
+    let ask = || -> io::Result<bool> {
+        let mut further = connect_within(socket, patience)?;
+        let ping = r#"{"jsonrpc":"2.0","id":0,"method":"ping"}"#;
+        let opening = format!(r#"{{"kgd":{PREAMBLE_VERSION},"tools":[],"client":"watch"}}"#);
+        further.write_all(format!("{opening}\n{ping}\n").as_bytes())?;
+        let mut either = [&further, there].map(|it| PollFd::new(it, PollFlags::IN));
+        let left = Timespec::try_from(until.saturating_duration_since(Instant::now()));
+        Ok(poll(&mut either, left.ok().as_ref())? > 0)
+    };
+    ask().unwrap_or_else(|error| !is_late(&error))
+}
+
+/// Connects to a socket. A daemon that takes no connections lets a queue of them fill up, and then all wait.
+///
+/// # Errors
+/// Of kind `TimedOut` when there is no place in the queue for so long.
+pub(crate) fn connect_within(path: &Path, patience: Duration) -> io::Result<UnixStream> {
+    let until = Instant::now() + patience;
+    let address = SocketAddrUnix::new(path)?;
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
+    loop {
+        match connect(&socket, &address) {
+            Ok(()) => break,
+            Err(Errno::AGAIN) if Instant::now() < until => std::thread::sleep(POLL),
+            Err(Errno::AGAIN) => return Err(ErrorKind::TimedOut.into()),
+            Err(Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    let stream = UnixStream::from(socket);
+    stream.set_nonblocking(false)?;
+    Ok(stream)
+}
