@@ -229,5 +229,6 @@ fn a_model_that_gives_nothing_leaves_a_file_to_the_rules() {
             "{done}"
         );
         assert!(file["llm"].as_str().is_some_and(|it| it.contains(why)), "{done}");
+        assert!(file.get("written_by").is_none(), "{done}");
     }
 }

@@ -79,7 +79,9 @@ impl Library {
         let (created_ms, updated_ms) = match self.facts.get(&row.number) {
             Some(facts) if facts.hash == row.hash => (facts.created_ms, facts.updated_ms),
             Some(facts) => {
-                let changed_ms = stated_updated.unwrap_or(row.modified_ms);
+                // A date from before the newest version was not kept up: the edit is later.
+                let stated_ms = stated_updated.filter(|it| *it > facts.updated_ms);
+                let changed_ms = stated_ms.unwrap_or(row.modified_ms);
                 (facts.created_ms, facts.updated_ms.max(changed_ms))
             }
             None => {

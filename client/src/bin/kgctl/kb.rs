@@ -195,7 +195,9 @@ pub(crate) async fn run(arguments: Arguments, ctx: &Context) -> Result<Exit, Fai
         Command::List { scope, filter, limit } => match filter.node() {
             Some(node) => {
                 let limit = limit.or(Some(MOST_OF_NODE));
-                let reply = session.call(&filter.request(node, limit, true)).await?;
+                let mut reply = session.call(&filter.request(node, limit, true)).await?;
+                // What the graph leads to is no part of a list.
+                reply.hints.clear();
                 ctx.print_reply(&reply, entries::found)?;
                 reply.results.is_empty()
             }

@@ -157,6 +157,7 @@ pub(super) fn ingested(reply: &KbIngestReply, sheet: &mut Sheet) {
         let reason = it.reason.as_ref().map(|it| format!(" — {}", one_line(it)));
         let mut text =
             format!("{}: {}{}", it.action, one_line(&it.path), reason.unwrap_or_default());
+        text.extend(it.llm.iter().map(|it| format!("\n   ({})", one_line(it))));
         for entry in &it.entries {
             let id = entry.id.as_ref().map(|it| format!("[{it}] ")).unwrap_or_default();
             text += &format!(

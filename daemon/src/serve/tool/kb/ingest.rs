@@ -256,7 +256,7 @@ fn by_model(
     let Some(slot) = llms.extraction().or(llms.query()) else {
         return Written { found, by: None, trouble: None, is_owed: false };
     };
-    let (mut by, mut troubles, mut is_owed) = (None, Vec::new(), false);
+    let (mut model, mut troubles, mut is_owed) = (None, Vec::new(), false);
     let mut ask = |prompt: &Prompt| {
         let has_time = || asker.until.saturating_duration_since(Instant::now()) >= LEAST_TO_ASK;
         if !has_time() {
@@ -266,7 +266,7 @@ fn by_model(
         }
         match slot.generate(prompt, asker) {
             Ok(said) => {
-                by = Some(format!("llm:{}", said.model));
+                model = Some(format!("llm:{}", said.model));
                 Some(said.text)
             }
             Err(error) => {
@@ -281,6 +281,8 @@ fn by_model(
     // If it gave nothing just now, it is not asked again at once.
     let entries = summary.as_ref().and_then(|_| ask(&file::entries_prompt(path, text)));
     let entries = entries.map(|it| file::parse_entries(&it));
+    let is_of_use = matches!(summary, Some(Some(_))) || matches!(entries, Some(Some(_)));
+    let by = model.filter(|_| is_of_use);
     match summary {
         Some(Some(summary)) => found.summary = summary,
         Some(None) => troubles.push("it answered something else than a summary".into()),
