@@ -293,6 +293,8 @@ fn a_number_is_not_given_twice_while_its_note_is_there() {
     assert_eq!(added["results"][0]["error"]["code"], "refused", "{added}");
     let replaced = json!({"entity_name": "Ada Lovelace", "ordinal": 2, "new_content": token});
     assert_eq!(code(&mut project, "replace_observation", replaced), "refused");
+    let tags = json!({"name": "Ada Lovelace", "tags": [token]});
+    assert_eq!(code(&mut project, "set_tags", tags), "refused");
     let summary = json!({"name": "Ada Lovelace", "summary": token});
     assert_eq!(code(&mut project, "set_summary", summary), "refused");
     assert_eq!(text_of(&project, "memory/ada-lovelace.md"), before);
@@ -365,6 +367,13 @@ fn what_a_person_did_a_moment_ago_counts_for_the_next_tool() {
     let told = project.call("memory_report", json!({"history": 2}));
     assert_eq!(all(&told["history"], "name"), ["Robin", "Wren"], "{told}");
     assert!(all(&told["history"], "client").iter().all(|it| !it.is_empty()), "{told}");
+    // So is what the tools of notes do to entities.
+    let text = json!({"path": "memory/wren.md", "content_updates": "- Brown"});
+    project.call("edit_note", text);
+    project.call("move_note", json!({"path": "memory/wren.md", "destination": "memory/little/"}));
+    project.call("delete_note", json!({"path": "memory/little/wren.md"}));
+    let told = project.call("memory_report", json!({"history": 3, "entity": "wren"}));
+    assert_eq!(all(&told["history"], "tool"), ["delete_note", "move_note", "edit_note"], "{told}");
 }
 
 #[test]

@@ -203,6 +203,8 @@ pub async fn set_tags(
     request: SetTags,
     who: Who,
 ) -> Result<TagsReply, ErrorView> {
+    // First of all: why a tag is none would quote it.
+    check_secrets(request.tags.iter().map(String::as_str))?;
     let mut tags: Vec<String> = Vec::new();
     for tag in &request.tags {
         let tag = tag.trim().trim_start_matches('#').to_string();
@@ -214,7 +216,6 @@ pub async fn set_tags(
             tags.push(tag);
         }
     }
-    check_secrets(tags.iter().map(String::as_str))?;
     let op = match tags.is_empty() {
         true => Op::RemoveKey("tags".into()),
         false => Op::SetKey { key: "tags".into(), value: tags.clone().into() },

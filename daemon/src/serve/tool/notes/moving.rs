@@ -11,14 +11,15 @@ use proto::tool::notes::{ChangedLines, MoveNote, MovedReply, RewrittenView};
 use rusqlite::params;
 use tokio::runtime::Handle;
 
+use super::kept::keep;
 use super::write::changed_lines;
 use super::{index, path_to_remove};
 use crate::ask::{AskError, browse, notes as rows};
 use crate::notes::{Moved, NoteError, Notes, Rewrite, Written};
 use crate::project::Project;
-use crate::serve::Progress;
+use crate::serve::routes::Who;
 use crate::serve::tool::{blocking, invalid, unreadable};
-use crate::store::Snapshot;
+use crate::store::{Operation, Snapshot};
 use crate::terms::RelPath;
 
 /// Most links of other notes that are rewritten by one move.
@@ -32,7 +33,7 @@ const NO_NOTES: [&str; 10] =
 pub async fn move_note(
     project: Arc<Project>,
     request: MoveNote,
-    _: Progress,
+    who: Who,
 ) -> Result<MovedReply, ErrorView> {
     let from = path_to_remove(&project, &request.path).await?;
     let is_dry = request.dry_run == Some(true);
@@ -62,6 +63,7 @@ pub async fn move_note(
     let mut warnings = Vec::new();
     if !is_dry {
         warnings = index(&project, &moved.changed()).await?;
+        keep(&project, &who, (Operation::Move, moved.to.as_str())).await?;
     }
     drop(hold);
     let worker = project.clone();
