@@ -29,7 +29,8 @@ fn questions_choose_their_strategy_and_say_why() {
     project.call("kb_store", json!({"deactivate_entry_id": "kb-00005"}));
 
     // What took no place is not said to: of two successors both count, each is told once.
-    let forked = json!({"entry_type": "decision", "hints": {"supersedes": ["kb-00001"]}});
+    let forked =
+        json!({"entry_type": "decision", "tags": ["kafka"], "hints": {"supersedes": ["kb-00001"]}});
     let text = "We chose Kafka Streams for the small queue of the shop.";
     let forked = store(&mut project, "Kafka Streams", text, forked);
     let traced = ask(&mut project, json!({"question": "Why did we choose Kafka?"}));

@@ -371,9 +371,11 @@ fn what_a_person_did_a_moment_ago_counts_for_the_next_tool() {
     let text = json!({"path": "memory/wren.md", "content_updates": "- Brown"});
     project.call("edit_note", text);
     project.call("move_note", json!({"path": "memory/wren.md", "destination": "memory/little/"}));
+    let told = project.call("memory_report", json!({"history": 2, "entity": "wren"}));
+    assert_eq!(all(&told["history"], "tool"), ["move_note", "edit_note"], "{told}");
     project.call("delete_note", json!({"path": "memory/little/wren.md"}));
-    let told = project.call("memory_report", json!({"history": 3, "entity": "wren"}));
-    assert_eq!(all(&told["history"], "tool"), ["delete_note", "move_note", "edit_note"], "{told}");
+    let told = project.call("memory_report", json!({"history": 1, "entity": "wren"}));
+    assert_eq!(all(&told["history"], "tool"), ["delete_note"], "{told}");
 }
 
 #[test]
@@ -440,6 +442,7 @@ fn summary_tags_types_and_recent_changes() {
     };
     project.write("memory/venus.md", front("Venus", "summary: Hot.\n"));
     project.write("memory/pluto.md", front("Pluto", ""));
+    project.write("memory/sun.md", "---\ntype: star\n---\n");
     project.settle();
     project.call("set_summary", json!({"name": "Pluto", "summary": "Small."}));
     project.call("set_tags", json!({"name": "Pluto", "tags": ["far"]}));
@@ -459,7 +462,7 @@ fn summary_tags_types_and_recent_changes() {
     mars.expect("opens").set_modified(later).expect("set");
     project.settle();
     assert_eq!(planets(&mut project), ["Mars", "Venus"]);
-    project.call("delete_entities", json!({"entity_names": ["Mars", "Venus", "Pluto"]}));
+    project.call("delete_entities", json!({"entity_names": ["Mars", "Venus", "Pluto", "sun"]}));
     let stats = project.call("get_stats", json!({}));
     assert_eq!((&stats["node_count"], &stats["observation_count"]), (&json!(3), &json!(4)));
     assert_eq!(stats["embedding_coverage"], 1.0);

@@ -1,6 +1,6 @@
 //! The whole graph as rows in a stable order: documents and chunks by path, entities by name, mentions by place,
-//! relations by names, then what notes state, by place: observations, facts of memory, links. What a rebuild must repeat, and what
-//! tests, scorers and exports read.
+//! relations by names, then what notes state, by place: observations, facts of memory, links. What a rebuild must
+//! repeat, and what tests, scorers and exports read.
 
 use rusqlite::{Connection, Row, params};
 use serde_json::{Value, json};

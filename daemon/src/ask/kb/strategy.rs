@@ -142,8 +142,8 @@ pub fn ask<'l>(
     }
 }
 
-/// The entries that `auto` finds by search and graph, whatever the question asks for; those of a node where the question
-/// is one, and what the question reads as where the search finds nothing.
+/// The entries that `auto` finds by search and graph, whatever the question asks for; those of a node where the
+/// question is one, and what the question reads as where the search finds nothing.
 ///
 /// # Errors
 /// As [`ask`].

@@ -80,7 +80,8 @@ pub struct EventCounts {
     pub deletes: u64,
 }
 
-/// When facts (or anything of the note) and summary of an entity were last written by a tool, and when anything was; milliseconds since 1970.
+/// When facts (or anything of the note) and summary of an entity were last written by a tool, and when anything was;
+/// milliseconds since 1970.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct LastWrites {
     /// A fact was added or replaced, or the note was edited.
