@@ -193,7 +193,8 @@ impl Route {
         self.run = Box::new(move |call, readers| {
             let run = Arc::clone(&run);
             Box::pin(async move {
-                tool::look(&call.project, folder(&call.project.settings)).await;
+                let folder = folder(&call.project.settings);
+                tool::look(&call.project, folder, &call.arguments).await;
                 run(call, readers).await
             })
         });
