@@ -1,7 +1,7 @@
 //! Look: notes that somebody changed a moment ago are indexed before a tool answers from the index.
 //!
-//! In: a folder of notes, the arguments of the call. Out: nothing; the index shows that folder, and the notes elsewhere that are entities, as they
-//! lie there now, as far as the watcher would notice.
+//! In: a folder of notes, the arguments of the call. Out: nothing; the index shows that folder, and the notes elsewhere
+//! that are entities, as they lie there now, as far as the watcher would notice.
 //! Invariants: bounded, by the number of notes that are looked at, of those that are indexed, and by time; where there
 //! are more notes, those of the entities that the call names are looked at; what is not done by then, the watcher does;
 //! it fails nothing.
