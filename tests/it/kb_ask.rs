@@ -118,7 +118,7 @@ fn questions_choose_their_strategy_and_say_why() {
     let related = ask(&mut project, json!({"question": "How are kb-00002 and kb-00003 related?"}));
     assert_eq!(
         (&related["strategy"], &related["path"][0]["edge"]),
-        (&json!("connection"), &json!("references"))
+        (&json!("connection"), &json!("<references"))
     );
     let compared = ask(&mut project, json!({"question": "compare kb-00004 and kb-00003"}));
     assert_eq!(all(&compared["entries"], "id")[..2], ["kb-00004", "kb-00003"], "{compared}");
