@@ -123,7 +123,7 @@ fn questions_choose_their_strategy_and_say_why() {
     let compared = ask(&mut project, json!({"question": "compare kb-00004 and kb-00003"}));
     assert_eq!(all(&compared["entries"], "id")[..2], ["kb-00004", "kb-00003"], "{compared}");
     let summary = project.call("kb_summarize", json!({"question": "project:shop"}));
-    assert_eq!(all(&summary["entries"], "id"), ["kb-00001", "kb-00002"], "{summary}");
+    assert_eq!(all(&summary["entries"], "id")[..2], ["kb-00001", "kb-00002"], "{summary}");
 
     let found = ask(&mut project, json!({"question": "paths of files in jobs"}));
     assert_eq!(found["strategy"], "auto");
