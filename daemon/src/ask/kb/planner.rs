@@ -210,9 +210,9 @@ fn rest_of(said: &[String], has_names: bool) -> Vec<&str> {
     let is_kind = |word: &str| KINDS.contains(&word);
     let is_listing = |word: &str| LISTING.contains(&word) || word.chars().count() < 2;
     let words = said.iter().flat_map(|it| it.split(' ')).filter(|it| !it.is_empty());
-    words
-        .filter(|word| !is_stop_word(word) && !is_listing(word) && !(has_names && is_kind(word)))
-        .collect()
+    let says_nothing =
+        |word: &str| is_stop_word(word) || is_listing(word) || has_names && is_kind(word);
+    words.filter(|word| !says_nothing(word)).collect()
 }
 
 /// The type of entries that all of these words name.
