@@ -228,6 +228,16 @@ pub fn render(number: u64, new: &EntryEdit) -> Result<String, EditError> {
 /// # Errors
 /// [`EditError`], when the front matter cannot be edited.
 pub fn change(text: &str, edit: &EntryEdit) -> Result<Vec<Change>, EditError> {
+    let mut edit = edit.clone();
+    let stated = frontmatter(text).map(|front| of(&front.values)).unwrap_or_default();
+    // A long title that only repeats the short one goes with it.
+    if edit.short_title.is_some()
+        && edit.long_title.is_none()
+        && stated.long_title == stated.short_title
+    {
+        edit.long_title = stated.long_title.map(|_| String::new());
+    }
+    let edit = &edit;
     let mut changes = edit_all(text, &ops_of(edit))?;
     if let Some(new) = &edit.details {
         changes.extend(body_change(text, new));

@@ -231,7 +231,7 @@ fn last_word(text: &str, span: Range<usize>) -> Option<(Range<usize>, &str)> {
 }
 
 /// `7` of `^o7`.
-fn ordinal_of(word: &str) -> Option<u64> {
+pub(crate) fn ordinal_of(word: &str) -> Option<u64> {
     let digits = word.strip_prefix('^')?.strip_prefix(ID_LETTER)?;
     let is_plain = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
     // Numbers with zeros in front, or beyond what counts, are names like any other.

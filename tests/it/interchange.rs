@@ -123,6 +123,21 @@ fn a_memory_goes_through_notes_and_the_daemon_and_comes_out_as_it_was() {
     done(&kgctl(&project, &["import", &path, "--merge"]));
     assert_eq!(tree(project.root()), before);
 
+    // What an agent and a person add to memory goes out, too; a report of memory is no entity.
+    let ada =
+        json!({"name": "Wren", "entity_type": "bird", "observations": ["sings", "[x] small"]});
+    project.call("create_entities", json!({"entities": [ada]}));
+    let text = std::fs::read_to_string(project.at("memory/wren.md")).expect("there");
+    project.write("memory/wren.md", format!("{text}- [nest] in a wall #home\n  - [note] nested\n"));
+    project.write("memory/reports/2026-W40.md", "# Memory in week 40\n\n- [ ] Wren\n");
+    project.settle();
+    let out = done(&kgctl(&project, &["export", "server-memory", "--to", "-"]));
+    let wren = out.lines().find(|line| line.contains("\"Wren\""));
+    let wren: Value = serde_json::from_str(wren.expect("it is told")).expect("JSON");
+    let said = json!(["sings", "[x] small", "[nest] in a wall #home", "nested"]);
+    assert_eq!(wren["observations"], said);
+    assert!(!out.contains("Memory in week 40"), "{out}");
+
     // What the daemon knows of it is asked as anything else.
     let explained = project.call("entity_lookup", json!({"q": "Analytical Engine"}));
     assert!(explained.to_string().contains("Analytical Engine"), "{explained:#}");

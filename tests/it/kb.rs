@@ -172,6 +172,25 @@ fn an_entry_is_a_note_that_people_can_read_and_every_version_of_it_is_kept() {
     assert_eq!(project.call("kb_store", same)["action"], "unchanged");
     let looked = json!({"update_entry_id": "kb-00001", "confidence_level": 0.8, "change_reason": "still true"});
     assert_eq!(project.call("kb_store", looked)["version"], 6);
+    // What a tool of notes writes is a version by that tool, not by a person.
+    project.call("edit_note", json!({"path": path, "content_updates": "Measured twice."}));
+    let kept =
+        project.call("kb_maintain", json!({"action": "entry_versions", "entry_id": "kb-00001"}));
+    assert_eq!(
+        all(&kept["versions"], "change_reason").last(),
+        Some(&"Written by `edit_note`"),
+        "{kept}"
+    );
+    assert_eq!(get(&mut project, "kb-00001")["version"], 7);
+    // A long title that nobody gave is none, and one that only repeats the short one goes with it.
+    store(&mut project, "Short", "It has a short title only.", json!({}));
+    let text = text_of(&project, "kb/kb-00002-short.md");
+    assert!(!text.contains("long_title"), "{text}");
+    let same = json!({"update_entry_id": "kb-00002", "long_title": "Short"});
+    project.call("kb_store", same);
+    project.call("kb_store", json!({"update_entry_id": "kb-00002", "short_title": "Shorter"}));
+    let text = text_of(&project, "kb/kb-00002-short.md");
+    assert!(text.contains("title: Shorter\n") && !text.contains("long_title"), "{text}");
 }
 
 #[test]
@@ -351,6 +370,18 @@ fn what_cannot_be_kept_is_refused_with_a_reason() {
         (
             "kb_store",
             json!({"short_title": "x", "knowledge_details": secret}),
+            "refused",
+            "what is to be kept holds a secret",
+        ),
+        (
+            "kb_store",
+            json!({"short_title": "x", "knowledge_details": "x y z", "tags": [secret]}),
+            "refused",
+            "what is to be kept holds a secret",
+        ),
+        (
+            "kb_store",
+            json!({"short_title": "x", "knowledge_details": "x y z", "project_ref": secret}),
             "refused",
             "what is to be kept holds a secret",
         ),

@@ -28,6 +28,23 @@ fn questions_choose_their_strategy_and_say_why() {
     assert_eq!(all(&traced["entries"], "id"), ["kb-00005"], "{traced}");
     project.call("kb_store", json!({"deactivate_entry_id": "kb-00005"}));
 
+    // What took no place is not said to: of two successors both count, each is told once.
+    let forked =
+        json!({"entry_type": "decision", "tags": ["kafka"], "hints": {"supersedes": ["kb-00001"]}});
+    let text = "We chose Kafka Streams for the small queue of the shop.";
+    let forked = store(&mut project, "Kafka Streams", text, forked);
+    let traced = ask(&mut project, json!({"question": "Why did we choose Kafka?"}));
+    let mut told: Vec<_> =
+        all(&traced["entries"], "id").into_iter().zip(all(&traced["entries"], "context")).collect();
+    told.sort_unstable();
+    let current = "current (supersedes kb-00001)";
+    let story = [("kb-00001", "original decision"), ("kb-00002", current), (&forked, current)];
+    assert_eq!(told, story, "{traced}");
+    // A successor that does not count any more is none.
+    project.call("kb_store", json!({"deactivate_entry_id": "kb-00006"}));
+    let old = project.call("kb_get", json!({"entry_id": ["kb-00001"]}));
+    assert_eq!(old["entries"][0]["superseded_by"], json!(["kb-00002"]), "{old}");
+
     // Drawn alone it stands beside what it took the place of.
     let graph = project.call("graph", json!({"name": "kb/kb-00002-kafka-queue.md", "hops": 1}));
     let drawn = |entry: &str| {
@@ -84,6 +101,29 @@ fn questions_choose_their_strategy_and_say_why() {
         json!({"question": "x", "strategy": "connection", "scope": "kb-00004", "target": "person:ada-lovelace"}),
     );
     assert!(none["hint"].as_str().is_some_and(|it| it.contains("no way")), "{none}");
+
+    // A name, a type of entries, or two ids are enough of a question.
+    for (question, strategy, ids) in [
+        ("who is ada lovelace", "related", vec!["kb-00002", "kb-00001", "kb-00003"]),
+        ("what do we know about project shop", "timeline", vec!["kb-00001", "kb-00002"]),
+        ("list all patterns", "timeline", vec!["kb-00003"]),
+    ] {
+        let told = ask(&mut project, json!({"question": question}));
+        assert_eq!(
+            (&told["strategy"], all(&told["entries"], "id")),
+            (&json!(strategy), ids),
+            "{told}"
+        );
+    }
+    let related = ask(&mut project, json!({"question": "How are kb-00002 and kb-00003 related?"}));
+    assert_eq!(
+        (&related["strategy"], &related["path"][0]["edge"]),
+        (&json!("connection"), &json!("<references"))
+    );
+    let compared = ask(&mut project, json!({"question": "compare kb-00004 and kb-00003"}));
+    assert_eq!(all(&compared["entries"], "id")[..2], ["kb-00004", "kb-00003"], "{compared}");
+    let summary = project.call("kb_summarize", json!({"question": "project:shop"}));
+    assert_eq!(all(&summary["entries"], "id")[..2], ["kb-00001", "kb-00002"], "{summary}");
 
     let found = ask(&mut project, json!({"question": "paths of files in jobs"}));
     assert_eq!(found["strategy"], "auto");

@@ -230,5 +230,9 @@ fn a_model_that_gives_nothing_leaves_a_file_to_the_rules() {
         );
         assert!(file["llm"].as_str().is_some_and(|it| it.contains(why)), "{done}");
         assert!(file.get("written_by").is_none(), "{done}");
+        // It is asked again the next time; what the rules gave stays meanwhile.
+        let again = project.call("kb_ingest", json!({"path": "keys.md"}));
+        assert_eq!(again["files"][0]["action"], "unchanged", "{again}");
+        assert!(again["files"][0]["llm"].is_string(), "{again}");
     }
 }

@@ -178,6 +178,22 @@ fn what_is_there_already_is_not_made_again_and_bad_items_do_not_stop_the_others(
     assert_eq!(all(&related["failed"], "name"), ["C++"]);
     let names = all(&made["entities"], "name");
     assert!(names.ends_with(&["C++", "C", "a/b", "a:b"]), "{made}");
+    // A note of that name that is no entity yet becomes one; what it states stays.
+    project.write("Ideas/Kite.md", "---\ntags: [toy]\n---\nIt flies.\n\n- [ ] buy one\n");
+    project.settle();
+    let kite = json!({"entities": [{"name": "Kite", "entity_type": "thing", "summary": "A toy that flies.",
+        "tags": ["toy", "wind"], "observations": ["needs wind"]}]});
+    let made = project.call("create_entities", kite.clone());
+    assert_eq!(made["entities"][0]["path"], "Ideas/Kite.md", "{made}");
+    assert_eq!(made["entities"][0]["was_note"], true);
+    let text = text_of(&project, "Ideas/Kite.md");
+    assert!(text.contains("type: thing") && text.contains("tags: [toy, wind]"), "{text}");
+    assert!(text.contains("It flies.\n\n- [ ] buy one\n- needs wind ^o1\n"), "{text}");
+    let things = project.call("get_nodes_by_type", json!({"entity_type": "thing"}));
+    assert_eq!(things["nodes"][0]["summary"], "A toy that flies.", "{things}");
+    let found = project.call("search_nodes", json!({"query": "wind", "mode": "text"}));
+    assert_eq!(all(&found["results"], "name"), ["Kite"], "{found}");
+    assert_eq!(all(&project.call("create_entities", kite)["existing"], "name"), ["Kite"]);
     assert_eq!(
         facts(&mut project, "C++"),
         ["1 [x] done", "2 see [[Ada]]", "3 a\n\n- b", "4 knows [[Ada]]"]
@@ -247,6 +263,21 @@ fn a_number_is_not_given_twice_while_its_note_is_there() {
     let empty = json!({"entity_name": "Ada Lovelace", "ordinal": 2, "new_content": " "});
     assert_eq!(code(&mut project, "replace_observation", empty), "invalid_params");
 
+    // What a person put below an observation goes with it, and is told; its number stays used.
+    project.write(
+        "memory/tree.md",
+        "---\ntype: plant\n---\n- trunk ^o3\n  - bough ^o9\n    is thick\n- root ^o2\n",
+    );
+    project.settle();
+    let deletions = json!({"deletions": [{"entity_name": "tree", "ordinals": [3]}]});
+    let deleted = project.call("delete_observations", deletions);
+    assert_eq!(
+        deleted["results"][0]["deleted_below"],
+        json!(["- bough ^o9", "is thick"]),
+        "{deleted}"
+    );
+    assert!(text_of(&project, "memory/tree.md").contains("last_ordinal: 9\n"));
+
     // A secret is not kept, whichever tool brings it; what else stands in the batch is.
     let before = text_of(&project, "memory/ada-lovelace.md");
     let token = format!("Her token is ghp_{}", "aB3dE6gH9".repeat(4));
@@ -262,6 +293,8 @@ fn a_number_is_not_given_twice_while_its_note_is_there() {
     assert_eq!(added["results"][0]["error"]["code"], "refused", "{added}");
     let replaced = json!({"entity_name": "Ada Lovelace", "ordinal": 2, "new_content": token});
     assert_eq!(code(&mut project, "replace_observation", replaced), "refused");
+    let tags = json!({"name": "Ada Lovelace", "tags": [token]});
+    assert_eq!(code(&mut project, "set_tags", tags), "refused");
     let summary = json!({"name": "Ada Lovelace", "summary": token});
     assert_eq!(code(&mut project, "set_summary", summary), "refused");
     assert_eq!(text_of(&project, "memory/ada-lovelace.md"), before);
@@ -334,6 +367,15 @@ fn what_a_person_did_a_moment_ago_counts_for_the_next_tool() {
     let told = project.call("memory_report", json!({"history": 2}));
     assert_eq!(all(&told["history"], "name"), ["Robin", "Wren"], "{told}");
     assert!(all(&told["history"], "client").iter().all(|it| !it.is_empty()), "{told}");
+    // So is what the tools of notes do to entities.
+    let text = json!({"path": "memory/wren.md", "content_updates": "- Brown"});
+    project.call("edit_note", text);
+    project.call("move_note", json!({"path": "memory/wren.md", "destination": "memory/little/"}));
+    let told = project.call("memory_report", json!({"history": 2, "entity": "wren"}));
+    assert_eq!(all(&told["history"], "tool"), ["move_note", "edit_note"], "{told}");
+    project.call("delete_note", json!({"path": "memory/little/wren.md"}));
+    let told = project.call("memory_report", json!({"history": 1, "entity": "wren"}));
+    assert_eq!(all(&told["history"], "tool"), ["delete_note"], "{told}");
 }
 
 #[test]
@@ -391,6 +433,36 @@ fn summary_tags_types_and_recent_changes() {
     let pending = project.call("get_pending_consolidation", json!({}));
     assert_eq!(all(&pending["nodes"], "name"), ["Ada Lovelace", "Charles Babbage"]);
     assert!(pending["nodes"][0]["summary_updated_at"].is_string(), "{pending}");
+    // A summary is as old as the call that gave it; one by hand is older than what a tool wrote last. What changes
+    // neither facts nor summary makes nothing stale.
+    let entity = json!({"name": "Mars", "entity_type": "planet", "summary": "Red.", "observations": ["cold"]});
+    project.call("create_entities", json!({"entities": [entity]}));
+    let front = |name: &str, summary: &str| {
+        format!("---\ntitle: {name}\ntype: planet\n{summary}---\n- round\n- orbits [[Sun]]\n")
+    };
+    project.write("memory/venus.md", front("Venus", "summary: Hot.\n"));
+    project.write("memory/pluto.md", front("Pluto", ""));
+    project.write("memory/sun.md", "---\ntype: star\n---\n");
+    project.settle();
+    project.call("set_summary", json!({"name": "Pluto", "summary": "Small."}));
+    project.call("set_tags", json!({"name": "Pluto", "tags": ["far"]}));
+    let retyped = json!({"from_entity": "Pluto", "to_entity": "Sun", "old_type": "orbits", "new_type": "circles"});
+    project.call("update_relation_type", retyped);
+    let planets = |project: &mut TestProject| {
+        let pending = project.call("get_pending_consolidation", json!({}));
+        let names = all(&pending["nodes"], "name").into_iter().map(String::from);
+        names.filter(|it| ["Mars", "Venus", "Pluto"].contains(&it.as_str())).collect::<Vec<_>>()
+    };
+    assert!(planets(&mut project).is_empty());
+    let hot = json!({"observations": [{"entity_name": "Venus", "contents": ["hot"]}]});
+    project.call("add_observations", hot);
+    let later = std::time::SystemTime::now() + std::time::Duration::from_secs(60);
+    let mars = std::fs::OpenOptions::new().append(true).open(project.at("memory/mars.md"));
+    std::io::Write::write_all(&mut mars.as_ref().expect("opens"), b"- dry\n").expect("written");
+    mars.expect("opens").set_modified(later).expect("set");
+    project.settle();
+    assert_eq!(planets(&mut project), ["Mars", "Venus"]);
+    project.call("delete_entities", json!({"entity_names": ["Mars", "Venus", "Pluto", "sun"]}));
     let stats = project.call("get_stats", json!({}));
     assert_eq!((&stats["node_count"], &stats["observation_count"]), (&json!(3), &json!(4)));
     assert_eq!(stats["embedding_coverage"], 1.0);

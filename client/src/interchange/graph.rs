@@ -34,6 +34,8 @@ pub struct Document {
     pub author: Option<String>,
     /// Front matter of a note, as texts.
     pub properties: Option<Map<String, Value>>,
+    /// It is an entity of the memory folder.
+    pub memory: bool,
 }
 
 /// Somebody or something that documents name.
@@ -116,6 +118,18 @@ pub struct Observation {
     pub context: Option<String>,
 }
 
+/// A fact of memory.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(default)]
+pub struct Fact {
+    /// The note.
+    pub path: String,
+    /// What it says.
+    pub content: String,
+    /// Its first line and its last, from 1.
+    pub lines: [u32; 2],
+}
+
 /// A link of a note.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(default)]
@@ -146,6 +160,8 @@ pub struct Graph {
     /// By place.
     pub observations: Vec<Observation>,
     /// By place.
+    pub facts: Vec<Fact>,
+    /// By place.
     pub links: Vec<Link>,
 }
 
@@ -167,6 +183,7 @@ impl Graph {
             "entity" => add(&mut self.entities, row),
             "relation" => add(&mut self.relations, row),
             "observation" => add(&mut self.observations, row),
+            "fact" => add(&mut self.facts, row),
             "link" => add(&mut self.links, row),
             _ => Ok(()),
         }

@@ -122,15 +122,27 @@ impl Library {
         }
     }
 
-    /// The entries that took the place of one, as it says or as they do.
+    /// The entries that took the place of one, as it says or as they do, and count.
     pub fn superseded_by(&self, row: &EntryRow) -> Vec<String> {
         let mut ids: Vec<String> = row.entry.superseded_by.iter().map(|it| id_text(*it)).collect();
         for it in self.shelf.graph.neighbors(&id_text(row.number)) {
-            if it.edge == "supersedes" && !it.is_outgoing && !ids.iter().any(|id| id == it.node) {
+            if it.edge == graph::SUPERSEDES
+                && !it.is_outgoing
+                && !ids.iter().any(|id| id == it.node)
+            {
                 ids.push(it.node.to_string());
             }
         }
+        ids.retain(|id| self.shelf.of_node(id).is_none_or(|row| row.entry.is_active));
         ids
+    }
+
+    /// The entries whose place one took.
+    pub fn supersedes(&self, row: &EntryRow) -> Vec<String> {
+        let own = id_text(row.number);
+        let near = self.shelf.graph.neighbors(&own);
+        let older = near.filter(|it| it.edge == graph::SUPERSEDES && it.is_outgoing);
+        older.map(|it| it.node.to_string()).collect()
     }
 
     /// The entries that state a relation to a node such as `tag:python`, oldest first; none for what is no such node.

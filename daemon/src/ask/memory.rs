@@ -135,6 +135,12 @@ pub fn node(snapshot: &Snapshot, doc: i64) -> Result<Option<NodeRow>, AskError> 
     Ok(statement.query_row([doc], node_of).optional()?)
 }
 
+/// The note at a path as a node.
+pub fn at(snapshot: &Snapshot, path: &str) -> Result<Option<NodeRow>, AskError> {
+    let mut statement = snapshot.prepare_cached(&format!("{NODE} WHERE d.path = ?1"))?;
+    Ok(statement.query_row([path], node_of).optional()?)
+}
+
 /// The note that a name means: of that name, title or file name, else of that alias, else by path or permalink.
 ///
 /// # Errors

@@ -37,6 +37,7 @@ use self::journal::Journal;
 use self::kept::Kept;
 pub use self::kept::{Version, Why};
 pub use self::moving::{Moved, Rewrite, Rewritten, Settle};
+pub use self::secrets::MARK;
 use crate::pipeline::normalize::redact::Redactor;
 use crate::pipeline::watch::{Rules, SkipReason, Verdict};
 use crate::terms::RelPath;

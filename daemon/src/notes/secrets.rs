@@ -13,7 +13,7 @@ use notes::edit::Op;
 use crate::pipeline::normalize::redact::Redactor;
 
 /// How marks begin that stand for what is hidden.
-const MARK: &str = "[redacted:";
+pub const MARK: &str = "[redacted:";
 
 /// Why a write is refused, if it is.
 pub(super) fn objection(

@@ -63,10 +63,10 @@ pub(crate) fn routes() -> Routes {
         reads(tool::search),
         reads(tool::search_notes),
         waits(tool::read_note),
-        waits(tool::write_note),
-        waits(tool::edit_note),
-        waits(tool::move_note),
-        waits(tool::delete_note),
+        remembers(tool::write_note),
+        remembers(tool::edit_note),
+        remembers(tool::move_note),
+        remembers(tool::delete_note),
         reads(tool::build_context),
         reads(tool::backlinks),
         reads(tool::list_directory),
@@ -193,7 +193,8 @@ impl Route {
         self.run = Box::new(move |call, readers| {
             let run = Arc::clone(&run);
             Box::pin(async move {
-                tool::look(&call.project, folder(&call.project.settings)).await;
+                let folder = folder(&call.project.settings);
+                tool::look(&call.project, folder, &call.arguments).await;
                 run(call, readers).await
             })
         });

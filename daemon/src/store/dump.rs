@@ -1,6 +1,6 @@
 //! The whole graph as rows in a stable order: documents and chunks by path, entities by name, mentions by place,
-//! relations by names, then what notes state, by place: observations and links. What a rebuild must repeat, and what
-//! tests, scorers and exports read.
+//! relations by names, then what notes state, by place: observations, facts of memory, links. What a rebuild must
+//! repeat, and what tests, scorers and exports read.
 
 use rusqlite::{Connection, Row, params};
 use serde_json::{Value, json};
@@ -12,8 +12,8 @@ use crate::pipeline::relate::DENIED;
 use crate::terms::EntityType;
 
 /// The kinds of row, in the order they are dumped.
-const KINDS: [&str; 7] =
-    ["document", "chunk", "entity", "mention", "relation", "observation", "link"];
+const KINDS: [&str; 8] =
+    ["document", "chunk", "entity", "mention", "relation", "observation", "fact", "link"];
 
 /// Rows, and the cursor of the next page.
 pub(super) type Page = (Vec<Value>, Option<String>);
@@ -63,6 +63,7 @@ fn rows_of(
         "entity" => (ENTITIES, entity),
         "mention" => (MENTIONS, mention),
         "observation" => (OBSERVATIONS, observation),
+        "fact" => (FACTS, fact),
         "link" => (LINKS, link),
         _ => return relations(db, offset, limit),
     };
@@ -74,7 +75,8 @@ fn rows_of(
 const DOCUMENTS: &str =
     "SELECT id, path, title, coalesce(doc_type, ''), json_extract(meta, '$.tags'), hash, n_bytes,
     language, day, format, source_url, json_extract(meta, '$.author'), json_extract(meta, '$.language'),
-    json_extract(meta, '$.pages'), json_extract(meta, '$.security'), permalink, metadata
+    json_extract(meta, '$.pages'), json_extract(meta, '$.security'), permalink, metadata,
+    (SELECT m.is_node AND m.in_folder FROM memory_nodes m WHERE m.doc_id = docs.id)
     FROM docs LEFT JOIN notes ON doc_id = id ORDER BY path LIMIT ?1 OFFSET ?2";
 
 fn document(row: &Row<'_>) -> rusqlite::Result<Value> {
@@ -92,13 +94,14 @@ fn document(row: &Row<'_>) -> rusqlite::Result<Value> {
     let properties = row.get::<_, Option<String>>(16)?;
     let properties = properties.and_then(|it| serde_json::from_str::<Value>(&it).ok());
     let is_something = |it: &Value| it.as_object().is_some_and(|keys| !keys.is_empty());
-    let stated: [(&str, Value); 6] = [
+    let stated: [(&str, Value); 7] = [
         ("author", row.get::<_, Option<String>>(11)?.into()),
         ("stated_language", row.get::<_, Option<String>>(12)?.into()),
         ("pages", row.get::<_, Option<i64>>(13)?.filter(|n| *n > 0).into()),
         ("security", row.get::<_, Option<String>>(14)?.into()),
         ("permalink", row.get::<_, Option<String>>(15)?.into()),
         ("properties", properties.filter(is_something).into()),
+        ("memory", row.get::<_, Option<bool>>(17)?.filter(|it| *it).into()),
     ];
     for (key, value) in stated.into_iter().filter(|(_, value)| !value.is_null()) {
         document[key] = value;
@@ -260,6 +263,17 @@ fn observation(row: &Row<'_>) -> rusqlite::Result<Value> {
         "line": row.get::<_, i64>(2)?, "category": row.get::<_, String>(3)?,
         "content": row.get::<_, String>(4)?, "tags": tags,
         "context": row.get::<_, Option<String>>(6)?, "block": row.get::<_, Option<String>>(7)?,
+    }))
+}
+
+const FACTS: &str = "SELECT f.doc_id, d.path, f.ordinal, f.content, f.line_start, f.line_end
+    FROM memory_facts f JOIN docs d ON d.id = f.doc_id ORDER BY d.path, f.seq LIMIT ?1 OFFSET ?2";
+
+fn fact(row: &Row<'_>) -> rusqlite::Result<Value> {
+    Ok(json!({
+        "kind": "fact", "doc": row.get::<_, i64>(0)?, "path": row.get::<_, String>(1)?,
+        "ordinal": row.get::<_, Option<i64>>(2)?, "content": row.get::<_, String>(3)?,
+        "lines": [row.get::<_, i64>(4)?, row.get::<_, i64>(5)?],
     }))
 }
 

@@ -7,6 +7,7 @@
 //! written down with the first change of the note; what is there already is not added twice.
 //! Not here: the shape (`crate::memory`), summary, tags and type, which are keys of the front matter.
 
+mod adopt;
 mod form;
 mod insert;
 
@@ -19,9 +20,10 @@ use super::lines::{eol_at, line_start};
 use super::{Change, EditError, NewNote, apply, compose, render_new};
 use crate::memory::{
     CATEGORY, EXACT_NAME, EXACT_TYPE, Fact, LAST_ORDINAL, Node, SUMMARY, Stated, is_a_title,
-    numbered, quoted, read, relation_item,
+    numbered, ordinal_of, quoted, read, relation_item,
 };
 use crate::plain;
+pub use adopt::adopt;
 use form::{exact_form, form};
 use insert::{insert_facts, insert_relation};
 
@@ -93,11 +95,8 @@ pub fn render_entity(new: &NewEntity) -> Result<String, EditError> {
             title = "Unnamed".to_string();
         }
     }
-    let mut note_type = new.entity_type.clone();
-    if !is_a_title(&note_type) {
-        metadata.insert(EXACT_TYPE.to_string(), quoted(&new.entity_type));
-        note_type = CATEGORY.to_string();
-    }
+    let (note_type, exact_type) = stated_keys(&new.entity_type);
+    metadata.extend(exact_type.map(|it| (EXACT_TYPE.to_string(), it)));
     if let Some(summary) = new.summary.as_ref().filter(|it| !it.trim().is_empty()) {
         metadata.insert(SUMMARY.to_string(), summary.trim().into());
     }
@@ -111,6 +110,14 @@ pub fn render_entity(new: &NewEntity) -> Result<String, EditError> {
     let is_it = node.name.as_deref() == Some(new.name.as_str())
         && node.node_type.as_deref().unwrap_or(CATEGORY) == new.entity_type;
     if is_it { Ok(text) } else { Err(unfit("name or type", &new.name)) }
+}
+
+/// What `type` says of an entity, and beside one that cannot hold it the exact type.
+fn stated_keys(entity_type: &str) -> (String, Option<serde_json::Value>) {
+    match is_a_title(entity_type) {
+        true => (entity_type.to_string(), None),
+        false => (CATEGORY.to_string(), Some(quoted(entity_type))),
+    }
 }
 
 /// Writes down the ordinals of facts that have none, and of copies.
@@ -244,8 +251,18 @@ pub fn replace_fact(
     Err(unfit("observation", content))
 }
 
-/// Removes facts with what is nested below them; remembers the highest number where its line goes. Gives the numbers
-/// that were not there.
+/// What became of facts that were to be removed.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Removed {
+    /// Numbers that were not there.
+    pub missing: Vec<u64>,
+    /// Lines that were nested below facts and went with them.
+    pub below: Vec<String>,
+    /// The highest number that was used before, also of what was nested.
+    pub highest: u64,
+}
+
+/// Removes facts with what is nested below them; remembers the highest number where its line goes.
 ///
 /// # Errors
 /// [`EditError`], when a fact has no line of its own.
@@ -253,32 +270,45 @@ pub fn remove_facts(
     text: &str,
     scope: Scope,
     ordinals: &[u64],
-) -> Result<(Vec<Change>, Vec<u64>), EditError> {
+) -> Result<(Vec<Change>, Removed), EditError> {
     let (mut done, mut now) = settled(text, scope);
-    let highest = read(&now).highest();
-    let (mut missing, mut n_removed) = (Vec::new(), 0);
+    let mut removed = Removed { highest: read(&now).highest(), ..Removed::default() };
+    let mut n_removed = 0;
     let wanted: BTreeSet<u64> = ordinals.iter().copied().collect();
     for ordinal in wanted {
         let node = read(&now);
         let Ok(fact) = with_ordinal(&node, scope, ordinal) else {
-            missing.push(ordinal);
+            removed.missing.push(ordinal);
             continue;
         };
+        for line in lines_below(&now, fact) {
+            let id = line.rsplit([' ', '\t']).next().and_then(ordinal_of);
+            removed.highest = removed.highest.max(id.unwrap_or(0));
+            removed.below.push(line.to_string());
+        }
         let change = vec![remove_span(&now, fact.item.clone())?];
         now = apply(&now, &change);
         done = compose(&done, &change);
         n_removed += 1;
     }
     if n_removed == 0 {
-        return Ok((vec![], missing));
+        return Ok((vec![], removed));
     }
-    if read(&now).highest() < highest {
+    if read(&now).highest() < removed.highest {
         // Where the front matter cannot be edited, the ledger alone remembers.
-        let change = set_key(&now, LAST_ORDINAL, &highest.into())
+        let change = set_key(&now, LAST_ORDINAL, &removed.highest.into())
             .and_then(|change| still_readable(&now, &change).map(|()| change));
         done = compose(&done, &change.unwrap_or_default());
     }
-    Ok((done, missing))
+    Ok((done, removed))
+}
+
+/// The lines of an item behind its own text and ids.
+fn lines_below<'t>(text: &'t str, fact: &Fact) -> impl Iterator<Item = &'t str> {
+    let ids = [&fact.id, &fact.other_id].into_iter().flatten().map(|id| id.end);
+    let end = ids.fold(fact.text.end, usize::max);
+    let below = text.get(end..fact.item.end).unwrap_or("");
+    below.lines().map(str::trim).filter(|line| !line.is_empty())
 }
 
 /// States a relation, given as the text of an item; none when it is there already.

@@ -73,6 +73,9 @@ enum Command {
         /// Do not add what the graph leads to in one step.
         #[arg(long)]
         no_graph_context: bool,
+        /// Also those whose confidence has fallen under .3.
+        #[arg(long, alias = "stale")]
+        include_stale: bool,
         /// Most entries to tell, 1 to 50; 20 when left out.
         #[arg(long, value_name = "N")]
         limit: Option<u32>,
@@ -218,9 +221,24 @@ pub(crate) async fn run(arguments: Arguments, ctx: &Context) -> Result<Exit, Fai
             ctx.print_reply(&reply, entries::found)?;
             reply.results.is_empty()
         }
-        Command::Ask { question, strategy, scope, target, no_graph_context, limit } => {
-            let include_graph_context = Some(!no_graph_context);
-            let request = KbAsk { question, strategy, scope, target, include_graph_context, limit };
+        Command::Ask {
+            question,
+            strategy,
+            scope,
+            target,
+            no_graph_context,
+            include_stale,
+            limit,
+        } => {
+            let request = KbAsk {
+                question,
+                strategy,
+                scope,
+                target,
+                include_graph_context: Some(!no_graph_context),
+                include_stale: Some(include_stale),
+                limit,
+            };
             let reply = session.call(&request).await?;
             ctx.print_reply(&reply, entries::answered)?;
             reply.entries.is_empty()

@@ -1,7 +1,7 @@
 //! Memory: notes as the file of the MCP server `server-memory` (see `memory/mod.rs` for its form).
 //!
-//! In: what notes state: observations, and relations that their authors stated. Out: an entity for each such note, each
-//! note that one leads to, and each in `memory/`; then the relations.
+//! In: what notes state: facts of memory, observations, and relations that their authors stated. Out: an entity for
+//! each such note, each note that one leads to, and each entity of the memory folder; then the relations.
 //! Invariant: what `kgctl import server-memory` made of a file gives that file again, but for the order of its lines.
 //! Not here: what was found in texts; that is in the other formats.
 
@@ -12,12 +12,18 @@ use super::super::graph::{Document, Graph, Link};
 use super::super::memory::note::{
     CATEGORY, EXACT_NAME, EXACT_TYPE, exact, stated_fact, stated_type,
 };
-use super::super::memory::{Entity, FOLDER, Line, Relation};
+use super::super::memory::{Entity, Line, Relation};
 use super::Told;
 
 pub(super) fn write(graph: &Graph, out: &mut dyn Write) -> io::Result<Told> {
     let mut facts: BTreeMap<&str, Vec<String>> = BTreeMap::new();
-    for it in &graph.observations {
+    let mut places: BTreeSet<(&str, u32)> = BTreeSet::new();
+    for it in &graph.facts {
+        facts.entry(&it.path).or_default().push(it.content.clone());
+        places.extend((it.lines[0]..=it.lines[1]).map(|line| (it.path.as_str(), line)));
+    }
+    // An outermost observation is a fact already.
+    for it in graph.observations.iter().filter(|it| !places.contains(&(&it.path, it.line))) {
         let fact = stated_fact(&it.category, &it.content, &it.tags, it.context.as_deref());
         facts.entry(&it.path).or_default().push(fact);
     }
@@ -27,9 +33,7 @@ pub(super) fn write(graph: &Graph, out: &mut dyn Write) -> io::Result<Told> {
         wanted.insert(&it.path);
         wanted.extend(it.to.as_deref());
     }
-    let folder = format!("{FOLDER}/");
-    let is_wanted =
-        |it: &&Document| wanted.contains(it.path.as_str()) || it.path.starts_with(&folder);
+    let is_wanted = |it: &&Document| wanted.contains(it.path.as_str()) || it.memory;
     let mut names: BTreeMap<&str, String> = BTreeMap::new();
     for it in graph.documents.iter().filter(is_wanted) {
         let entity = Entity {

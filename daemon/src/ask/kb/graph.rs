@@ -17,6 +17,9 @@ use serde_json::Value;
 
 use super::shelf::{EntryRow, Shelf};
 
+/// The relation of an entry to one whose place it took.
+pub const SUPERSEDES: &str = "supersedes";
+
 /// Kinds of nodes that are told by a prefix.
 pub const KINDS: [&str; 7] = ["tag", "project", "person", "tool", "concept", "technology", "note"];
 
@@ -219,7 +222,7 @@ impl Graph {
         let mut older = VecDeque::from([number]);
         let mut chain = VecDeque::from([number]);
         let step = |at: u64, is_older: bool| -> Vec<u64> {
-            let ends = self.neighbors(&id_text(at)).filter(|it| it.edge == "supersedes");
+            let ends = self.neighbors(&id_text(at)).filter(|it| it.edge == SUPERSEDES);
             let ends = ends.filter(|it| it.is_outgoing == is_older);
             ends.filter_map(|it| number_of(it.node)).collect::<Vec<_>>()
         };

@@ -13,8 +13,8 @@ use notes::entry::id_text;
 use notes::resolve::fold;
 use proto::tool::kb::{EntryType, Strategy};
 
-use super::graph::{Graph, node_id};
-use super::shelf::Shelf;
+use super::graph::{Graph, KINDS, node_id};
+use super::shelf::{EntryRow, Shelf};
 use crate::ask::is_stop_word;
 
 /// Longest name of a node that is looked for, words.
@@ -34,8 +34,47 @@ pub struct Planned {
 }
 
 /// Words that ask how two things connect.
-const CONNECTION: [&str; 7] =
-    ["connect", "connected", "connection", "connects", "between", "relationship", "link"];
+const CONNECTION: [&str; 10] = [
+    "connect",
+    "connected",
+    "connection",
+    "connects",
+    "between",
+    "relationship",
+    "link",
+    "relate",
+    "related",
+    "in common",
+];
+
+/// Words that ask for two things beside one another.
+const COMPARISON: [&str; 5] = ["compare", "comparison", "difference", "differ", "versus"];
+
+/// Words that ask for all of something and say nothing of what.
+const LISTING: [&str; 22] = [
+    "list",
+    "show",
+    "tell",
+    "give",
+    "get",
+    "find",
+    "all",
+    "every",
+    "each",
+    "any",
+    "known",
+    "know",
+    "learned",
+    "have",
+    "entries",
+    "things",
+    "everything",
+    "made",
+    "so",
+    "far",
+    "currently",
+    "related",
+];
 
 /// Words that ask for the story of a decision.
 const DECISION: [&str; 14] = [
@@ -84,7 +123,7 @@ const RELATED: [&str; 9] = [
 /// Plans.
 pub fn plan(question: &str, shelf: &Shelf) -> Planned {
     let folded = format!(" {} ", words_of(question).join(" "));
-    let nodes = named(question, shelf);
+    let (nodes, said) = named(question, shelf);
     let says = |cues: &[&'static str]| -> Option<&'static str> {
         cues.iter().copied().find(|cue| {
             // The beginning of a word is enough where the cue is one.
@@ -100,6 +139,20 @@ pub fn plan(question: &str, shelf: &Shelf) -> Planned {
     if let (Some(cue), [one, other, ..]) = (says(&CONNECTION), nodes.as_slice()) {
         let why = format!("`{cue}` with two known names, {one} and {other}");
         return planned(Strategy::Connection, why, 2);
+    }
+    let rest = rest_of(&said, !nodes.is_empty());
+    if let (Some(entry_type), []) = (type_of(&rest), nodes.as_slice()) {
+        let name = entry_type.as_str();
+        return Planned {
+            strategy: Strategy::Timeline,
+            reason: format!("it asks for the entries of the type {name}"),
+            scope: Some(name.to_string()),
+            target: None,
+        };
+    }
+    if let (Some(cue), [_, _, ..]) = (says(&COMPARISON), nodes.as_slice()) {
+        let why = format!("`{cue}` with known names: the entries among them come first");
+        return planned(Strategy::Auto, why, 1);
     }
     if let Some(cue) = says(&DECISION) {
         return planned(
@@ -120,11 +173,58 @@ pub fn plan(question: &str, shelf: &Shelf) -> Planned {
     {
         return planned(Strategy::Related, format!("the question is the node {node}"), 1);
     }
+    if let ([node], true) = (nodes.as_slice(), rest.is_empty()) {
+        return around(node.clone(), |node| format!("it asks for {node} and nothing else"));
+    }
     let why = match nodes.is_empty() {
         true => "no words that ask for another strategy, no known name".to_string(),
         false => format!("no words that ask for another strategy; it names {}", nodes.join(", ")),
     };
     planned(Strategy::Auto, why, 1)
+}
+
+/// What belongs to a node: of a project by day, else what is near.
+pub fn around(node: String, why: impl Fn(&str) -> String) -> Planned {
+    let strategy = match node.starts_with("project:") {
+        true => Strategy::Timeline,
+        false => Strategy::Related,
+    };
+    Planned { strategy, reason: why(&node), scope: Some(node), target: None }
+}
+
+/// The entries that a question names: by id, and where it compares by title, too.
+pub fn named_entries<'s>(question: &str, shelf: &'s Shelf) -> Vec<&'s EntryRow> {
+    let folded = words_of(question);
+    let compares = folded.iter().any(|word| COMPARISON.iter().any(|cue| word.starts_with(cue)));
+    let has_id = |row: &EntryRow| {
+        let ids = question.split_whitespace().filter_map(|word| node_id(bare_id(word)));
+        ids.filter(|id| !id.contains(':')).any(|id| id == id_text(row.number))
+    };
+    let nodes = named(question, shelf).0;
+    let rows = nodes.iter().filter_map(|node| shelf.of_node(node));
+    rows.filter(|row| compares || has_id(row)).collect()
+}
+
+/// The words of a question that are no names and ask for something.
+fn rest_of(said: &[String], has_names: bool) -> Vec<&str> {
+    let is_kind = |word: &str| KINDS.contains(&word);
+    let is_listing = |word: &str| LISTING.contains(&word) || word.chars().count() < 2;
+    let words = said.iter().flat_map(|it| it.split(' ')).filter(|it| !it.is_empty());
+    let says_nothing =
+        |word: &str| is_stop_word(word) || is_listing(word) || has_names && is_kind(word);
+    words.filter(|word| !says_nothing(word)).collect()
+}
+
+/// The type of entries that all of these words name.
+fn type_of(words: &[&str]) -> Option<EntryType> {
+    let named = |word: &&str| {
+        EntryType::ALL.into_iter().find(|it| {
+            it.as_str().split('_').any(|part| part == *word || Some(part) == word.strip_suffix('s'))
+        })
+    };
+    let mut types = words.iter().map(named);
+    let first = types.next().flatten()?;
+    types.all(|it| it == Some(first)).then_some(first)
 }
 
 /// The node that a person means: by id, else by name, the one with most relations.
@@ -161,16 +261,21 @@ fn named_so(key: &str, shelf: &Shelf) -> Option<String> {
     found.max_by(|a, b| graph.degree(a).cmp(&graph.degree(b)).then(b.cmp(a))).map(str::to_string)
 }
 
-/// The nodes that a question names, in its order.
-fn named(question: &str, shelf: &Shelf) -> Vec<String> {
+/// A word without the signs around it.
+fn bare_id(word: &str) -> &str {
+    let id = word.trim_matches(|c: char| {
+        matches!(c, '`' | '"' | '\'' | ',' | '?' | '!' | '.' | '[' | ']' | '(' | ')')
+    });
+    id.trim_end_matches("'s")
+}
+
+/// The nodes that a question names, in its order, and its other words.
+fn named(question: &str, shelf: &Shelf) -> (Vec<String>, Vec<String>) {
     let mut found: Vec<(usize, String)> = Vec::new();
     let mut rest: Vec<&str> = question.split_whitespace().collect();
     // Ids first: they are no words.
     for (at, word) in rest.iter_mut().enumerate() {
-        let id = word.trim_matches(|c: char| {
-            matches!(c, '`' | '"' | '\'' | ',' | '?' | '!' | '.' | '[' | ']' | '(' | ')')
-        });
-        let id = id.trim_end_matches("'s");
+        let id = bare_id(word);
         if let Some(node) = node_id(id).filter(|_| id.contains([':', '-'])) {
             let node =
                 if shelf.graph.has(&node) { Some(node) } else { bare_node(id, &shelf.graph) };
@@ -182,7 +287,7 @@ fn named(question: &str, shelf: &Shelf) -> Vec<String> {
         .iter()
         .map(|word| words_of(word).join(" ").trim_end_matches(" s").to_string())
         .collect();
-    let mut at = 0;
+    let (mut at, mut others) = (0, Vec::new());
     while at < words.len() {
         let longest = (1..=MAX_WORDS.min(words.len() - at)).rev().find_map(|n| {
             let run = words.get(at..at + n)?;
@@ -199,12 +304,16 @@ fn named(question: &str, shelf: &Shelf) -> Vec<String> {
                 found.push((at, node));
                 at += n;
             }
-            None => at += 1,
+            None => {
+                others.extend(words.get(at).cloned());
+                at += 1;
+            }
         }
     }
     found.sort();
     let mut seen = HashSet::new();
-    found.into_iter().map(|it| it.1).filter(|node| seen.insert(node.clone())).collect()
+    let nodes = found.into_iter().map(|it| it.1).filter(|node| seen.insert(node.clone())).collect();
+    (nodes, others)
 }
 
 /// A word that says nothing of what is meant, although something may be called so.
@@ -265,6 +374,24 @@ mod tests {
             ("what else is there", Strategy::Auto, "", ""),
             ("how do locks work", Strategy::Auto, "", ""),
             ("how does sqlite lock", Strategy::Auto, "tag:sqlite", ""),
+            ("who is Ada Lovelace?", Strategy::Related, "person:ada-lovelace", ""),
+            ("what do we know about project kgd", Strategy::Timeline, "project:kgd", ""),
+            (
+                "How are kb-00001 and kb-00002 related?",
+                Strategy::Connection,
+                "kb-00001",
+                "kb-00002",
+            ),
+            ("compare kb-00002 and WAL mode", Strategy::Auto, "kb-00002", ""),
+            ("list all decisions", Strategy::Timeline, "decision", ""),
+            ("all lessons learned", Strategy::Timeline, "lesson_learned", ""),
+            (
+                "which patterns and conventions are there",
+                Strategy::Timeline,
+                "pattern_convention",
+                "",
+            ),
+            ("decisions of kgd", Strategy::DecisionTrace, "project:kgd", ""),
         ] {
             let planned = plan(question, &shelf);
             let told = (
@@ -278,6 +405,20 @@ mod tests {
                 "{question}: {}",
                 planned.reason
             );
+        }
+    }
+
+    #[test]
+    fn entries_are_named_by_id_and_where_they_are_compared_by_title() {
+        let shelf = shelf();
+        for (question, entries) in [
+            ("what does kb-2 say of kb-00001?", vec![2, 1]),
+            ("compare Rust it is with WAL mode", vec![2, 1]),
+            ("is WAL mode on", vec![]),
+        ] {
+            let named: Vec<u64> =
+                named_entries(question, &shelf).iter().map(|row| row.number).collect();
+            assert_eq!(named, entries, "{question}");
         }
     }
 

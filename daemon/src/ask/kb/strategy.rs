@@ -11,8 +11,8 @@ use proto::error::{Code, ErrorView};
 use proto::tool::kb::{EntryType, Strategy};
 
 use super::Library;
-use super::graph::{By, Step, node_id, told};
-use super::planner::{Planned, plan, resolve};
+use super::graph::{By, SUPERSEDES, Step, node_id, told};
+use super::planner::{Planned, around, named_entries, plan, resolve};
 use super::search::{Wanted, search};
 use super::shelf::{EntryRow, Shelf};
 use super::summary::{text_of, words_of};
@@ -45,6 +45,8 @@ pub struct Question {
     pub target: Option<String>,
     /// Whether `auto` adds what the graph leads to.
     pub with_graph: bool,
+    /// Also entries that are too stale; the story of a decision tells them anyway.
+    pub with_stale: bool,
     /// Most entries.
     pub limit: usize,
     /// What a model planned; else rules do.
@@ -119,8 +121,19 @@ pub fn ask<'l>(
     };
     if planned.strategy == Strategy::Auto {
         // What a question names narrows nothing; a scope that is given does.
-        let planned = Planned { scope: question.scope.clone(), target: None, ..planned };
-        return run(desk, library, question, planned);
+        let (named, scope) = (planned.scope.clone(), question.scope.clone());
+        let planned = Planned { scope, target: None, ..planned };
+        let why = planned.reason.clone();
+        let answer = run(desk, library, question, planned)?;
+        let named = named.filter(|_| question.scope.is_none() && answer.entries.is_empty());
+        return match named.map(|node| {
+            around(node, |node| {
+                format!("{why}; the search found nothing, so what belongs to {node}")
+            })
+        }) {
+            Some(planned) => run(desk, library, question, planned),
+            None => Ok(answer),
+        };
     }
     let answer = run(desk, library, question, planned)?;
     match answer.entries.is_empty() && answer.way.is_empty() {
@@ -129,7 +142,8 @@ pub fn ask<'l>(
     }
 }
 
-/// The entries that `auto` finds by search and graph, whatever the question asks for.
+/// The entries that `auto` finds by search and graph, whatever the question asks for; those of a node where the
+/// question is one, and what the question reads as where the search finds nothing.
 ///
 /// # Errors
 /// As [`ask`].
@@ -139,7 +153,12 @@ pub fn read<'l>(
     question: &Question,
 ) -> Result<Vec<Told<'l>>, ErrorView> {
     let mut answer = Answer::default();
-    searched(desk, library, (question, question.scope.as_deref()), &mut answer)?;
+    if library.of_node(&question.text).is_none() {
+        searched(desk, library, (question, question.scope.as_deref()), &mut answer)?;
+    }
+    if answer.entries.is_empty() {
+        answer = ask(desk, library, question)?;
+    }
     Ok(answer.entries)
 }
 
@@ -164,6 +183,13 @@ fn run<'l>(
             connected(library, (from, to), &mut answer);
         }
     }
+    if matches!(strategy, Strategy::Timeline | Strategy::Related) && !question.with_stale {
+        let n = answer.entries.len();
+        answer.entries.retain(|told| !library.is_hidden(told.row));
+        let n_hidden = n - answer.entries.len();
+        answer.hint = (n_hidden > 0)
+            .then(|| format!("{n_hidden} too stale to be told: `include_stale` tells them"));
+    }
     answer.entries.truncate(question.limit);
     if answer.entries.is_empty() && answer.way.is_empty() && answer.hint.is_none() {
         answer.hint = Some(nothing(strategy).into());
@@ -173,7 +199,7 @@ fn run<'l>(
 
 fn nothing(strategy: Strategy) -> &'static str {
     match strategy {
-        Strategy::Auto => "nothing found: try other words, or `kb_search` with `include_stale`",
+        Strategy::Auto => "nothing found: try other words, or `include_stale`",
         Strategy::DecisionTrace => "no entry of the type `decision` is about this",
         Strategy::Timeline => "no entry belongs to this scope",
         Strategy::Related => "no entry is within two steps",
@@ -260,11 +286,21 @@ fn searched<'l>(
 ) -> Result<(), ErrorView> {
     let scope = scoped(library, scope, answer)?;
     let may = |row: &EntryRow| scope.as_ref().is_none_or(|scope| scope.holds(row));
-    let wanted = Wanted { question: &question.text, limit: question.limit, with_stale: false };
+    let (limit, with_stale) = (question.limit, question.with_stale);
+    let wanted = Wanted { question: &question.text, limit, with_stale };
     let found = search(desk, library, wanted, may)?;
     let mut seen: HashSet<u64> = HashSet::new();
+    // Whatever their texts say, those that are named come first.
+    for row in named_entries(&question.text, &library.shelf) {
+        if row.entry.is_active && may(row) && seen.insert(row.number) {
+            let context = "named in the question".to_string();
+            answer.entries.push(Told { row, context, via: vec![] });
+        }
+    }
     for hit in &found.hits {
-        seen.insert(hit.row.number);
+        if !seen.insert(hit.row.number) {
+            continue;
+        }
         let context = format!("search match ({}, {:.4})", found.source, hit.score);
         answer.entries.push(Told { row: hit.row, context, via: vec![] });
     }
@@ -279,7 +315,8 @@ fn searched<'l>(
             if answer.entries.len() >= question.limit {
                 return Ok(());
             }
-            if row.entry.is_active && !library.is_hidden(row) && seen.insert(row.number) {
+            let may_tell = with_stale || !library.is_hidden(row);
+            if row.entry.is_active && may_tell && seen.insert(row.number) {
                 let how = if it.is_outgoing { "linked from" } else { "links to" };
                 let context = format!("{how} {own} via {}", told(it.edge, it.by));
                 answer.entries.push(Told { row, context, via: vec![own.clone()] });
@@ -317,28 +354,31 @@ fn traced<'l>(
             .graph
             .chain(row.number)
             .into_iter()
+            .filter(|it| seen.insert(*it))
             .filter_map(|it| library.shelf.get(it))
             .collect();
-        seen.extend(chain.iter().map(|row| row.number));
         // What took another's place came after it, whatever the clocks say; beside that the day decides.
         let place = |row: &&EntryRow| chain_depth(&library.shelf, row.number);
         chain.sort_by_key(|row| (place(row), library.times(row).created_ms, row.number));
-        let n = chain.len();
-        let mut before: Option<u64> = None;
-        for (at, row) in chain.into_iter().enumerate() {
-            let old = before.map(id_text).unwrap_or_default();
-            let context = match (n, at) {
-                (1, _) => "current decision".to_string(),
-                (_, 0) => "original decision".to_string(),
-                (n, at) if at + 1 == n => format!("current (supersedes {old})"),
-                _ => format!("supersedes {old}"),
-            };
-            let via = before.map(id_text).into_iter().collect();
-            answer.entries.push(Told { row, context, via });
-            before = Some(row.number);
-        }
+        answer.entries.extend(chain.into_iter().map(|row| told_of_story(library, row)));
     }
     Ok(())
+}
+
+/// What an entry is in the story of a decision: whose places it took, and whether it counts still. Of a story with
+/// branches several may.
+fn told_of_story<'l>(library: &'l Library, row: &'l EntryRow) -> Told<'l> {
+    let via = library.supersedes(row);
+    let older = via.join(", ");
+    let is_replaced = !library.superseded_by(row).is_empty();
+    let context = match (is_replaced, row.entry.is_active, older.is_empty()) {
+        (true, _, true) => "original decision".to_string(),
+        (true, _, false) => format!("supersedes {older}"),
+        (false, true, true) => "current decision".to_string(),
+        (false, true, false) => format!("current (supersedes {older})"),
+        (false, false, _) => "inactive decision".to_string(),
+    };
+    Told { row, context, via }
 }
 
 /// Those decisions that are about what is asked, the words of asking aside: whose titles and texts hold at least half
@@ -373,7 +413,7 @@ fn chain_depth(shelf: &Shelf, number: u64) -> usize {
             let ends: Vec<u64> = shelf
                 .graph
                 .neighbors(&own)
-                .filter(|it| it.is_outgoing && it.edge == "supersedes")
+                .filter(|it| it.is_outgoing && it.edge == SUPERSEDES)
                 .filter_map(|it| shelf.of_node(it.node).map(|row| row.number))
                 .collect();
             ends

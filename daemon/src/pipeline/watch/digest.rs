@@ -192,31 +192,35 @@ pub(super) fn walk(
     (hints, found)
 }
 
-/// Files below a folder, and of `others`, that the index does not have as they lie there now; none where more than
-/// `most` are known there.
+/// Files below a folder, and of `others`, that the index does not have as they lie there now; of `named` alone where
+/// more than `most` are known there.
 pub(super) fn changed(
     intake: &Intake,
     folder: &str,
-    others: &[RelPath],
+    (others, named): (&[RelPath], &[RelPath]),
     most: usize,
 ) -> Vec<RelPath> {
     let mut expected = intake.expected_under(folder);
     expected.extend_from_slice(others);
     let rules = intake.rules();
     let is_read = folder.is_empty() || rules.verdict(folder, true) == Verdict::Descend;
-    if expected.len() > most || !is_read || intake.ground.follow_all(&rules, folder).is_err() {
+    let lies_otherwise = |path: &RelPath| match fs::metadata(intake.ground.absolute(path.as_str()))
+    {
+        Ok(it) => intake.differs(&Found { path: path.clone(), stat: Stat::of(&it) }),
+        Err(error) => is_missing(&error) && intake.expects(path),
+    };
+    if expected.len() > most {
+        return named.iter().filter(|path| lies_otherwise(path)).cloned().collect();
+    }
+    if !is_read || intake.ground.follow_all(&rules, folder).is_err() {
         return Vec::new();
     }
     let crawl = crawl(&intake.ground, &rules, folder, &mut |_| {});
     let found: BTreeSet<&RelPath> = crawl.found.iter().map(|file| &file.path).collect();
     let below = crawl.found.iter().filter(|file| intake.differs(file)).map(|file| &file.path);
-    let beside = expected.iter().filter(|path| {
-        let absolute = intake.ground.absolute(path.as_str());
-        match fs::metadata(absolute) {
-            _ if found.contains(path) => intake.is_on_its_way(path),
-            Ok(it) => intake.differs(&Found { path: (*path).clone(), stat: Stat::of(&it) }),
-            Err(error) => is_missing(&error) && intake.expects(path),
-        }
+    let beside = expected.iter().filter(|path| match found.contains(path) {
+        true => intake.is_on_its_way(path),
+        false => lies_otherwise(path),
     });
     let changed: BTreeSet<&RelPath> = below.chain(beside).collect();
     changed.into_iter().cloned().collect()

@@ -244,10 +244,15 @@ impl WatcherHandle {
     }
 
     /// Files below a folder, and of `others`, that the index does not have as they lie there now: changed, new, gone,
-    /// or on their way; none where more than `most` are known there.
-    pub fn changed(&self, folder: &str, others: &[RelPath], most: usize) -> Vec<RelPath> {
+    /// or on their way; of `named` alone where more than `most` are known there.
+    pub fn changed(
+        &self,
+        folder: &str,
+        (others, named): (&[RelPath], &[RelPath]),
+        most: usize,
+    ) -> Vec<RelPath> {
         let intake = &self.life.shared.intake;
-        digest::changed(intake, folder, others, most)
+        digest::changed(intake, folder, (others, named), most)
     }
 
     /// Puts off events of paths for as long as this lives: whoever writes many files and then submits them all wants

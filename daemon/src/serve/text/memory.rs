@@ -65,7 +65,8 @@ pub(super) fn created(reply: &CreatedEntitiesReply, sheet: &mut Sheet) {
     failed(&reply.failed, sheet);
     sheet.items(reply.entities.iter().map(|it| {
         let (name, kind) = (one_line(&it.name), one_line(&it.entity_type));
-        format!("created {name} ({kind}, {})", one_line(&it.path))
+        let how = if it.was_note { "made an entity of the note" } else { "created" };
+        format!("{how} {name} ({kind}, {})", one_line(&it.path))
     }));
     sheet.items(
         reply
@@ -158,6 +159,10 @@ pub(super) fn forgotten(reply: &DeletedObservationsReply, sheet: &mut Sheet) {
             format!("{}: deleted {}", one_line(&it.entity_name), list(&it.deleted_ordinals));
         if it.deleted_ordinals.is_empty() {
             text = format!("{}: nothing deleted", one_line(&it.entity_name));
+        }
+        if !it.deleted_below.is_empty() {
+            let below: Vec<_> = it.deleted_below.iter().map(|it| one_line(it)).collect();
+            text += &format!(", with what stood below: {}", below.join(", "));
         }
         if !it.not_found_ordinals.is_empty() {
             text += &format!("; not found {}", list(&it.not_found_ordinals));

@@ -29,6 +29,10 @@ pub enum Operation {
     Summarize,
     /// Its tags changed.
     Tag,
+    /// Its note was written or edited as a note.
+    Edit,
+    /// Its note was moved.
+    Move,
 }
 
 impl Operation {
@@ -42,6 +46,8 @@ impl Operation {
             Operation::Relate => "relate",
             Operation::Summarize => "summarize",
             Operation::Tag => "tag",
+            Operation::Edit => "edit",
+            Operation::Move => "move",
         }
     }
 }
@@ -74,10 +80,11 @@ pub struct EventCounts {
     pub deletes: u64,
 }
 
-/// When facts and summary of an entity were last written by a tool, and when anything was; milliseconds since 1970.
+/// When facts (or anything of the note) and summary of an entity were last written by a tool, and when anything was;
+/// milliseconds since 1970.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct LastWrites {
-    /// A fact was added or replaced.
+    /// A fact was added or replaced, or the note was edited.
     pub observed_ms: Option<i64>,
     /// The summary was set.
     pub summarized_ms: Option<i64>,
@@ -221,7 +228,7 @@ impl MemoryLedger {
     /// When the ledger cannot be read.
     pub fn last_writes(&self) -> Result<HashMap<String, LastWrites>, StoreError> {
         let mut statement = self.db.prepare_cached(
-            "SELECT d.path, max(e.at_ms) FILTER (WHERE e.operation IN ('observe', 'create')),
+            "SELECT d.path, max(e.at_ms) FILTER (WHERE e.operation IN ('observe', 'create', 'edit')),
                max(e.at_ms) FILTER (WHERE e.operation = 'summarize'), max(e.at_ms)
              FROM memory_events e JOIN documents d ON d.uid = e.uid GROUP BY d.path",
         )?;

@@ -67,7 +67,8 @@ fn a_life_of_an_entity() {
             - related_to [[Mary]] (type: is a very good friend of)
         "#]],
     );
-    let (change, missing) = remove_facts(&text, FOLDER, &[1, 3, 8]).expect("removed");
+    let (change, Removed { missing, .. }) =
+        remove_facts(&text, FOLDER, &[1, 3, 8]).expect("removed");
     assert_eq!(missing, [8]);
     let text = check(
         &text,
@@ -219,7 +220,8 @@ proptest! {
         prop_assert_eq!(&old, &wanted[0]);
         wanted[0] = with;
         prop_assert_eq!(&read_all(&text), &wanted, "{}", text);
-        let (changes, missing) = remove_facts(&text, FOLDER, &[1]).expect("removed");
+        let (changes, Removed { missing, .. }) =
+            remove_facts(&text, FOLDER, &[1]).expect("removed");
         prop_assert!(missing.is_empty());
         let text = apply(&text, &changes);
         prop_assert_eq!(&read_all(&text)[..], &wanted[1..], "{}", text);

@@ -70,6 +70,9 @@ pub struct KbAsk {
     /// Whether `auto` adds what the graph leads to in one step; true when left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub include_graph_context: Option<bool>,
+    /// Also entries whose confidence has sunk under .3; false when left out. The story of a decision tells them anyway.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub include_stale: Option<bool>,
     /// Most entries to tell, 1 to 50; 20 when left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<u32>,

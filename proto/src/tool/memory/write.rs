@@ -47,6 +47,9 @@ pub struct CreatedEntity {
     pub created_at: String,
     /// Where its note lies.
     pub path: String,
+    /// A note of that name was there already and was no entity: what was given and not there was added to it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub was_note: bool,
 }
 
 /// An entity that was there.
@@ -308,6 +311,9 @@ pub struct DeletedObservations {
     pub deleted_ordinals: Vec<u64>,
     /// Numbers of nothing.
     pub not_found_ordinals: Vec<u64>,
+    /// Lines that stood indented below those, and went with them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub deleted_below: Vec<String>,
     /// Texts that no observation says word for word.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub not_found_observations: Vec<String>,

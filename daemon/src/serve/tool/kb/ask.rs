@@ -99,6 +99,7 @@ pub fn kb_ask(
         scope: request.scope.filter(|it| !it.trim().is_empty()),
         target: request.target.filter(|it| !it.trim().is_empty()),
         with_graph: request.include_graph_context != Some(false),
+        with_stale: request.include_stale == Some(true),
     };
     let library = library(project, snapshot)?;
     let desk = project.desk(snapshot);
@@ -215,6 +216,7 @@ pub fn kb_summarize(
         scope: request.scope.filter(|it| !it.trim().is_empty()),
         target: None,
         with_graph: true,
+        with_stale: false,
     };
     // S2 reads what `auto` finds: search and one step, whatever else the question might ask for.
     let found = strategy::read(&desk, &library, &question)?;

@@ -19,7 +19,7 @@ use super::files::{find, objection};
 use super::store::{change, checked, create, whole};
 use super::{blocking, index, invalid, ledger, record, type_text, unreadable};
 use crate::llm::file::{self, FoundEntry};
-use crate::llm::{Asker, LlmError, Prompt};
+use crate::llm::{Asker, Prompt};
 use crate::notes::checksum;
 use crate::pipeline::normalize::redact::{Redactor, places_of_secrets};
 use crate::project::Project;
@@ -197,7 +197,7 @@ fn read(project: &Project, path: &str, content: Option<&str>) -> Result<Read, Er
     Ok(Read::Fresh(Box::new(Source { hash, n_bytes, redactions, text, found, before, is_owed })))
 }
 
-/// What is kept as the hash of a file for which a model had no time: it is asked the next time.
+/// What is kept as the hash of a file of which a model did not give all: it is asked the next time.
 fn owed(hash: &str) -> String {
     format!("owed {hash}")
 }
@@ -241,7 +241,7 @@ struct Written {
     found: Extraction,
     by: Option<String>,
     trouble: Option<String>,
-    /// The model had no time for it.
+    /// The model did not give all.
     is_owed: bool,
 }
 
@@ -256,11 +256,9 @@ fn by_model(
     let Some(slot) = llms.extraction().or(llms.query()) else {
         return Written { found, by: None, trouble: None, is_owed: false };
     };
-    let (mut model, mut troubles, mut is_owed) = (None, Vec::new(), false);
+    let (mut model, mut troubles) = (None, Vec::new());
     let mut ask = |prompt: &Prompt| {
-        let has_time = || asker.until.saturating_duration_since(Instant::now()) >= LEAST_TO_ASK;
-        if !has_time() {
-            is_owed = true;
+        if asker.until.saturating_duration_since(Instant::now()) < LEAST_TO_ASK {
             troubles.push("the time for a model in one call is over".to_string());
             return None;
         }
@@ -270,8 +268,6 @@ fn by_model(
                 Some(said.text)
             }
             Err(error) => {
-                // What ended with the call's time, or with the hour's budget, may be had in a later call.
-                is_owed = matches!(error, LlmError::Spent { .. }) || !has_time();
                 troubles.push(error.to_string());
                 None
             }
@@ -293,9 +289,12 @@ fn by_model(
         Some(None) => troubles.push("it answered something else than a list of entries".into()),
         None => {}
     }
-    let again = if is_owed { "; ingest it again to have it read" } else { "" };
-    let trouble = (!troubles.is_empty())
-        .then(|| format!("by rules where the model gave nothing: {}{again}", troubles.join("; ")));
+    // What a model did not give now, it may in a later call.
+    let is_owed = !troubles.is_empty();
+    let trouble = is_owed.then(|| {
+        let why = troubles.join("; ");
+        format!("by rules where the model gave nothing: {why}; ingest it again to have it read")
+    });
     Written { found, by, trouble, is_owed }
 }
 

@@ -37,6 +37,7 @@ use crate::ask::kb::{EntryRow, Library, decay, graph};
 use crate::notes::NoteError;
 use crate::pipeline::write::Command;
 use crate::project::Project;
+use crate::serve::routes::Who;
 use crate::store::{KbLedger, KbRecord, NewVersion, Snapshot};
 use crate::terms::{ContentHash, RelPath};
 
@@ -150,6 +151,28 @@ fn by_hand(project: &Project, row: &EntryRow, text: &str) -> NewVersion {
         is_by_hand: true,
         ..version_of(project, row.number, &row.path, text)
     }
+}
+
+/// Keeps the note of an entry as a version, where a tool of notes has written one.
+pub(super) async fn keep_version(
+    project: &Arc<Project>,
+    path: &str,
+    who: &Who,
+) -> Result<(), ErrorView> {
+    let (worker, path, who) = (project.clone(), path.to_string(), who.clone());
+    let version = blocking(move || {
+        let snapshot = worker.snapshot().map_err(unreadable)?;
+        let shelf = worker.shelves.at(&snapshot, &worker.settings.kb.folder)?;
+        let Some(row) = shelf.entries().find(|row| row.path == path) else { return Ok(None) };
+        let note = worker.notes().read(&path).map_err(refused)?;
+        let version = version_of(&worker, row.number, &path, &note.text);
+        let reason = format!("Written by `{}`", who.tool);
+        Ok(Some(NewVersion { client: who.client, reason, ..version }))
+    });
+    if let Some(version) = version.await? {
+        record(project, vec![KbRecord::Version(version)]).await?;
+    }
+    Ok(())
 }
 
 fn check_id(id: &str) -> Result<u64, ErrorView> {

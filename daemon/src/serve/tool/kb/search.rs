@@ -14,7 +14,7 @@ use super::{
     blocking, check_id, edges_of, invalid, item_error, library, record, refreshed, unreadable,
 };
 use crate::ask::browse::rfc3339;
-use crate::ask::kb::graph::node_id;
+use crate::ask::kb::graph::{SUPERSEDES, node_id};
 use crate::ask::kb::search::{
     Hit, SPARSE_UNDER, Searched, Wanted, behind_successors, hints, search,
 };
@@ -206,9 +206,6 @@ pub async fn kb_get(
     }
     Ok(reply)
 }
-
-/// The relation of an entry to one whose place it took.
-const SUPERSEDES: &str = "supersedes";
 
 /// Adds what entries say to the entities whose homes they are, the entries that took their places or gave them theirs,
 /// and the relations between those.

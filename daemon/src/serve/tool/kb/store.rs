@@ -150,7 +150,7 @@ pub(super) fn whole(mut new: EntryEdit) -> Result<EntryEdit, ErrorView> {
             return Err(invalid(format!("`{name}` is missing"), hint));
         }
     }
-    new.long_title = new.long_title.filter(|it| !it.trim().is_empty()).or(new.short_title.clone());
+    new.long_title = new.long_title.filter(|it| !it.trim().is_empty());
     new.entry_type = new.entry_type.or_else(|| Some(type_text(EntryType::default())));
     new.confidence = new.confidence.or(Some(decay::USUAL));
     new.project = new.project.filter(|it| !it.trim().is_empty());
@@ -161,6 +161,11 @@ pub(super) fn whole(mut new: EntryEdit) -> Result<EntryEdit, ErrorView> {
 
 /// What is said, if it can be kept.
 pub(super) fn checked(mut edit: EntryEdit) -> Result<EntryEdit, ErrorView> {
+    // Before anything else: why another thing is wrong would quote it.
+    let hints = edit.hints.as_ref().map(|it| Value::Object(it.clone()).to_string());
+    let said = [&edit.short_title, &edit.long_title, &edit.details, &edit.source_context];
+    let said = said.into_iter().chain([&edit.project, &hints]).flatten();
+    check_secrets(said.chain(edit.tags.iter().flatten()).map(String::as_str))?;
     for (name, title) in
         [("short_title", &mut edit.short_title), ("long_title", &mut edit.long_title)]
     {
@@ -200,9 +205,6 @@ pub(super) fn checked(mut edit: EntryEdit) -> Result<EntryEdit, ErrorView> {
         }
         *tags = clean;
     }
-    let hints = edit.hints.as_ref().map(|it| Value::Object(it.clone()).to_string());
-    let said = [&edit.short_title, &edit.long_title, &edit.details, &edit.source_context, &hints];
-    check_secrets(said.into_iter().flatten().map(String::as_str))?;
     Ok(edit)
 }
 
@@ -213,6 +215,8 @@ pub(super) async fn create(
     who: &Who,
     reason: &str,
 ) -> Result<Stored, ErrorView> {
+    // What cannot be written uses up no id.
+    check_secrets([rendered(0, &new)?.as_str()])?;
     for _ in 0..MAX_TRIES {
         let worker = project.clone();
         let floor = blocking(move || {
@@ -247,14 +251,18 @@ pub(super) async fn create(
     })
 }
 
+fn rendered(number: u64, new: &EntryEdit) -> Result<String, ErrorView> {
+    entry::render(number, new)
+        .map_err(|why| invalid(why.to_string(), "titles, tags and hints are plain values"))
+}
+
 /// Writes the note of a new entry; none where a file of that name is there.
 fn write_new(
     project: &Project,
     number: u64,
     new: &EntryEdit,
 ) -> Result<Option<(NewVersion, String)>, ErrorView> {
-    let text = entry::render(number, new)
-        .map_err(|why| invalid(why.to_string(), "titles, tags and hints are plain values"))?;
+    let text = rendered(number, new)?;
     let name = file_name(number, new.short_title.as_deref().unwrap_or_default());
     let path = format!("{}/{name}", folder(project));
     match project.notes().write(&path, &text, Overwrite::No, None) {

@@ -146,11 +146,13 @@ fn pending(snapshot: &Snapshot, ledger: &MemoryLedger) -> Result<Vec<Pending>, E
         let last = writes.get(&node.path).copied().unwrap_or_default();
         // What was changed by hand since counts as a fact: nobody wrote down what it was.
         let by_hand = last.any_ms.is_none_or(|any| node.modified_ms > any + BY_HAND_MS);
-        let observed_ms = match last.observed_ms {
-            Some(observed) if !by_hand => observed,
-            _ => node.modified_ms,
+        let observed_ms = if by_hand { Some(node.modified_ms) } else { last.observed_ms };
+        let is_newer = match last.summarized_ms {
+            Some(summarized) => observed_ms.is_some_and(|it| it > summarized),
+            // Written by hand, nobody knows when: surely before a fact that a tool wrote last.
+            None => !by_hand && last.observed_ms.is_some() && last.observed_ms == last.any_ms,
         };
-        let is_newer = last.summarized_ms.is_some_and(|it| observed_ms > it);
+        let observed_ms = observed_ms.unwrap_or(node.modified_ms);
         if node.summary.is_none() || is_newer {
             out.push(Pending { node, observed_ms, summarized_ms: last.summarized_ms });
         }

@@ -135,13 +135,19 @@ fn refused(error: NoteError) -> ErrorView {
 
 /// What a write leaves to be told and kept.
 #[derive(Debug, Default)]
-struct Aftermath {
+pub(super) struct Aftermath {
     paths: Vec<RelPath>,
     events: Vec<MemoryEvent>,
 }
 
 impl Aftermath {
-    fn note(&mut self, who: &Who, operation: Operation, (path, node): (&str, &str), highest: u64) {
+    pub(super) fn note(
+        &mut self,
+        who: &Who,
+        operation: Operation,
+        (path, node): (&str, &str),
+        highest: u64,
+    ) {
         self.paths.push(RelPath::new(path));
         self.events.push(MemoryEvent {
             client: who.client.clone(),
@@ -154,7 +160,7 @@ impl Aftermath {
     }
 
     /// Has the index show what was written, and the ledger keep it. Gives what could not be indexed, by path.
-    async fn settle(
+    pub(super) async fn settle(
         mut self,
         project: &Arc<Project>,
     ) -> Result<BTreeMap<String, String>, ErrorView> {

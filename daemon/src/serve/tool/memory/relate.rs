@@ -195,8 +195,8 @@ pub async fn update_relation_type(
     request: UpdateRelationType,
     who: Who,
 ) -> Result<UpdatedRelationReply, ErrorView> {
+    check_secrets([request.new_type.as_str()])?;
     let (old_type, new_type) = (type_of(&request.old_type)?, type_of(&request.new_type)?);
-    check_secrets([new_type.as_str()])?;
     let (worker, types) = (project.clone(), (old_type.clone(), new_type.clone()));
     let ends = blocking(move || {
         let ends = ends(&worker, &request.from_entity, &request.to_entity);

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use notes::edit::memory::{
-    Added, NewEntity, Numbered, add_facts, facts_of, remove_facts, render_entity, replace_fact,
-    settle,
+    Added, NewEntity, Numbered, Removed, Scope, add_facts, adopt, facts_of, remove_facts,
+    render_entity, replace_fact, settle,
 };
 use notes::edit::{Change, EditError, Op, apply, compose, edit};
 use notes::filename::file_name;
@@ -44,9 +44,14 @@ pub async fn create_entities(
         let mut reply = CreatedEntitiesReply { failed, ..CreatedEntitiesReply::default() };
         for new in entities {
             let name = new.name.clone();
+            let has_summary = new.summary.as_ref().is_some_and(|it| !it.trim().is_empty());
             match create(&worker, new) {
                 Ok(Made::New(made, highest)) => {
-                    aftermath.note(&who, Operation::Create, (&made.path, &made.name), highest);
+                    let place = (made.path.as_str(), made.name.as_str());
+                    aftermath.note(&who, Operation::Create, place, highest);
+                    if has_summary {
+                        aftermath.note(&who, Operation::Summarize, place, 0);
+                    }
                     reply.entities.push(made);
                 }
                 Ok(Made::There(there)) => reply.existing.push(there),
@@ -78,15 +83,17 @@ fn create(project: &Project, new: NewMemoryEntity) -> Result<Made, ErrorView> {
         return Err(invalid("`name` is empty".into(), "give the entity a name"));
     }
     let snapshot = project.snapshot().map_err(unreadable)?;
-    match rows::named(&snapshot, &name) {
+    let there = match rows::named(&snapshot, &name) {
         // A path or permalink is not the name of what lies there.
-        Ok(there) if name_key(&there.name) == name_key(&name) => {
-            return Ok(Made::There(ExistingEntity { name: there.name, path: there.path }));
-        }
+        Ok(there) => Some(there).filter(|it| name_key(&it.name) == name_key(&name)),
         Err(error) if error.code == Code::Ambiguous => return Err(error),
-        _ => {}
-    }
+        Err(_) => None,
+    };
     drop(snapshot);
+    if let Some(there) = there.as_ref().filter(|it| it.is_node) {
+        let (name, path) = (there.name.clone(), there.path.clone());
+        return Ok(Made::There(ExistingEntity { name, path }));
+    }
     let entity = NewEntity {
         name: name.clone(),
         entity_type: new.entity_type.trim().to_string(),
@@ -97,6 +104,9 @@ fn create(project: &Project, new: NewMemoryEntity) -> Result<Made, ErrorView> {
     let said = [&entity.name, &entity.entity_type].into_iter().chain(&entity.summary);
     let said = said.chain(&entity.observations).chain(&entity.tags);
     check_secrets(said.map(String::as_str))?;
+    if let Some(there) = there {
+        return adopted(project, there, entity);
+    }
     let text = render_entity(&entity).map_err(|why| {
         invalid(why.to_string(), "observations and names are texts, tags have no blanks")
     })?;
@@ -114,6 +124,7 @@ fn create(project: &Project, new: NewMemoryEntity) -> Result<Made, ErrorView> {
                     entity_type: entity.entity_type,
                     created_at: rfc3339(Timestamp::now().as_millisecond()),
                     path: written.path.to_string(),
+                    was_note: false,
                 };
                 return Ok(Made::New(made, highest));
             }
@@ -137,12 +148,24 @@ fn create(project: &Project, new: NewMemoryEntity) -> Result<Made, ErrorView> {
     })
 }
 
+/// Makes an entity of a note that has the name and no type.
+fn adopted(project: &Project, there: NodeRow, entity: NewEntity) -> Result<Made, ErrorView> {
+    let scope = scope_of(&ledger(project)?, &there)?;
+    let plan = |text: &str| adopt(text, scope, &entity);
+    let (_, Added { added, .. }) = project.notes().change(&there.path, plan).map_err(refused)?;
+    let highest = added.iter().map(|it| it.ordinal).max().unwrap_or(0);
+    let made = CreatedEntity {
+        name: there.name,
+        entity_type: entity.entity_type,
+        created_at: rfc3339(Timestamp::now().as_millisecond()),
+        path: there.path,
+        was_note: true,
+    };
+    Ok(Made::New(made, highest))
+}
+
 /// Sets a key of the front matter, and writes ordinals down with it.
-fn with_key(
-    text: &str,
-    scope: notes::edit::memory::Scope,
-    op: &Op,
-) -> Result<Vec<Change>, EditError> {
+fn with_key(text: &str, scope: Scope, op: &Op) -> Result<Vec<Change>, EditError> {
     let settled = settle(text, scope);
     let changes = edit(&apply(text, &settled), op)?;
     // An edit that is done already is no write.
@@ -180,6 +203,8 @@ pub async fn set_tags(
     request: SetTags,
     who: Who,
 ) -> Result<TagsReply, ErrorView> {
+    // First of all: why a tag is none would quote it.
+    check_secrets(request.tags.iter().map(String::as_str))?;
     let mut tags: Vec<String> = Vec::new();
     for tag in &request.tags {
         let tag = tag.trim().trim_start_matches('#').to_string();
@@ -191,7 +216,6 @@ pub async fn set_tags(
             tags.push(tag);
         }
     }
-    check_secrets(tags.iter().map(String::as_str))?;
     let op = match tags.is_empty() {
         true => Op::RemoveKey("tags".into()),
         false => Op::SetKey { key: "tags".into(), value: tags.clone().into() },
@@ -370,19 +394,20 @@ fn remove(
         }
         ordinals.sort_unstable();
         ordinals.dedup();
-        let (changes, missing) = remove_facts(text, scope, &ordinals)?;
-        ordinals.retain(|it| !missing.contains(it));
-        let highest = there.iter().map(|it| it.ordinal).max().unwrap_or(0);
-        Ok((changes, (ordinals, missing, unsaid, highest)))
+        let (changes, removed) = remove_facts(text, scope, &ordinals)?;
+        ordinals.retain(|it| !removed.missing.contains(it));
+        Ok((changes, (ordinals, removed, unsaid)))
     };
-    let (written, (deleted, missing, unsaid, highest)) =
+    let (written, (deleted, Removed { missing, below, highest }, unsaid)) =
         project.notes().change(&node.path, plan).map_err(refused)?;
     if written.is_changed() {
         aftermath.note(who, Operation::Forget, (&node.path, &node.name), highest);
     }
+    let below = below.iter().map(|line| project.notes().shown(&node.path, line)).collect();
     Ok(DeletedObservations {
         entity_name: node.name,
         deleted_ordinals: deleted,
+        deleted_below: below,
         not_found_ordinals: missing,
         not_found_observations: unsaid,
         not_found: false,

@@ -9,7 +9,7 @@ use proto::tool::notes::{EditNote, EditOperation, WrittenReply};
 use super::path_to_change;
 use super::write::{changed_lines, check_permalink, lasting_permalink, stem, told};
 use crate::project::Project;
-use crate::serve::Progress;
+use crate::serve::routes::Who;
 use crate::serve::tool::{blocking, invalid};
 use crate::terms::RelPath;
 
@@ -17,7 +17,7 @@ use crate::terms::RelPath;
 pub async fn edit_note(
     project: Arc<Project>,
     request: EditNote,
-    _: Progress,
+    who: Who,
 ) -> Result<WrittenReply, ErrorView> {
     let op = operation(&request)?;
     let path = path_to_change(&project, &request.path).await?;
@@ -65,7 +65,7 @@ pub async fn edit_note(
         // The file is as it was: nothing is to be indexed.
         written.checksum = written.checksum_before.clone();
     }
-    told(&project, action, written, changed).await
+    told(&project, &who, (action, written), changed).await
 }
 
 /// The edit that is asked for.

@@ -7,6 +7,7 @@
 
 mod browse;
 mod edit;
+mod kept;
 mod moving;
 mod projects;
 mod read;

@@ -11,15 +11,16 @@ use proto::tool::notes::{ChangedLines, MoveNote, MovedReply, RewrittenView};
 use rusqlite::params;
 use tokio::runtime::Handle;
 
+use super::kept::keep;
 use super::write::changed_lines;
 use super::{index, path_to_remove, taken};
 use crate::ask::{AskError, browse, notes as rows};
 use crate::notes::{Moved, NoteError, Notes, Rewrite, Written};
 use crate::project::Project;
-use crate::serve::Progress;
+use crate::serve::routes::Who;
 use crate::serve::tool::look::look;
 use crate::serve::tool::{blocking, invalid, unreadable};
-use crate::store::Snapshot;
+use crate::store::{Operation, Snapshot};
 use crate::terms::RelPath;
 
 /// Most links of other notes that are rewritten by one move.
@@ -33,12 +34,12 @@ const NO_NOTES: [&str; 10] =
 pub async fn move_note(
     project: Arc<Project>,
     request: MoveNote,
-    _: Progress,
+    who: Who,
 ) -> Result<MovedReply, ErrorView> {
     let from = path_to_remove(&project, &request.path).await?;
     let is_dry = request.dry_run == Some(true);
     // What other notes say must be known as it is now, or their links would be missed.
-    look(&project, "").await;
+    look(&project, "", &serde_json::Map::new()).await;
     index(&project, &[RelPath::new(from.clone())]).await?;
     let worker = project.clone();
     let (moved, texts, warning, hold) = blocking(move || {
@@ -64,6 +65,7 @@ pub async fn move_note(
     let mut warnings = Vec::new();
     if !is_dry {
         warnings = index(&project, &moved.changed()).await?;
+        keep(&project, &who, (Operation::Move, moved.to.as_str())).await?;
     }
     drop(hold);
     let worker = project.clone();

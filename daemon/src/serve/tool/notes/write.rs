@@ -8,13 +8,15 @@ use notes::uri::{self, Address, SCHEME};
 use proto::error::ErrorView;
 use proto::tool::notes::{ChangedLines, DeleteNote, WriteNote, WrittenReply};
 
+use super::kept::{event_of, keep};
 use super::{index, path_to_remove};
 use crate::ask::stated::{accepted, relations};
 use crate::ask::{browse, notes as rows};
 use crate::notes::{Notes, Overwrite, Written};
 use crate::project::Project;
-use crate::serve::Progress;
+use crate::serve::routes::Who;
 use crate::serve::tool::{blocking, invalid, unreadable};
+use crate::store::Operation;
 use crate::terms::RelPath;
 
 /// Stretches of an edit that are told, and how much of each, characters.
@@ -31,7 +33,7 @@ const MAX_COUNTED: usize = 1_000;
 pub async fn write_note(
     project: Arc<Project>,
     request: WriteNote,
-    _: Progress,
+    who: Who,
 ) -> Result<WrittenReply, ErrorView> {
     let folder = request.directory.clone().unwrap_or_default();
     let folder = super::super::within(&project, folder);
@@ -105,7 +107,7 @@ pub async fn write_note(
         (Some(_), true) => "overwritten",
         (Some(_), false) => "unchanged",
     };
-    told(&project, action, written, Vec::new()).await
+    told(&project, &who, (action, written), Vec::new()).await
 }
 
 /// Refuses a permalink by which no address would find the note, and one that another note has.
@@ -167,11 +169,11 @@ fn keys_gone(before: &str, after: &str) -> Vec<String> {
 pub async fn delete_note(
     project: Arc<Project>,
     request: DeleteNote,
-    _: Progress,
+    who: Who,
 ) -> Result<WrittenReply, ErrorView> {
     let path = path_to_remove(&project, &request.path).await?;
     let worker = project.clone();
-    let (written, title, n_backlinks) = blocking(move || {
+    let (written, event, title, n_backlinks) = blocking(move || {
         let snapshot = worker.snapshot().map_err(unreadable)?;
         let found = super::named(&worker, &snapshot, &path).ok().filter(|it| it.path == path);
         let (title, n_backlinks) = match found {
@@ -181,10 +183,13 @@ pub async fn delete_note(
             ),
             None => (path.clone(), 0),
         };
+        let event = event_of(&snapshot, &who, (Operation::Delete, &path))?;
         let removed = worker.notes().remove(&path, request.expected_checksum.as_deref());
-        Ok((removed.map_err(|error| error.view())?, title, n_backlinks))
+        Ok((removed.map_err(|error| error.view())?, event, title, n_backlinks))
     })
     .await?;
+    // Before the index forgets it.
+    event.settle(&project).await?;
     let mut warnings = index(&project, std::slice::from_ref(&written.path)).await?;
     warnings.extend(written.warnings);
     if n_backlinks > 0 {
@@ -208,13 +213,18 @@ pub async fn delete_note(
 /// What a write did, once the index shows it. `changed` is told where only a part was.
 pub(super) async fn told(
     project: &Arc<Project>,
-    action: &str,
-    written: Written,
+    who: &Who,
+    (action, written): (&str, Written),
     changed: Vec<ChangedLines>,
 ) -> Result<WrittenReply, ErrorView> {
     let mut warnings = written.warnings;
     if written.checksum_before.is_none() || written.checksum_before != written.checksum {
         warnings.extend(index(project, std::slice::from_ref(&written.path)).await?);
+        let operation = match written.checksum_before {
+            None => Operation::Create,
+            Some(_) => Operation::Edit,
+        };
+        keep(project, who, (operation, written.path.as_str())).await?;
     }
     let (worker, action, path) = (project.clone(), action.to_string(), written.path);
     blocking(move || {
