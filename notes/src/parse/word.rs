@@ -59,7 +59,7 @@ fn is_roman_number(text: &str) -> bool {
 fn is_day_or_month(text: &str) -> bool {
     let lower = text.to_lowercase();
     let is_capital = text.starts_with(char::is_uppercase);
-    DAYS_AND_MONTHS.iter().any(|name| match is_capital {
+    DAYS.iter().chain(&MONTHS).any(|name| match is_capital {
         true => lower == *name || Some(lower.as_str()) == name.get(..3),
         false => lower == *name && name.ends_with("day"),
     })
@@ -135,14 +135,11 @@ const LEVELS: [&str; 12] = [
     "xxx",
 ];
 
-const DAYS_AND_MONTHS: [&str; 19] = [
-    "monday",
-    "tuesday",
-    "wednesday",
-    "thursday",
-    "friday",
-    "saturday",
-    "sunday",
+const DAYS: [&str; 7] =
+    ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"];
+
+/// The months in small letters, January first.
+pub const MONTHS: [&str; 12] = [
     "january",
     "february",
     "march",

@@ -6,24 +6,11 @@
 //! ahead.
 //! Not here: a year or month alone, weekdays, times of day: they name nothing by themselves.
 
+use notes::parse::MONTHS;
+
 use super::Hit;
 use crate::pipeline::recognize::token::{Shape, View};
 use crate::terms::EntityType;
-
-const MONTHS: [&str; 12] = [
-    "january",
-    "february",
-    "march",
-    "april",
-    "may",
-    "june",
-    "july",
-    "august",
-    "september",
-    "october",
-    "november",
-    "december",
-];
 
 const SCORE: f32 = 0.95;
 
