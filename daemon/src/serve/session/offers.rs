@@ -154,13 +154,14 @@ pub(super) async fn subscribe(
     check_count(watching.lock().n_notes() + 1)?;
     watching.begin(project, peer);
     let watched = watching.watched.clone();
+    let asked = uri.clone();
     view(project.clone(), move |project, snapshot| {
         // Only what there is can be watched; it may go and come back later.
-        resources::read(project, snapshot, &uri)?;
-        watched.lock().unwrap_or_else(PoisonError::into_inner).watch(snapshot, &uri)
+        resources::read(project, snapshot, &asked)?;
+        watched.lock().unwrap_or_else(PoisonError::into_inner).watch(snapshot, &asked)
     })
     .await
-    .map_err(refused)
+    .map_err(|error| refused_at(&uri, error))
 }
 
 /// Watches an address no more.
@@ -228,7 +229,7 @@ pub(super) async fn read(
     let asked = uri.clone();
     let read =
         view(project.clone(), move |project, snapshot| resources::read(project, snapshot, &asked));
-    let (text, is_markdown) = read.await.map_err(refused)?;
+    let (text, is_markdown) = read.await.map_err(|error| refused_at(&uri, error))?;
     let mime = if is_markdown { MARKDOWN } else { "application/json" };
     Ok(ReadResourceResult::new(vec![ResourceContents::text(text, uri).with_mime_type(mime)]))
 }
@@ -285,6 +286,15 @@ fn completed(values: Vec<String>, n: Option<usize>) -> Result<CompleteResult, Er
     let total = u32::try_from(n).ok();
     let info = CompletionInfo::with_pagination(values, total, has_more);
     info.map(CompleteResult::new).map_err(|why| ErrorData::internal_error(why, None))
+}
+
+/// The same of an address, which clients find in the data, too.
+fn refused_at(uri: &str, error: ErrorView) -> ErrorData {
+    let mut refusal = refused(error);
+    if let Some(data) = refusal.data.as_mut().and_then(Value::as_object_mut) {
+        data.insert("uri".into(), leaving::clean_text(uri).into());
+    }
+    refusal
 }
 
 /// A refusal in MCP's terms.
