@@ -76,7 +76,7 @@ fn memory_is_searched_by_the_better_vectors_where_all_facts_have_them() {
     let told = |name: &str, fact: &str| json!({"name": name, "entity_type": "topic", "observations": [fact]});
     let fact = "Login credentials are recovered by the link that support sends";
     let entities =
-        [told("Access", fact), told("Olives", "The harvest begins when the fruit turns violet")];
+        [told("Recovery", fact), told("Orchard", "The harvest begins when the fruit turns violet")];
     project.call("create_entities", json!({"entities": entities}));
     project.settle();
     let search = |project: &mut TestProject| {
@@ -91,7 +91,7 @@ fn memory_is_searched_by_the_better_vectors_where_all_facts_have_them() {
     project.settle();
     project.until("better vectors", is_done);
     let by_better = search(&mut project);
-    assert!(by_better[0].0.contains("Access"), "{by_better:?}");
+    assert!(by_better[0].0.contains("Recovery"), "{by_better:?}");
     assert_ne!(by_better, by_static);
     project.stop();
     project.set("embed.background=off");
@@ -101,7 +101,7 @@ fn memory_is_searched_by_the_better_vectors_where_all_facts_have_them() {
     assert_eq!(search(&mut project), by_better, "they are kept");
 
     // One that lacks its vector: all are compared by static ones, for the spaces have no common measure.
-    let more = json!({"observations": [{"entity_name": "Olives", "contents": ["Pressed on the same day"]}]});
+    let more = json!({"observations": [{"entity_name": "Orchard", "contents": ["Pressed on the same day"]}]});
     project.call("add_observations", more);
     assert_eq!(search(&mut project)[0], by_static[0]);
 }
