@@ -300,6 +300,11 @@ fn hints_that_are_not_named_stay() {
     assert_eq!(get(&mut project, "kb-00003")["hints"], counted, "numbers stay numbers");
     let itself = json!({"update_entry_id": "kb-00002", "hints": {"supersedes": ["kb-2"]}});
     assert_eq!(refusal(&mut project, "kb_store", itself).1, "`kb-00002` would supersede itself");
+    for nothing in [json!({"id": "kb-00001"}), json!(7), json!("kb"), json!(["kb-00001", "Ada"])] {
+        let wrong = json!({"update_entry_id": "kb-00002", "hints": {"supersedes": nothing}});
+        let told = refusal(&mut project, "kb_store", wrong).1;
+        assert_eq!(told, "`hints.supersedes` names what is no entry", "{nothing}");
+    }
     project.call("kb_store", json!({"update_entry_id": "kb-00002", "hints": {"person": "Bo"}}));
     let entry = get(&mut project, "kb-00002");
     assert_eq!(

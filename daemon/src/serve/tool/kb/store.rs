@@ -170,7 +170,8 @@ pub(super) fn checked(mut edit: EntryEdit) -> Result<EntryEdit, ErrorView> {
         [("short_title", &mut edit.short_title), ("long_title", &mut edit.long_title)]
     {
         let Some(title) = title else { continue };
-        *title = title.split_whitespace().collect::<Vec<_>>().join(" ");
+        let is_gap = |c: char| c.is_whitespace() || c.is_control();
+        *title = title.split(is_gap).filter(|it| !it.is_empty()).collect::<Vec<_>>().join(" ");
         match title.chars().count() {
             0 => {
                 return Err(invalid(
@@ -192,6 +193,10 @@ pub(super) fn checked(mut edit: EntryEdit) -> Result<EntryEdit, ErrorView> {
             "give a number from 0 to 1",
         ));
     }
+    for key in ["supersedes", "superseded_by"] {
+        let Some(value) = edit.hints.as_ref().and_then(|hints| hints.get(key)) else { continue };
+        check_names_entries(key, value)?;
+    }
     if let Some(tags) = &mut edit.tags {
         let mut clean: Vec<String> = Vec::new();
         for tag in tags.iter().map(|tag| tag.trim().trim_start_matches('#')) {
@@ -206,6 +211,28 @@ pub(super) fn checked(mut edit: EntryEdit) -> Result<EntryEdit, ErrorView> {
         *tags = clean;
     }
     Ok(edit)
+}
+
+/// Refuses what would be a relation to nothing, and so be lost; nothing at all takes the relations away.
+fn check_names_entries(key: &str, value: &Value) -> Result<(), ErrorView> {
+    let of = |value: &Value| {
+        let hints = Map::from_iter([(key.to_string(), value.clone())]);
+        let stated = entry::of(&Map::from_iter([("hints".into(), Value::Object(hints))]));
+        stated.supersedes.len() + stated.superseded_by.len()
+    };
+    let is_wrong = match value {
+        Value::Null => false,
+        Value::String(text) => !text.trim().is_empty() && of(value) == 0,
+        Value::Array(values) => values.iter().any(|it| of(it) == 0),
+        _ => true,
+    };
+    match is_wrong {
+        true => Err(invalid(
+            format!("`hints.{key}` names what is no entry"),
+            "give ids of entries, such as [\"kb-00042\"]",
+        )),
+        false => Ok(()),
+    }
 }
 
 /// Makes a new entry; it is in the ledger then, and not indexed yet.

@@ -146,7 +146,8 @@ fn entity(
         tags: node.tags.clone(),
         observations: facts.into_iter().take(most).map(fact_view).collect(),
         path: node.path.clone(),
-        created_at: rfc3339(seen.unwrap_or(node.modified_ms)),
+        // It is seen a moment after it was written.
+        created_at: rfc3339(seen.map_or(node.modified_ms, |it| it.min(node.modified_ms))),
         updated_at: rfc3339(node.modified_ms),
     })
 }
