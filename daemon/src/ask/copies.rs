@@ -11,14 +11,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use proto::shape::{AlsoIn, PlaceView};
-use rusqlite::{OptionalExtension, Row, ToSql, params};
-use rustc_hash::FxHashMap;
+use rusqlite::{OptionalExtension, Row, params};
+use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::nearness;
 use super::plan::Plan;
 use super::recall::Recalled;
 use super::snippet::matched;
-use super::{AskError, Desk};
+use super::{AskError, Desk, nearness, within};
 use crate::store::lines::{LineMap, PageMap};
 
 /// Further sources told with a hit.
@@ -31,7 +30,7 @@ const MAX_PLACES: i64 = 64;
 const MAX_STAND_INS: usize = 8;
 
 /// Chunks outside the filter that are searched for the sake of their copies inside.
-const MAX_HOMES: i64 = 20_000;
+const MAX_HOMES: usize = 20_000;
 
 /// A chunk, as far as copies need it.
 struct Part {
@@ -46,27 +45,38 @@ struct Part {
     is_remainder: bool,
 }
 
-/// The chunks outside the filter that tell what stands inside it, as a JSON list.
-pub(super) fn homes(desk: &Desk<'_>, plan: &Plan) -> Result<String, AskError> {
-    let Some((condition, values)) = plan.filter.sql() else { return Ok("[]".into()) };
-    let sql = format!(
-        "WITH told(text) AS (
-           SELECT DISTINCT c.text FROM copies c JOIN docs d ON d.id = c.doc_id WHERE {condition}
-           UNION SELECT a.root FROM alike a JOIN prints p ON p.text = a.text JOIN docs d ON d.id = p.doc_id
-             WHERE {condition}),
-         home(text, doc_id, start) AS (
-           SELECT t.text, coalesce((SELECT doc_id FROM copies WHERE text = t.text ORDER BY rank, start LIMIT 1),
-                                   (SELECT doc_id FROM prints WHERE text = t.text LIMIT 1)),
-                          coalesce((SELECT start FROM copies WHERE text = t.text ORDER BY rank, start LIMIT 1),
-                                   (SELECT start FROM prints WHERE text = t.text LIMIT 1))
-           FROM told t)
-         SELECT json_group_array(id) FROM (
-           SELECT DISTINCT k.id FROM home h JOIN prints p ON p.text = h.text
-             AND p.doc_id = h.doc_id AND p.start = h.start
-             JOIN chunks k ON k.doc_id = h.doc_id AND k.start < p.end AND k.end > p.start LIMIT {MAX_HOMES})"
-    );
-    let twice = values.iter().chain(&values).map(|value| value as &dyn ToSql).collect::<Vec<_>>();
-    Ok(desk.snapshot.prepare_cached(&sql)?.query_row(twice.as_slice(), |row| row.get(0))?)
+/// The chunks outside the filter that tell what stands inside it.
+pub(super) fn homes(desk: &Desk<'_>, plan: &Plan) -> Result<Vec<i64>, AskError> {
+    let Some(docs) = plan.docs(desk)? else { return Ok(Vec::new()) };
+    let mut place = desk.snapshot.prepare_cached(
+        "SELECT k.id FROM prints p JOIN chunks k ON k.doc_id = p.doc_id AND k.start < p.end AND k.end > p.start
+         WHERE p.doc_id = ?1 AND p.start = ?2 AND p.text = ?3",
+    )?;
+    let mut found = BTreeSet::new();
+    for text in told_within(desk, &docs)? {
+        let Some((doc, start)) = first_place(desk, text)?.filter(|it| !docs.contains(&it.0)) else {
+            continue;
+        };
+        let mut rows = place.query([doc, start, text])?;
+        while let Some(row) = rows.next()? {
+            found.insert(row.get(0)?);
+        }
+        if found.len() >= MAX_HOMES {
+            break;
+        }
+    }
+    Ok(found.into_iter().collect())
+}
+
+/// The texts that tell what stands in some documents and elsewhere.
+fn told_within(desk: &Desk<'_>, docs: &FxHashSet<i64>) -> Result<BTreeSet<i64>, AskError> {
+    let copied = "SELECT text FROM copies WHERE doc_id = ?1";
+    let alike = "SELECT a.root FROM prints p JOIN alike a ON a.text = p.text WHERE p.doc_id = ?1";
+    let all_copied = "SELECT doc_id, text FROM copies";
+    let all_alike = "SELECT p.doc_id, a.root FROM alike a JOIN prints p ON p.text = a.text";
+    let mut texts = within::rows_of(desk, docs, (copied, all_copied))?;
+    texts.extend(within::rows_of(desk, docs, (alike, all_alike))?);
+    Ok(texts.into_iter().collect())
 }
 
 /// Brings what was recalled in line with where the words stand.
@@ -84,7 +94,7 @@ pub(super) fn bring_back(
 
 /// Replaces candidates outside the filter by their copies inside.
 fn stand_in(desk: &Desk<'_>, plan: &Plan, recalled: &mut Recalled) -> Result<(), AskError> {
-    if plan.filter.sql().is_none() {
+    if plan.docs(desk)?.is_none() {
         return Ok(());
     }
     let mut texts: BTreeMap<i64, f32> = BTreeMap::new();
@@ -180,19 +190,10 @@ fn is_partial(desk: &Desk<'_>, chunk: i64) -> Result<bool, AskError> {
 }
 
 pub(super) fn passes(desk: &Desk<'_>, plan: &Plan, chunk: i64) -> Result<bool, AskError> {
-    let docs = &plan.filter.of_notes;
-    let (condition, values) = match plan.filter.sql_beside_docs() {
-        None if docs.docs.is_none() => return Ok(true),
-        condition => condition.unwrap_or_else(|| ("1".into(), Vec::new())),
-    };
-    let sql = format!(
-        "SELECT d.id FROM chunks c JOIN docs d ON d.id = c.doc_id WHERE c.id = ? AND {condition}"
-    );
-    let mut arguments: Vec<&dyn ToSql> = vec![&chunk];
-    arguments.extend(values.iter().map(|value| value as &dyn ToSql));
-    let mut statement = desk.snapshot.prepare_cached(&sql)?;
-    let doc = statement.query_row(arguments.as_slice(), |row| row.get(0)).optional()?;
-    Ok(doc.is_some_and(|doc| docs.means(doc)))
+    let Some(docs) = plan.docs(desk)? else { return Ok(true) };
+    let mut statement = desk.snapshot.prepare_cached("SELECT doc_id FROM chunks WHERE id = ?1")?;
+    let doc: Option<i64> = statement.query_row([chunk], |row| row.get(0)).optional()?;
+    Ok(doc.is_some_and(|doc| docs.contains(&doc)))
 }
 
 fn part(desk: &Desk<'_>, id: i64) -> Result<Option<Part>, AskError> {
@@ -256,7 +257,11 @@ fn teller(desk: &Desk<'_>, text: i64) -> Result<i64, AskError> {
 
 /// Where what tells a text is indexed.
 fn home(desk: &Desk<'_>, text: i64) -> Result<Option<(i64, i64)>, AskError> {
-    let teller = teller(desk, text)?;
+    first_place(desk, teller(desk, text)?)
+}
+
+/// Where a text is indexed: document and byte.
+fn first_place(desk: &Desk<'_>, text: i64) -> Result<Option<(i64, i64)>, AskError> {
     for sql in [
         "SELECT doc_id, start FROM copies WHERE text = ?1 ORDER BY rank, start LIMIT 1",
         "SELECT doc_id, start FROM prints WHERE text = ?1 LIMIT 1",
@@ -264,7 +269,7 @@ fn home(desk: &Desk<'_>, text: i64) -> Result<Option<(i64, i64)>, AskError> {
         let place = desk
             .snapshot
             .prepare_cached(sql)?
-            .query_row([teller], |row| Ok((row.get(0)?, row.get(1)?)))
+            .query_row([text], |row| Ok((row.get(0)?, row.get(1)?)))
             .optional()?;
         if place.is_some() {
             return Ok(place);
@@ -311,26 +316,23 @@ fn places(desk: &Desk<'_>, plan: &Plan, text: i64) -> Result<Vec<Place>, AskErro
     for other in statement.query_map(params![teller, MAX_PLACES], |row| row.get(0))? {
         texts.push(other?);
     }
-    let (condition, values) = plan.filter.sql().unwrap_or_else(|| ("1".into(), Vec::new()));
-    let mut listed = desk.snapshot.prepare_cached(&format!(
-        "SELECT d.path, c.start, d.id FROM copies c JOIN docs d ON d.id = c.doc_id
-         WHERE c.text = ? AND {condition} ORDER BY c.rank, c.start LIMIT {MAX_PLACES}"
-    ))?;
-    let mut single = desk.snapshot.prepare_cached(&format!(
-        "SELECT d.path, p.start, d.id FROM prints p JOIN docs d ON d.id = p.doc_id
-         WHERE p.text = ? AND {condition} LIMIT 1"
-    ))?;
+    let docs = plan.docs(desk)?;
+    let mut path = desk.snapshot.prepare_cached("SELECT path FROM docs WHERE id = ?1")?;
+    let mut listed = desk
+        .snapshot
+        .prepare_cached("SELECT doc_id, start FROM copies WHERE text = ?1 ORDER BY rank, start")?;
+    let mut single =
+        desk.snapshot.prepare_cached("SELECT doc_id, start FROM prints WHERE text = ?1")?;
     let mut out: Vec<Place> = Vec::new();
     for text in &texts {
-        let mut arguments: Vec<&dyn ToSql> = vec![text];
-        arguments.extend(values.iter().map(|value| value as &dyn ToSql));
         let n_before = out.len();
-        for statement in [&mut listed, &mut single] {
-            let rows = statement.query_map(arguments.as_slice(), |row| {
-                Ok((row.get(0)?, row.get(1)?, row.get(2)?))
-            })?;
-            for row in rows {
-                out.push(row?);
+        for (statement, most) in [(&mut listed, MAX_PLACES as usize), (&mut single, 1)] {
+            let mut rows = statement.query([text])?;
+            while let Some(row) = rows.next()?.filter(|_| out.len() < n_before + most) {
+                let doc: i64 = row.get(0)?;
+                if docs.as_ref().is_none_or(|docs| docs.contains(&doc)) {
+                    out.push((path.query_row([doc], |row| row.get(0))?, row.get(1)?, doc));
+                }
             }
             if out.len() > n_before {
                 break;
@@ -368,13 +370,13 @@ pub(super) fn also_in(
     let mut first: BTreeMap<i64, (usize, String, i64)> = BTreeMap::new();
     let (mut n_most, mut n_seen) = (0_u64, 0);
     let mut texts = BTreeSet::new();
-    let prints = prints(desk, doc, span)?;
+    let (docs, prints) = (plan.docs(desk)?, prints(desk, doc, span)?);
     for print in asked_for(plan, &prints, (text, shown)) {
         if !texts.insert(print.text) {
             continue;
         }
         let found = places(desk, plan, print.text)?;
-        if found.len() >= MAX_PLACES as usize && plan.filter.sql().is_none() {
+        if found.len() >= MAX_PLACES as usize && docs.is_none() {
             n_most = n_most.max(count_documents(desk, print.text)?.saturating_sub(1));
         }
         for (path, start, other) in found.into_iter().filter(|(_, _, other)| *other != doc) {

@@ -8,7 +8,8 @@ use rustc_hash::FxHashSet;
 
 use super::condition::Under;
 use super::plan::{Filter, Plan};
-use super::text::{Among, both, chunks_of};
+use super::text::{Among, both};
+use super::within::{self, Within};
 use super::{AskError, Desk};
 
 /// What must be true of a chunk.
@@ -124,7 +125,10 @@ impl Demand {
         let mut found: Among = None;
         match self {
             Demand::Words(_) => {}
-            Demand::Tag(_) | Demand::Path(_) => found = chunks_of(desk, &self.filter(), "[]")?,
+            Demand::Tag(_) | Demand::Path(_) => {
+                let docs = Within::default().of(desk, &self.filter())?;
+                found = docs.map(|docs| within::chunks(desk, &docs)).transpose()?;
+            }
             Demand::Any(parts) => {
                 let mut any = FxHashSet::default();
                 for part in parts {

@@ -197,12 +197,10 @@ fn chunks_of_statements(
     plan: &Plan,
     expanded: &Expanded,
 ) -> Result<Vec<i64>, AskError> {
-    let (condition, values) =
-        plan.filter.sql_beside_docs().unwrap_or_else(|| ("1".into(), Vec::new()));
-    let mut by_place = desk.snapshot.prepare_cached(&format!(
-        "SELECT c.id FROM chunks c JOIN docs d ON d.id = c.doc_id
-         WHERE c.doc_id = ? AND c.start <= ? AND c.end > ? AND {condition} ORDER BY c.idx LIMIT 1"
-    ))?;
+    let docs = plan.docs(desk)?;
+    let mut by_place = desk.snapshot.prepare_cached(
+        "SELECT id FROM chunks WHERE doc_id = ?1 AND start <= ?2 AND end > ?2 ORDER BY idx LIMIT 1",
+    )?;
     let mut ways: Vec<(f32, &Statement)> =
         expanded.reached.values().filter_map(|r| Some((r.confidence, r.by.as_ref()?))).collect();
     ways.sort_by(|a, b| {
@@ -210,15 +208,11 @@ fn chunks_of_statements(
     });
     let mut chunks = Vec::new();
     for (_, statement) in ways.into_iter().take(MAX_GRAPH_CHUNKS) {
-        if !plan.filter.of_notes.means(statement.doc) {
+        if docs.as_ref().is_some_and(|docs| !docs.contains(&statement.doc)) {
             continue;
         }
-        let at = statement.span.0 as i64;
-        let mut arguments: Vec<&dyn rusqlite::ToSql> = vec![&statement.doc, &at, &at];
-        arguments.extend(values.iter().map(|value| value as &dyn rusqlite::ToSql));
-        chunks.extend(
-            by_place.query_row(arguments.as_slice(), |row| row.get::<_, i64>(0)).optional()?,
-        );
+        let place = [statement.doc, statement.span.0 as i64];
+        chunks.extend(by_place.query_row(place, |row| row.get::<_, i64>(0)).optional()?);
     }
     Ok(chunks)
 }

@@ -16,15 +16,19 @@ pub(super) fn listed(
     recalled: &Recalled,
     most: usize,
 ) -> Result<Vec<Ranked>, AskError> {
-    let (condition, values) = plan.filter.sql().unwrap_or_else(|| ("1".into(), Vec::new()));
-    let sql = format!("SELECT d.id FROM docs d WHERE {condition} ORDER BY d.day DESC, d.path");
-    let mut docs = desk.snapshot.prepare_cached(&sql)?;
-    let mut docs = docs.query(rusqlite::params_from_iter(values))?;
+    let within = plan.docs(desk)?;
+    let means = |doc: i64| within.as_ref().is_none_or(|docs| docs.contains(&doc));
+    let mut docs = desk.snapshot.prepare_cached("SELECT id FROM docs ORDER BY day DESC, path")?;
+    let mut docs = docs.query([])?;
     let mut chunks =
         desk.snapshot.prepare_cached("SELECT id FROM chunks WHERE doc_id = ?1 ORDER BY idx")?;
     let mut found = Vec::new();
     while let Some(row) = docs.next()?.filter(|_| found.len() < most) {
-        let mut rows = chunks.query([row.get::<_, i64>(0)?])?;
+        let doc: i64 = row.get(0)?;
+        if !means(doc) {
+            continue;
+        }
+        let mut rows = chunks.query([doc])?;
         while let Some(row) = rows.next()? {
             let chunk = row.get(0)?;
             if recalled.allows(chunk) && mentions(desk, plan, chunk)? {

@@ -60,6 +60,7 @@ mod trust;
 mod unmet;
 mod web;
 mod why;
+mod within;
 
 use proto::error::ErrorView;
 use proto::tool::core::{HybridQuery, HybridReply};
@@ -104,6 +105,8 @@ pub fn hybrid_query(desk: &Desk<'_>, request: &HybridQuery) -> Result<HybridRepl
     plan.filter.entity = entity_of(desk, request)?;
     // Those of the settings are told of in `status`: a wrong one there must not cost every question.
     check_relations(desk, request.rels.as_deref().unwrap_or_default())?;
+    // Before it is copied: each copy knows then.
+    plan.docs(desk)?;
     let mut found = find(desk, &mut plan.clone())?;
     if plan.question.is_of_documents() {
         found.ranked = listing::listed(desk, &plan, &found.recalled, plan::MAX_RECALL)?;

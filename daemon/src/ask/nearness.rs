@@ -12,13 +12,12 @@ mod scale;
 use std::cell::OnceCell;
 use std::sync::Arc;
 
-use rusqlite::ToSql;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use self::scale::Scale;
 use super::plan::Plan;
 use super::text::{Among, both};
-use super::{AskError, Desk};
+use super::{AskError, Desk, within};
 use crate::embedder::{Embedder, Unrounded, cosine};
 use crate::pipeline::parcel::UnitVector;
 use crate::vectors::{Layer, Nearest, View};
@@ -102,15 +101,19 @@ fn has_length(vector: &UnitVector) -> bool {
     vector.0.iter().any(|component| *component != 0)
 }
 
-/// The chunks nearest to the question, nearest first; of `matching` only, where the question demands something. None
-/// when it has no vector.
+/// The chunks nearest to the question, nearest first; of those that are allowed, and of `matching` only, where the
+/// question demands something. None when it has no vector.
 pub(super) fn ask(
     desk: &Desk<'_>,
     plan: &Plan,
-    (homes, matching): (&str, &Among),
+    (allowed, matching): (&Among, &Among),
 ) -> Result<Option<(Asked, Vec<Near>)>, AskError> {
     let Some(mut asked) = stage!("embed", Asked::new(desk, plan)) else { return Ok(None) };
-    let among = both(windows_within(desk, plan, homes)?, windows_matching(desk, matching)?);
+    let allowed = allowed.as_ref().map(|chunks| within::windows(desk, chunks)).transpose()?;
+    let matching = matching.as_ref().filter(|chunks| chunks.len() <= MAX_MATCHING);
+    // Of these the nearest, not those that happen to be among the nearest of all.
+    let matching = matching.map(|chunks| within::windows(desk, chunks)).transpose()?;
+    let among = both(allowed, matching);
     let wanted = plan.recall_k * WINDOWS_A_CHUNK;
     let mut nearest = || nearest_windows(desk, &mut asked, (wanted, among.as_ref()));
     let windows = stage!("scan", nearest())?;
@@ -138,42 +141,6 @@ pub(super) fn ask(
 /// are no better model's.
 pub(super) fn has_better_model(desk: &Desk<'_>) -> bool {
     desk.settings.embed.model != "none"
-}
-
-/// The windows that the filter lets through; none when it lets all through.
-fn windows_within(
-    desk: &Desk<'_>,
-    plan: &Plan,
-    homes: &str,
-) -> Result<Option<FxHashSet<i64>>, AskError> {
-    let Some((condition, values)) = plan.filter.sql() else { return Ok(None) };
-    let sql = format!(
-        "SELECT w.id FROM chunk_vec_map w JOIN chunks c ON c.id = w.chunk_id
-           JOIN docs d ON d.id = c.doc_id WHERE {condition}
-         UNION ALL SELECT w.id FROM json_each(?) h JOIN chunk_vec_map w ON w.chunk_id = h.value"
-    );
-    let mut arguments: Vec<&dyn ToSql> = values.iter().map(|value| value as &dyn ToSql).collect();
-    arguments.push(&homes);
-    let mut statement = desk.snapshot.prepare_cached(&sql)?;
-    let rows = statement.query_map(arguments.as_slice(), |row| row.get(0))?;
-    Ok(Some(rows.collect::<Result<_, _>>()?))
-}
-
-/// The windows of chunks that meet what the question demands: of these the nearest, not those that happen to be among
-/// the nearest of all.
-fn windows_matching(desk: &Desk<'_>, matching: &Among) -> Result<Among, AskError> {
-    let Some(chunks) = matching.as_ref().filter(|chunks| chunks.len() <= MAX_MATCHING) else {
-        return Ok(None);
-    };
-    let mut statement =
-        desk.snapshot.prepare_cached("SELECT id FROM chunk_vec_map WHERE chunk_id = ?1")?;
-    let mut windows = FxHashSet::default();
-    for chunk in chunks {
-        for id in statement.query_map([chunk], |row| row.get(0))? {
-            windows.insert(id?);
-        }
-    }
-    Ok(Some(windows))
 }
 
 /// The nearest windows, nearest first. Lets go of the better part where there is too little of it.

@@ -2,16 +2,20 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use config::settings::{Floor, Formula, Retrieval, Weights};
 use notes::resolve::By;
 use proto::error::ErrorView;
 use proto::tool::core::{self, HybridQuery};
+use rustc_hash::FxHashSet;
 
 use super::condition::{Under, has_tag};
 use super::cursor::Cursor;
 use super::error::invalid;
 use super::question::Question;
+use super::within::Within;
+use super::{AskError, Desk};
 use crate::store::links::BY_PATH_SLUG;
 
 /// Longest question, characters.
@@ -30,6 +34,8 @@ pub(super) struct Plan {
     pub hops: u32,
     pub rels: Vec<String>,
     pub filter: Filter,
+    /// The documents that it lets through, once they are read; it does not change afterwards.
+    pub within: Within,
     pub max_chars: usize,
     /// What earlier answers to the same question told.
     pub cursor: Cursor,
@@ -43,6 +49,11 @@ pub(super) struct Plan {
 }
 
 impl Plan {
+    /// The documents that may answer; all where there is none.
+    pub(super) fn docs(&self, desk: &Desk<'_>) -> Result<Option<Arc<FxHashSet<i64>>>, AskError> {
+        self.within.of(desk, &self.filter)
+    }
+
     /// Weight of a relation in the score, in [0, 1].
     pub(super) fn relation_weight(&self, relation: &str) -> f32 {
         let default = self.relation_weights.get("default").copied().unwrap_or(0.5);
@@ -171,8 +182,7 @@ impl Filter {
         Some((format!("{beside} AND {rows}"), values))
     }
 
-    /// The same without what [`OfNotes::means`] tells. To look at one document, SQLite would have to read all of a
-    /// list.
+    /// The same without what [`OfNotes::means`] tells, for which SQLite would have to read all of a list.
     pub(super) fn sql_beside_docs(&self) -> Option<(String, Vec<String>)> {
         let (mut clauses, mut values): (Vec<Cow<'_, str>>, Vec<String>) = Default::default();
         if let Some(entity) = self.entity {
@@ -237,6 +247,7 @@ pub(super) fn plan(request: &HybridQuery, defaults: &Retrieval) -> Result<Plan, 
     let question = Question::new(&request.q);
     Ok(Plan {
         filter: filter(request, &question)?,
+        within: Within::default(),
         question,
         k,
         recall_k: (defaults.recall_k as usize).min(MAX_RECALL),

@@ -45,10 +45,10 @@ pub(super) fn recall(desk: &Desk<'_>, plan: &Plan) -> Result<Recalled, AskError>
     let homes = copies::homes(desk, plan)?;
     let named = naming::named(desk, plan)?;
     recalled.seeds = named.seeds;
-    let allowed = text::chunks_of(desk, &plan.filter, &homes)?;
+    let allowed = text::chunks_of(desk, plan, &homes)?;
     (recalled.matching, recalled.is_relaxed) = demanded(desk, plan, &allowed)?;
     if plan.formula != Formula::Vector && plan.formula != Formula::S4 {
-        let among = text::both(recalled.matching.clone(), allowed);
+        let among = text::both(recalled.matching.clone(), allowed.clone());
         let found = text::by_text(desk, plan, (&named.more_terms, &among))?;
         (recalled.text, recalled.scorer) = (found.best, found.scorer);
         recalled.worth = found.worth;
@@ -56,7 +56,7 @@ pub(super) fn recall(desk: &Desk<'_>, plan: &Plan) -> Result<Recalled, AskError>
     }
     if plan.formula != Formula::Text
         && !plan.question.is_of_documents()
-        && let Some((asked, found)) = nearness::ask(desk, plan, (&homes, &recalled.matching))?
+        && let Some((asked, found)) = nearness::ask(desk, plan, (&allowed, &recalled.matching))?
     {
         found.into_iter().for_each(|chunk| recalled.note(chunk));
         recalled.question = Some(asked);

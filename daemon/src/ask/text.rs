@@ -9,13 +9,12 @@
 
 use std::cmp::Reverse;
 
-use rusqlite::ToSql;
 use rustc_hash::FxHashSet;
 
 use super::abbreviation::other_forms;
 use super::naming::OtherName;
-use super::plan::{Filter, Plan};
-use super::{AskError, Desk};
+use super::plan::Plan;
+use super::{AskError, Desk, within};
 use crate::postings::{FIELDS, Postings, Scorer, Unread};
 use crate::words::{ENDINGS, Phrase, beginnings, phrases_in, terms_of};
 
@@ -63,16 +62,11 @@ pub(super) fn both(one: Among, other: Among) -> Among {
 }
 
 /// The chunks that a filter lets through, and those that tell what stands inside it.
-pub(super) fn chunks_of(desk: &Desk<'_>, filter: &Filter, homes: &str) -> Result<Among, AskError> {
-    let Some((condition, values)) = filter.sql() else { return Ok(None) };
-    let mut statement = desk.snapshot.prepare_cached(&format!(
-        "SELECT c.id FROM chunks c JOIN docs d ON d.id = c.doc_id WHERE {condition}
-         UNION ALL SELECT value FROM json_each(?)"
-    ))?;
-    let arguments: Vec<&dyn ToSql> =
-        values.iter().map(|value| value as &dyn ToSql).chain([&homes as &dyn ToSql]).collect();
-    let rows = statement.query_map(arguments.as_slice(), |row| row.get(0))?;
-    Ok(Some(rows.collect::<Result<_, _>>()?))
+pub(super) fn chunks_of(desk: &Desk<'_>, plan: &Plan, homes: &[i64]) -> Result<Among, AskError> {
+    let docs = plan.docs(desk)?;
+    let mut chunks = docs.map(|docs| within::chunks(desk, &docs)).transpose()?;
+    chunks.iter_mut().for_each(|chunks| chunks.extend(homes));
+    Ok(chunks)
 }
 
 /// The best chunks by BM25 over some terms, any of which may match; `more` are terms that the question means.
