@@ -3,8 +3,8 @@
 //! In: an open folder and a name in it (`confine.rs`). Out: bytes; or a file that is the new one, durably.
 //! Invariants: only regular files are opened, never waited for; at every instant the name shows the old bytes or the
 //! new ones; the new file has the mode, owner and attributes of the old one; what is there is compared once more just
-//! before it is replaced, and what was replaced after it: a file that somebody put there in between goes back, where the
-//! file system can exchange two names; a temporary file is gone when this returns, and after a crash when the next
+//! before it is replaced, and what was replaced after it: a file that somebody put there in between goes back, where
+//! the file system can exchange two names; a temporary file is gone when this returns, and after a crash when the next
 //! daemon starts (`journal.rs`).
 //! Not here: what the bytes are, keeping the old ones (`kept.rs`).
 

@@ -187,7 +187,7 @@ impl Route {
         self
     }
 
-    /// No note is on its way to another path meanwhile: it would be at the old one to the index, and not to the disk.
+    /// No note is on its way meanwhile: the index would have it at the old path, and the disk at the new one.
     fn of_notes_at_rest(mut self) -> Self {
         let run = Arc::new(self.run);
         self.run = Box::new(move |call, readers| {
@@ -206,8 +206,7 @@ impl Route {
         self.run = Box::new(move |call, readers| {
             let run = Arc::clone(&run);
             Box::pin(async move {
-                let folder = folder(&call.project.settings);
-                tool::look(&call.project, folder, &call.arguments).await;
+                tool::look(&call.project, folder(&call.project.settings), &call.arguments).await;
                 run(call, readers).await
             })
         });

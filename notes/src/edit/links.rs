@@ -67,8 +67,8 @@ fn path_of(written: &str) -> Range<usize> {
 /// What the links of a note must say after a file has moved. `at` is the path of the note, before and after: another
 /// than the file's where the note is not the file itself.
 ///
-/// `leads_there` tells, of a link by name, whether it leads to the file and must be led there anew: not by a title or an
-/// alias, which it keeps.
+/// `leads_there` tells, of a link by name, whether it leads to the file and must be led there anew: not by a title or
+/// an alias, which it keeps.
 pub fn retarget(
     text: &str,
     note: &Note,

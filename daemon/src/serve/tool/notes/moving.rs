@@ -235,7 +235,8 @@ fn loses(target: &str, from: &str, note: &Note, permalink: Option<&str>) -> bool
     let key = name_key(target);
     let is_called = note.title.iter().chain(&note.aliases).any(|it| name_key(it) == key);
     let is_settled = note.permalink.is_some() || note.title.is_some();
-    !is_called && !(is_settled && permalink == Some(path_slug(target).as_str()))
+    let is_addressed = is_settled && permalink == Some(path_slug(target).as_str());
+    !(is_called || is_addressed)
 }
 
 /// No other file has the name that the note will have.
