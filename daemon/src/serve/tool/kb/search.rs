@@ -123,7 +123,7 @@ fn of_node<'l>(
         .filter(|row| may(row))
         .partition(|row| wanted.with_stale || !library.is_hidden(row));
     let hits = told.into_iter().map(|row| Hit { row, score: 1.0 }).collect();
-    let mut hits = behind_successors(library, hits);
+    let mut hits = behind_successors(library, hits, |hit| hit.row.number);
     hits.truncate(wanted.limit);
     Searched { hits, source: "graph", n_hidden: hidden.len(), told: vec![] }
 }
