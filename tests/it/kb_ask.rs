@@ -72,6 +72,10 @@ fn questions_choose_their_strategy_and_say_why() {
     let few = json!({"question": "list all decisions", "limit": 2});
     let few = project.call("kb_ask", few);
     assert!(few["hint"].as_str().is_some_and(|it| it.starts_with(&format!("2 of {n} "))), "{few}");
+    let all_of =
+        json!({"question": "x", "strategy": "timeline", "scope": "decision", "limit": 500});
+    let all_of = project.call("kb_ask", all_of);
+    assert_eq!((all_of["entries"].as_array().map_or(0, Vec::len), all_of.get("hint")), (n, None));
     // An id alone tells its entry, and what is around it.
     let own = project.call("kb_ask", json!({"question": both[0]}));
     assert_eq!(all(&own["entries"], "id"), both, "{own}");
@@ -217,7 +221,7 @@ fn a_summary_quotes_and_cites_and_tells_both_sides() {
     let sixty = json!({"hints": {"supersedes": frob}});
     let sixty = store(&mut project, "Sixty", "New value: sixty.", sixty);
     let asked = project.call("kb_ask", json!({"question": "frobnicator timeout"}));
-    assert_eq!(all(&asked["entries"], "id"), [&sixty, &frob], "{asked}");
+    assert_eq!(all(&asked["entries"], "id")[..2], [&sixty, &frob], "{asked}");
     let summary = project.call("kb_summarize", json!({"question": "frobnicator timeout"}));
     let cited: Vec<&Value> = summary["sentences"]
         .as_array()
@@ -225,7 +229,7 @@ fn a_summary_quotes_and_cites_and_tells_both_sides() {
         .iter()
         .map(|it| &it["cited"][0])
         .collect();
-    assert_eq!(cited, [&json!(sixty), &json!(frob)], "{summary}");
+    assert_eq!(cited[..2], [&json!(sixty), &json!(frob)], "{summary}");
     // An id finds what it names: an entry, those of a tag, a person, a project.
     let mut ids = |query: &str| -> Vec<String> {
         let found = project.call("kb_search", json!({"query": query}));

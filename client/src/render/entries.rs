@@ -44,8 +44,14 @@ fn hint(hint: Option<&String>) -> String {
 
 /// Entries by their type or another scope.
 pub fn listed(replies: &[KbAnswer]) -> String {
-    let told =
-        |reply: &KbAnswer| reply.entries.iter().map(|it| brief(&it.entry)).collect::<String>();
+    let told = |reply: &KbAnswer| {
+        let entries: String = reply.entries.iter().map(|it| brief(&it.entry)).collect();
+        let scope = reply.scope.as_deref().unwrap_or_default();
+        // Of what is told whole, or is not there, nothing more is to be said.
+        let hint = reply.hint.as_ref().filter(|_| !entries.is_empty());
+        let hint = hint.map(|it| format!("({}: {})\n", clean(scope), clean(it)));
+        format!("{entries}{}", hint.unwrap_or_default())
+    };
     let out: String = replies.iter().map(told).collect();
     if out.is_empty() { "no entries\n".to_string() } else { out }
 }
@@ -122,6 +128,9 @@ pub fn ingested(reply: &KbIngestReply) -> String {
             let id = entry.id.as_deref().unwrap_or("(new)");
             let kind = entry.entry_type.as_str();
             out += &format!("    {id}  {kind}  {}\n", clean(&entry.short_title));
+        }
+        if !it.left_out.is_empty() {
+            out += &format!("    too short for an entry: {}\n", clean(&it.left_out.join(", ")));
         }
     }
     let done = if reply.dry_run { "would give" } else { "gave" };

@@ -41,7 +41,8 @@ pub(super) fn traced<'l>(
     let wanted = Wanted { question: &question.text, limit: question.limit, with_stale: true };
     let all = || library.shelf.entries().filter(|row| row.entry.is_active && may(row)).collect();
     let beside = scope.as_ref().map(|it| words_beside(&question.text, &it.name(), &library.shelf));
-    let asks_all = beside.is_some_and(|words| asked(&words.join(" ")).is_empty());
+    let asked = asked(&beside.as_ref().map_or_else(|| question.text.clone(), |it| it.join(" ")));
+    let asks_all = scope.is_some() && asked.is_empty();
     let found: Vec<&EntryRow> = match asks_all {
         true => all(),
         false => search(desk, library, wanted, may)?.hits.into_iter().map(|hit| hit.row).collect(),
@@ -50,7 +51,7 @@ pub(super) fn traced<'l>(
         true => all(),
         false => found,
     };
-    let found = if asks_all { found } else { about(desk, &question.text, found)? };
+    let found = if asks_all { found } else { about(desk, &asked, found)? };
     let mut seen: HashSet<u64> = HashSet::new();
     for row in found {
         if seen.contains(&row.number) {
@@ -98,10 +99,9 @@ fn asked(question: &str) -> BTreeSet<String> {
 /// as many of its words as the best of them. Where none holds any, the first few, which are near in meaning.
 fn about<'l>(
     desk: &Desk<'_>,
-    question: &str,
+    asked: &BTreeSet<String>,
     found: Vec<&'l EntryRow>,
 ) -> Result<Vec<&'l EntryRow>, ErrorView> {
-    let asked = asked(question);
     let mut held = Vec::new();
     for row in found {
         let said = words_of(&format!("{} {}", row.title, text_of(desk, row)?));

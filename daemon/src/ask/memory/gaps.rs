@@ -14,7 +14,7 @@ use notes::resolve::{By, fold};
 use super::{AskError, Web};
 use crate::pipeline::recognize::words::is_ordinary;
 use crate::store::Snapshot;
-use crate::words::{gram_length, is_word_char};
+use crate::words::{is_unspaced, is_word_char};
 
 /// Who speaks of whom.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -187,11 +187,6 @@ fn is_apart(text: &str, start: usize, end: usize) -> bool {
     !is_longer
         && !goes_on(before.chars().next_back(), inside.chars().next())
         && !goes_on(last, after.chars().next())
-}
-
-/// True for signs of scripts that write no blanks between words, or put endings to names without one.
-fn is_unspaced(c: char) -> bool {
-    gram_length(c.encode_utf8(&mut [0; 4])).is_some()
 }
 
 #[cfg(test)]
