@@ -229,7 +229,8 @@ fn a_summary_quotes_and_cites_and_tells_both_sides() {
         .iter()
         .map(|it| &it["cited"][0])
         .collect();
-    assert_eq!(cited[..2], [&json!(sixty), &json!(frob)], "{summary}");
+    let at = |id: &str| cited.iter().position(|it| *it == id);
+    assert!(at(&sixty) == Some(0) && at(&frob).is_some(), "{summary}");
     // An id finds what it names: an entry, those of a tag, a person, a project.
     let mut ids = |query: &str| -> Vec<String> {
         let found = project.call("kb_search", json!({"query": query}));

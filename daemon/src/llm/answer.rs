@@ -163,7 +163,8 @@ mod tests {
             ["A is so <kb-00001 kb-00002>", "B is not <kb-00002 kb-00001>", "And C. <>"]
         );
         assert!(statements("").is_empty());
-        let mixed = "It listens on 8443 [kb-00002]. Berlin is in France. It is\nfast [kb-00002].\n- x is so\n- y [kb-00001]\nEnd. Fin";
+        let mixed = "It listens on 8443 [kb-00002]. Berlin is in France. It is\nfast [kb-00002].\n\
+                     - x is so\n- y [kb-00001]\nEnd. Fin";
         let cited: Vec<(String, usize)> =
             statements(mixed).into_iter().map(|(said, cited)| (said, cited.len())).collect();
         let told = cited.iter().map(|(said, n)| (said.as_str(), *n)).collect::<Vec<_>>();

@@ -40,6 +40,9 @@ const MAX_OF_ENTRY: usize = 200;
 /// How much words, meaning and the place of the entry count.
 const WEIGHTS: [f64; 3] = [0.5, 0.3, 0.2];
 
+/// What a sentence of an entry counts whose place another took.
+const REPLACED: f64 = 0.5;
+
 /// A sentence below this has next to nothing to do with the question.
 const LEAST: f64 = 0.2;
 
@@ -138,7 +141,7 @@ fn extract(
     let mut found = Vec::new();
     for (at, (entry, text)) in texts.iter().enumerate() {
         let place = 1.0 / (1.0 + at as f64);
-        let half = if place_taken(*entry) { 0.5 } else { 1.0 };
+        let half = if place_taken(*entry) { REPLACED } else { 1.0 };
         found.extend(sentences_of(*entry, text).into_iter().map(|mut it| {
             it.score = half;
             (place, it)
@@ -163,8 +166,8 @@ fn extract(
     Summary { conflicts: conflicts(&found, pairs), sentences }
 }
 
-/// Where an entry answers whose place another took, that one is heard, too, in whatever words: the best of its sentences
-/// counts as much.
+/// Where an entry answers whose place another took, that one is heard, too, in whatever words: the best of its
+/// sentences counts what that one would, had its place not been taken.
 fn hear_successors(found: &mut [Sentence], pairs: &[(u64, u64)]) {
     let best = |found: &[Sentence], entry: u64| {
         let own = found.iter().enumerate().filter(|(_, it)| it.entry == entry);
@@ -176,7 +179,7 @@ fn hear_successors(found: &mut [Sentence], pairs: &[(u64, u64)]) {
             continue;
         };
         if let Some(sentence) = found.get_mut(at).filter(|_| own < LEAST && score >= LEAST) {
-            sentence.score = score;
+            sentence.score = score / REPLACED;
         }
     }
 }
