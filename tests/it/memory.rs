@@ -565,7 +565,7 @@ fn a_relation_leads_to_the_entity_that_was_named_whatever_its_name() {
     let text = text_of(&project, "memory/gateway.md");
     assert!(!text.contains("uses"), "{text}");
     // What leads to nothing is told, and can be renamed and taken away; nothing new leads there.
-    project.write("memory/gateway.md", &format!("{text}\n- knows [[Nobody]]\n"));
+    project.write("memory/gateway.md", format!("{text}\n- knows [[Nobody]]\n"));
     let renamed = json!({"from_entity": "gateway", "to_entity": "Nobody", "old_type": "knows", "new_type": "misses"});
     assert_eq!(project.call("update_relation_type", renamed)["to_entity"], "Nobody");
     let opened = project.call("open_nodes", json!({"names": ["gateway"]}));
@@ -603,7 +603,7 @@ fn names_and_types_that_a_title_cannot_hold_are_still_a_persons_to_change() {
     ] {
         let text = text_of(&project, path);
         assert!(text.contains(from), "{text}");
-        project.write(path, &text.replace(from, to));
+        project.write(path, text.replace(from, to));
     }
     let opened = project.call("open_nodes", json!({"names": ["Ann", "Big Corp"]}));
     assert_eq!(all(&opened["entities"], "name"), ["Ann", "Big Corp"], "{opened}");

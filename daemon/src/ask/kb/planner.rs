@@ -211,7 +211,7 @@ pub fn named_entries<'s>(question: &str, shelf: &'s Shelf) -> Vec<&'s EntryRow> 
 }
 
 /// The words of a question that say what is meant beside a node that it names: none of its name, none that ask.
-pub fn words_beside<'q>(question: &'q str, node: &str, shelf: &Shelf) -> Vec<String> {
+pub fn words_beside(question: &str, node: &str, shelf: &Shelf) -> Vec<String> {
     let (nodes, said) = named(question, shelf);
     let others = nodes.into_iter().filter(|it| it != node);
     others.chain(rest_of(&said, true).into_iter().map(String::from)).collect()
