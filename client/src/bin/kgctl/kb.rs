@@ -290,6 +290,8 @@ async fn timelines(
             question: scope.clone(),
             strategy: Some(Strategy::Timeline),
             scope: Some(scope),
+            // As with a tag or a project: a list leaves nothing out.
+            include_stale: Some(true),
             limit: limit.or(Some(MOST_OF_SCOPE)),
             ..KbAsk::default()
         };

@@ -3,8 +3,8 @@
 //! In: facts, the names and aliases of nodes, where links lead. Out: who speaks of whom, and in how many facts.
 //! A name counts where it stands as words of its own; in scripts that write no blanks (日本) wherever it stands. Its
 //! case does not matter but for what is no more than a common word (`Vault`) or two signs.
-//! Invariants: an alias is the same; a name that several nodes bear counts for none of them, a link for the one to which
-//! it leads; what is told follows from what notes say, not from what has been recognized in them so far.
+//! Invariants: an alias is the same; a name that several nodes bear counts for none of them, a link for the one to
+//! which it leads; what is told follows from what notes say, not from what has been recognized in them so far.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 

@@ -379,7 +379,8 @@ mod tests {
     #[test]
     fn a_short_sentence_that_says_what_it_is_is_enough() {
         let text = "# Store\n\nWe decided to use rollback journals.\n\n## Lesson\n\n\
-                    Readers blocked the writer all day.\n\n## Convention\n\nNames are in lower case.\n\n## Rules\n\nThese are our conventions:\n\n\
+                    Readers blocked the writer all day.\n\n## Convention\n\nNames are in lower case.\n\n\
+                    ## Rules\n\nThese are our conventions:\n\n\
                     ## 決定\n\n私たちは待ち行列にサーバーを使うことにしました。\n\n## Note\n\nIt works well.\n";
         let kinds: Vec<(String, EntryType)> =
             told("docs/store.md", text).into_iter().map(|it| (it.0, it.2)).collect();
