@@ -99,6 +99,8 @@ pub struct Project {
     opened: SystemTime,
     /// Held from choosing the permalink of a new note until the index shows it, so that no two choose one.
     naming: tokio::sync::Mutex<()>,
+    /// Held alone while a note has its new path and the index has not; shared by calls that name notes.
+    moving: Arc<tokio::sync::RwLock<()>>,
 }
 
 impl Project {
@@ -177,6 +179,7 @@ impl Project {
             notes,
             tallies: Tallies::default(),
             naming: tokio::sync::Mutex::default(),
+            moving: Arc::default(),
             shelves,
             enrichment: Arc::default(),
             entries_turn: tokio::sync::Mutex::default(),
@@ -319,6 +322,16 @@ impl Project {
     /// The turn to name a new note.
     pub async fn naming(&self) -> tokio::sync::MutexGuard<'_, ()> {
         self.naming.lock().await
+    }
+
+    /// While this is held, no tool gives a note another path.
+    pub async fn unmoved(&self) -> tokio::sync::OwnedRwLockReadGuard<()> {
+        Arc::clone(&self.moving).read_owned().await
+    }
+
+    /// Held while a tool gives a note another path, until the index shows it there.
+    pub async fn moving(&self) -> tokio::sync::OwnedRwLockWriteGuard<()> {
+        Arc::clone(&self.moving).write_owned().await
     }
 
     /// When it was opened.

@@ -11,6 +11,7 @@
 //! Not here: finding the documents (the daemon, by [`Keys`]).
 
 use unicode_normalization::UnicodeNormalization;
+use unicode_normalization::char::is_combining_mark;
 
 use crate::parse::LinkKind;
 use crate::slug::{path_slug, without_extension};
@@ -47,7 +48,8 @@ pub struct Keys {
     pub file: String,
     /// All of it: [`name_key`] of their title or alias. None for a Markdown link, which is a path.
     pub name: Option<String>,
-    /// What its permalink would be.
+    /// What its permalink would be; none where signs would be left out of it that may be all that tells two notes
+    /// apart (`C++`).
     pub permalink: Option<String>,
 }
 
@@ -60,9 +62,17 @@ impl Keys {
         (!file.is_empty()).then(|| Keys {
             file,
             name: (!is_path).then(|| name_key(target)),
-            permalink: (!is_path).then(|| path_slug(target)),
+            permalink: (!is_path && is_in_words(target)).then(|| path_slug(target)),
         })
     }
+}
+
+/// Whether a name says no more than its slug does: it holds letters, digits and what parts them.
+pub fn is_in_words(name: &str) -> bool {
+    let is_apart =
+        |c: char| c.is_whitespace() || matches!(c, '-' | '_' | '/' | '[' | ']' | '\'' | '\u{2019}');
+    let is_word = |c: char| c.is_alphanumeric() || is_combining_mark(c);
+    without_extension(name).chars().all(|c| is_word(c) || is_apart(c))
 }
 
 /// Words with their case folded, in one Unicode form.

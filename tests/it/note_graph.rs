@@ -79,6 +79,26 @@ fn links_to_several_notes_of_one_name_are_as_many_relations() {
 }
 
 #[test]
+fn links_that_show_nothing_or_are_none_take_no_relation_from_others() {
+    check(
+        &[
+            ("Parent.md", "x\n"),
+            ("embed.md", "![[banner.png]]\n\n[[Parent]] is above.\n"),
+            ("pair.md", "![[p.png]]\n\n- [[Yonder]]\n- [[Xanadu]]\n"),
+            ("wrap.md", "x [[Parent\nNote]] y\n"),
+            ("pipe.md", "- uses [[Parent|]]\n"),
+            ("nest.md", "- uses [[React [[Hooks]]]]\n"),
+        ],
+        &[
+            "embed.md links_to Parent.md",
+            "pair.md links_to Xanadu",
+            "pair.md links_to Yonder",
+            "pipe.md uses Parent.md",
+        ],
+    );
+}
+
+#[test]
 fn namesakes_are_told_apart_wherever_they_are_asked_for() {
     let mut project = TestProject::of(&[
         ("api/README.md", "- uses [[Engine]]\n"),

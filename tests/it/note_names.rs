@@ -63,6 +63,89 @@ fn a_name_of_several_notes_is_refused_with_their_paths() {
 }
 
 #[test]
+fn a_note_is_not_taken_for_one_whose_name_differs_in_signs() {
+    let notes = [
+        ("c++.md", "---\ntitle: C++\n---\nPlus.\n"),
+        ("c.md", "Plain.\n"),
+        ("net.md", "x\n"),
+        ("use.md", "[[C++]] [[C]] [[.NET]]\n"),
+        ("My Note.md", "Mine.\n"),
+        ("Signing Keys.md", "K\n"),
+        (
+            "ops/use.md",
+            "- depends_on [[signing-keys]]\n\nSee [[Signing_Keys]] and [[signing keys]].\n",
+        ),
+        ("great.md", "---\ntitle: Great Title\naliases: [Greatest]\n---\n# H\n\npara ^b1\n"),
+        ("fan.md", "[[Great Title]] [[Greatest]]\n"),
+    ];
+    let mut project = TestProject::of(&notes);
+    project.settle();
+    assert_eq!(project.call("read_note", json!({"path": "C"}))["path"], "c.md");
+    project.call("edit_note", json!({"path": "C", "content": "More."}));
+    assert!(text_of(&project, "c.md").contains("More."));
+    for name in [".NET", "#Net", "memory://net!"] {
+        assert_eq!(
+            refused(&mut project, "delete_note", json!({"path": name}))["code"],
+            "not_found",
+            "{name}"
+        );
+    }
+    let read = project.call("read_note", json!({"path": "use.md"}));
+    let led: Vec<&Value> =
+        read["relations"].as_array().expect("a list").iter().map(|it| &it["to_path"]).collect();
+    assert_eq!(led, [&json!("c++.md"), &json!("c.md"), &Value::Null], "{read}");
+
+    let again = json!({"title": "My Note", "content": "New."});
+    let error = refused(&mut project, "write_note", again.clone());
+    assert!(error["code"] == "exists" && error.to_string().contains("`My Note.md`"), "{error}");
+    let mut over = again;
+    over["overwrite"] = true.into();
+    assert_eq!(project.call("write_note", over)["path"], "My Note.md");
+    assert!(!project.at("my-note.md").exists());
+
+    // By its slug a link leads to the file, and is led on.
+    project.call("move_note", json!({"path": "Signing Keys.md", "destination": "ops/Keys.md"}));
+    assert_eq!(
+        text_of(&project, "ops/use.md"),
+        "- depends_on [[Keys]]\n\nSee [[Keys]] and [[Keys]].\n"
+    );
+    // By title and alias it leads there still.
+    project.call("move_note", json!({"path": "great.md", "destination": "greater.md"}));
+    assert_eq!(text_of(&project, "fan.md"), "[[Great Title]] [[Greatest]]\n");
+    let renamed =
+        json!({"path": "greater", "operation": "set_frontmatter", "key": "title", "value": "Less"});
+    let told = project.call("edit_note", renamed);
+    assert_eq!(told["warnings"][0], "1 link of another note leads nowhere now", "{told}");
+    assert!(project.call("read_note", json!({"path": "greater#H^b1"}))["content"].is_string());
+    assert_eq!(
+        refused(&mut project, "read_note", json!({"path": "greater#Nope^b1"}))["code"],
+        "not_found"
+    );
+    let nul = json!({"path": "greater", "content": "x\u{0}y"});
+    assert_eq!(refused(&mut project, "edit_note", nul)["code"], "invalid_params");
+}
+
+#[test]
+fn a_note_is_found_while_another_agent_moves_it() {
+    let mut project = TestProject::of(&[("log.md", "Log.\n"), ("a.md", "[[log]]\n")]);
+    project.settle();
+    let mut reader = Client::admin(&project.paths().socket);
+    let reading = std::thread::spawn(move || {
+        for _ in 0..40 {
+            let read = reader.call("read_note", json!({"path": "log"}));
+            assert!(read.is_ok(), "{read:?}");
+        }
+    });
+    let mut at = "log.md".to_string();
+    for n in 0..12 {
+        let to = format!("at{n}/log.md");
+        project.call("move_note", json!({"path": at, "destination": to}));
+        at = to;
+    }
+    reading.join().expect("it is always there");
+}
+
+#[test]
 fn addresses_may_be_written_with_percent_signs() {
     let mut project = TestProject::of(&[("\u{e9}tude.md", "Piano.\n"), ("a b.md", "Blank.\n")]);
     project.settle();

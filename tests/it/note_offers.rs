@@ -96,6 +96,8 @@ fn resources_are_the_project_and_every_note_once_page_by_page() {
             }
         }
         assert_eq!(sizes, [101, 100, 50]);
+        let (code, _) = refused(&mut client, "resources/list", json!({"cursor": "notes/007.md"}));
+        assert_eq!(code, -32602);
         let notes = (0..250).map(|n| format!("memory://{n:03}"));
         let all: Vec<String> =
             std::iter::once("kgd://project_info".to_string()).chain(notes).collect();
@@ -282,7 +284,8 @@ fn permalinks_titles_and_tags_are_completed() {
     assert_eq!(values(note, "permalink", "zzz"), json!([]));
     assert_eq!(values(search.clone(), "query", "hiv"), json!(["beehive"]));
     assert_eq!(values(search.clone(), "query", "insec"), json!(["#insects"]));
-    assert_eq!(values(search, "query", "BEE"), json!(["bees", "beehive"]));
+    assert_eq!(values(search.clone(), "query", "BEE"), json!(["bees", "beehive"]));
+    assert_eq!(values(search, "nosuch", "bee"), json!([]));
     assert_eq!(values(recent, "timeframe", "1 "), json!(["1 day", "1 month"]));
 }
 

@@ -206,6 +206,16 @@ fn facts_and_relations_are_found_by_themselves() {
 }
 
 #[test]
+fn the_last_word_may_be_a_beginning_of_any_length() {
+    let mut project = TestProject::of(&[("a.md", "The configuration of pagination.\n")]);
+    project.settle();
+    for start in ["config", "configura", "configurat", "configuratio", "pagina", "paginati"] {
+        let reply = project.call("search_notes", json!({"query": start, "search_type": "fts"}));
+        assert_eq!(reply["results"][0]["path"], "a.md", "{start}: {reply}");
+    }
+}
+
+#[test]
 fn search_tells_the_best_notes_whole_within_the_budget() {
     let long = "Filler text about other things. ".repeat(300);
     let notes = [

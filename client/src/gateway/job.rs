@@ -243,7 +243,47 @@ fn list(field: &str, answers: Vec<(usize, Answer)>, served: &Served) -> Conclude
     Ok(out)
 }
 
-/// The projects that are served, each as it tells of itself, with whether it answers.
+/// A project as a reader sees it.
+fn line_of(row: &Value, marks: &str) -> String {
+    let text = |key: &str| row[key].as_str().unwrap_or_default();
+    let counts = match (row["n_documents"].as_u64(), row["n_entities"].as_u64()) {
+        (Some(documents), Some(entities)) => {
+            let documents = counted(documents, "document");
+            let entities = match entities {
+                1 => "1 entity".to_string(),
+                n => format!("{} entities", thousands(n)),
+            };
+            format!("  ({documents}, {entities})")
+        }
+        _ => String::new(),
+    };
+    let line = format!("{}{marks}: {}{counts}", text("name"), text("path"));
+    crate::render::clean(&line).into_owned()
+}
+
+/// The registered projects that this session is not about, and how to ask them.
+fn not_served(told: &[Option<Map<String, Value>>], served: &Served) -> (Vec<Value>, Vec<String>) {
+    let own: Vec<String> =
+        (0..served.names().count()).map(|it| served.root(it).display().to_string()).collect();
+    let (mut rows, mut lines) = (Vec::<Value>::new(), Vec::new());
+    let all = told.iter().flatten().filter_map(|it| it.get("projects")?.as_array()).flatten();
+    for row in all {
+        let path = row["path"].as_str().unwrap_or_default();
+        let is_known = own.iter().any(|it| it == path) || rows.iter().any(|it| it["path"] == path);
+        if row["is_active"].is_null() || is_known {
+            continue;
+        }
+        let mut row = row.clone();
+        (row["is_current"], row["answers"]) = (false.into(), false.into());
+        row["message"] = "not served here: start `kg-mcp --project` with its name".into();
+        lines.push(line_of(&row, ""));
+        lines.push("   not served here: start `kg-mcp --project` with its name".to_string());
+        rows.push(row);
+    }
+    (rows, lines)
+}
+
+/// The registered projects: those that are served, each as it tells of itself, with whether it answers, and the others.
 fn projects(answers: Vec<(usize, Answer)>, is_json: bool, served: &Served) -> Concluded {
     let told = |answer: &Answer| -> Option<Map<String, Value>> {
         answer.as_ref().ok()?.get("structuredContent")?.as_object().cloned()
@@ -280,20 +320,7 @@ fn projects(answers: Vec<(usize, Answer)>, is_json: bool, served: &Served) -> Co
             marks.iter().filter(|(key, _)| row[*key] == true).map(|(_, mark)| *mark).collect();
         let marks =
             format!("{marks}{}", if row["is_read_only"] == true { " (read-only)" } else { "" });
-        let number = |key: &str| row[key].as_u64();
-        let counts = match (number("n_documents"), number("n_entities")) {
-            (Some(documents), Some(entities)) => {
-                let documents = counted(documents, "document");
-                let entities = if entities == 1 {
-                    "1 entity".to_string()
-                } else {
-                    format!("{} entities", thousands(entities))
-                };
-                format!("  ({documents}, {entities})")
-            }
-            _ => String::new(),
-        };
-        lines.push(crate::render::clean(&format!("{name}{marks}: {path}{counts}")).into_owned());
+        lines.push(line_of(&row, &marks));
         let trouble = match answer {
             Err(trouble) => Some(trouble.clone()),
             Ok(result) => Trouble::of_result(result),
@@ -307,6 +334,9 @@ fn projects(answers: Vec<(usize, Answer)>, is_json: bool, served: &Served) -> Co
         }
         rows.push(row);
     }
+    let (others, of_others) = not_served(&told, served);
+    rows.extend(others);
+    lines.extend(of_others);
     let names = served.names().collect::<Vec<_>>().join(", ");
     let structured = json!({ "projects": rows, "project": names, "tick": tick });
     let text = if is_json { structured.to_string() } else { lines.join("\n") };

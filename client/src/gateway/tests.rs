@@ -436,7 +436,7 @@ fn questions_of_projects_reach_the_client_and_their_answers_the_right_project() 
 fn the_list_of_projects_tells_who_answers() {
     check_open(
         r#"c call 1 list_memory_projects
-           a 12 result {"structuredContent":{"tick":3,"projects":[{"name":"a","path":"/a","is_active":true,"n_documents":4},{"name":"b","path":"/b","is_active":true}]}}
+           a 12 result {"structuredContent":{"tick":3,"projects":[{"name":"a","path":"/a","is_active":true,"n_documents":4},{"name":"b","path":"/b","is_active":true},{"name":"d","path":"/d","is_active":true}]}}
            b 14 error ill
            +10"#,
         expect![[r#"
@@ -448,7 +448,7 @@ fn the_list_of_projects_tells_who_answers() {
             b 14 error ill
             +10
                 c < {"method":"notifications/cancelled","params":{"requestId":16}}
-                client < {"id":1,"result":{"content":[{"type":"text","text":"a (default): /a\nb: /b\n   does not answer: ill\nc: /c\n   does not answer: no answer within 10 s"}],"structuredContent":{"projects":[{"name":"a","path":"/a","is_active":true,"n_documents":4,"permalink":"a","is_default":true,"is_current":false,"answers":true},{"name":"b","path":"/b","is_active":true,"permalink":"b","is_default":false,"is_current":false,"answers":false,"message":"ill"},{"is_active":false,"name":"c","permalink":"c","path":"/c","i
+                client < {"id":1,"result":{"content":[{"type":"text","text":"a (default): /a\nb: /b\n   does not answer: ill\nc: /c\n   does not answer: no answer within 10 s\nd: /d\n   not served here: start `kg-mcp --project` with its name"}],"structuredContent":{"projects":[{"name":"a","path":"/a","is_active":true,"n_documents":4,"permalink":"a","is_default":true,"is_current":false,"answers":true},{"name":"b","path":"/b","is_active":true,"permalink":"b","is_default":false,"is_current":false,"answers":false,"message":
             waiting false
         "#]],
     );

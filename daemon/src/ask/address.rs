@@ -2,13 +2,15 @@
 //!
 //! In: a path, a permalink, a title, an alias, the name of a file, or `memory://…` of these. Out: one document, or why
 //! it is none or not one: those of that name, or those with the nearest ones.
-//! Steps: a path as it is; a bare name that several documents bear is refused, unless one states it as its permalink;
-//! S0 §7.3 (id, permalink, path); then names as links have them, but a path with folders never means a file elsewhere.
+//! Steps: a path as it is; a bare name that one document bears, as title or as name of its file, or that several do,
+//! which is refused, unless one states it as its permalink; S0 §7.3 (id, permalink, path); then names as links have
+//! them, but a path with folders never means a file elsewhere.
 //! A name of several documents is refused, never guessed: what follows may be a write. For a change a permalink is
-//! refused, too, that other notes of the same title wait for: it passes on when a note comes or goes.
+//! refused, too, that other notes of the same title wait for: it passes on when a note comes or goes; and so is what
+//! only becomes a permalink when signs of it are left out, as `C++` becomes `c`.
 //! Not here: patterns (`build_context`), headings and blocks of a note.
 
-use notes::resolve::{file_key, fold, name_key};
+use notes::resolve::{file_key, fold, is_in_words, name_key};
 use notes::target::percent_decoded;
 use proto::error::{Code, ErrorView};
 use rusqlite::{OptionalExtension, params};
@@ -38,8 +40,12 @@ pub fn document(snapshot: &Snapshot, address: &str) -> Result<i64, ErrorView> {
             return Ok(doc);
         }
         let bearers = if address.contains('/') { vec![] } else { bearing(snapshot, address)? };
-        if bearers.len() > 1 && !is_stated(snapshot, address)? {
-            return Err(ambiguous(snapshot, address, &bearers)?);
+        // Before permalinks: that of another note may be the same but for signs.
+        match bearers.as_slice() {
+            [] => {}
+            _ if is_stated(snapshot, address)? => {}
+            [one] => return Ok(*one),
+            several => return Err(ambiguous(snapshot, address, several)?),
         }
     }
     match lookup(snapshot, address) {
@@ -58,8 +64,16 @@ pub fn document(snapshot: &Snapshot, address: &str) -> Result<i64, ErrorView> {
 /// As [`document`].
 pub fn document_to_change(snapshot: &Snapshot, address: &str) -> Result<i64, ErrorView> {
     let doc = document(snapshot, address)?;
-    if at_path(snapshot, address.trim())? == Some(doc) {
+    let is_bare = !address.contains('/');
+    if at_path(snapshot, address.trim())? == Some(doc)
+        || is_bare && bearing(snapshot, address.trim())? == [doc]
+    {
         return Ok(doc);
+    }
+    if !is_in_words(address.trim().trim_start_matches(notes::uri::SCHEME))
+        && !is_called(snapshot, doc, address)?
+    {
+        return Err(missing(snapshot, address)?);
     }
     let mut statement = snapshot
         .prepare_cached(
@@ -73,6 +87,18 @@ pub fn document_to_change(snapshot: &Snapshot, address: &str) -> Result<i64, Err
         0 | 1 => Ok(doc),
         _ => Err(ambiguous(snapshot, address, &bearers)?),
     }
+}
+
+/// Whether a document is called just so: by its path, its permalink, its title, the name of its file or an alias.
+fn is_called(snapshot: &Snapshot, doc: i64, address: &str) -> Result<bool, AskError> {
+    let name = address.trim().trim_start_matches(notes::uri::SCHEME);
+    let sql =
+        "SELECT EXISTS (SELECT 1 FROM docs WHERE id = ?1 AND (path = ?2 OR path = ?2 || '.md'))
+       OR EXISTS (SELECT 1 FROM docs WHERE ?2 = 'id/' || entity_id AND id = ?1)
+       OR EXISTS (SELECT 1 FROM notes WHERE doc_id = ?1 AND permalink = ?3)
+       OR EXISTS (SELECT 1 FROM doc_names WHERE doc_id = ?1 AND key IN (?4, ?5))";
+    let names = params![doc, name, fold(name), name_key(name), file_key(name)];
+    Ok(snapshot.prepare_cached(sql)?.query_row(names, |row| row.get(0))?)
 }
 
 fn at_path(snapshot: &Snapshot, path: &str) -> Result<Option<i64>, AskError> {

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use globset::{GlobBuilder, GlobMatcher};
 use jiff::Timestamp;
-use notes::resolve::fold;
+use notes::resolve::{By, file_key, fold, name_key};
 use notes::slug::slug;
 use proto::error::ErrorView;
 use proto::tool::notes::{DirectoryReply, EntryView, NoteView, NotesReply};
@@ -127,6 +127,30 @@ pub fn lasting_permalink(
         }
         n += 1;
     }
+}
+
+/// The file in the folder of `path` that a note of this title is already, in another spelling (`My Note.md` for
+/// `my-note.md`); none where there is a file at that path.
+///
+/// # Errors
+/// When the index cannot be read.
+pub fn namesake(snapshot: &Snapshot, title: &str, path: &str) -> Result<Option<String>, AskError> {
+    let mut statement = snapshot.prepare_cached(
+        "SELECT d.path FROM doc_names n JOIN docs d ON d.id = n.doc_id
+         WHERE n.kind = ?1 AND n.key IN (?2, ?3) AND d.path LIKE '%.md' ORDER BY d.path <> ?4, d.path",
+    )?;
+    let by = By::FileName as i64;
+    let paths = statement.query_map(params![by, name_key(title), file_key(path), path], |row| {
+        row.get::<_, String>(0)
+    })?;
+    let folder = |path: &str| path.rsplit_once('/').map_or(String::new(), |it| it.0.to_string());
+    for found in paths {
+        let found = found?;
+        if folder(&found) == folder(path) {
+            return Ok((found != path).then_some(found));
+        }
+    }
+    Ok(None)
 }
 
 const BRIEF: &str = "SELECT d.title, d.path, n.permalink, coalesce(d.doc_type, d.format), d.entity_id, d.mtime_ms, \

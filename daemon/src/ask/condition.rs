@@ -19,6 +19,9 @@ const MAX_CASES: usize = 8;
 const MAX_NEAREST: usize = 3;
 const MAX_COMPARED: usize = 20_000;
 
+/// So many `**/` of a pattern, less one, stop at folders.
+const MAX_ANY_FOLDERS: usize = 4;
+
 /// Least likeness of what is offered.
 const MIN_LIKENESS: f64 = 0.8;
 
@@ -39,13 +42,32 @@ impl From<&str> for Under {
         }
         let whole = if path.ends_with('/') { format!("{path}**") } else { path.into() };
         // A bracket is a sign of names, not of patterns.
-        let glob = whole.replace('[', "[[]").replace("**/", "*").replace("**", "*");
+        let mut globs = any_folders(&whole.replace('[', "[[]"));
         if !whole.contains('/') {
-            return Under::Fits { globs: vec![format!("*/{glob}"), glob], n_slashes: None };
+            globs.extend(globs.clone().into_iter().map(|glob| format!("*/{glob}")));
+            return Under::Fits { globs, n_slashes: None };
         }
         let n_slashes = (!whole.contains("**")).then(|| whole.matches('/').count());
-        Under::Fits { globs: vec![glob], n_slashes }
+        Under::Fits { globs, n_slashes }
     }
+}
+
+/// A pattern as SQLite has them: `**/` is no folder or any, which takes two of them each.
+fn any_folders(pattern: &str) -> Vec<String> {
+    let mut globs = vec![String::new()];
+    for (at, part) in pattern.split("**/").enumerate() {
+        let part = part.replace("**", "*");
+        let begun = std::mem::take(&mut globs);
+        for glob in begun {
+            match at {
+                0 => globs.push(part.clone()),
+                // Of so many each stops anywhere.
+                MAX_ANY_FOLDERS.. => globs.push(format!("{glob}*{part}")),
+                _ => globs.extend([format!("{glob}{part}"), format!("{glob}*/{part}")]),
+            }
+        }
+    }
+    globs
 }
 
 impl Under {
@@ -241,6 +263,12 @@ mod tests {
             ("docs/*.md", &["docs/a.md"], &["docs/x/b.md", "docs/a.txt", "a.md"]),
             ("docs/**/*.md", &["docs/a.md", "docs/x/y/b.md"], &["docs/x/b.txt"]),
             ("*/ops/", &["a/ops/b.md", "a/ops/c/d.md"], &["a/b.md"]),
+            (
+                "docs/**/README.md",
+                &["docs/README.md", "docs/a/b/README.md"],
+                &["docs/OLDREADME.md"],
+            ),
+            ("**/1.md", &["1.md", "g/1.md"], &["g/11.md", "11.md"]),
             ("*.pdf", &["a.pdf", "x/y/a.pdf"], &["a.md"]),
             ("no?e.md", &["note.md", "x/node.md"], &["noe.md"]),
             ("[2024]/*.md", &["[2024]/a.md"], &["2/a.md"]),

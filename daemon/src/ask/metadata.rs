@@ -196,6 +196,13 @@ impl Comparison {
         let order = match (number(found), number(&wanted.text)) {
             (Some(found), Some(wanted)) => found.total_cmp(&wanted),
             _ if wanted.is_number => return false,
+            // As exact as asked for: all of a year, a month or a day is what it is compared with.
+            _ if is_date(found) && (is_date(&wanted.text) || is_year(&wanted.text)) => {
+                found.get(..wanted.text.len()).unwrap_or(found).cmp(wanted.text.as_str())
+            }
+            // What is of another kind is neither more nor less: `someday` lies behind no day.
+            (found, wanted) if found.is_some() != wanted.is_some() => return false,
+            _ if is_date(found) != is_date(&wanted.text) => return false,
             _ => fold(found).cmp(&fold(&wanted.text)),
         };
         match self {
@@ -217,6 +224,17 @@ fn is_equal(found: &str, wanted: &str) -> bool {
 fn number(text: &str) -> Option<f64> {
     let is_plain = text.starts_with(|c: char| c.is_ascii_digit() || matches!(c, '-' | '+' | '.'));
     is_plain.then(|| text.parse().ok()).flatten()
+}
+
+/// A day or a month, or what begins with one, as ISO 8601 has them: in the order of their signs they are in time's.
+fn is_date(text: &str) -> bool {
+    let (year, rest) = text.split_at_checked(4).unwrap_or((text, ""));
+    let is_month = |it: &str| it.starts_with('-') && it.bytes().skip(1).all(|c| c.is_ascii_digit());
+    is_year(year) && rest.get(..3).is_some_and(is_month)
+}
+
+fn is_year(text: &str) -> bool {
+    text.len() == 4 && text.bytes().all(|c| c.is_ascii_digit())
 }
 
 fn condition(key: &str, operator: &str, value: &Value) -> Result<Condition, ErrorView> {
@@ -313,7 +331,15 @@ mod tests {
             (json!({"priority": {"$between": [1, 10]}}), true),
             (json!({"status": {"$gte": 3}}), false),
             (json!({"status": {"$between": [3, 5]}}), false),
-            (json!({"status": {"$gte": "3"}}), true),
+            (json!({"status": {"$gte": "3"}}), false),
+            (json!({"status": {"$gte": "2026-01-01"}}), false),
+            (json!({"priority": {"$gte": "2026-01-01"}}), false),
+            (json!({"status": {"$gte": "held", "$lt": "p"}}), true),
+            (json!({"due": {"$gte": "april"}}), false),
+            (json!({"due": {"$gt": 3}}), false),
+            (json!({"due": {"$between": ["2026", "2026"]}}), true),
+            (json!({"due": {"$lte": "2026-03"}}), true),
+            (json!({"due": {"$lt": "2026-03"}}), false),
             (json!({"tags": {"$gt": 3}}), false),
             (json!({"due": {"$lt": "2026-04-01"}}), true),
             (json!({"due": {"$gt": "2026-04-01"}}), false),

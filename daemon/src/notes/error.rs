@@ -63,6 +63,9 @@ pub enum NoteError {
     /// Bytes that are not UTF-8.
     #[error("`{0}` is not UTF-8 text")]
     NotText(String),
+    /// A sign that no text holds, and for which no reader takes it for text.
+    #[error("`{0}` would hold a NUL, which is no text")]
+    Nul(String),
     /// It is not what the caller, or this very edit, has read.
     #[error("`{}` was changed by somebody else: {}", .0.path, now(.0.checksum.as_deref()))]
     Conflict(Box<ConflictView>),
@@ -105,7 +108,7 @@ impl NoteError {
         match self {
             NoteError::ReadOnly => Code::ReadOnly,
             NoteError::Outside(_) => Code::OutsideProject,
-            NoteError::BadPath { .. } => Code::InvalidParams,
+            NoteError::BadPath { .. } | NoteError::Nul(_) => Code::InvalidParams,
             NoteError::Unwatched { .. }
             | NoteError::NotAFile(_)
             | NoteError::TooLarge { .. }
@@ -162,6 +165,7 @@ impl NoteError {
             NoteError::NotText(_) => {
                 "convert it to UTF-8; `read_passage` shows what is indexed of it"
             }
+            NoteError::Nul(_) => "leave it out of the content",
             NoteError::NotAFile(_) => return None,
             NoteError::Io { .. } => {
                 "nothing was changed; look at the disk and at who may write there"

@@ -3,8 +3,9 @@
 //! In: an open folder and a name in it (`confine.rs`). Out: bytes; or a file that is the new one, durably.
 //! Invariants: only regular files are opened, never waited for; at every instant the name shows the old bytes or the
 //! new ones; the new file has the mode, owner and attributes of the old one; what is there is compared once more just
-//! before it is replaced; a temporary file is gone when this returns, and after a crash when the next daemon starts
-//! (`journal.rs`).
+//! before it is replaced, and what was replaced after it: a file that somebody put there in between goes back, where the
+//! file system can exchange two names; a temporary file is gone when this returns, and after a crash when the next
+//! daemon starts (`journal.rs`).
 //! Not here: what the bytes are, keeping the old ones (`kept.rs`).
 
 use std::fs::{File, Metadata, Permissions};
@@ -15,7 +16,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use rustix::fs::{
     AtFlags, FileType, Mode, OFlags, RenameFlags, XattrFlags, fchown, fgetxattr, flistxattr,
-    fsetxattr, linkat, openat, renameat, renameat_with, statat, unlinkat,
+    fsetxattr, fstat, linkat, openat, renameat, renameat_with, statat, unlinkat,
 };
 use rustix::io::Errno;
 
@@ -24,6 +25,9 @@ use super::journal::Journal;
 
 /// Largest list of attributes, and largest attribute, that is copied, bytes.
 const MAX_ATTRIBUTE_BYTES: usize = 64 * 1024;
+
+/// How often a file of somebody who saves again and again is put back.
+const MAX_EXCHANGES: usize = 16;
 
 /// A file as it was read.
 #[derive(Debug)]
@@ -86,8 +90,12 @@ impl From<io::Error> for Trouble {
 
 /// Reads a file, at most `max_bytes` of it; none where there is none.
 pub(super) fn read(spot: &Spot, max_bytes: u64) -> Result<Option<Found>, Trouble> {
+    read_at((&spot.folder, &spot.name), max_bytes)
+}
+
+fn read_at((folder, name): (&OwnedFd, &str), max_bytes: u64) -> Result<Option<Found>, Trouble> {
     // Looking comes before opening, because opening some devices does something.
-    match statat(&spot.folder, spot.name.as_str(), AtFlags::SYMLINK_NOFOLLOW) {
+    match statat(folder, name, AtFlags::SYMLINK_NOFOLLOW) {
         Ok(stat) if FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile => {}
         Ok(_) => return Err(Trouble::NotAFile),
         Err(Errno::NOENT) => return Ok(None),
@@ -96,7 +104,7 @@ pub(super) fn read(spot: &Spot, max_bytes: u64) -> Result<Option<Found>, Trouble
     // Without `NONBLOCK` opening a pipe that was put there just now would wait.
     let flags =
         OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
-    let file = match openat(&spot.folder, spot.name.as_str(), flags, Mode::empty()) {
+    let file = match openat(folder, name, flags, Mode::empty()) {
         Ok(file) => File::from(file),
         Err(Errno::NOENT) => return Ok(None),
         Err(error) => return Err(error.into()),
@@ -136,7 +144,7 @@ pub(super) fn replace(
     let now = read(spot, u64::MAX)?;
     match (old, &now) {
         (None, None) => temporary.link_to(spot)?,
-        (Some(old), Some(now)) if old.is_same(now) => temporary.rename_to(spot)?,
+        (Some(old), Some(now)) if old.is_same(now) => temporary.take_place_of(old)?,
         _ => return Err(Trouble::Changed(now.map(|found| found.bytes))),
     }
     crate::fail::point("note.renamed");
@@ -214,7 +222,7 @@ fn copy_attributes(old: &File, new: &File) {
 }
 
 /// A file that is to become another one; gone when it does not.
-struct Temporary<'a> {
+pub(super) struct Temporary<'a> {
     spot: &'a Spot,
     name: String,
     file: File,
@@ -222,7 +230,7 @@ struct Temporary<'a> {
 }
 
 impl<'a> Temporary<'a> {
-    fn make(spot: &'a Spot, journal: &Journal, is_new: bool) -> io::Result<Self> {
+    pub(super) fn make(spot: &'a Spot, journal: &Journal, is_new: bool) -> io::Result<Self> {
         static NUMBER: AtomicU64 = AtomicU64::new(0);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         // Hidden and `.tmp`: watchers and sync programs leave it alone.
@@ -249,8 +257,40 @@ impl<'a> Temporary<'a> {
         &self.file
     }
 
-    fn rename_to(&self, spot: &Spot) -> io::Result<()> {
-        Ok(renameat(&self.spot.folder, self.name.as_str(), &spot.folder, spot.name.as_str())?)
+    /// Takes the place of a file; of another one that somebody put there meanwhile it does not.
+    pub(super) fn take_place_of(&self, old: &Found) -> Result<(), Trouble> {
+        let (folder, own, name) = (&self.spot.folder, self.name.as_str(), self.spot.name.as_str());
+        let exchange = || renameat_with(folder, own, folder, name, RenameFlags::EXCHANGE);
+        match exchange() {
+            Ok(()) => {}
+            Err(Errno::NOENT) => return Err(Trouble::Changed(None)),
+            // The file system cannot: what is put there from now to then is lost.
+            Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {
+                return Ok(renameat(folder, own, folder, name)?);
+            }
+            Err(error) => return Err(error.into()),
+        }
+        if read_at((folder, own), u64::MAX)?.is_some_and(|out| old.is_same(&out)) {
+            return Ok(());
+        }
+        // What was put there meanwhile goes back; and if somebody is faster again, the newer one.
+        let id = |name: &str| -> Result<_, Errno> {
+            let stat = statat(folder, name, AtFlags::SYMLINK_NOFOLLOW)?;
+            Ok((stat.st_dev, stat.st_ino))
+        };
+        let ours = fstat(&self.file).map(|stat| (stat.st_dev, stat.st_ino));
+        let (mut placed, mut newest) = (ours, id(own));
+        for _ in 0..MAX_EXCHANGES {
+            if exchange().is_err() {
+                break;
+            }
+            let out = id(own);
+            if out == placed {
+                break;
+            }
+            (placed, newest) = (newest, out);
+        }
+        Err(Trouble::Changed(read(self.spot, u64::MAX)?.map(|found| found.bytes)))
     }
 
     /// Where nothing is; what somebody made there in between stays.

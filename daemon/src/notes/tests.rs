@@ -155,6 +155,19 @@ fn a_change_under_our_hands_is_a_conflict() {
         assert!(matches!(trouble, Err(Trouble::Changed(Some(_)))), "{trouble:?}");
     }
     assert_eq!(place.text("a.md"), "in place\n");
+    // After the last look, too: it goes back.
+    let old = files::read(&spot, 100).expect("read").expect("it is there");
+    place.put("b", "theirs\n");
+    let ours = files::Temporary::make(&spot, &notes.journal, false).expect("made");
+    fs::rename(place.at("b"), place.at("a.md")).expect("saved");
+    let trouble = ours.take_place_of(&old);
+    drop(ours);
+    assert_eq!(place.text("a.md"), "theirs\n");
+    assert!(
+        matches!(&trouble, Err(Trouble::Changed(Some(theirs))) if theirs == b"theirs\n"),
+        "{trouble:?}"
+    );
+    place.put("a.md", "in place\n");
     let made = files::replace(
         (&confine::spot(&notes.root, "new.md", Missing::Refuse).expect("a spot"), None),
         None,

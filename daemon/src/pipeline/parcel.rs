@@ -267,6 +267,13 @@ pub struct Link {
     pub span: Span<Norm>,
 }
 
+impl Link {
+    /// Whether it leads to a document, and shows words of it.
+    pub fn names_a_document(&self) -> bool {
+        matches!(self.kind, LinkKind::Wiki | LinkKind::Path)
+    }
+}
+
 /// The kinds of link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LinkKind {

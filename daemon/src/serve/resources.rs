@@ -15,6 +15,7 @@ use serde_json::json;
 
 use crate::ask::{AskError, address};
 use crate::project::Project;
+use crate::serve::tool::invalid;
 use crate::store::Snapshot;
 
 /// The address of what is known of the project (S0 §6.3).
@@ -36,11 +37,21 @@ pub(super) struct Offered {
     pub(super) n_bytes: u64,
 }
 
-/// A page of notes behind a path, and the path to go on behind.
+/// What stands before a path in a cursor.
+const BEHIND: &str = "behind:";
+
+/// A page of notes behind the path of a cursor, and the cursor to go on with.
 pub(super) fn list(
     snapshot: &Snapshot,
-    behind: Option<&str>,
+    cursor: Option<&str>,
 ) -> Result<(Vec<Offered>, Option<String>), ErrorView> {
+    let behind = match cursor {
+        None => "",
+        Some(cursor) => cursor.strip_prefix(BEHIND).ok_or_else(|| {
+            let hint = "give `nextCursor` of the page before, or none";
+            invalid("`cursor` is none that a page of this list gave".into(), hint)
+        })?,
+    };
     let mut statement = snapshot
         .prepare_cached(
             "SELECT n.permalink, d.title, d.path, d.n_bytes FROM docs d JOIN notes n ON n.doc_id = d.id
@@ -48,7 +59,7 @@ pub(super) fn list(
         )
         .map_err(AskError::from)?;
     let rows = statement
-        .query_map(params![behind.unwrap_or(""), PAGE as i64 + 1], |row| {
+        .query_map(params![behind, PAGE as i64 + 1], |row| {
             Ok(Offered {
                 uri: format!("{SCHEME}{}", row.get::<_, String>(0)?),
                 title: row.get(1)?,
@@ -60,7 +71,7 @@ pub(super) fn list(
     let mut found: Vec<Offered> = rows.collect::<Result<_, _>>().map_err(AskError::from)?;
     let has_more = found.len() > PAGE;
     found.truncate(PAGE);
-    let next = found.last().filter(|_| has_more).map(|last| last.path.clone());
+    let next = found.last().filter(|_| has_more).map(|last| format!("{BEHIND}{}", last.path));
     Ok((found, next))
 }
 

@@ -62,13 +62,13 @@ pub(crate) fn routes() -> Routes {
         reads(tool::status),
         reads(tool::search),
         reads(tool::search_notes),
-        waits(tool::read_note),
+        waits(tool::read_note).of_notes_at_rest(),
         remembers(tool::write_note),
-        remembers(tool::edit_note),
+        remembers(tool::edit_note).of_notes_at_rest(),
         remembers(tool::move_note),
-        remembers(tool::delete_note),
-        reads(tool::build_context),
-        reads(tool::backlinks),
+        remembers(tool::delete_note).of_notes_at_rest(),
+        reads(tool::build_context).of_notes_at_rest(),
+        reads(tool::backlinks).of_notes_at_rest(),
         reads(tool::list_directory),
         reads(tool::list_notes),
         reads(tool::recent_activity),
@@ -184,6 +184,19 @@ enum Patience {
 impl Route {
     fn for_hours(mut self) -> Self {
         self.patience = Patience::Build;
+        self
+    }
+
+    /// No note is on its way to another path meanwhile: it would be at the old one to the index, and not to the disk.
+    fn of_notes_at_rest(mut self) -> Self {
+        let run = Arc::new(self.run);
+        self.run = Box::new(move |call, readers| {
+            let run = Arc::clone(&run);
+            Box::pin(async move {
+                let _unmoved = call.project.unmoved().await;
+                run(call, readers).await
+            })
+        });
         self
     }
 

@@ -293,7 +293,7 @@ fn lead_one(tx: &Connection, doc: i64, seq: i64) -> Result<(), StoreError> {
 
 /// Makes the relations of a document's links, or of one of them, those of the documents that they lead to. A link that
 /// leads nowhere names a thing that has no note yet; but for one with a folder, or a Markdown link, which names a file,
-/// and for one that shows other words: its name stands in no text.
+/// and for one that shows other words or holds another: its name stands in no text.
 pub(super) fn relate(tx: &Connection, doc: i64, seq: Option<i64>) -> Result<(), StoreError> {
     for party in ["subject", "object"] {
         tx.prepare_cached(&format!(
@@ -302,7 +302,7 @@ pub(super) fn relate(tx: &Connection, doc: i64, seq: Option<i64>) -> Result<(), 
                (SELECT m.name_id FROM note_links l JOIN mentions m ON m.doc_id = ?1 AND m.at = {party}_at
                   AND m.recognizer = ?3
                 WHERE l.doc_id = ?1 AND l.seq = {party}_link AND l.kind IN (?4, ?5)
-                  AND instr(l.target, '/') = 0 AND l.display IS NULL),
+                  AND instr(l.target, '/') = 0 AND instr(l.target, '[[') = 0 AND l.display IS NULL),
                0)
              WHERE doc_id = ?1 AND {party}_link IS NOT NULL AND (?2 IS NULL OR {party}_link = ?2)"
         ))?

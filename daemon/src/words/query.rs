@@ -2,6 +2,8 @@
 //!
 //! Invariant: every index word stands in quotation marks, so that nothing in a question is an operator.
 
+use std::collections::BTreeSet;
+
 use super::{Segment, Stemmer, gram_length, grams, humps, is_acronym, segments};
 use crate::words::fold::folded;
 
@@ -112,15 +114,37 @@ pub const ENDINGS: [&str; 16] = [
     "", "e", "s", "es", "d", "ed", "n", "on", "ion", "ing", "ng", "ly", "al", "er", "ment", "ation",
 ];
 
+/// Endings that a stemmer takes away, longest words of one kind: the beginning of a word may stop anywhere in one.
+const SUFFIXES: [&str; 33] = [
+    "ations", "ational", "izations", "izing", "izer", "ements", "ments", "ability", "ibility",
+    "iveness", "fulness", "ousness", "ities", "ances", "ences", "ings", "ies", "ied", "ers", "ors",
+    "able", "ible", "ally", "ously", "ively", "isms", "ists", "ical", "ative", "ators", "ated",
+    "ates", "ions",
+];
+
+/// Whole words that may begin so, as a stemmer sees them: with the rest of the suffix in which the beginning stops.
+fn completed(start: &str) -> BTreeSet<String> {
+    let mut whole: BTreeSet<String> =
+        ENDINGS.iter().map(|ending| format!("{start}{ending}")).collect();
+    for suffix in SUFFIXES {
+        for (at, _) in suffix.char_indices().skip(1) {
+            let (begun, rest) = suffix.split_at(at);
+            if start.ends_with(begun) {
+                whole.insert(format!("{start}{rest}"));
+            }
+        }
+    }
+    whole
+}
+
 /// Expressions that find every text with a word that begins so, any of which may match.
 pub fn beginnings(start: &str) -> Vec<String> {
     let start = folded(start);
     let mut found = vec![format!("{}*", quoted(std::slice::from_ref(&start)))];
     let stemmer = Stemmer::default();
     // The stem of `rotation` is shorter than `rotatio`.
-    for ending in ENDINGS {
-        let stem =
-            stemmer.stem(&format!("{start}{ending}")).filter(|stem| stem.len() < start.len());
+    for whole in completed(&start) {
+        let stem = stemmer.stem(&whole).filter(|stem| stem.len() < start.len());
         let stem = stem.filter(|stem| start.starts_with(stem.as_str())).map(|stem| quoted(&[stem]));
         if let Some(stem) = stem.filter(|stem| !found.contains(stem)) {
             found.push(stem);

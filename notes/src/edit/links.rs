@@ -67,7 +67,8 @@ fn path_of(written: &str) -> Range<usize> {
 /// What the links of a note must say after a file has moved. `at` is the path of the note, before and after: another
 /// than the file's where the note is not the file itself.
 ///
-/// `leads_there` tells, of a link by name, whether it leads to the file.
+/// `leads_there` tells, of a link by name, whether it leads to the file and must be led there anew: not by a title or an
+/// alias, which it keeps.
 pub fn retarget(
     text: &str,
     note: &Note,
@@ -156,14 +157,8 @@ fn name_now(written: &str, moved: Move<'_>) -> Option<String> {
     if written.contains('/') {
         return Some(format!("{root}{}", shown(moved.to)));
     }
-    let name = |path: &'_ str| path.rsplit('/').next().unwrap_or(path).to_string();
-    let is_by_file = stem(written).to_lowercase() == stem(&name(moved.from)).to_lowercase();
-    match moved.is_unique {
-        // Called by its title or an alias, it is called so now.
-        _ if !is_by_file => None,
-        true => Some(shown(&name(moved.to))),
-        false => Some(shown(moved.to)),
-    }
+    let name = moved.to.rsplit('/').next().unwrap_or(moved.to);
+    Some(shown(if moved.is_unique { name } else { moved.to }))
 }
 
 /// A path in `[[…]]` that begins with `./` or `../`.

@@ -156,6 +156,9 @@ impl<'a> Walk<'a> {
             Tag::Link { link_type, dest_url, .. } => {
                 let target = self.target(link_type, &dest_url, &range);
                 self.out.begin_link(target);
+                if let Some(written) = self.unshown(link_type, &range) {
+                    self.running(written);
+                }
             }
             Tag::Image { link_type, dest_url, .. } => {
                 if let Some(target) = self.target(link_type, &dest_url, &range) {
@@ -200,10 +203,23 @@ impl<'a> Walk<'a> {
         }
         match link_type {
             // In a table the `|` of a wikilink is escaped, and the backslash stays on the target.
-            LinkType::WikiLink { .. } => Target::of_wikilink(address.trim_end_matches('\\')),
+            LinkType::WikiLink { .. } => {
+                // Over the end of a line it is none in a note either.
+                let written = self.source.get(range.clone()).unwrap_or("");
+                let is_one = !written.contains(['\n', '\r']);
+                is_one.then(|| Target::of_wikilink(address.trim_end_matches('\\'))).flatten()
+            }
             LinkType::Email => Target::of_address(&format!("mailto:{address}")),
             _ => Target::of_address(address),
         }
+    }
+
+    /// Where the target of `[[Target|]]` is written, which shows nothing else.
+    fn unshown(&self, link_type: LinkType, range: &Range<usize>) -> Option<Range<usize>> {
+        let written = self.source.get(range.clone()).filter(|_| is_wiki(link_type))?;
+        let target = written.strip_prefix("[[")?.strip_suffix("|]]")?.trim_end_matches('\\');
+        let start = range.start + "[[".len();
+        (!target.contains('|')).then(|| start..start + target.len())
     }
 
     /// A piece of text: verbatim where it equals its source, else an entity, an escape, or made by the

@@ -55,7 +55,7 @@ pub(crate) fn is_of_place(doc: &NormalDoc, mention: &Mention) -> bool {
     let start = mention.span.start();
     let from = doc.links.partition_point(|link| link.span.start() < start);
     let mut here = doc.links.iter().skip(from).take_while(|link| link.span.start() == start);
-    here.any(|link| link.fragment.is_some())
+    here.any(|link| link.names_a_document() && link.fragment.is_some())
         && norm_of(mention.span.of(&doc.text)) != norm_of(&mention.name)
 }
 

@@ -31,7 +31,8 @@ const MAX_TYPES: usize = 10_000;
 pub(super) fn relate(page: &Page<'_>, out: &mut Statements) {
     let cited = out.of_document("cites");
     let types = types_of(&page.doc.doc);
-    let mut links = page.doc.doc.links.iter().peekable();
+    // One that shows nothing, as an embed does, may begin where the next one does.
+    let mut links = page.doc.doc.links.iter().filter(|it| it.names_a_document()).peekable();
     for (idx, mention) in page.doc.mentions.iter().enumerate() {
         if mention.recognizer != RecognizerKind::Stated {
             continue;

@@ -266,7 +266,20 @@ pub(super) async fn complete(
     argument: ArgumentInfo,
 ) -> Result<CompleteResult, ErrorData> {
     let most = CompletionInfo::MAX_VALUES;
-    let is_address = matches!(reference, Reference::Resource(_));
+    let (is_address, is_known) = match &reference {
+        Reference::Resource(template) => {
+            (true, template.uri.contains(&format!("{{+{}}}", argument.name)))
+        }
+        Reference::Prompt(prompt) => {
+            let prompt = PROMPTS.iter().find(|it| it.name == prompt.name);
+            let arguments = prompt.map_or(&[][..], |it| it.arguments);
+            (false, arguments.iter().any(|it| it.name == argument.name))
+        }
+        _ => (false, false),
+    };
+    if !is_known {
+        return completed(vec![], None);
+    }
     if argument.name == "timeframe" {
         let known = ["1 day", "7d", "last week", "1 month", "yesterday"];
         let fits = known.iter().filter(|it| it.starts_with(&argument.value.to_lowercase()));

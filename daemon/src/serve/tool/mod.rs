@@ -306,7 +306,7 @@ fn item_error(name: &str, error: ErrorView) -> ItemError {
     ItemError { name, code, message, hint }
 }
 
-fn invalid(message: String, hint: &str) -> ErrorView {
+pub(super) fn invalid(message: String, hint: &str) -> ErrorView {
     ErrorView { code: Code::InvalidParams, message, hint: Some(hint.into()), conflict: None }
 }
 

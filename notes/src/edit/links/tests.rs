@@ -11,7 +11,7 @@ fn check(text: &str, at: (&str, &str), (from, to): (&str, &str), is_unique: bool
     let name = from.rsplit('/').next().unwrap_or(from).trim_end_matches(".md");
     let leads_there = |link: &Link| {
         let target = link.target.trim_start_matches('/').trim_end_matches(".md");
-        target == name || target == from.trim_end_matches(".md") || target == "The Title"
+        target == name || target == from.trim_end_matches(".md")
     };
     let links = retarget(text, &note, at, moved, leads_there);
     let changes = edit(text, &Op::Retarget(links)).expect("sound");

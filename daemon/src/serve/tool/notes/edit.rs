@@ -6,11 +6,14 @@ use notes::edit::Op;
 use proto::error::ErrorView;
 use proto::tool::notes::{EditNote, EditOperation, WrittenReply};
 
-use super::path_to_change;
-use super::write::{changed_lines, check_permalink, lasting_permalink, stem, told};
+use super::write::{
+    MAX_COUNTED, changed_lines, check_permalink, lasting_permalink, lost_links, stem, told,
+};
+use super::{named, path_to_change};
+use crate::ask::notes as rows;
 use crate::project::Project;
 use crate::serve::routes::Who;
-use crate::serve::tool::{blocking, invalid};
+use crate::serve::tool::{blocking, invalid, unreadable};
 use crate::terms::RelPath;
 
 /// Changes a part of a note.
@@ -24,9 +27,12 @@ pub async fn edit_note(
     // Until the index shows it, no other note may be given the same name.
     let _turn = if named_by(&op).is_some() { Some(project.naming().await) } else { None };
     let address = address(&project, &op, &path).await?;
-    let ops: Vec<Op> = std::iter::once(op).chain(address).collect();
-    let worker = project.clone();
     let is_dry = request.dry_run == Some(true);
+    // Links by a name that is taken away lead nowhere afterwards.
+    let may_lose = !is_dry && sets_names(&op);
+    let n_before = if may_lose { count_backlinks(&project, &path).await? } else { 0 };
+    let ops: Vec<Op> = std::iter::once(op).chain(address).collect();
+    let (worker, edited) = (project.clone(), path.clone());
     let (written, changed) = blocking(move || {
         let notes = worker.notes();
         let refused = |error: crate::notes::NoteError| error.view();
@@ -65,7 +71,27 @@ pub async fn edit_note(
         // The file is as it was: nothing is to be indexed.
         written.checksum = written.checksum_before.clone();
     }
-    told(&project, &who, (action, written), changed).await
+    let mut reply = told(&project, &who, (action, written), changed).await?;
+    let n_now = if n_before > 0 { count_backlinks(&project, &edited).await? } else { 0 };
+    reply.warnings.extend(n_before.checked_sub(n_now).filter(|n| *n > 0).map(lost_links));
+    Ok(reply)
+}
+
+/// Whether an edit may change what links call a note by.
+fn sets_names(op: &Op) -> bool {
+    let (Op::SetKey { key, .. } | Op::RemoveKey(key)) = op else { return false };
+    let key = key.trim().to_lowercase();
+    matches!(key.as_str(), "title" | "permalink" | "alias" | "aliases")
+}
+
+async fn count_backlinks(project: &Arc<Project>, path: &str) -> Result<usize, ErrorView> {
+    let (worker, path) = (project.clone(), path.to_string());
+    blocking(move || {
+        let snapshot = worker.snapshot().map_err(unreadable)?;
+        let Ok(note) = named(&worker, &snapshot, &path) else { return Ok(0) };
+        Ok(rows::backlinks(&snapshot, note.doc, (0, MAX_COUNTED))?.len())
+    })
+    .await
 }
 
 /// The edit that is asked for.

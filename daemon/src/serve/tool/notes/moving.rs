@@ -1,11 +1,13 @@
 //! `move_note`: another path for a note, and for the links that would break.
 
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use notes::edit::{Move, Op, by_path, retarget};
-use notes::parse::{Link, LinkKind, parse};
-use notes::resolve::file_key;
+use notes::parse::{Link, LinkKind, Note, parse};
+use notes::resolve::{file_key, name_key};
+use notes::slug::path_slug;
 use proto::error::ErrorView;
 use proto::tool::notes::{ChangedLines, MoveNote, MovedReply, RewrittenView};
 use rusqlite::params;
@@ -50,10 +52,12 @@ pub async fn move_note(
         // Read once, all together: each commit would lead the links of what it holds anew.
         let paths = plan.others.iter().map(|it| RelPath::new(it.path.clone())).collect();
         let hold = worker.watcher().hold(paths);
+        let moving = RefCell::new(Some(Handle::current().block_on(worker.moving())));
         let settle = |paths: &[RelPath]| {
             // What fails here is told when all is indexed.
             let indexed = worker.index_now(paths, false, &|_| {});
             let _ = Handle::current().block_on(indexed);
+            moving.take();
         };
         let moved = worker
             .notes()
@@ -173,8 +177,11 @@ impl Plan {
         let refused = |error: NoteError| error.view();
         let note = project.notes().read(from).map_err(refused)?;
         let parsed = parse(&note.text);
+        let permalink = doc.map(|doc| browse::brief(snapshot, doc)).transpose()?;
+        let permalink = permalink.and_then(|it| it.permalink);
+        let loses = |target: &str| loses(target, from, &parsed, permalink.as_deref());
         let mut own = retarget(&note.text, &parsed, (from, to), moved, |link| {
-            own_targets.contains(&link.target)
+            own_targets.contains(&link.target) && loses(&link.target)
         });
         let kept = leading.remove(from).unwrap_or_default();
         let kept = by_path(&note.text, &parsed, to, |link| kept.elsewhere(link));
@@ -189,7 +196,7 @@ impl Plan {
             let Ok(other) = project.notes().read(&path) else { continue };
             let parsed = parse(&other.text);
             let mut links = retarget(&other.text, &parsed, (&path, &path), moved, |link| {
-                leading.here.contains(&link.target)
+                leading.here.contains(&link.target) && loses(&link.target)
             });
             links.extend(by_path(&other.text, &parsed, &path, |link| leading.elsewhere(link)));
             if !links.is_empty() {
@@ -216,6 +223,19 @@ impl Leading {
     fn elsewhere(&self, link: &Link) -> Option<String> {
         self.elsewhere.get(&(link.kind, link.target.clone())).cloned()
     }
+}
+
+/// Whether a name that leads to a note is none of it any more once its file has another name. What its title, an alias
+/// or a permalink that follows from these says, it says still.
+fn loses(target: &str, from: &str, note: &Note, permalink: Option<&str>) -> bool {
+    let target = target.trim_matches('/');
+    if file_key(target) == file_key(from) {
+        return true;
+    }
+    let key = name_key(target);
+    let is_called = note.title.iter().chain(&note.aliases).any(|it| name_key(it) == key);
+    let is_settled = note.permalink.is_some() || note.title.is_some();
+    !is_called && !(is_settled && permalink == Some(path_slug(target).as_str()))
 }
 
 /// No other file has the name that the note will have.

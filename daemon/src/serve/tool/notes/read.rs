@@ -127,12 +127,18 @@ fn read(
 /// The bytes of a heading with its section, or of a block.
 fn part_of(snapshot: &Snapshot, note: &Named, part: &str) -> Result<(usize, usize), ErrorView> {
     let (heading, block) = heading_and_block(part);
+    let has_heading = match heading {
+        Some(heading) => rows::heading_place(snapshot, note.doc, heading)?.is_some(),
+        None => true,
+    };
     let found = match (heading, block) {
+        // A link to a heading that is not there is broken, whatever else it names.
+        (_, Some(_)) if !has_heading => None,
         // A block is told apart by its id; the heading above it is for people.
         (_, Some(block)) => rows::block_place(snapshot, note.doc, block)?,
         _ => rows::heading_place(snapshot, note.doc, heading.unwrap_or(part))?,
     };
-    let what = if block.is_some() { "block" } else { "heading" };
+    let what = if block.is_some() && has_heading { "block" } else { "heading" };
     let name: String = part.chars().filter(|c| !c.is_control()).take(100).collect();
     found.map(|place| place.span).ok_or_else(|| ErrorView {
         code: proto::error::Code::NotFound,

@@ -27,7 +27,7 @@ const MAX_CHANGE_CHARS: usize = 400;
 const MAX_UNRESOLVED: usize = 20;
 
 /// Backlinks that are counted.
-const MAX_COUNTED: usize = 1_000;
+pub(super) const MAX_COUNTED: usize = 1_000;
 
 /// Writes a new note, or a whole one in the place of another.
 pub async fn write_note(
@@ -45,7 +45,13 @@ pub async fn write_note(
     let path = if folder.is_empty() || folder == "." { name } else { format!("{folder}/{name}") };
     // By another path the note would be taken for its own namesake.
     let worker = project.clone();
-    let path = blocking(move || Ok(worker.notes().indexed_as(&path))).await?;
+    let title = request.title.clone();
+    let path = blocking(move || {
+        let path = worker.notes().indexed_as(&path);
+        let snapshot = worker.snapshot().map_err(unreadable)?;
+        Ok(browse::namesake(&snapshot, &title, &path)?.unwrap_or(path))
+    })
+    .await?;
     let mut metadata = request.metadata.clone().unwrap_or_default();
     let stated = notes::parse::parse(&request.content).frontmatter;
     let stated = stated.map(|front| front.normalized()).unwrap_or_default();
@@ -193,12 +199,7 @@ pub async fn delete_note(
     let mut warnings = index(&project, std::slice::from_ref(&written.path)).await?;
     warnings.extend(written.warnings);
     if n_backlinks > 0 {
-        let links = if n_backlinks == 1 {
-            "1 link of another note leads".to_string()
-        } else {
-            format!("{n_backlinks} links of other notes lead")
-        };
-        warnings.push(format!("{links} nowhere now"));
+        warnings.push(lost_links(n_backlinks));
     }
     Ok(WrittenReply {
         action: "deleted".into(),
@@ -208,6 +209,14 @@ pub async fn delete_note(
         freshness: project.freshness_now().map_err(unreadable)?,
         ..WrittenReply::default()
     })
+}
+
+/// Says of links that they lead to this note no more.
+pub(super) fn lost_links(n: usize) -> String {
+    match n {
+        1 => "1 link of another note leads nowhere now".into(),
+        n => format!("{n} links of other notes lead nowhere now"),
+    }
 }
 
 /// What a write did, once the index shows it. `changed` is told where only a part was.
