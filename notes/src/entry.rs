@@ -60,8 +60,8 @@ pub struct Entry {
     pub created: Option<String>,
     /// See `created`.
     pub updated: Option<String>,
-    /// A confidence that is no number from 0 to 1, as it is written.
-    pub wrong_confidence: Option<String>,
+    /// What is written and cannot be meant, by its key.
+    pub odd: Vec<(&'static str, String)>,
 }
 
 /// What a new entry says, or what is to be different in one. `None` leaves a thing alone.
@@ -79,7 +79,8 @@ pub struct EntryEdit {
     pub project: Option<String>,
     /// All its tags.
     pub tags: Option<Vec<String>>,
-    /// All its hints. `supersedes` and `superseded_by` go to keys of their own, which stay as they are when left out.
+    /// Its hints; those that are left out stay as they are, nothing (null, an empty text or list) takes one away.
+    /// `supersedes` and `superseded_by` go to keys of their own.
     pub hints: Option<Map<String, Value>>,
     /// The confidence.
     pub confidence: Option<f64>,
@@ -169,6 +170,22 @@ pub fn of(values: &Map<String, Value>) -> Entry {
     let stated = text("confidence").or(text("confidence_level"));
     let number = |it: &String| it.parse::<f64>().ok().filter(|it| (0.0..=1.0).contains(it));
     let confidence = stated.as_ref().and_then(number);
+    let mut odd = Vec::new();
+    let mut tell = |key: &'static str, is_odd: fn(&Value) -> bool| {
+        if let Some(value) = found(key).filter(|it| !is_nothing(it) && is_odd(it)) {
+            odd.push((key, scalar_text(value).unwrap_or_else(|| value.to_string())));
+        }
+    };
+    tell("entry_type", |it| scalar_text(it).is_none());
+    tell("hints", |it| !it.is_object());
+    tell("active", |it| scalar_text(it).is_none_or(|it| !is_no(&it) && !is_yes(&it)));
+    for key in ["supersedes", "superseded_by"] {
+        tell(key, |it| !names_entries_only(it));
+    }
+    for key in CREATED.into_iter().chain(UPDATED) {
+        tell(key, |it| scalar_text(it).is_none());
+    }
+    odd.extend(stated.filter(|_| confidence.is_none()).map(|it| ("confidence", it)));
     Entry {
         id: text("id").and_then(|id| number_of(&id)),
         short_title: text("title").or(text("short_title")),
@@ -178,7 +195,7 @@ pub fn of(values: &Map<String, Value>) -> Entry {
         tags,
         hints,
         confidence,
-        wrong_confidence: stated.filter(|_| confidence.is_none()),
+        odd,
         supersedes,
         superseded_by,
         source_context: text("source_context"),
@@ -189,15 +206,43 @@ pub fn of(values: &Map<String, Value>) -> Entry {
     }
 }
 
+fn is_yes(text: &str) -> bool {
+    ["true", "yes", "on", "1"].iter().any(|yes| text.eq_ignore_ascii_case(yes))
+}
+
+/// True for a value that says nothing.
+fn is_nothing(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::String(text) => text.trim().is_empty(),
+        Value::Array(items) => items.is_empty(),
+        _ => false,
+    }
+}
+
 fn is_no(text: &str) -> bool {
     ["false", "no", "off", "0"].iter().any(|no| text.eq_ignore_ascii_case(no))
 }
 
 /// The numbers that a value names: one id, a list of them, or several in one text.
 fn numbers_of(value: &Value) -> Vec<u64> {
+    names_of(value).iter().filter_map(|id| number_of(id)).collect()
+}
+
+/// Whether a value names entries as it should, and nothing else: one id, a list of them, or several in one text.
+pub fn names_entries_only(value: &Value) -> bool {
+    match value {
+        Value::String(_) => names_of(value).iter().all(|id| number_of(id).is_some()),
+        Value::Array(items) => items.iter().all(|it| it.is_string() && names_entries_only(it)),
+        value => value.is_null(),
+    }
+}
+
+/// What stands in a value that should name entries.
+fn names_of(value: &Value) -> Vec<String> {
     let mut ids = Vec::new();
     names(value, |c| c == ',' || c.is_whitespace(), &mut ids);
-    ids.iter().filter_map(|id| number_of(id)).collect()
+    ids
 }
 
 /// The details of an entry: what stands below its front matter, without blank lines around it.
@@ -236,6 +281,11 @@ pub fn change(text: &str, edit: &EntryEdit) -> Result<Vec<Change>, EditError> {
         && stated.long_title == stated.short_title
     {
         edit.long_title = stated.long_title.map(|_| String::new());
+    }
+    if let Some(given) = edit.hints.take() {
+        let mut hints = stated.hints;
+        hints.extend(given);
+        edit.hints = Some(hints);
     }
     let edit = &edit;
     let mut changes = edit_all(text, &ops_of(edit))?;
@@ -285,6 +335,7 @@ fn ops_of(edit: &EntryEdit) -> Vec<Op> {
                 false => set(key, ids.into()),
             });
         }
+        hints.retain(|_, value| !is_nothing(value));
         ops.push(match hints.is_empty() {
             true => Op::RemoveKey("hints".into()),
             false => set("hints", Value::Object(hints)),
@@ -427,11 +478,37 @@ mod tests {
     }
 
     #[test]
+    fn hints_that_are_left_out_stay() {
+        let text = "---\nid: kb-1\nsupersedes:\n  - kb-00003\nhints:\n  person: Ada\n  tool: Cargo\n---\nx\n";
+        let hinted = |hints: Value| {
+            let edit = EntryEdit { hints: hints.as_object().cloned(), ..EntryEdit::default() };
+            let after = apply(text, &change(text, &edit).expect("changed"));
+            let entry = of(&frontmatter(&after).expect("front matter").values);
+            (Value::Object(entry.hints), entry.supersedes)
+        };
+        let both = json!({"person": "Ada", "tool": "Cargo"});
+        assert_eq!(hinted(json!({})), (both.clone(), vec![3]));
+        assert_eq!(hinted(json!({"supersedes": "kb-4"})), (both.clone(), vec![4]));
+        assert_eq!(hinted(json!({"supersedes": []})), (both, vec![]));
+        let other = json!({"person": "Ada", "tool": "Git"});
+        assert_eq!(hinted(json!({"tool": "Git"})), (other, vec![3]));
+        assert_eq!(hinted(json!({"tool": null})), (json!({"person": "Ada"}), vec![3]));
+        assert_eq!(hinted(json!({"tool": "", "person": []})), (json!({}), vec![3]));
+    }
+
+    #[test]
     fn what_people_write_by_hand_is_understood() {
         let text = "---\nID: KB-7\ntitle: T\nactive: no\nsupersedes: kb-00001, kb-2\ntags: a, b\nhints: none\n---\n";
         let entry = of(&frontmatter(text).expect("front matter").values);
         assert_eq!((entry.id, entry.is_active), (Some(7), false));
         assert_eq!((entry.supersedes, entry.tags.len()), (vec![1, 2], 2));
+        assert_eq!(entry.odd, [("hints", "none".to_string())]);
+        let odd = "---\nid: kb-7\nentry_type: [decision]\nsupersedes: [kb-1, nope]\nhints: 7\nactive: maybe\n\
+                   updated: [2026]\nconfidence: 7\ncreated:\n---\n";
+        let odd = of(&frontmatter(odd).expect("front matter").values).odd;
+        let keys: Vec<&str> = odd.iter().map(|it| it.0).collect();
+        let all = ["entry_type", "hints", "active", "supersedes", "updated", "confidence"];
+        assert_eq!(keys, all, "{odd:?}");
         for (text, number) in [
             ("kb-00042", Some(42)),
             ("KB-42", Some(42)),

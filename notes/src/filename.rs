@@ -41,7 +41,7 @@ pub fn file_name(title: &str) -> String {
 /// Blanks and what names of files, links or shells read as something else become hyphens.
 fn plain(c: char) -> char {
     match c {
-        '/' | '\\' | ':' | '*' | '?' | '"' | '<' | '>' | '|' | '#' | '^' | '[' | ']' => '-',
+        '/' | '\\' | ':' | '*' | '?' | '"' | '<' | '>' | '|' | '#' | '^' | '[' | ']' | '`' => '-',
         c if c.is_whitespace() || c.is_control() => '-',
         c => c,
     }
@@ -107,6 +107,7 @@ mod tests {
             ("C++", "c++.md"),
             ("C", "c.md"),
             ("[[Link]] ^id", "--link----id.md"),
+            ("`run()`", "-run()-.md"),
             ("tab\tand\nline", "tab-and-line.md"),
             ("bell\u{7}", "bell-.md"),
             ("  blanks around  ", "blanks-around.md"),

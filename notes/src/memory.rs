@@ -18,8 +18,8 @@ use crate::parse::{Item, Note, RelationKind, parse, scalar_text};
 use crate::plain;
 
 pub use shape::{
-    CATEGORY, EXACT_NAME, EXACT_TYPE, OBSERVATIONS, RELATIONS, exact, is_a_title, quoted,
-    relation_item, relations, stated_fact, stated_type,
+    CATEGORY, EXACT_NAME, EXACT_TYPE, OBSERVATIONS, RELATIONS, is_a_title, quoted, relation_item,
+    relations, stated_fact, stated_name, stated_node_type, stated_type, title_of,
 };
 
 /// The key of the front matter that remembers the highest ordinal of a note once its line is gone.
@@ -98,8 +98,8 @@ pub fn of(text: &str, note: &Note) -> Node {
     let values = note.frontmatter.as_ref().map(|it| &it.values);
     let value = |key: &str| values.and_then(|values| values.get(key));
     Node {
-        name: exact(value(EXACT_NAME)).or_else(|| note.title.clone()),
-        node_type: exact(value(EXACT_TYPE)).or_else(|| note.note_type.clone()),
+        name: stated_name(value(EXACT_NAME), note.title.as_deref()),
+        node_type: stated_node_type(value(EXACT_TYPE), note.note_type.as_deref()),
         summary: value(SUMMARY).and_then(scalar_text),
         tags: note.frontmatter.as_ref().map(|it| it.tags()).unwrap_or_default(),
         last_ordinal: value(LAST_ORDINAL).and_then(serde_json::Value::as_u64).unwrap_or(0),
@@ -343,5 +343,11 @@ mod tests {
         );
         let exact = read("---\ntitle: a b\nexact_name: '\"a  b\"'\nexact_type: '\"\"'\n---\n");
         assert_eq!((exact.name.as_deref(), exact.node_type.as_deref()), (Some("a  b"), Some("")));
+        // Who writes another title or type means it.
+        let edited =
+            "---\ntitle: a c\ntype: person\nexact_name: '\"a  b\"'\nexact_type: '\"\"'\n---\n";
+        let edited = read(edited);
+        let told = (edited.name.as_deref(), edited.node_type.as_deref());
+        assert_eq!(told, (Some("a c"), Some("person")));
     }
 }

@@ -68,7 +68,7 @@ fn each_session_is_about_the_workspace_that_its_client_names() {
         400 "invalid_params" "the header `X-Memory-Workspace` must name a workspace" workspace=null | "served are `alpha`, `beta`"
         400 "not_found" "no workspace is called `gamma`" workspace="gamma" | "served are `alpha`, `beta`"
         400 "not_found" "no workspace is called `gamma`" workspace="gamma" | "served are `alpha`, `beta`"
-        404 "not_found" "no session has this id" workspace=null | "it was ended, or nobody used it for long: begin another one by `initialize`"
+        404 "not_found" "no session has this id" workspace="alpha" | "it was ended, or nobody used it for long: begin another one by `initialize`"
         400 "not_found" "no workspace is called ``" workspace="" | "served are `alpha`, `beta`"
     "#]].assert_eq(&told);
     let moved =

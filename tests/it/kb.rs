@@ -300,7 +300,14 @@ fn hints_that_are_not_named_stay() {
     assert_eq!(get(&mut project, "kb-00003")["hints"], counted, "numbers stay numbers");
     let itself = json!({"update_entry_id": "kb-00002", "hints": {"supersedes": ["kb-2"]}});
     assert_eq!(refusal(&mut project, "kb_store", itself).1, "`kb-00002` would supersede itself");
-    for nothing in [json!({"id": "kb-00001"}), json!(7), json!("kb"), json!(["kb-00001", "Ada"])] {
+    for nothing in [
+        json!({"id": "kb-00001"}),
+        json!([{"id": "kb-00001"}]),
+        json!(7),
+        json!("kb"),
+        json!("kb-00001, Ada"),
+        json!(["kb-00001", "Ada"]),
+    ] {
         let wrong = json!({"update_entry_id": "kb-00002", "hints": {"supersedes": nothing}});
         let told = refusal(&mut project, "kb_store", wrong).1;
         assert_eq!(told, "`hints.supersedes` names what is no entry", "{nothing}");
@@ -309,12 +316,32 @@ fn hints_that_are_not_named_stay() {
     let entry = get(&mut project, "kb-00002");
     assert_eq!(
         (&entry["supersedes"], &entry["hints"]),
-        (&json!(["kb-00001"]), &json!({"person": "Bo"}))
+        (&json!(["kb-00001"]), &json!({"person": "Bo", "tool": ["Kafka"]}))
     );
+    let change = json!({"update_entry_id": "kb-00002", "hints": {"tool": null}});
+    project.call("kb_store", change);
     project.call("kb_store", json!({"update_entry_id": "kb-00002", "hints": {"supersedes": []}}));
     let entry = get(&mut project, "kb-00002");
-    assert_eq!((&entry["supersedes"], &entry["hints"]), (&Value::Null, &Value::Null));
+    assert_eq!((&entry["supersedes"], &entry["hints"]), (&Value::Null, &json!({"person": "Bo"})));
     assert_eq!(get(&mut project, "kb-00001")["superseded_by"], Value::Null);
+    // Who takes each other's place is told.
+    let circle =
+        |own: &str, other: &str| json!({"update_entry_id": own, "hints": {"supersedes": other}});
+    project.call("kb_store", circle("kb-00002", "kb-00001, kb-00003"));
+    let stored = project.call("kb_store", circle("kb-00001", "kb-00002"));
+    let warning = "it supersedes and is superseded by kb-00002: each counts as replaced";
+    assert_eq!(stored["warnings"], json!([warning]), "{stored}");
+    assert_eq!(get(&mut project, "kb-00003")["superseded_by"], json!(["kb-00002"]));
+    // So is what cannot be meant, key by key.
+    let odd = "---\nid: kb-00050\nentry_type: [decision]\nupdated: not a date\nsupersedes: [nope]\nhints: 7\n\
+               active: maybe\n---\nThe water turns late.\n";
+    project.write("kb/kb-00050-odd.md", odd);
+    let doubts = get(&mut project, "kb-00050")["doubts"].clone();
+    let doubts: Vec<&str> =
+        doubts.as_array().expect("rows").iter().filter_map(Value::as_str).collect();
+    let of = |key: &str| doubts.iter().any(|it| it.starts_with(&format!("`{key}: ")));
+    let keys = ["entry_type", "updated", "supersedes", "hints", "active"];
+    assert!(keys.into_iter().all(of) && doubts.len() == keys.len(), "{doubts:?}");
 }
 
 #[test]

@@ -40,8 +40,50 @@ fn questions_choose_their_strategy_and_say_why() {
     let current = "current (supersedes kb-00001)";
     let story = [("kb-00001", "original decision"), ("kb-00002", current), (&forked, current)];
     assert_eq!(told, story, "{traced}");
+    // Of a project of which nothing else is asked all decisions are told, whatever their words.
+    let mut orion = |title: &str, text: &str| {
+        let extra = json!({"entry_type": "decision", "project_ref": "Orion"});
+        store(&mut project, title, text, extra)
+    };
+    let both = [
+        orion("Orion pumps", "We decided that Orion runs on pumps of copper."),
+        orion("Copper", "Pipes are of copper because of the salt in the water."),
+    ];
+    for (question, more) in [
+        ("list all decisions in project orion", json!({})),
+        ("all decisions of Orion", json!({})),
+        ("What did we decide about Orion and why?", json!({})),
+        ("why Orion", json!({"strategy": "decision_trace", "scope": "project:Orion"})),
+    ] {
+        let mut request = more;
+        request["question"] = question.into();
+        let asked = project.call("kb_ask", request);
+        assert_eq!(asked["strategy"], "decision_trace", "{asked}");
+        assert_eq!(all(&asked["entries"], "id"), both, "{question}: {asked}");
+    }
+    let salt = json!({"question": "why did we decide about salt for Orion"});
+    let salt = project.call("kb_ask", salt);
+    assert_eq!(all(&salt["entries"], "id"), [&both[1]], "{salt}");
+    // Who asks how many is told, and that there are more than are told.
+    let many = json!({"question": "how many decisions are there?"});
+    let many = project.call("kb_ask", many);
+    let n = many["entries"].as_array().map_or(0, Vec::len);
+    assert_eq!(many["hint"], format!("there are {n}"), "{many}");
+    let few = json!({"question": "list all decisions", "limit": 2});
+    let few = project.call("kb_ask", few);
+    assert!(few["hint"].as_str().is_some_and(|it| it.starts_with(&format!("2 of {n} "))), "{few}");
+    let all_of =
+        json!({"question": "x", "strategy": "timeline", "scope": "decision", "limit": 500});
+    let all_of = project.call("kb_ask", all_of);
+    assert_eq!((all_of["entries"].as_array().map_or(0, Vec::len), all_of.get("hint")), (n, None));
+    // An id alone tells its entry, and what is around it.
+    let own = project.call("kb_ask", json!({"question": both[0]}));
+    assert_eq!(all(&own["entries"], "id"), both, "{own}");
+    for id in both {
+        project.call("kb_store", json!({"deactivate_entry_id": id}));
+    }
     // A successor that does not count any more is none.
-    project.call("kb_store", json!({"deactivate_entry_id": "kb-00006"}));
+    project.call("kb_store", json!({"deactivate_entry_id": forked}));
     let old = project.call("kb_get", json!({"entry_id": ["kb-00001"]}));
     assert_eq!(old["entries"][0]["superseded_by"], json!(["kb-00002"]), "{old}");
 
@@ -174,6 +216,21 @@ fn a_summary_quotes_and_cites_and_tells_both_sides() {
     let old =
         asked["entries"].as_array().and_then(|it| it.iter().find(|it| it["id"] == "kb-00001"));
     assert_eq!(old.expect("told")["superseded_by"], json!(["kb-00002"]), "{asked}");
+    // Also where it alone answers in the words of the question: what replaced it is heard first.
+    let frob = store(&mut project, "Frob", "The frobnicator timeout is 30 seconds.", json!({}));
+    let sixty = json!({"hints": {"supersedes": frob}});
+    let sixty = store(&mut project, "Sixty", "New value: sixty.", sixty);
+    let asked = project.call("kb_ask", json!({"question": "frobnicator timeout"}));
+    assert_eq!(all(&asked["entries"], "id")[..2], [&sixty, &frob], "{asked}");
+    let summary = project.call("kb_summarize", json!({"question": "frobnicator timeout"}));
+    let cited: Vec<&Value> = summary["sentences"]
+        .as_array()
+        .expect("sentences")
+        .iter()
+        .map(|it| &it["cited"][0])
+        .collect();
+    let at = |id: &str| cited.iter().position(|it| *it == id);
+    assert!(at(&sixty) == Some(0) && at(&frob).is_some(), "{summary}");
     // An id finds what it names: an entry, those of a tag, a person, a project.
     let mut ids = |query: &str| -> Vec<String> {
         let found = project.call("kb_search", json!({"query": query}));

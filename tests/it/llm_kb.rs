@@ -107,12 +107,26 @@ fn a_model_writes_the_answer_with_citations() {
     let (mut project, mock) = project_with("query", |task, text| {
         assert_eq!(task, "answer");
         assert!(text.contains("id: kb-00001\nRedis queue") && text.contains("since May"), "{text}");
-        saying("It ran on Redis [kb-00001], and on Postgres since May [kb-00002] [kb-00099].")
+        let token = "ghp_0123456789abcdefghijABCDEFGHIJ012345";
+        saying(&format!(
+            "It ran on Redis [kb-00001], and on Postgres since May [kb-00002] [kb-00099]. \
+             Mars is red. The key is {token} [kb-00002]"
+        ))
     });
     let summary = project.call("kb_summarize", json!({"question": "what does the queue run on"}));
-    let answer = "It ran on Redis [kb-00001], and on Postgres since May [kb-00002] .";
+    let answer = "It ran on Redis [kb-00001], and on Postgres since May [kb-00002] . Mars is red. \
+                  The key is [redacted:github-token] [kb-00002]";
     assert_eq!((&summary["answer"], &summary["method"]), (&json!(answer), &json!("llm:small")));
     assert_eq!(summary["sentences"][0], json!({"text": "It ran on Redis", "cited": ["kb-00001"]}));
+    let told =
+        [("Mars is red.", json!([])), ("The key is [redacted:github-token]", json!(["kb-00002"]))];
+    let told: Vec<Value> =
+        told.into_iter().map(|(text, cited)| json!({"text": text, "cited": cited})).collect();
+    assert_eq!(
+        summary["sentences"].as_array().map(|it| &it[2..]),
+        Some(told.as_slice()),
+        "{summary}"
+    );
     assert!(summary["hint"].as_str().is_some_and(|it| it.contains("kb-00099")), "{summary}");
     assert_eq!(mock.requests().len(), 1);
     // Where nothing is found nobody is asked.

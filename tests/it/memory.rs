@@ -179,16 +179,16 @@ fn what_is_there_already_is_not_made_again_and_bad_items_do_not_stop_the_others(
     let names = all(&made["entities"], "name");
     assert!(names.ends_with(&["C++", "C", "a/b", "a:b"]), "{made}");
     // A note of that name that is no entity yet becomes one; what it states stays.
-    project.write("Ideas/Kite.md", "---\ntags: [toy]\n---\nIt flies.\n\n- [ ] buy one\n");
+    project.write("Ideas/Kite.md", "---\ntags: [toy]\n---\nIt flies.\n\n- [ ] buy one\n- fast\n");
     project.settle();
     let kite = json!({"entities": [{"name": "Kite", "entity_type": "thing", "summary": "A toy that flies.",
-        "tags": ["toy", "wind"], "observations": ["needs wind"]}]});
+        "tags": ["toy", "wind"], "observations": ["needs wind", "fast"]}]});
     let made = project.call("create_entities", kite.clone());
     assert_eq!(made["entities"][0]["path"], "Ideas/Kite.md", "{made}");
     assert_eq!(made["entities"][0]["was_note"], true);
     let text = text_of(&project, "Ideas/Kite.md");
     assert!(text.contains("type: thing") && text.contains("tags: [toy, wind]"), "{text}");
-    assert!(text.contains("It flies.\n\n- [ ] buy one\n- needs wind ^o1\n"), "{text}");
+    assert!(text.contains("It flies.\n\n- [ ] buy one\n- fast ^o1\n- needs wind ^o2\n"), "{text}");
     let things = project.call("get_nodes_by_type", json!({"entity_type": "thing"}));
     assert_eq!(things["nodes"][0]["summary"], "A toy that flies.", "{things}");
     let found = project.call("search_nodes", json!({"query": "wind", "mode": "text"}));
@@ -538,6 +538,76 @@ fn relations_make_a_graph() {
         json!({"node": "Alone", "referenced_name": "Ada Lovelace", "reference_count": 2,
                "key": "relation:alone>related_to>adalovelace"})
     );
+}
+
+#[test]
+fn a_relation_leads_to_the_entity_that_was_named_whatever_its_name() {
+    let mut project = TestProject::empty();
+    project.write("docs/auth.md", "# Authentication\n\nHow to sign in.\n");
+    project.write("deep/Kit.md", "A kit.\n");
+    project.start();
+    project.settle();
+    let names = ["docs/auth", "deep/Kit", "./Foo", "`run()`", "tick ` one", "C#"];
+    let named = |name: &&str| json!({"name": name, "entity_type": "thing"});
+    let mut entities: Vec<Value> = names.iter().map(named).collect();
+    entities.push(named(&"gateway"));
+    project.call("create_entities", json!({"entities": entities}));
+    for name in names {
+        let made = relate(&mut project, "gateway", "uses", name);
+        assert_eq!(made["created"][0]["to"], name, "{made}");
+        let between = json!({"entity_a": "gateway", "entity_b": name});
+        let between = project.call("get_relations_between", between);
+        assert_eq!(all(&between["relations"], "relation_type"), ["uses"], "{name}: {between}");
+        assert_eq!(relate(&mut project, "gateway", "uses", name)["already_existed"][0]["to"], name);
+    }
+    assert!(all(&project.call("get_orphans", json!({}))["nodes"], "name").is_empty());
+    project.call("delete_entities", json!({"entity_names": names}));
+    let text = text_of(&project, "memory/gateway.md");
+    assert!(!text.contains("uses"), "{text}");
+    // What leads to nothing is told, and can be renamed and taken away; nothing new leads there.
+    project.write("memory/gateway.md", format!("{text}\n- knows [[Nobody]]\n"));
+    let renamed = json!({"from_entity": "gateway", "to_entity": "Nobody", "old_type": "knows", "new_type": "misses"});
+    assert_eq!(project.call("update_relation_type", renamed)["to_entity"], "Nobody");
+    let opened = project.call("open_nodes", json!({"names": ["gateway"]}));
+    assert_eq!(all(&opened["relations"], "relation_type"), ["misses"], "{opened}");
+    assert_eq!(relate(&mut project, "gateway", "sees", "Nobody")["not_found"], json!(["Nobody"]));
+    let gone = json!({"relations": [{"from_entity": "gateway", "to_entity": "Nobody", "relation_type": "misses"}]});
+    assert_eq!(project.call("delete_relations", gone)["deleted"], 1);
+    assert!(!text_of(&project, "memory/gateway.md").contains("Nobody"));
+}
+
+#[test]
+fn names_and_types_that_a_title_cannot_hold_are_still_a_persons_to_change() {
+    let mut project = started();
+    let entities = json!({"entities": [
+        {"name": "Ann", "entity_type": ""}, {"name": "Big  Co", "entity_type": "company",
+         "observations": ["Works with Ann on it", "Ann is her friend", "Ann's idea"]},
+        {"name": "日本", "entity_type": "place"},
+        {"name": "Trip", "entity_type": "plan", "observations": ["旅行は日本へ", "in 日本 now"]},
+    ]});
+    project.call("create_entities", entities);
+    let gaps = project.call("get_relation_gaps", json!({}));
+    let told: Vec<(&str, &str, u64)> = gaps["gaps"]
+        .as_array()
+        .expect("gaps")
+        .iter()
+        .map(|it| {
+            let name = |key: &str| it[key].as_str().unwrap_or_default();
+            (name("node"), name("referenced_name"), it["reference_count"].as_u64().unwrap_or(0))
+        })
+        .collect();
+    assert_eq!(told, [("Big  Co", "Ann", 3), ("Trip", "日本", 2)], "{gaps}");
+    for (path, from, to) in [
+        ("memory/ann.md", "type: note", "type: person"),
+        ("memory/big--co.md", "Big Co", "Big Corp"),
+    ] {
+        let text = text_of(&project, path);
+        assert!(text.contains(from), "{text}");
+        project.write(path, text.replace(from, to));
+    }
+    let opened = project.call("open_nodes", json!({"names": ["Ann", "Big Corp"]}));
+    assert_eq!(all(&opened["entities"], "name"), ["Ann", "Big Corp"], "{opened}");
+    assert_eq!(all(&opened["entities"], "entity_type"), ["person", "company"]);
 }
 
 #[test]

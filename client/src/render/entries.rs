@@ -44,8 +44,14 @@ fn hint(hint: Option<&String>) -> String {
 
 /// Entries by their type or another scope.
 pub fn listed(replies: &[KbAnswer]) -> String {
-    let told =
-        |reply: &KbAnswer| reply.entries.iter().map(|it| brief(&it.entry)).collect::<String>();
+    let told = |reply: &KbAnswer| {
+        let entries: String = reply.entries.iter().map(|it| brief(&it.entry)).collect();
+        let scope = reply.scope.as_deref().unwrap_or_default();
+        // Of what is told whole, or is not there, nothing more is to be said.
+        let hint = reply.hint.as_ref().filter(|_| !entries.is_empty());
+        let hint = hint.map(|it| format!("({}: {})\n", clean(scope), clean(it)));
+        format!("{entries}{}", hint.unwrap_or_default())
+    };
     let out: String = replies.iter().map(told).collect();
     if out.is_empty() { "no entries\n".to_string() } else { out }
 }
@@ -122,6 +128,9 @@ pub fn ingested(reply: &KbIngestReply) -> String {
             let id = entry.id.as_deref().unwrap_or("(new)");
             let kind = entry.entry_type.as_str();
             out += &format!("    {id}  {kind}  {}\n", clean(&entry.short_title));
+        }
+        if !it.left_out.is_empty() {
+            out += &format!("    too short for an entry: {}\n", clean(&it.left_out.join(", ")));
         }
     }
     let done = if reply.dry_run { "would give" } else { "gave" };
@@ -223,7 +232,19 @@ pub fn graph(reply: &MemoryGraphReply) -> String {
 mod tests {
     use super::*;
     use expect_test::expect;
-    use proto::tool::kb::KbHit;
+    use proto::tool::kb::{AskedEntry, KbHit};
+
+    #[test]
+    fn a_list_that_is_cut_says_so() {
+        let entry = EntryView { id: "kb-00001".into(), ..EntryView::default() };
+        let entries = vec![AskedEntry { entry, ..AskedEntry::default() }];
+        let (scope, hint) = (Some("decision".into()), Some("1 of 7 are told".into()));
+        let cut = KbAnswer { entries, scope, hint, ..KbAnswer::default() };
+        let none = KbAnswer { hint: Some("no entry".into()), ..KbAnswer::default() };
+        let told = listed(&[cut, none.clone()]);
+        assert!(told.ends_with("(decision: 1 of 7 are told)\n"), "{told}");
+        assert_eq!(listed(&[none]), "no entries\n");
+    }
 
     #[test]
     fn entries_are_told_in_brief_and_without_control_characters() {

@@ -296,6 +296,16 @@ pub(super) fn together(settings: &Settings) -> Result<(), (&'static str, String)
             return Err((min_key, format!("is {least}; it must be at most `{most_key}`")));
         }
     }
+    let (memory, kb) = (&settings.memory.folder, &settings.kb.folder);
+    let rest = kb.strip_prefix(memory.as_str());
+    if rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/')) {
+        let key = if *kb == Settings::default().kb.folder { "memory.folder" } else { "kb.folder" };
+        let why = format!(
+            "puts entries (`{kb}`) into the folder of memory (`{memory}`), where each would be an entity, too: give \
+             them a folder of their own"
+        );
+        return Err((key, why));
+    }
     Ok(())
 }
 

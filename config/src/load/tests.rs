@@ -177,6 +177,18 @@ fn errors_name_file_line_and_key() {
         "#]],
     );
     check(
+        &folder("kb:\n  folder: memory/kb\n"),
+        expect![[r#"
+            /folder/kg.yaml:2: `kb.folder` puts entries (`memory/kb`) into the folder of memory (`memory`), where each would be an entity, too: give them a folder of their own
+        "#]],
+    );
+    check(
+        &folder("memory:\n  folder: kb\n"),
+        expect![[r#"
+            /folder/kg.yaml:2: `memory.folder` puts entries (`kb`) into the folder of memory (`kb`), where each would be an entity, too: give them a folder of their own
+        "#]],
+    );
+    check(
         &folder("chunk:\n  max_tokens: 100\n  overlap_tokens: 90\n"),
         expect![[r#"
         /folder/kg.yaml:3: `chunk.overlap_tokens` is 90; it must be at most half of `chunk.max_tokens`

@@ -10,6 +10,7 @@ pub mod graph;
 pub mod planner;
 pub mod search;
 pub mod shelf;
+mod story;
 pub mod strategy;
 pub mod summary;
 

@@ -13,11 +13,13 @@ pub mod search;
 use std::collections::{BTreeSet, HashMap, VecDeque};
 
 use notes::memory::{CATEGORY, numbered, stated_type};
-use notes::resolve::{By, file_key, name_key};
+use notes::parse::LinkKind;
+use notes::resolve::{By, Keys, file_key, name_key};
 use proto::error::{Code, ErrorView};
 use rusqlite::{OptionalExtension, Row, params};
 
 use super::{AskError, address};
+use crate::store::links::lead;
 use crate::store::{MemoryLedger, Snapshot, StoreError};
 
 /// Paths told of a name that several notes bear.
@@ -212,16 +214,31 @@ fn of_alias(snapshot: &Snapshot, name: &str) -> Result<Vec<NodeRow>, AskError> {
     Ok(statement.query_map(keys, node_of)?.collect::<Result<_, _>>()?)
 }
 
-/// What a link to a note is written as: its name where that leads there and nowhere else, else its path.
-pub fn link_path(snapshot: &Snapshot, node: &NodeRow) -> Result<Option<String>, AskError> {
-    let is_alone = bearing(snapshot, &node.name)?.len() == 1
-        && snapshot.query_row(
-            "SELECT EXISTS (SELECT 1 FROM doc_names WHERE key = ?1 AND doc_id = ?2 AND kind IN (?3, ?4))",
-            params![name_key(&node.name), node.doc, By::Title as i64, By::FileName as i64],
-            |row| row.get(0),
-        )?;
-    let path = notes::slug::without_extension(&node.path);
-    Ok((!is_alone).then(|| path.to_string()))
+/// What a link from one note to another may be written as, the best first: the name where nothing else bears it and it
+/// reads as no path, the path, and what stands for a path that no link can hold. Each leads there.
+pub fn link_targets(
+    snapshot: &Snapshot,
+    from: &NodeRow,
+    to: &NodeRow,
+) -> Result<Vec<String>, AskError> {
+    let is_path = to.name.contains('/') || to.name.ends_with(".md");
+    let is_alone = !is_path && bearing(snapshot, &to.name)?.len() == 1;
+    let sql = "SELECT permalink FROM notes WHERE doc_id = ?1";
+    let permalink: Option<Option<String>> =
+        snapshot.prepare_cached(sql)?.query_row([to.doc], |row| row.get(0)).optional()?;
+    let forms = [
+        is_alone.then(|| to.name.clone()),
+        Some(notes::slug::without_extension(&to.path).to_string()),
+        permalink.flatten(),
+    ];
+    let mut targets = Vec::new();
+    for target in forms.into_iter().flatten() {
+        let Some(keys) = Keys::of(LinkKind::Wiki, &target) else { continue };
+        if lead(snapshot, &from.path, (LinkKind::Wiki, &target), &keys)? == Some(to.doc) {
+            targets.push(target);
+        }
+    }
+    Ok(targets)
 }
 
 /// The facts of a note, by ordinal.

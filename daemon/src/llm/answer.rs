@@ -10,6 +10,8 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::{Prompt, UNTRUSTED, fenced, json};
+use crate::pipeline::chunk::sentences;
+use crate::pipeline::normalize::redact::clean;
 
 /// Longest answer, characters.
 const MAX_CHARS: usize = 8_000;
@@ -20,6 +22,9 @@ static MARKS: LazyLock<Regex> = LazyLock::new(|| {
 });
 static IDS: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"kb-\d{1,12}").expect("a sound pattern"));
+/// Where an item of a list begins.
+static ITEMS: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r"(?m)^\s*(?:[-*+•]|\d{1,3}[.)])\s+").expect("a sound pattern"));
 
 /// An answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -60,7 +65,8 @@ pub fn parse(reply: &str, given: &[&str]) -> Option<Answer> {
     let text = loop {
         let after = checked(&before, given, (&mut cited, &mut invented));
         if after == before {
-            break after.trim().to_string();
+            // Parts of a secret may have stood around a mark.
+            break clean(after.trim()).into_owned();
         }
         before = after;
     };
@@ -89,28 +95,33 @@ fn checked(
     text.into_owned()
 }
 
-/// The statements of an answer, each with the entries that its marks name; what bears no mark has none.
+/// The statements of an answer, sentence by sentence: a mark tells whom the sentence before it cites, and what bears no
+/// mark cites nobody.
 pub fn statements(text: &str) -> Vec<(String, Vec<String>)> {
     let mut found: Vec<(String, Vec<String>)> = Vec::new();
     let mut last = 0;
-    let bare = |part: &str| {
-        let part = part.trim_start_matches(|c: char| c.is_whitespace() || ".,;:".contains(c));
-        part.split_whitespace().collect::<Vec<_>>().join(" ")
-    };
     for mark in MARKS.find_iter(text) {
-        let said = bare(text.get(last..mark.start()).unwrap_or_default());
+        let said = said_in(text.get(last..mark.start()).unwrap_or_default());
         let ids = IDS.find_iter(mark.as_str()).map(|it| it.as_str().to_string());
-        match found.last_mut().filter(|_| said.is_empty()) {
-            Some((_, before)) => before.extend(ids),
-            None => found.push((said, ids.collect())),
+        let is_first = said.is_empty() && found.is_empty();
+        found.extend(said.into_iter().map(|it| (it, vec![])));
+        match found.last_mut() {
+            Some((_, cited)) if !is_first => cited.extend(ids),
+            _ => found.push((String::new(), ids.collect())),
         }
         last = mark.end();
     }
-    let rest = bare(text.get(last..).unwrap_or_default());
-    if !rest.is_empty() {
-        found.push((rest, vec![]));
-    }
+    let rest = said_in(text.get(last..).unwrap_or_default());
+    found.extend(rest.into_iter().map(|it| (it, vec![])));
     found
+}
+
+/// The sentences of a part of an answer, each on one line; items of lists are parted, too.
+fn said_in(part: &str) -> Vec<String> {
+    let part = part.trim_start_matches(|c: char| c.is_whitespace() || ".,;:".contains(c));
+    let blocks = ITEMS.split(part);
+    let said = blocks.flat_map(|block| sentences(block).filter_map(|it| block.get(it)));
+    said.map(|it| it.split_whitespace().collect::<Vec<_>>().join(" ")).collect()
 }
 
 #[cfg(test)]
@@ -133,6 +144,9 @@ mod tests {
         assert_eq!(answer.invented, ["kb-00007", "kb-99999"]);
         let nested = parse("[kb-00001] [[kb-00007]kb-00007]", &GIVEN).expect("an answer");
         assert_eq!(nested.text, "[kb-00001]", "what is left is no mark either");
+        let halves =
+            parse("It is ghp_0123456789abcdefghij[kb-00007]ABCDEFGHIJ012345 [kb-00001].", &GIVEN);
+        assert_eq!(halves.expect("an answer").text, "It is [redacted:github-token] [kb-00001].");
         for none in ["", "SQLite is used.", "SQLite [kb-00003].", "kb-00001", "[]"] {
             assert_eq!(parse(none, &GIVEN), None, "{none}");
         }
@@ -149,6 +163,23 @@ mod tests {
             ["A is so <kb-00001 kb-00002>", "B is not <kb-00002 kb-00001>", "And C. <>"]
         );
         assert!(statements("").is_empty());
+        let mixed = "It listens on 8443 [kb-00002]. Berlin is in France. It is\nfast [kb-00002].\n\
+                     - x is so\n- y [kb-00001]\nEnd. Fin";
+        let cited: Vec<(String, usize)> =
+            statements(mixed).into_iter().map(|(said, cited)| (said, cited.len())).collect();
+        let told = cited.iter().map(|(said, n)| (said.as_str(), *n)).collect::<Vec<_>>();
+        assert_eq!(
+            told,
+            [
+                ("It listens on 8443", 1),
+                ("Berlin is in France.", 0),
+                ("It is fast", 1),
+                ("x is so", 0),
+                ("y", 1),
+                ("End.", 0),
+                ("Fin", 0)
+            ]
+        );
     }
 
     #[test]

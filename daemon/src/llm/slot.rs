@@ -1,8 +1,9 @@
 //! Slot: one place for a language model, with its budget and its pauses.
 //!
 //! In: prompts. Out: texts, or why there is none; how it is.
-//! Invariants: all that is sent passes [`Slot::cleaned`]; a call ends by its deadline; at most [`MAX_AT_ONCE`] run;
-//! what may pass is tried again at most `max_retries` times, each counted against the budget.
+//! Invariants: all that is sent passes [`Slot::cleaned`], and what is said is without secrets, too; a call ends by its
+//! deadline; at most [`MAX_AT_ONCE`] run; what may pass is tried again at most `max_retries` times, each counted
+//! against the budget.
 //! The client's own model is another with each client, so its failures leave nobody alone.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -111,7 +112,8 @@ impl Slot {
             Ok(said) => {
                 state.circuit.went_well();
                 state.last = Some(Ok(()));
-                Ok(said)
+                // A model may know a secret that nobody sent, or make one up: it is told and kept nowhere.
+                Ok(Said { text: clean(&said.text).into_owned(), ..said })
             }
             Err(Failure::Of(Trouble::Asked)) => Err(LlmError::Asked),
             Err(Failure::Spent(again)) => {

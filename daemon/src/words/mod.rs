@@ -25,7 +25,7 @@ mod stem;
 
 pub use fold::folded;
 use rustc_hash::FxHashMap;
-pub use script::{gram_length, is_latin, is_word_char};
+pub use script::{gram_length, is_latin, is_unspaced, is_word_char};
 use stem::Stemmer;
 
 /// The tokenizer of the text index: letters beyond ASCII are words to it anyway.

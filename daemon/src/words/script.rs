@@ -41,6 +41,11 @@ fn cutting(c: char) -> Cutting {
     }
 }
 
+/// True for signs of scripts that write no blanks between words, or put endings to names without one.
+pub fn is_unspaced(c: char) -> bool {
+    cutting(c) != Cutting::Words
+}
+
 /// Length of the run of word signs of one kind that `text` begins with, bytes; 0 when it begins with none.
 pub(super) fn run_length(text: &str) -> usize {
     let n_plain = text.bytes().take_while(u8::is_ascii_alphanumeric).count();

@@ -20,15 +20,12 @@ use super::lines::{eol_at, line_start};
 use super::{Change, EditError, NewNote, apply, compose, render_new};
 use crate::memory::{
     CATEGORY, EXACT_NAME, EXACT_TYPE, Fact, LAST_ORDINAL, Node, SUMMARY, Stated, is_a_title,
-    numbered, ordinal_of, quoted, read, relation_item,
+    numbered, ordinal_of, quoted, read, relation_item, title_of,
 };
 use crate::plain;
 pub use adopt::adopt;
 use form::{exact_form, form};
 use insert::{insert_facts, insert_relation};
-
-/// Longest name that is told in a title, characters.
-const MAX_TITLE_CHARS: usize = 200;
 
 /// Which note is changed.
 #[derive(Debug, Clone, Copy, Default)]
@@ -89,11 +86,7 @@ pub fn render_entity(new: &NewEntity) -> Result<String, EditError> {
     let mut title = new.name.clone();
     if !is_a_title(&title) {
         metadata.insert(EXACT_NAME.to_string(), quoted(&new.name));
-        let words: Vec<&str> = new.name.split_whitespace().collect();
-        title = words.join(" ").replace("[[", "[ [").chars().take(MAX_TITLE_CHARS).collect();
-        if title.trim().is_empty() {
-            title = "Unnamed".to_string();
-        }
+        title = title_of(&new.name);
     }
     let (note_type, exact_type) = stated_keys(&new.entity_type);
     metadata.extend(exact_type.map(|it| (EXACT_TYPE.to_string(), it)));
@@ -311,28 +304,25 @@ fn lines_below<'t>(text: &'t str, fact: &Fact) -> impl Iterator<Item = &'t str> 
     below.lines().map(str::trim).filter(|line| !line.is_empty())
 }
 
-/// States a relation, given as the text of an item; none when it is there already.
+/// States a relation of a type, to what a link is to lead to.
 ///
 /// # Errors
 /// [`EditError`], for a text that is read as another relation.
 pub fn add_relation(
     text: &str,
     scope: Scope,
-    relation: (&str, &str),
-    path: Option<&str>,
-) -> Result<Option<Vec<Change>>, EditError> {
-    let (relation_type, name) = relation;
-    let item = relation_item(relation_type, name, path)
-        .ok_or_else(|| unfit("relation", &format!("{relation_type} {name}")))?;
+    (relation_type, target): (&str, &str),
+) -> Result<Vec<Change>, EditError> {
+    let item = relation_item(relation_type, target, None)
+        .ok_or_else(|| unfit("relation", &format!("{relation_type} {target}")))?;
     let (settled, now) = settled(text, scope);
     let node = read(&now);
     let change = insert_relation(&now, &node, scope, &item)?;
     let mut wanted = said(&node, scope);
-    let target = path.unwrap_or(name).to_string();
-    wanted.relations.push((relation_type.to_string(), target));
+    wanted.relations.push((relation_type.to_string(), target.to_string()));
     let after = said(&read(&apply(&now, &change)), scope);
     match sorted(after) == sorted(wanted) {
-        true => Ok(Some(compose(&settled, &change))),
+        true => Ok(compose(&settled, &change)),
         false => Err(unfit("relation", &item)),
     }
 }
@@ -376,8 +366,8 @@ pub fn retype_relation(
     if !is_alone {
         let removed = remove_relations(text, std::slice::from_ref(link))?;
         let now = apply(text, &removed);
-        let added = add_relation(&now, scope, (new_type, &it.target), Some(&it.target))?;
-        return Ok(compose(&removed, &added.unwrap_or_default()));
+        let added = add_relation(&now, scope, (new_type, &it.target))?;
+        return Ok(compose(&removed, &added));
     }
     let mut wanted = said(&node, scope);
     let at = node.relations.iter().position(|other| other.link == *link);

@@ -24,7 +24,7 @@ pub const EXACT_NAME: &str = "exact_name";
 pub const EXACT_TYPE: &str = "exact_type";
 
 /// Longest name that is told in a title, characters; the daemon cuts longer titles.
-pub(crate) const MAX_TITLE_CHARS: usize = 200;
+const MAX_TITLE_CHARS: usize = 200;
 
 /// The section of observations, where there is one.
 pub const OBSERVATIONS: &str = "Observations";
@@ -38,8 +38,37 @@ pub fn quoted(text: &str) -> Value {
 }
 
 /// What a value of the front matter stands for that is [`EXACT_NAME`] or [`EXACT_TYPE`].
-pub fn exact(value: Option<&Value>) -> Option<String> {
+fn exact(value: Option<&Value>) -> Option<String> {
     serde_json::from_str(value?.as_str()?).ok()
+}
+
+/// The title of an entity whose name is none.
+pub fn title_of(name: &str) -> String {
+    let words: Vec<&str> = name.split_whitespace().collect();
+    let title: String =
+        words.join(" ").replace("[[", "[ [").chars().take(MAX_TITLE_CHARS).collect();
+    if title.trim().is_empty() { "Unnamed".to_string() } else { title }
+}
+
+/// The name that a note states: the exact one, the value of [`EXACT_NAME`], while the title is the one that was made of
+/// it; who writes another title gives another name.
+pub fn stated_name(value: Option<&Value>, title: Option<&str>) -> Option<String> {
+    let is_made_of = |exact: &String| title.is_none_or(|it| seen(it) == seen(&title_of(exact)));
+    exact(value).filter(is_made_of).or_else(|| title.map(String::from))
+}
+
+/// The type of an entity that a note states: the exact one, the value of [`EXACT_TYPE`], while `type` is what stands
+/// beside it; who writes another there gives another type.
+pub fn stated_node_type(value: Option<&Value>, plain: Option<&str>) -> Option<String> {
+    let is_beside = plain.is_none_or(|it| it == CATEGORY);
+    exact(value).filter(|_| is_beside).or_else(|| plain.map(String::from))
+}
+
+/// What readers of a title see of it.
+fn seen(title: &str) -> String {
+    let title = title.replace('\u{feff}', "");
+    let words = title.split(|c: char| c.is_whitespace() || c.is_control());
+    words.filter(|it| !it.is_empty()).collect::<Vec<_>>().join(" ")
 }
 
 /// True where every reader of the title gives back these very characters.

@@ -97,9 +97,10 @@ impl Endpoint {
         peer: SocketAddr,
         local: SocketAddr,
     ) -> Reply {
+        let named = named_in(request.headers()).ok().flatten();
         let refused = |refusal: Refusal| -> Reply {
             tracing::debug!(%peer, why = refusal.message, "an HTTP request was refused");
-            refusal.into()
+            refusal.about_unless_told(named.as_deref()).into()
         };
         let page = match self.page_of(&request, peer, local) {
             Ok(page) => page,
@@ -107,7 +108,7 @@ impl Endpoint {
         };
         let mut reply = match self.admit(&request, peer) {
             Err(refusal) => refused(refusal),
-            Ok(()) => self.route(request).await.unwrap_or_else(Reply::from),
+            Ok(()) => self.route(request).await.unwrap_or_else(refused),
         };
         if let Some(page) = page {
             let headers = reply.headers_mut();

@@ -286,6 +286,12 @@ impl Refusal {
         self
     }
 
+    /// The same about the workspace that the request named, where it is about none yet.
+    pub(crate) fn about_unless_told(mut self, workspace: Option<&str>) -> Self {
+        self.0.workspace = self.0.workspace.or(workspace.map(brief));
+        self
+    }
+
     pub(crate) fn header(mut self, name: HeaderName, value: HeaderValue) -> Self {
         self.0.headers.push((name, value));
         self

@@ -15,7 +15,7 @@ use super::context::Context;
 use super::failure::{Exit, Failure};
 
 /// Entries that `list` tells of one scope, and of one tag or project, when no limit is given: the most there may be.
-const MOST_OF_SCOPE: u32 = 50;
+const MOST_OF_SCOPE: u32 = 500;
 const MOST_OF_NODE: u32 = 100;
 
 /// Entries of knowledge: list, show and search them, ask, make them of files, look after them.
@@ -34,7 +34,7 @@ enum Command {
         scope: Option<String>,
         #[command(flatten)]
         filter: Filter,
-        /// Most entries to tell: of each type 1 to 50, with `--tag` or `--project-ref` 1 to 100 of all.
+        /// Most entries to tell: of each type 1 to 500, with `--tag` or `--project-ref` 1 to 100 of all.
         #[arg(long, value_name = "N")]
         limit: Option<u32>,
     },
@@ -290,6 +290,8 @@ async fn timelines(
             question: scope.clone(),
             strategy: Some(Strategy::Timeline),
             scope: Some(scope),
+            // As with a tag or a project: a list leaves nothing out.
+            include_stale: Some(true),
             limit: limit.or(Some(MOST_OF_SCOPE)),
             ..KbAsk::default()
         };

@@ -8,9 +8,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 
+use serde_json::Value;
+
 use super::super::graph::{Document, Graph, Link};
 use super::super::memory::note::{
-    CATEGORY, EXACT_NAME, EXACT_TYPE, exact, stated_fact, stated_type,
+    CATEGORY, EXACT_NAME, EXACT_TYPE, stated_fact, stated_name, stated_node_type, stated_type,
 };
 use super::super::memory::{Entity, Line, Relation};
 use super::Told;
@@ -37,11 +39,12 @@ pub(super) fn write(graph: &Graph, out: &mut dyn Write) -> io::Result<Told> {
     let mut names: BTreeMap<&str, String> = BTreeMap::new();
     for it in graph.documents.iter().filter(is_wanted) {
         let entity = Entity {
-            name: stated(it, EXACT_NAME).unwrap_or_else(|| it.title.clone()),
-            entity_type: stated(it, EXACT_TYPE).unwrap_or_else(|| {
-                let is_stated = !it.doc_type.is_empty();
-                if is_stated { it.doc_type.clone() } else { CATEGORY.to_string() }
-            }),
+            name: stated_name(value(it, EXACT_NAME), Some(&it.title)).unwrap_or_default(),
+            entity_type: stated_node_type(
+                value(it, EXACT_TYPE),
+                Some(it.doc_type.as_str()).filter(|it| !it.is_empty()),
+            )
+            .unwrap_or_else(|| CATEGORY.to_string()),
             observations: facts.remove(it.path.as_str()).unwrap_or_default(),
         };
         line(out, &Line::Entity(&entity))?;
@@ -71,6 +74,6 @@ fn line(out: &mut dyn Write, line: &Line<'_>) -> io::Result<()> {
     out.write_all(b"\n")
 }
 
-fn stated(it: &Document, key: &str) -> Option<String> {
-    exact(it.properties.as_ref()?.get(key))
+fn value<'d>(it: &'d Document, key: &str) -> Option<&'d Value> {
+    it.properties.as_ref()?.get(key)
 }

@@ -4,7 +4,8 @@
 //! Invariants: names that differ have notes that differ; an entity that has a note keeps it as it is, unless merging is
 //! wanted, which only adds what the note lacks; a second import of the same file changes nothing.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use notes::edit::{Op, apply, edit_all, next_block_id};
 use notes::filename::file_name;
@@ -35,7 +36,8 @@ pub struct Options {
 struct Thing {
     at: String,
     entity: Entity,
-    relations: BTreeSet<Relation>,
+    /// Each with the place at which it stands.
+    relations: BTreeMap<Relation, String>,
     file: String,
     is_there: bool,
 }
@@ -81,8 +83,9 @@ pub fn import(
         if !by_name.contains_key(&relation.to) {
             report.remark(&at, format!("`{}` is no entity: a link to nothing", relation.to));
         }
-        if !thing.relations.insert(relation) {
-            report.remark(at, "the relation stands there twice");
+        match thing.relations.entry(relation) {
+            Entry::Vacant(free) => drop(free.insert(at)),
+            Entry::Occupied(_) => report.remark(at, "the relation stands there twice"),
         }
     }
     let targets = Targets::of(&things);
@@ -109,7 +112,7 @@ fn unique(entities: Vec<(String, Entity)>, report: &mut Report) -> Vec<Thing> {
         let known = by_name.get(&entity.name).and_then(|idx| things.get_mut(*idx));
         let Some(first) = known else {
             by_name.insert(entity.name.clone(), things.len());
-            let relations = BTreeSet::new();
+            let relations = BTreeMap::new();
             things.push(Thing { at, entity, relations, file: String::new(), is_there: false });
             continue;
         };
@@ -160,7 +163,7 @@ fn place(
     things.extend(others.into_iter().map(|(at, name)| Thing {
         at,
         entity: Entity { name, entity_type: String::new(), observations: Vec::new() },
-        relations: BTreeSet::new(),
+        relations: BTreeMap::new(),
         file: String::new(),
         is_there: true,
     }));
@@ -207,7 +210,7 @@ fn items_of(
     report: &mut Report,
 ) -> Vec<(Relation, String, [String; 2])> {
     let mut items = Vec::new();
-    for relation in &thing.relations {
+    for (relation, at) in &thing.relations {
         let to = by_name.get(&relation.to).and_then(|idx| things.get(*idx));
         let path = to.map(Thing::path);
         let is_clear = to.is_none_or(|to| targets.is_clear(to));
@@ -220,15 +223,20 @@ fn items_of(
                 items.push((relation.clone(), item, forms));
             }
             None => {
-                let what = format!(
-                    "`{}` {} `{}`, which is no entity and cannot be a link",
-                    relation.from, relation.relation_type, relation.to
-                );
-                report.trouble(
-                    &thing.at,
-                    what,
-                    "add an entity of that name to the file, and import again",
-                );
+                let said =
+                    format!("`{}` {} `{}`", relation.from, relation.relation_type, relation.to);
+                // A note that is there may lie where no link can lead.
+                let (why, hint) = match to {
+                    Some(to) => (
+                        format!("no link can lead to `{FOLDER}/{}`", to.file),
+                        "give the file another name, and import again",
+                    ),
+                    None => (
+                        "which is no entity and cannot be a link".to_string(),
+                        "add an entity of that name to the file, and import again",
+                    ),
+                };
+                report.trouble(at, format!("{said}, {why}"), hint);
             }
         }
     }

@@ -15,12 +15,10 @@ use serde_json::Map;
 use super::Entity;
 
 pub use notes::memory::{
-    CATEGORY, EXACT_NAME, EXACT_TYPE, OBSERVATIONS, RELATIONS, exact, is_a_title, quoted,
-    relation_item as relation, relations, stated_fact, stated_type,
+    CATEGORY, EXACT_NAME, EXACT_TYPE, OBSERVATIONS, RELATIONS, is_a_title, quoted,
+    relation_item as relation, relations, stated_fact, stated_name, stated_node_type, stated_type,
+    title_of,
 };
-
-/// Longest name that is told in a title, characters; the daemon cuts longer titles.
-const MAX_TITLE_CHARS: usize = 200;
 
 /// The note of an entity; `relations` are items without marker.
 ///
@@ -32,10 +30,7 @@ pub fn render(entity: &Entity, relations: &[String]) -> Result<String, EditError
         entity.name.clone()
     } else {
         metadata.insert(EXACT_NAME.to_string(), quoted(&entity.name));
-        let words: Vec<&str> = entity.name.split_whitespace().collect();
-        let title = words.join(" ").replace("[[", "[ [");
-        let title: String = title.chars().take(MAX_TITLE_CHARS).collect();
-        if title.trim().is_empty() { "Unnamed".to_string() } else { title }
+        title_of(&entity.name)
     };
     let note_type = if is_a_title(&entity.entity_type) {
         entity.entity_type.clone()
@@ -66,15 +61,16 @@ pub fn observation(text: &str) -> String {
 /// The entity that a note holds, as it is called without a title.
 pub fn entity(note: &Note, stem: &str) -> Entity {
     let values = note.frontmatter.as_ref().map(|it| &it.values);
-    let stated = |key: &str| exact(values.and_then(|values| values.get(key)));
+    let value = |key: &str| values.and_then(|values| values.get(key));
     let facts = note
         .observations
         .iter()
         .map(|it| stated_fact(&it.category, &it.content, &it.tags, it.context.as_deref()));
     Entity {
-        name: stated(EXACT_NAME).unwrap_or_else(|| note.title_or(stem).to_string()),
-        entity_type: stated(EXACT_TYPE)
-            .unwrap_or_else(|| note.note_type.clone().unwrap_or_else(|| CATEGORY.to_string())),
+        name: stated_name(value(EXACT_NAME), note.title.as_deref())
+            .unwrap_or_else(|| note.title_or(stem).to_string()),
+        entity_type: stated_node_type(value(EXACT_TYPE), note.note_type.as_deref())
+            .unwrap_or_else(|| CATEGORY.to_string()),
         observations: facts.collect(),
     }
 }

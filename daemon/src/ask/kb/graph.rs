@@ -245,6 +245,29 @@ impl Graph {
         chain.into()
     }
 
+    /// The entries whose place one took, by others or at once, and that took its: none where supersession is in order.
+    pub fn circle(&self, number: u64) -> Vec<u64> {
+        let older = self.superseded_in_the_end(number);
+        let mut circle: Vec<u64> = match older.contains(&number) {
+            true => older.into_iter().filter(|it| *it != number).collect(),
+            false => vec![],
+        };
+        circle.retain(|it| self.superseded_in_the_end(*it).contains(&number));
+        circle.sort_unstable();
+        circle
+    }
+
+    /// Every entry to which supersession leads from one.
+    fn superseded_in_the_end(&self, number: u64) -> HashSet<u64> {
+        let (mut seen, mut open) = (HashSet::new(), vec![number]);
+        while let Some(at) = open.pop() {
+            let near = self.neighbors(&id_text(at)).filter(|it| it.edge == SUPERSEDES);
+            let older = near.filter(|it| it.is_outgoing).filter_map(|it| number_of(it.node));
+            open.extend(older.filter(|it| seen.insert(*it)));
+        }
+        seen
+    }
+
     /// Relations that a model read.
     pub fn n_by_llm(&self) -> u64 {
         self.edges.iter().filter(|edge| edge.by == By::Llm).count() as u64

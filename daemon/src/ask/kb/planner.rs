@@ -51,7 +51,7 @@ const CONNECTION: [&str; 10] = [
 const COMPARISON: [&str; 5] = ["compare", "comparison", "difference", "differ", "versus"];
 
 /// Words that ask for all of something and say nothing of what.
-const LISTING: [&str; 22] = [
+const LISTING: [&str; 27] = [
     "list",
     "show",
     "tell",
@@ -74,6 +74,11 @@ const LISTING: [&str; 22] = [
     "far",
     "currently",
     "related",
+    "many",
+    "number",
+    "count",
+    "total",
+    "exist",
 ];
 
 /// Words that ask for the story of a decision.
@@ -203,6 +208,21 @@ pub fn named_entries<'s>(question: &str, shelf: &'s Shelf) -> Vec<&'s EntryRow> 
     let nodes = named(question, shelf).0;
     let rows = nodes.iter().filter_map(|node| shelf.of_node(node));
     rows.filter(|row| compares || has_id(row)).collect()
+}
+
+/// The words of a question that say what is meant beside a node that it names: none of its name, none that ask.
+pub fn words_beside(question: &str, node: &str, shelf: &Shelf) -> Vec<String> {
+    let (nodes, said) = named(question, shelf);
+    let others = nodes.into_iter().filter(|it| it != node);
+    others.chain(rest_of(&said, true).into_iter().map(String::from)).collect()
+}
+
+/// Whether a question asks how many there are.
+pub fn asks_how_many(question: &str) -> bool {
+    let words = words_of(question).join(" ");
+    ["how many", "number of", "count"]
+        .iter()
+        .any(|cue| format!(" {words}").contains(&format!(" {cue}")))
 }
 
 /// The words of a question that are no names and ask for something.
@@ -392,6 +412,7 @@ mod tests {
                 "",
             ),
             ("decisions of kgd", Strategy::DecisionTrace, "project:kgd", ""),
+            ("how many decisions are there?", Strategy::Timeline, "decision", ""),
         ] {
             let planned = plan(question, &shelf);
             let told = (
@@ -405,6 +426,19 @@ mod tests {
                 "{question}: {}",
                 planned.reason
             );
+        }
+    }
+
+    #[test]
+    fn what_a_question_says_beside_a_name_is_told() {
+        let shelf = shelf();
+        for (question, words) in [
+            ("list all decisions in project kgd", vec!["decisions"]),
+            ("why kgd", vec![]),
+            ("why did we choose WAL for kgd", vec!["choose", "wal"]),
+            ("kgd and sqlite", vec!["tag:sqlite"]),
+        ] {
+            assert_eq!(words_beside(question, "project:kgd", &shelf), words, "{question}");
         }
     }
 

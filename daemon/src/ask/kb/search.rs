@@ -116,25 +116,29 @@ pub fn search<'l>(
         hits.push(Hit { row, score });
     }
     hits.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.row.number.cmp(&b.row.number)));
-    let hits = behind_successors(library, hits);
+    let hits = behind_successors(library, hits, |hit| hit.row.number);
     Ok(Searched { hits, source, n_hidden, told })
 }
 
-/// The same hits, but none before one that took its place.
-pub fn behind_successors<'l>(library: &'l Library, hits: Vec<Hit<'l>>) -> Vec<Hit<'l>> {
-    let mut left: Vec<Option<Hit<'l>>> = hits.into_iter().map(Some).collect();
+/// The same entries, but none before one that took its place.
+pub fn behind_successors<T>(
+    library: &Library,
+    entries: Vec<T>,
+    number_of: impl Fn(&T) -> u64,
+) -> Vec<T> {
+    let mut left: Vec<Option<T>> = entries.into_iter().map(Some).collect();
     let mut ordered = Vec::with_capacity(left.len());
     for at in 0..left.len() {
-        let Some(hit) = left.get_mut(at).and_then(Option::take) else { continue };
+        let Some(entry) = left.get_mut(at).and_then(Option::take) else { continue };
+        let own = number_of(&entry);
         // Newest first; the chain has each once, so a circle ends, too.
-        let chain = library.shelf.graph.chain(hit.row.number);
-        let newer = chain.iter().rev().take_while(|number| **number != hit.row.number);
-        for number in newer {
+        let chain = library.shelf.graph.chain(own);
+        for number in chain.iter().rev().take_while(|number| **number != own) {
             let is_it =
-                |it: &&mut Option<Hit<'l>>| it.as_ref().is_some_and(|it| it.row.number == *number);
+                |it: &&mut Option<T>| it.as_ref().is_some_and(|it| number_of(it) == *number);
             ordered.extend(left.iter_mut().find(is_it).and_then(Option::take));
         }
-        ordered.push(hit);
+        ordered.push(entry);
     }
     ordered
 }

@@ -63,19 +63,26 @@ fn doubts(number: u64, entry: &Entry) -> Vec<String> {
     let short = |text: &str| -> String {
         text.chars().filter(|c| !c.is_control()).take(MAX_QUOTED).collect()
     };
-    if let Some(text) = entry.entry_type.as_deref().filter(|it| EntryType::parse(it).is_none()) {
-        let usual = EntryType::default().as_str();
-        doubts.push(format!(
-            "`entry_type: {}` is none of the four: it counts as `{usual}`",
-            short(text)
-        ));
-    }
-    if let Some(text) = &entry.wrong_confidence {
-        let usual = decay::USUAL;
-        doubts.push(format!(
-            "`confidence: {}` is no number from 0 to 1: it counts as {usual}",
-            short(text)
-        ));
+    let wrong_type = entry.entry_type.iter().filter(|it| EntryType::parse(it).is_none());
+    let wrong_type = wrong_type.map(|it| ("entry_type", it));
+    let dates = [("created", &entry.created), ("updated", &entry.updated)];
+    let dates = dates.into_iter().filter_map(|(key, text)| Some((key, text.as_ref()?)));
+    let wrong_dates = dates.filter(|(_, text)| time_of(Some(text)).is_none());
+    let odd = entry.odd.iter().map(|(key, text)| (*key, text));
+    for (key, text) in wrong_type.chain(odd).chain(wrong_dates) {
+        let counts = match key {
+            "entry_type" => {
+                format!("is none of the four: it counts as `{}`", EntryType::default().as_str())
+            }
+            "confidence" => format!("is no number from 0 to 1: it counts as {}", decay::USUAL),
+            "active" => "is neither `true` nor `false`: it counts as `true`".to_string(),
+            "hints" => "is no mapping: it counts for nothing".to_string(),
+            "supersedes" | "superseded_by" => {
+                "names what is no id such as `kb-00042`: that counts for nothing".to_string()
+            }
+            _ => "is no date or time: it counts for nothing".to_string(),
+        };
+        doubts.push(format!("`{key}: {}` {counts}", short(text)));
     }
     let own = [("supersedes", &entry.supersedes), ("superseded_by", &entry.superseded_by)];
     for (key, _) in own.into_iter().filter(|(_, others)| others.contains(&number)) {
@@ -159,7 +166,28 @@ impl Shelf {
         }
         shelf.by_doc = shelf.entries.values().map(|row| (row.doc, row.number)).collect();
         shelf.graph = Graph::of(&shelf);
+        shelf.doubt_circles();
         Ok(shelf)
+    }
+
+    /// Says so where entries take each other's place in a circle.
+    fn doubt_circles(&mut self) {
+        let in_circles: Vec<(u64, String)> = self
+            .entries
+            .keys()
+            .map(|number| {
+                let others = self.graph.circle(*number).into_iter().map(id_text);
+                (*number, others.collect::<Vec<_>>().join(", "))
+            })
+            .filter(|(_, others)| !others.is_empty())
+            .collect();
+        for (number, others) in in_circles {
+            if let Some(row) = self.entries.get_mut(&number) {
+                row.doubts.push(format!(
+                    "it supersedes and is superseded by {others}: each counts as replaced"
+                ));
+            }
+        }
     }
 
     fn add(&mut self, row: EntryRow) {

@@ -10,12 +10,11 @@ use notes::entry::id_text;
 use proto::error::{Code, ErrorView};
 use proto::tool::kb::{EntryType, Strategy};
 
-use super::Library;
-use super::graph::{By, SUPERSEDES, Step, node_id, told};
-use super::planner::{Planned, around, named_entries, plan, resolve};
-use super::search::{Wanted, search};
-use super::shelf::{EntryRow, Shelf};
-use super::summary::{text_of, words_of};
+use super::graph::{By, Step, node_id, told};
+use super::planner::{Planned, around, asks_how_many, named_entries, plan, resolve};
+use super::search::{Wanted, behind_successors, search};
+use super::shelf::EntryRow;
+use super::{Library, story};
 use crate::ask::Desk;
 
 /// Steps of `related` and of `connection`.
@@ -24,13 +23,6 @@ const CONNECTION_STEPS: usize = 4;
 
 /// Neighbors of one hit that `auto` looks at.
 const MAX_NEIGHBORS: usize = 10;
-
-/// Decisions that are told where none holds a word of what is asked.
-const MAX_NEAR: usize = 3;
-
-/// Words that ask for a decision and say nothing of what it is about.
-const ASKING: &str = "decide decided decision choose chose chosen choice rationale reason reasons supersede superseded \
-    instead switch switched change changed evolve evolved come came story history";
 
 /// What is asked.
 #[derive(Debug, Clone, Default)]
@@ -173,10 +165,13 @@ fn run<'l>(
     match strategy {
         Strategy::Auto => searched(desk, library, (question, scope.as_deref()), &mut answer)?,
         Strategy::DecisionTrace => {
-            traced(desk, library, (question, scope.as_deref()), &mut answer)?
+            story::traced(desk, library, (question, scope.as_deref()), &mut answer)?
         }
         Strategy::Timeline => dated(library, needed("scope", scope, strategy)?, &mut answer)?,
-        Strategy::Related => near(library, needed("scope", scope, strategy)?, &mut answer)?,
+        Strategy::Related => {
+            let scope = needed("scope", scope, strategy)?;
+            near(library, (question, scope), &mut answer)?
+        }
         Strategy::Connection => {
             let from = node(library, &needed("scope", scope, strategy)?)?;
             let to = node(library, &needed("target", target, strategy)?)?;
@@ -189,6 +184,20 @@ fn run<'l>(
         let n_hidden = n - answer.entries.len();
         answer.hint = (n_hidden > 0)
             .then(|| format!("{n_hidden} too stale to be told: `include_stale` tells them"));
+    }
+    let n = answer.entries.len();
+    let told = n.min(question.limit);
+    // The search finds as many as are wanted; the others find all.
+    let counts = match strategy == Strategy::Auto {
+        true => None,
+        false if told < n => {
+            Some(format!("{told} of {n} are told: a greater `limit`, or a narrower scope"))
+        }
+        false if n > 0 && asks_how_many(&question.text) => Some(format!("there are {n}")),
+        false => None,
+    };
+    if let Some(counts) = counts {
+        answer.hint = Some(answer.hint.map_or(counts.clone(), |hint| format!("{counts}; {hint}")));
     }
     answer.entries.truncate(question.limit);
     if answer.entries.is_empty() && answer.way.is_empty() && answer.hint.is_none() {
@@ -232,7 +241,7 @@ fn node(library: &Library, text: &str) -> Result<String, ErrorView> {
 }
 
 /// Which entries belong to a scope.
-enum Scope {
+pub(super) enum Scope {
     Type(EntryType),
     Node(String, HashSet<u64>),
 }
@@ -251,14 +260,14 @@ impl Scope {
         Ok(Scope::Node(node, members))
     }
 
-    fn holds(&self, row: &EntryRow) -> bool {
+    pub(super) fn holds(&self, row: &EntryRow) -> bool {
         match self {
             Scope::Type(entry_type) => row.entry_type == *entry_type,
             Scope::Node(_, members) => members.contains(&row.number),
         }
     }
 
-    fn name(&self) -> String {
+    pub(super) fn name(&self) -> String {
         match self {
             Scope::Type(entry_type) => entry_type.as_str().to_string(),
             Scope::Node(node, _) => node.clone(),
@@ -267,7 +276,7 @@ impl Scope {
 }
 
 /// A scope that is told, where one is given.
-fn scoped(
+pub(super) fn scoped(
     library: &Library,
     scope: Option<&str>,
     answer: &mut Answer<'_>,
@@ -305,15 +314,13 @@ fn searched<'l>(
         answer.entries.push(Told { row: hit.row, context, via: vec![] });
     }
     answer.hint = (!found.told.is_empty()).then(|| found.told.join("; "));
-    if !question.with_graph {
-        return Ok(());
-    }
-    for hit in &found.hits {
+    let hits = if question.with_graph { found.hits.as_slice() } else { &[] };
+    for hit in hits {
         let own = id_text(hit.row.number);
         for it in library.shelf.graph.neighbors(&own).take(MAX_NEIGHBORS) {
             let Some(row) = library.shelf.of_node(it.node) else { continue };
-            if answer.entries.len() >= question.limit {
-                return Ok(());
+            if answer.entries.len() >= limit {
+                break;
             }
             let may_tell = with_stale || !library.is_hidden(row);
             if row.entry.is_active && may_tell && seen.insert(row.number) {
@@ -323,105 +330,9 @@ fn searched<'l>(
             }
         }
     }
+    let entries = std::mem::take(&mut answer.entries);
+    answer.entries = behind_successors(library, entries, |told| told.row.number);
     Ok(())
-}
-
-/// Decisions that fit, each with what it took the place of and what took its.
-fn traced<'l>(
-    desk: &Desk<'_>,
-    library: &'l Library,
-    (question, scope): (&Question, Option<&str>),
-    answer: &mut Answer<'l>,
-) -> Result<(), ErrorView> {
-    let scope = scoped(library, scope, answer)?;
-    let is_decision = |row: &EntryRow| row.entry_type == EntryType::Decision;
-    let may =
-        |row: &EntryRow| is_decision(row) && scope.as_ref().is_none_or(|scope| scope.holds(row));
-    let wanted = Wanted { question: &question.text, limit: question.limit, with_stale: true };
-    let mut found: Vec<&EntryRow> =
-        search(desk, library, wanted, may)?.hits.into_iter().map(|hit| hit.row).collect();
-    if found.is_empty() && scope.is_some() {
-        found = library.shelf.entries().filter(|row| row.entry.is_active && may(row)).collect();
-    }
-    let found = about(desk, &question.text, found)?;
-    let mut seen: HashSet<u64> = HashSet::new();
-    for row in found {
-        if seen.contains(&row.number) {
-            continue;
-        }
-        let mut chain: Vec<&EntryRow> = library
-            .shelf
-            .graph
-            .chain(row.number)
-            .into_iter()
-            .filter(|it| seen.insert(*it))
-            .filter_map(|it| library.shelf.get(it))
-            .collect();
-        // What took another's place came after it, whatever the clocks say; beside that the day decides.
-        let place = |row: &&EntryRow| chain_depth(&library.shelf, row.number);
-        chain.sort_by_key(|row| (place(row), library.times(row).created_ms, row.number));
-        answer.entries.extend(chain.into_iter().map(|row| told_of_story(library, row)));
-    }
-    Ok(())
-}
-
-/// What an entry is in the story of a decision: whose places it took, and whether it counts still. Of a story with
-/// branches several may.
-fn told_of_story<'l>(library: &'l Library, row: &'l EntryRow) -> Told<'l> {
-    let via = library.supersedes(row);
-    let older = via.join(", ");
-    let is_replaced = !library.superseded_by(row).is_empty();
-    let context = match (is_replaced, row.entry.is_active, older.is_empty()) {
-        (true, _, true) => "original decision".to_string(),
-        (true, _, false) => format!("supersedes {older}"),
-        (false, true, true) => "current decision".to_string(),
-        (false, true, false) => format!("current (supersedes {older})"),
-        (false, false, _) => "inactive decision".to_string(),
-    };
-    Told { row, context, via }
-}
-
-/// Those decisions that are about what is asked, the words of asking aside: whose titles and texts hold at least half
-/// as many of its words as the best of them. Where none holds any, the first few, which are near in meaning.
-fn about<'l>(
-    desk: &Desk<'_>,
-    question: &str,
-    found: Vec<&'l EntryRow>,
-) -> Result<Vec<&'l EntryRow>, ErrorView> {
-    let mut asked = words_of(question);
-    for word in words_of(ASKING) {
-        asked.remove(&word);
-    }
-    let mut held = Vec::new();
-    for row in found {
-        let said = words_of(&format!("{} {}", row.title, text_of(desk, row)?));
-        held.push((asked.intersection(&said).count(), row));
-    }
-    let best = held.iter().map(|it| it.0).max().unwrap_or(0);
-    let most = if best == 0 && !asked.is_empty() { MAX_NEAR } else { usize::MAX };
-    Ok(held.into_iter().filter(|(n, _)| 2 * n >= best).map(|it| it.1).take(most).collect())
-}
-
-/// How many entries in a row lead from the oldest to one, by supersession.
-fn chain_depth(shelf: &Shelf, number: u64) -> usize {
-    let mut seen = HashSet::from([number]);
-    let mut at = vec![number];
-    let mut depth = 0;
-    while !at.is_empty() {
-        let older = at.iter().flat_map(|it| {
-            let own = id_text(*it);
-            let ends: Vec<u64> = shelf
-                .graph
-                .neighbors(&own)
-                .filter(|it| it.is_outgoing && it.edge == SUPERSEDES)
-                .filter_map(|it| shelf.of_node(it.node).map(|row| row.number))
-                .collect();
-            ends
-        });
-        at = older.filter(|it| seen.insert(*it)).collect();
-        depth += usize::from(!at.is_empty());
-    }
-    depth
 }
 
 /// Entries of a scope by the day they were made.
@@ -442,9 +353,20 @@ fn dated<'l>(
     Ok(())
 }
 
-/// Entries within two steps of a node.
-fn near<'l>(library: &'l Library, scope: String, answer: &mut Answer<'l>) -> Result<(), ErrorView> {
+/// Entries within two steps of a node; before them the entry that it is, where the question names that.
+fn near<'l>(
+    library: &'l Library,
+    (question, scope): (&Question, String),
+    answer: &mut Answer<'l>,
+) -> Result<(), ErrorView> {
     let from = node(library, &scope)?;
+    let named = named_entries(&question.text, &library.shelf).into_iter();
+    let named = named.filter(|row| id_text(row.number) == from);
+    answer.entries.extend(named.map(|row| Told {
+        row,
+        context: "named in the question".into(),
+        via: vec![],
+    }));
     for way in library.shelf.graph.around(&from, RELATED_STEPS) {
         let Some(last) = way.last() else { continue };
         let Some(row) = library.shelf.of_node(&last.to).filter(|row| row.entry.is_active) else {

@@ -11,7 +11,7 @@
 
 use std::collections::BTreeSet;
 
-use notes::entry::id_text;
+use notes::entry::{id_text, number_of};
 use proto::error::ErrorView;
 use proto::tool::kb::{CitedSentence, ConflictOfEntries};
 
@@ -39,6 +39,9 @@ const MAX_OF_ENTRY: usize = 200;
 
 /// How much words, meaning and the place of the entry count.
 const WEIGHTS: [f64; 3] = [0.5, 0.3, 0.2];
+
+/// What a sentence of an entry counts whose place another took.
+const REPLACED: f64 = 0.5;
 
 /// A sentence below this has next to nothing to do with the question.
 const LEAST: f64 = 0.2;
@@ -138,7 +141,7 @@ fn extract(
     let mut found = Vec::new();
     for (at, (entry, text)) in texts.iter().enumerate() {
         let place = 1.0 / (1.0 + at as f64);
-        let half = if place_taken(*entry) { 0.5 } else { 1.0 };
+        let half = if place_taken(*entry) { REPLACED } else { 1.0 };
         found.extend(sentences_of(*entry, text).into_iter().map(|mut it| {
             it.score = half;
             (place, it)
@@ -154,11 +157,60 @@ fn extract(
         // The place of an entry alone makes no answer of a sentence.
         sentence.score *= if fits >= LEAST * 0.5 { fits + WEIGHTS[2] * *place } else { 0.0 };
     }
-    let mut found: Vec<Sentence> =
-        found.into_iter().map(|it| it.1).filter(|it| it.score >= LEAST).collect();
+    let mut found: Vec<Sentence> = found.into_iter().map(|it| it.1).collect();
+    hear_successors(&mut found, pairs);
+    found.retain(|it| it.score >= LEAST);
     found.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.entry.cmp(&b.entry)));
     found.truncate(MAX_COMPARED);
-    Summary { conflicts: conflicts(&found, pairs), sentences: best(&found) }
+    let sentences = behind_successors(best(&found), pairs);
+    Summary { conflicts: conflicts(&found, pairs), sentences }
+}
+
+/// Where an entry answers whose place another took, that one is heard, too, in whatever words: the best of its
+/// sentences counts what that one would, had its place not been taken.
+fn hear_successors(found: &mut [Sentence], pairs: &[(u64, u64)]) {
+    let best = |found: &[Sentence], entry: u64| {
+        let own = found.iter().enumerate().filter(|(_, it)| it.entry == entry);
+        let best = own.max_by(|a, b| a.1.score.total_cmp(&b.1.score).then(b.0.cmp(&a.0)));
+        best.map(|(at, it)| (at, it.score))
+    };
+    for (newer, older) in pairs {
+        let (Some((at, own)), Some((_, score))) = (best(found, *newer), best(found, *older)) else {
+            continue;
+        };
+        if let Some(sentence) = found.get_mut(at).filter(|_| own < LEAST && score >= LEAST) {
+            sentence.score = score / REPLACED;
+        }
+    }
+}
+
+/// The same sentences, but none before one of an entry that took the place of its own.
+fn behind_successors(told: Vec<CitedSentence>, pairs: &[(u64, u64)]) -> Vec<CitedSentence> {
+    fn place(
+        at: usize,
+        told: &mut [Option<(Option<u64>, CitedSentence)>],
+        pairs: &[(u64, u64)],
+        ordered: &mut Vec<CitedSentence>,
+    ) {
+        let Some((entry, sentence)) = told.get_mut(at).and_then(Option::take) else { return };
+        let newer = pairs.iter().filter(|pair| Some(pair.1) == entry).map(|pair| pair.0);
+        for newer in newer {
+            for other in 0..told.len() {
+                let is_it = |it: &(Option<u64>, CitedSentence)| it.0 == Some(newer);
+                if told.get(other).and_then(Option::as_ref).is_some_and(is_it) {
+                    place(other, told, pairs, ordered);
+                }
+            }
+        }
+        ordered.push(sentence);
+    }
+    let entry = |it: &CitedSentence| it.cited.first().and_then(|id| number_of(id));
+    let mut told: Vec<_> = told.into_iter().map(|it| Some((entry(&it), it))).collect();
+    let mut ordered = Vec::with_capacity(told.len());
+    for at in 0..told.len() {
+        place(at, &mut told, pairs, &mut ordered);
+    }
+    ordered
 }
 
 /// The cosine of each sentence with the question; none where the model gives none.
@@ -367,6 +419,17 @@ mod tests {
         let found = summary("how long do sessions last", &texts, &[(2, 1)]);
         let why = "kb-00002 supersedes kb-00001; the numbers differ: 30 and 45";
         assert_eq!(found.conflicts[0].why, why);
+    }
+
+    #[test]
+    fn what_took_the_place_of_an_answer_is_heard_before_it_whatever_its_words() {
+        let texts = [(8, "The frobnicator timeout is 30 seconds."), (9, "New value: sixty.")];
+        let found = summary("frobnicator timeout", &texts, &[(9, 8)]);
+        let cited: Vec<&str> = found.sentences.iter().map(|it| it.cited[0].as_str()).collect();
+        assert_eq!(cited, ["kb-00009", "kb-00008"]);
+        assert_eq!(found.conflicts[0].why, "kb-00009 supersedes kb-00008");
+        // A circle ends, too.
+        assert_eq!(summary("frobnicator timeout", &texts, &[(9, 8), (8, 9)]).sentences.len(), 2);
     }
 
     #[test]

@@ -166,6 +166,9 @@ pub(super) fn ingested(reply: &KbIngestReply, sheet: &mut Sheet) {
                 one_line(&entry.short_title)
             );
         }
+        if !it.left_out.is_empty() {
+            text += &format!("\n   too short for an entry: {}", one_line(&it.left_out.join(", ")));
+        }
         if !it.replaced.is_empty() {
             text += &format!("\n   in the place of {}", it.replaced.join(", "));
         }

@@ -1,9 +1,10 @@
 //! A note that becomes an entity: type, summary, tags and facts are added to what is there.
 //!
 //! In: the text of a note without a type, what is known of the entity. Out: changes, and which facts were added.
-//! Invariant: what the note states stays: a summary is not replaced, tags and facts that are there are not added.
+//! Invariant: what the note states stays: a summary is not replaced, tags and facts that are there are not added; a
+//! plain item that says a fact gets its number.
 
-use super::{Added, NewEntity, Scope, add_facts, stated_keys};
+use super::{Added, NewEntity, Numbered, Scope, add_facts, facts_of, stated_keys};
 use crate::edit::{Change, EditError, Op, apply, compose, edit_all};
 use crate::memory::{EXACT_TYPE, SUMMARY, read};
 
@@ -29,6 +30,34 @@ pub fn adopt(text: &str, scope: Scope, new: &NewEntity) -> Result<(Vec<Change>, 
         ops.push(Op::AddTags(tags));
     }
     let front = edit_all(text, &ops)?;
+    let numbered = number_items(&apply(text, &front), scope, &new.observations);
+    let front = compose(&front, &numbered);
     let (facts, added) = add_facts(&apply(text, &front), scope, &new.observations)?;
     Ok((compose(&front, &facts), added))
+}
+
+/// Numbers for the plain items that say one of these facts; where they would not be read as wanted, none.
+fn number_items(text: &str, scope: Scope, contents: &[String]) -> Vec<Change> {
+    let node = read(text);
+    let before = facts_of(text, scope);
+    let mut next =
+        before.iter().map(|it| it.ordinal).fold(node.highest().max(scope.used), u64::max);
+    let (mut changes, mut wanted) = (Vec::new(), before.clone());
+    for content in contents {
+        let is_fact = wanted.iter().any(|it| it.content == *content);
+        let plain = node.items.iter().find(|it| !it.is_stated && it.content == *content);
+        let Some(item) = plain.filter(|_| !is_fact) else { continue };
+        next += 1;
+        changes.push(Change::insert(item.text.end, format!(" ^o{next}")));
+        wanted.push(Numbered { ordinal: next, content: content.clone() });
+    }
+    changes.sort_by_key(|it: &Change| it.span.start);
+    let sorted = |mut facts: Vec<Numbered>| {
+        facts.sort_by_key(|it| it.ordinal);
+        facts
+    };
+    match sorted(facts_of(&apply(text, &changes), scope)) == sorted(wanted) {
+        true => changes,
+        false => vec![],
+    }
 }

@@ -73,7 +73,7 @@ pub struct KbAsk {
     /// Also entries whose confidence has sunk under .3; false when left out. The story of a decision tells them anyway.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub include_stale: Option<bool>,
-    /// Most entries to tell, 1 to 50; 20 when left out.
+    /// Most entries to tell, 1 to 50, with the strategy `timeline` to 500; 20 when left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<u32>,
 }

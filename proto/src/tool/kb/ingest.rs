@@ -66,6 +66,9 @@ pub struct IngestedView {
     /// The entries that were made of it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub entries: Vec<ExtractedEntry>,
+    /// Sections that are no entries: under 8 words, and no decision, lesson or convention in at least 3.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub left_out: Vec<String>,
     /// Entries of an earlier time that do not count any more.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub replaced: Vec<String>,

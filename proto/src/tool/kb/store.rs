@@ -39,7 +39,7 @@ pub struct KbStore {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tags: Option<Vec<String>>,
     /// For the graph: `supersedes` and `superseded_by` (ids), `related_entities` (node ids, or `{id, type}`), `person`,
-    /// `tool` (a name or several).
+    /// `tool` (a name or several). In a change hints that are left out stay, `null` takes one away.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hints: Option<Map<String, Value>>,
     /// The entry to change instead of making a new one. What is left out stays as it is.

@@ -96,6 +96,8 @@ fn what_was_imported_is_what_was_there() {
         ".hidden",
         "👩‍👩‍👧",
         "Ünï",
+        "`run()`",
+        "tick ` one",
     ];
     let long = "l".repeat(300);
     let mut entities: Vec<Entity> =
@@ -164,7 +166,7 @@ fn duplicates_and_relations_to_nothing_are_told_and_kept() {
             hint: a line is one JSON object with `type`; mend or remove it, then import again
           memory.jsonl:5: `Nobody` is no entity, so nothing can tell that it knows `A`
             hint: add an entity of that name to the file, and import again
-          memory.jsonl:1: `A` knows `no[[body`, which is no entity and cannot be a link
+          memory.jsonl:6: `A` knows `no[[body`, which is no entity and cannot be a link
             hint: add an entity of that name to the file, and import again
     "#]]
     .assert_eq(&report.text());

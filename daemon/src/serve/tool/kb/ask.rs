@@ -22,8 +22,9 @@ use crate::llm::{Asker, Prompt, answer};
 use crate::project::Project;
 use crate::store::Snapshot;
 
-/// Entries of an answer, and at most.
+/// Entries of an answer, and at most; at most of a timeline that was asked for, which lists what there is.
 const LIMITS: (u32, u32) = (20, 50);
+const MAX_OF_TIMELINE: u32 = 500;
 
 /// Characters of an entry's content that a model is sent.
 const ENTRY_CHARS: usize = 6_000;
@@ -91,9 +92,13 @@ pub fn kb_ask(
         scope: plan.scope,
         target: plan.target,
     });
+    let most = match request.strategy {
+        Some(Strategy::Timeline) => MAX_OF_TIMELINE,
+        _ => LIMITS.1,
+    };
     let question = Question {
         planned,
-        limit: limit_of(request.limit, LIMITS.0, LIMITS.1)?,
+        limit: limit_of(request.limit, LIMITS.0, most)?,
         text: search.unwrap_or(request.question),
         strategy: request.strategy.unwrap_or_default(),
         scope: request.scope.filter(|it| !it.trim().is_empty()),

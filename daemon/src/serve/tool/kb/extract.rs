@@ -2,10 +2,10 @@
 //!
 //! In: the path and text of a file, without secrets. Out: [`Extraction`]: what it is about, and at most ten entries.
 //! A section of Markdown with enough words is an entry under its heading, of too many some neighbors are one; a text
-//! without headings is one; of code and
-//! settings the comment at their head is, if there is one. What kind of knowledge it is is told by words (`we decided`,
-//! `always`, `the mistake was`).
-//! Invariants: the details are what the file says, nothing else; the same file gives the same entries.
+//! without headings is one; of code and settings the comment at their head is, if there is one. What kind of knowledge
+//! it is is told by words (`we decided`, `always`, `the mistake was`); where they tell one, a short sentence is enough.
+//! Invariants: the details are what the file says, nothing else; the same file gives the same entries; what is left out
+//! because it says too little is told.
 //! Not here: reading files and keeping entries (`ingest.rs`); a model that extracts (the seam is [`extract`]).
 
 use std::ops::Range;
@@ -14,6 +14,7 @@ use notes::parse::{Heading, parse};
 use proto::tool::kb::EntryType;
 
 use crate::pipeline::chunk::sentences;
+use crate::pipeline::print::count_words;
 
 /// Most entries of a file (S2).
 const MAX_ENTRIES: usize = 10;
@@ -21,8 +22,9 @@ const MAX_ENTRIES: usize = 10;
 /// Characters of a file that are looked at (S2).
 const MAX_CHARS: usize = 100_000;
 
-/// Fewest words of a section that is an entry.
+/// Fewest words of a section that is an entry, and of one that says that it is a decision, a lesson or a convention.
 const MIN_WORDS: usize = 8;
+const MIN_WORDS_OF_KIND: usize = 3;
 
 /// Deepest headings that begin an entry.
 const MAX_LEVEL: u8 = 3;
@@ -42,6 +44,8 @@ const PROSE: [&str; 7] = ["md", "markdown", "txt", "rst", "org", "adoc", "text"]
 pub(super) struct Extraction {
     pub(super) summary: String,
     pub(super) entries: Vec<Extracted>,
+    /// Titles of sections that say too little.
+    pub(super) left_out: Vec<String>,
 }
 
 /// An entry of a file.
@@ -103,12 +107,12 @@ fn of_markdown(stem: &str, text: &str) -> Extraction {
         .collect();
     // As fine as ten entries allow.
     let cut = |level: u8| sections(text, start, &title, &outer, level);
-    let mut found = cut(MAX_LEVEL);
+    let (mut found, mut left_out) = cut(MAX_LEVEL);
     for level in (1..MAX_LEVEL).rev() {
-        let coarser = if found.len() > MAX_ENTRIES { cut(level) } else { vec![] };
+        let coarser = if found.len() > MAX_ENTRIES { cut(level) } else { (vec![], vec![]) };
         // One entry of everything is about nothing.
-        if coarser.len() > 1 {
-            found = coarser;
+        if coarser.0.len() > 1 {
+            (found, left_out) = coarser;
         }
     }
     let entries = grouped(&found, MAX_ENTRIES).into_iter().map(|section| {
@@ -127,7 +131,7 @@ fn of_markdown(stem: &str, text: &str) -> Extraction {
         }
     });
     let body = text.get(start..).unwrap_or(text);
-    Extraction { summary: summary_of(body), entries: entries.collect() }
+    Extraction { summary: summary_of(body), entries: entries.collect(), left_out }
 }
 
 /// The same in at most so many: `One – Three` of neighbors, about as many each, with the headings between them.
@@ -146,22 +150,23 @@ fn grouped(sections: &[Section], most: usize) -> Vec<Section> {
     (0..most).filter_map(group).collect()
 }
 
+/// The sections that are entries, and the titles of those that say too little.
 fn sections(
     text: &str,
     start: usize,
     title: &str,
     headings: &[&Heading],
     level: u8,
-) -> Vec<Section> {
+) -> (Vec<Section>, Vec<String>) {
     let marks: Vec<&&Heading> =
         headings.iter().filter(|it| it.level <= level && it.place.span.start >= start).collect();
-    let mut found = Vec::new();
+    let (mut found, mut left_out) = (Vec::new(), Vec::new());
     let mut add = |title: &str, above: Vec<String>, heading: usize, place: Range<usize>| {
-        let body = text.get(place.clone()).unwrap_or("");
-        if body.split_whitespace().filter(|it| it.chars().any(char::is_alphanumeric)).count()
-            >= MIN_WORDS
-        {
+        let body = text.get(place.clone()).unwrap_or("").trim();
+        if says_enough(title, body) {
             found.push(Section { title: title.to_string(), above, heading, place });
+        } else if count_words(body) > 0 {
+            left_out.push(shortened(title, MAX_TITLE));
         }
     };
     let first = marks.first().map_or(text.len(), |it| it.place.span.start);
@@ -175,14 +180,22 @@ fn sections(
         add(&heading.text, above, span.start, span.end..to);
         open.push((heading.level, heading.text.clone()));
     }
-    found
+    (found, left_out)
+}
+
+/// Whether a section says enough to be an entry; what only leads to a list below says nothing.
+fn says_enough(title: &str, body: &str) -> bool {
+    let is_of_kind = || type_of(title, body) != EntryType::FactualReference && !body.ends_with(':');
+    match count_words(body) {
+        n if n >= MIN_WORDS => true,
+        n => n >= MIN_WORDS_OF_KIND && is_of_kind(),
+    }
 }
 
 fn of_prose(stem: &str, text: &str) -> Extraction {
     let body = text.trim();
     let title = shortened(&spoken(stem), MAX_TITLE);
     let summary = summary_of(body);
-    let n_words = body.split_whitespace().count();
     let entry = Extracted {
         entry_type: type_of(&title, body),
         long_title: if summary.is_empty() { title.clone() } else { shortened(&summary, MAX_TITLE) },
@@ -190,7 +203,11 @@ fn of_prose(stem: &str, text: &str) -> Extraction {
         details: body.to_string(),
         tags: vec![],
     };
-    Extraction { entries: if n_words >= MIN_WORDS { vec![entry] } else { vec![] }, summary }
+    if says_enough(&entry.short_title, body) {
+        return Extraction { summary, entries: vec![entry], left_out: vec![] };
+    }
+    let left_out = if count_words(body) > 0 { vec![entry.short_title] } else { vec![] };
+    Extraction { summary, entries: vec![], left_out }
 }
 
 /// The comment at the head of code or settings.
@@ -350,12 +367,33 @@ mod tests {
             ]
         );
         let found = extract("docs/queue.md", text);
+        assert_eq!(found.left_out, ["Todo"]);
         assert_eq!(found.summary, "The queue holds jobs until a worker takes them away.");
         assert_eq!(
             found.entries[1].details,
             "We decided on Redis instead of Kafka because we had it running already."
         );
         assert_eq!(found.entries[0].tags, ["ops"]);
+    }
+
+    #[test]
+    fn a_short_sentence_that_says_what_it_is_is_enough() {
+        let text = "# Store\n\nWe decided to use rollback journals.\n\n## Lesson\n\n\
+                    Readers blocked the writer all day.\n\n## Convention\n\nNames are in lower case.\n\n\
+                    ## Rules\n\nThese are our conventions:\n\n\
+                    ## 決定\n\n私たちは待ち行列にサーバーを使うことにしました。\n\n## Note\n\nIt works well.\n";
+        let kinds: Vec<(String, EntryType)> =
+            told("docs/store.md", text).into_iter().map(|it| (it.0, it.2)).collect();
+        assert_eq!(
+            kinds,
+            [
+                ("Store".into(), EntryType::Decision),
+                ("Lesson".into(), EntryType::LessonLearned),
+                ("Convention".into(), EntryType::PatternConvention),
+                ("決定".into(), EntryType::FactualReference),
+            ]
+        );
+        assert_eq!(extract("docs/store.md", text).left_out, ["Rules", "Note"]);
     }
 
     #[test]

@@ -285,7 +285,11 @@ fn by_model(
         None => {}
     }
     match entries {
-        Some(Some(entries)) => found.entries = entries.into_iter().map(extracted).collect(),
+        Some(Some(entries)) => {
+            found.entries = entries.into_iter().map(extracted).collect();
+            // What a model makes an entry of is not told by the length of sections.
+            found.left_out.clear();
+        }
         Some(None) => troubles.push("it answered something else than a list of entries".into()),
         None => {}
     }
@@ -336,13 +340,15 @@ async fn one(
         written_by: by.clone(),
         llm: trouble.clone(),
         entries,
+        left_out: found.left_out.clone(),
         replaced,
         redactions: redactions.clone(),
     };
     if was_owed && by.is_none() && request.dry_run != Some(true) {
         // What the rules gave is there already.
+        let unchanged = view("unchanged", vec![], vec![]);
         let reason = Some(UNCHANGED.to_string());
-        return Ok(IngestedView { reason, summary: None, ..view("unchanged", vec![], vec![]) });
+        return Ok(IngestedView { reason, summary: None, left_out: vec![], ..unchanged });
     }
     // Where no project is named it stays the one of the time before.
     let (old, known) = before.map(|it| (it.entries, it.project)).unwrap_or_default();

@@ -123,9 +123,14 @@ fn of_node<'l>(
         .filter(|row| may(row))
         .partition(|row| wanted.with_stale || !library.is_hidden(row));
     let hits = told.into_iter().map(|row| Hit { row, score: 1.0 }).collect();
-    let mut hits = behind_successors(library, hits);
+    let mut hits = behind_successors(library, hits, |hit| hit.row.number);
+    let n = hits.len();
     hits.truncate(wanted.limit);
-    Searched { hits, source: "graph", n_hidden: hidden.len(), told: vec![] }
+    let is_cut = hits.len() < n;
+    let told = is_cut
+        .then(|| format!("{} of {n} are told: a greater `limit`, or more filters", hits.len()));
+    let told = told.into_iter().collect();
+    Searched { hits, source: "graph", n_hidden: hidden.len(), told }
 }
 
 /// Opens entries.

@@ -69,7 +69,8 @@ pub async fn kb_store(
         }
         (None, None) => {
             let new = checked(whole(edit_of(&request))?)?;
-            ("created", create(&project, new, &who, "Initial creation").await?)
+            let why = reason.map_or_else(String::new, |it| format!(": {}", it.trim()));
+            ("created", create(&project, new, &who, &format!("Initial creation{why}")).await?)
         }
     };
     let troubles = index(&project, &[RelPath::new(stored.path.clone())]).await?;
@@ -80,6 +81,7 @@ pub async fn kb_store(
         let row = library.named(&id_text(stored.number))?;
         let mut warnings: Vec<String> = troubles.into_values().collect();
         warnings.extend(missing_entries(&library, hints.as_ref()));
+        warnings.extend(row.doubts.iter().cloned());
         Ok(KbStored {
             action: action.into(),
             entry: library.view(row),
@@ -92,10 +94,14 @@ pub async fn kb_store(
     .await
 }
 
+/// What hints state, in whatever form.
+fn stated_in(hints: Option<&Map<String, Value>>) -> entry::Entry {
+    entry::of(&Map::from_iter(hints.map(|it| ("hints".into(), Value::Object(it.clone())))))
+}
+
 /// An entry cannot take its own place.
 fn check_others(id: &str, hints: Option<&Map<String, Value>>) -> Result<(), ErrorView> {
-    let stated =
-        entry::of(&Map::from_iter(hints.map(|it| ("hints".into(), Value::Object(it.clone())))));
+    let stated = stated_in(hints);
     let own = number_of(id);
     match stated.supersedes.iter().chain(&stated.superseded_by).any(|it| Some(*it) == own) {
         true => Err(invalid(format!("`{id}` would supersede itself"), "name other entries")),
@@ -105,18 +111,17 @@ fn check_others(id: &str, hints: Option<&Map<String, Value>>) -> Result<(), Erro
 
 /// Tells hints that name entries that are not there: they lead nowhere until those are.
 fn missing_entries(library: &Library, hints: Option<&Map<String, Value>>) -> Vec<String> {
-    let mut named = Vec::new();
-    for key in ["supersedes", "superseded_by", "related_entities"] {
-        match hints.and_then(|hints| hints.get(key)) {
-            Some(Value::String(id)) => named.push(id.clone()),
-            Some(Value::Array(ids)) => {
-                let id = |it: &Value| {
-                    it.as_str().or(it.get("id").and_then(Value::as_str)).map(String::from)
-                };
-                named.extend(ids.iter().filter_map(id));
-            }
-            _ => {}
+    let stated = stated_in(hints);
+    let others = stated.supersedes.iter().chain(&stated.superseded_by);
+    let mut named: Vec<String> = others.map(|it| id_text(*it)).collect();
+    match hints.and_then(|hints| hints.get("related_entities")) {
+        Some(Value::String(id)) => named.push(id.clone()),
+        Some(Value::Array(ids)) => {
+            let id =
+                |it: &Value| it.as_str().or(it.get("id").and_then(Value::as_str)).map(String::from);
+            named.extend(ids.iter().filter_map(id));
         }
+        _ => {}
     }
     let is_missing = |id: &String| {
         !id.contains(':') && number_of(id).is_some_and(|it| library.shelf.get(it).is_none())
@@ -215,23 +220,12 @@ pub(super) fn checked(mut edit: EntryEdit) -> Result<EntryEdit, ErrorView> {
 
 /// Refuses what would be a relation to nothing, and so be lost; nothing at all takes the relations away.
 fn check_names_entries(key: &str, value: &Value) -> Result<(), ErrorView> {
-    let of = |value: &Value| {
-        let hints = Map::from_iter([(key.to_string(), value.clone())]);
-        let stated = entry::of(&Map::from_iter([("hints".into(), Value::Object(hints))]));
-        stated.supersedes.len() + stated.superseded_by.len()
-    };
-    let is_wrong = match value {
-        Value::Null => false,
-        Value::String(text) => !text.trim().is_empty() && of(value) == 0,
-        Value::Array(values) => values.iter().any(|it| of(it) == 0),
-        _ => true,
-    };
-    match is_wrong {
-        true => Err(invalid(
+    match entry::names_entries_only(value) {
+        true => Ok(()),
+        false => Err(invalid(
             format!("`hints.{key}` names what is no entry"),
             "give ids of entries, such as [\"kb-00042\"]",
         )),
-        false => Ok(()),
     }
 }
 

@@ -12,7 +12,7 @@ use proto::tool::memory::{
 };
 
 use super::{Aftermath, batch, check_secrets, is_missing, item_error, ledger, refused, scope_of};
-use crate::ask::memory::{self as rows, NodeRow};
+use crate::ask::memory::{self as rows, Edge, NodeRow};
 use crate::notes::{NoteError, Written};
 use crate::project::Project;
 use crate::serve::routes::Who;
@@ -22,30 +22,55 @@ use crate::store::Operation;
 /// Both ends of a relation, and what links of the one to the other are written as.
 struct Ends {
     from: NodeRow,
-    to: NodeRow,
+    /// The name of the other; as it is written where nothing goes by it.
+    to: String,
+    /// Why nothing goes by it.
+    missing: Option<ErrorView>,
     /// Targets as written that lead to `to`.
     written: BTreeSet<String>,
-    /// What a new link is written as, where the name is not enough.
-    path: Option<String>,
+    /// What a new link may be written as, the best first.
+    targets: Vec<String>,
     scope: Scope,
 }
 
+/// The ends of a relation that is to be stated: both are there.
 fn ends(project: &Project, from: &str, to: &str) -> Result<Ends, (String, ErrorView)> {
+    let ends = stated_ends(project, from, to)?;
+    match ends.missing {
+        Some(error) => Err((to.to_string(), error)),
+        None => Ok(ends),
+    }
+}
+
+/// The ends of a relation that is stated: it may lead to what is not there, or is there no more.
+fn stated_ends(project: &Project, from: &str, to: &str) -> Result<Ends, (String, ErrorView)> {
     let named = |error: ErrorView, name: &str| (name.to_string(), error);
     let snapshot = project.snapshot().map_err(|error| named(unreadable(error), from))?;
     let one = rows::named(&snapshot, from).map_err(|error| named(error, from))?;
-    let other = rows::named(&snapshot, to).map_err(|error| named(error, to))?;
+    let (other, missing) = match rows::named(&snapshot, to) {
+        Ok(other) => (Some(other), None),
+        Err(error) if is_missing(&error) => (None, Some(error)),
+        Err(error) => return Err(named(error, to)),
+    };
     let rest = || -> Result<_, ErrorView> {
         let edges = rows::edges_of(&snapshot, one.doc)?;
-        let leading = edges.into_iter().filter(|it| it.from == one.doc && it.to == Some(other.doc));
-        let path = rows::link_path(&snapshot, &other)?;
+        let leads_there = |it: &Edge| match (&other, it.to) {
+            (Some(other), leads_to) => leads_to == Some(other.doc),
+            (None, leads_to) => leads_to.is_none() && it.target == to.trim(),
+        };
+        let leading = edges.into_iter().filter(|it| it.from == one.doc && leads_there(it));
         let mut written: BTreeSet<String> = leading.map(|it| it.target).collect();
+        let targets = match &other {
+            Some(other) => rows::link_targets(&snapshot, &one, other)?,
+            None => vec![],
+        };
         // One that was written a moment ago, and what would be.
-        written.insert(path.clone().unwrap_or_else(|| other.name.clone()));
-        Ok((written, path, scope_of(&ledger(project)?, &one)?))
+        written.extend(targets.iter().cloned());
+        Ok((written, targets, scope_of(&ledger(project)?, &one)?))
     };
-    let (written, path, scope) = rest().map_err(|error| named(error, from))?;
-    Ok(Ends { from: one, to: other, written, path, scope })
+    let (written, targets, scope) = rest().map_err(|error| named(error, from))?;
+    let to = other.map_or_else(|| to.trim().to_string(), |other| other.name);
+    Ok(Ends { from: one, to, missing, written, targets, scope })
 }
 
 impl Ends {
@@ -59,7 +84,7 @@ impl Ends {
     fn view(&self, relation_type: &str) -> MemoryRelation {
         MemoryRelation {
             from: self.from.name.clone(),
-            to: self.to.name.clone(),
+            to: self.to.clone(),
             relation_type: relation_type.to_string(),
         }
     }
@@ -118,14 +143,13 @@ fn create(
         if ends.find(&read(text).relations, &relation_type).is_some() {
             return Ok((vec![], false));
         }
-        let change =
-            add_relation(text, ends.scope, (&relation_type, &ends.to.name), ends.path.as_deref());
-        // A name that no link can hold is linked by its path.
-        let path = notes::slug::without_extension(&ends.to.path);
-        let change = change.or_else(|_| {
-            add_relation(text, ends.scope, (&relation_type, &ends.to.name), Some(path))
-        })?;
-        Ok((change.unwrap_or_default(), true))
+        // A name, or a path, that no link can hold is linked by the next of them.
+        let add = |target: &String| add_relation(text, ends.scope, (&relation_type, target));
+        let mut tried = add(ends.targets.first().unwrap_or(&ends.to));
+        for target in ends.targets.iter().skip(1) {
+            tried = tried.or_else(|_| add(target));
+        }
+        Ok((tried?, true))
     };
     let changed = project.notes().change(&ends.from.path, plan);
     let (_, is_new) = changed.map_err(|error| failed(refused(error)))?;
@@ -147,7 +171,7 @@ pub async fn delete_relations(
         let mut aftermath = Aftermath::default();
         let mut reply = DeletedRelationsReply { failed, ..DeletedRelationsReply::default() };
         for key in &relations {
-            let done = ends(&worker, &key.from_entity, &key.to_entity).and_then(|ends| {
+            let done = stated_ends(&worker, &key.from_entity, &key.to_entity).and_then(|ends| {
                 let wanted = |it: &Stated| {
                     it.relation_type == key.relation_type.trim()
                         && ends.written.contains(&it.target)
@@ -199,7 +223,7 @@ pub async fn update_relation_type(
     let (old_type, new_type) = (type_of(&request.old_type)?, type_of(&request.new_type)?);
     let (worker, types) = (project.clone(), (old_type.clone(), new_type.clone()));
     let ends = blocking(move || {
-        let ends = ends(&worker, &request.from_entity, &request.to_entity);
+        let ends = stated_ends(&worker, &request.from_entity, &request.to_entity);
         let ends = ends.map_err(|(_, error)| error)?;
         let plan = |text: &str| {
             let node = read(text);
@@ -217,11 +241,14 @@ pub async fn update_relation_type(
         if is_there {
             return Ok(ends);
         }
+        if let Some(missing) = ends.missing {
+            return Err(missing);
+        }
         Err(ErrorView {
             code: Code::NotFound,
             message: format!(
                 "`{}` states no relation `{}` with `{}`",
-                ends.from.name, types.0, ends.to.name
+                ends.from.name, types.0, ends.to
             ),
             hint: Some("`get_relations_between` tells which there are".into()),
             conflict: None,
@@ -233,7 +260,7 @@ pub async fn update_relation_type(
     aftermath.settle(&project).await?;
     Ok(UpdatedRelationReply {
         from_entity: ends.from.name,
-        to_entity: ends.to.name,
+        to_entity: ends.to,
         old_type,
         new_type,
         freshness: project.freshness_now().map_err(unreadable)?,
