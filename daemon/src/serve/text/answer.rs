@@ -49,7 +49,8 @@ fn hit(rank: usize, hit: &HitView) -> String {
     if !hit.section.is_empty() {
         text += &format!(" § {}", one_line(&hit.section));
     }
-    let mut parts: Vec<_> = hit.components.iter().filter(|(_, part)| **part > 0.0).collect();
+    // Also what is taken off: they sum to the score.
+    let mut parts: Vec<_> = hit.components.iter().filter(|(_, part)| **part != 0.0).collect();
     parts.sort_by(|left, right| right.1.total_cmp(left.1));
     let parts: Vec<_> =
         parts.iter().map(|(name, part)| format!("{name} {}", score(**part))).collect();
