@@ -392,6 +392,30 @@ const QUESTIONS: [&str; 7] = [
 ];
 
 #[test]
+fn what_mentions_an_entity_is_found_however_much_stands_around_it() {
+    let watch =
+        |i: usize| format!("## Watch {i}\n\nAlert rules of tower {i} ring bell {}.\n\n", i * 7);
+    let mut book = format!("# Log\n\n{}", (0..220).map(watch).collect::<String>());
+    book += "## Oil\n\nWilhelmina Hargreave fills the lamp.\n\n";
+    book.extend((220..440).map(watch));
+    let own = "# Wilhelmina Hargreave\n\nShe was born at sea.\n";
+    let settings = ["chunk.min_tokens=0", "chunk.max_tokens=50", "chunk.overlap_tokens=0"];
+    let mut project = project(&[("book.md", &book), ("w.md", own)], &settings);
+    for formula in ["hybrid", "rrf", "s4", "vector"] {
+        let request =
+            json!({"q": "alert rules", "entity": "Wilhelmina Hargreave", "formula": formula});
+        let reply = project.call("hybrid_query", request);
+        let mut found = paths(&reply);
+        found.sort_unstable();
+        assert_eq!(found, ["book.md", "w.md"], "{formula}: {reply}");
+        for hit in reply["chunks"].as_array().expect("hits") {
+            let taken = &hit["components"]["same_document"];
+            assert!(taken.is_null(), "{formula}: each is the only hit of its document: {hit}");
+        }
+    }
+}
+
+#[test]
 fn more_hits_come_behind_those_of_a_shorter_answer() {
     let files = crate::determinism::corpus();
     let files: Vec<(&str, &str)> =

@@ -48,7 +48,12 @@ pub(super) fn explain(
     for candidate in ranked {
         let Some(passage) = Passage::load(desk, candidate.chunk)? else { continue };
         let mark = cursor::mark(&passage.uid, passage.words());
-        if plan.cursor.has_told(mark) {
+        // Which of its places tells a text may change between two pages.
+        let told = match copies::is_held_once(desk, passage.doc_id, passage.start)? {
+            true => cursor::mark("", passage.words()),
+            false => mark,
+        };
+        if plan.cursor.has_told(told) {
             continue;
         }
         if marks.len() == plan.k {
@@ -61,7 +66,7 @@ pub(super) fn explain(
         let hit = hit_view((desk, plan), &candidate, (passage, mark), n_chars)?;
         reply.explanations.push(why(desk, expanded, &candidate)?);
         reply.chunks.push(hit);
-        marks.push(mark);
+        marks.push(told);
     }
     for entity in expanded.order.iter().take(MAX_ENTITIES) {
         reply.entities.extend(entity_view(

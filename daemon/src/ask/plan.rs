@@ -2,21 +2,18 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::sync::Arc;
-
-use config::settings::{Floor, Formula, Retrieval, Weights};
-use notes::resolve::By;
-use proto::error::ErrorView;
-use proto::tool::core::{self, HybridQuery};
-use rustc_hash::FxHashSet;
 
 use super::condition::{Under, has_tag};
 use super::cursor::Cursor;
 use super::error::invalid;
 use super::question::Question;
-use super::within::Within;
+use super::within::{Rows, Within};
 use super::{AskError, Desk};
 use crate::store::links::BY_PATH_SLUG;
+use config::settings::{Floor, Formula, Retrieval, Weights};
+use notes::resolve::By;
+use proto::error::ErrorView;
+use proto::tool::core::{self, HybridQuery};
 
 /// Longest question, characters.
 const MAX_QUESTION_CHARS: usize = 1_000;
@@ -50,8 +47,13 @@ pub(super) struct Plan {
 
 impl Plan {
     /// The documents that may answer; all where there is none.
-    pub(super) fn docs(&self, desk: &Desk<'_>) -> Result<Option<Arc<FxHashSet<i64>>>, AskError> {
+    pub(super) fn docs(&self, desk: &Desk<'_>) -> Result<Rows, AskError> {
         self.within.of(desk, &self.filter)
+    }
+
+    /// The only passages that may answer, where the question is about an entity.
+    pub(super) fn mentioning(&self, desk: &Desk<'_>) -> Result<Rows, AskError> {
+        self.within.mentioning(desk, &self.filter)
     }
 
     /// Weight of a relation in the score, in [0, 1].
@@ -101,7 +103,7 @@ pub(super) struct Filter {
     pub tags: Vec<String>,
     pub doc_type: Option<String>,
     pub language: Option<String>,
-    /// Only documents that mention this entity; which of their passages do is decided later.
+    /// Only documents that mention this entity; which of their passages do is [`Plan::mentioning`].
     pub entity: Option<i64>,
     pub after: Option<String>,
     pub before: Option<String>,
