@@ -413,6 +413,31 @@ fn what_mentions_an_entity_is_found_however_much_stands_around_it() {
             assert!(taken.is_null(), "{formula}: each is the only hit of its document: {hit}");
         }
     }
+    let mut request = json!({"q": "alert rules bell", "k": 100, "max_chars": 100_000});
+    for told in [100, 200, 300, 400] {
+        if told == 400 {
+            // A cursor of 300 hits counts no more than half of a small budget.
+            request["max_chars"] = 200.into();
+            let whole = project.client().call_whole("hybrid_query", request.clone());
+            let whole = whole.expect("an answer");
+            let text = whole["content"][0]["text"].as_str().expect("text");
+            let structured = &whole["structuredContent"];
+            let cursor = structured["next_cursor"].as_str().expect("a cursor");
+            assert!(text.contains(cursor), "who reads the text can go on, too: {text}");
+            assert!(
+                text.chars().count()
+                    <= 100 + "more: the same question with cursor \n".len() + cursor.len()
+            );
+            assert!(structured.to_string().chars().count() <= 400 + cursor.len(), "{structured}");
+            request["max_chars"] = 100_000.into();
+        }
+        let page = project.call("hybrid_query", request.clone());
+        assert_eq!(paths(&page).len(), 100, "{told}");
+        let hint = page["hint"].as_str().unwrap_or_default();
+        assert_eq!(hint.starts_with("only the first 400 hits are ranked"), told == 400, "{hint}");
+        assert_eq!(page["next_cursor"].is_null(), told == 400);
+        request["cursor"] = page["next_cursor"].clone();
+    }
 }
 
 #[test]

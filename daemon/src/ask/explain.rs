@@ -9,7 +9,7 @@ use rusqlite::OptionalExtension;
 use super::expand::Expanded;
 use super::floor::{self, Floor};
 use super::graph::name_of;
-use super::plan::Plan;
+use super::plan::{MAX_RECALL, Plan};
 use super::rank::Ranked;
 use super::recall::Recalled;
 use super::{AskError, Desk, copies, cursor, fit, passage, snippet};
@@ -86,9 +86,19 @@ pub(super) fn explain(
     }
     floor::flag(&mut reply, &strengths);
     recalled.name_spaces(desk, &mut reply);
-    let next = plan.cursor.after(&marks).map_or(0, |cursor| cursor.len());
+    let next = plan.cursor.after(&marks);
+    let hint = reply.hint.clone();
+    if next.is_none() && (has_more || recalled.is_ended) && !marks.is_empty() {
+        let end =
+            format!("only the first {MAX_RECALL} hits are ranked: narrow the question for others");
+        reply.hint = Some(hint.iter().cloned().chain([end]).collect::<Vec<_>>().join("; "));
+    }
     fit::fit(&mut reply, plan.max_chars, next);
     has_more |= reply.chunks.len() < marks.len();
+    if marks.len() > reply.chunks.len() {
+        // It goes on, after all.
+        reply.hint = hint;
+    }
     marks.truncate(reply.chunks.len());
     reply.next_cursor = plan.cursor.after(&marks).filter(|_| has_more && !marks.is_empty());
     Ok(reply)

@@ -169,6 +169,7 @@ fn go_deeper(desk: &Desk<'_>, plan: &plan::Plan, found: &mut Found) -> Result<()
     let known: FxHashSet<i64> = found.ranked.iter().map(|it| it.chunk).collect();
     found.ranked.extend(more.ranked.into_iter().filter(|it| !known.contains(&it.chunk)));
     found.recalled.better.extend(more.recalled.better);
+    found.recalled.is_ended = more.recalled.is_ended;
     Ok(())
 }
 

@@ -231,10 +231,6 @@ pub(super) fn plan(request: &HybridQuery, defaults: &Retrieval) -> Result<Plan, 
             "give a question or keywords of 1 to 1,000 characters",
         ));
     }
-    let cursor = match &request.cursor {
-        Some(text) => Cursor::parse(text, request)?,
-        None => Cursor::first(request),
-    };
     let k = in_range("k", request.k.unwrap_or(defaults.k), 1, 100)? as usize;
     let formula = match &request.formula {
         None => defaults.formula,
@@ -245,6 +241,12 @@ pub(super) fn plan(request: &HybridQuery, defaults: &Retrieval) -> Result<Plan, 
                     "use hybrid, rrf, minmax, s0, s4, text or vector",
                 )
             })?,
+    };
+    // Whether it is spelt out or left out.
+    let asked = HybridQuery { formula: Some(format!("{formula:?}")), ..request.clone() };
+    let cursor = match &request.cursor {
+        Some(text) => Cursor::parse(text, &asked)?,
+        None => Cursor::first(&asked),
     };
     let question = Question::new(&request.q);
     Ok(Plan {
@@ -356,6 +358,20 @@ mod tests {
         assert!((unsure.text - usual.unsure * usual.text).abs() < 1e-6);
         assert!((unsure.text + unsure.vector - usual.text - usual.vector).abs() < 1e-6);
         assert!(unsure.bridge < usual.bridge && unsure.recency == usual.recency);
+    }
+
+    #[test]
+    fn a_formula_may_be_spelt_out_on_one_page_and_left_out_on_another() {
+        let next = |cursor: Option<String>, formula: Option<&str>| {
+            let formula = formula.map(String::from);
+            let request = HybridQuery { cursor, formula, ..request("a") };
+            let planned = plan(&request, &Retrieval::default());
+            planned.map(|plan| plan.cursor.after(&[7]).expect("a cursor"))
+        };
+        let first = next(None, None).expect("planned");
+        assert!(next(Some(first.clone()), Some("Hybrid")).is_ok());
+        let error = next(Some(first), Some("text")).expect_err("another order");
+        assert_eq!(error.message, "`cursor` is of another question or other conditions");
     }
 
     #[test]

@@ -72,8 +72,11 @@ pub(super) fn rank(
             ranked.score = ranked.components.values().sum();
             ranked
         })
-        // S0 tells the last match by words, too, whose stretched score is 0.
-        .filter(|ranked| ranked.score > 0.0 || plan.formula == Formula::S0)
+        // S0 tells the last match by words, too, whose stretched score is 0. Of an entity also that is told which only
+        // mentions it.
+        .filter(|ranked| {
+            ranked.score > 0.0 || plan.formula == Formula::S0 || plan.filter.entity.is_some()
+        })
         .collect();
     out.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.chunk.cmp(&b.chunk)));
     by_place_where_equal(&mut out, place)?;

@@ -38,6 +38,8 @@ pub(super) struct Recalled {
     pub worth: Vec<f32>,
     /// Scores chunks by the question's words.
     pub scorer: Option<Scorer>,
+    /// True when a signal may know more than [`MAX_RECALL`] candidates.
+    pub is_ended: bool,
 }
 
 pub(super) fn recall(desk: &Desk<'_>, plan: &Plan) -> Result<Recalled, AskError> {
@@ -65,6 +67,7 @@ pub(super) fn recall(desk: &Desk<'_>, plan: &Plan) -> Result<Recalled, AskError>
         found.into_iter().for_each(|chunk| recalled.note(chunk));
         recalled.question = Some(asked);
     }
+    recalled.is_ended = recalled.text.len().max(recalled.vector.len()) >= MAX_RECALL;
     copies::bring_back(desk, plan, &mut recalled)?;
     if let Some(matching) = &mut recalled.matching {
         // A copy stands in for what matches.
