@@ -57,12 +57,12 @@ fn pages_leave_nothing_out_and_repeat_nothing_whatever_changes_between_them() {
     assert!(!each.contains("moved.md"), "told before it moved");
     // A copy that lies nearer to the root becomes the place that tells the text.
     let long = "The gannet sits on the lantern of the harbor. ".repeat(8);
-    project.write("deep/er/long.md", &format!("# Gannets\n\n{long}\n"));
+    project.write("deep/er/long.md", format!("# Gannets\n\n{long}\n"));
     project.settle();
     let request = json!({"q": "gannet lantern harbor", "k": 1, "max_chars": 20_000});
     let told = project.call("hybrid_query", request);
     assert_eq!(paths(&told), ["deep/er/long.md"]);
-    project.write("long.md", &format!("# Gannets\n\n{long}\n"));
+    project.write("long.md", format!("# Gannets\n\n{long}\n"));
     project.settle();
     let request = json!({"q": "gannet lantern harbor", "k": 50, "max_chars": 20_000});
     let mut next = request.clone();

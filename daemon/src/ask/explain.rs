@@ -86,13 +86,15 @@ pub(super) fn explain(
     }
     floor::flag(&mut reply, &strengths);
     recalled.name_spaces(desk, &mut reply);
-    let next = plan.cursor.after(&marks);
     let hint = reply.hint.clone();
-    if next.is_none() && (has_more || recalled.is_ended) && !marks.is_empty() {
+    let is_last = plan.cursor.after(&marks).is_none();
+    if is_last && (has_more || recalled.is_ended) && !marks.is_empty() {
         let end =
             format!("only the first {MAX_RECALL} hits are ranked: narrow the question for others");
         reply.hint = Some(hint.iter().cloned().chain([end]).collect::<Vec<_>>().join("; "));
     }
+    // The longest that may be told: that of fewer hits, where no cursor leads behind all of them.
+    let next = (1..=marks.len()).rev().find_map(|n| plan.cursor.after(marks.get(..n)?));
     fit::fit(&mut reply, plan.max_chars, next);
     has_more |= reply.chunks.len() < marks.len();
     if marks.len() > reply.chunks.len() {
