@@ -9,6 +9,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
 
 /// The file that says what a model's folder holds.
 pub const MANIFEST: &str = "manifest.json";
@@ -64,6 +65,22 @@ pub struct ModelFile {
     pub sha256: String,
 }
 
+/// SHA-256 of a file, in hexadecimal.
+///
+/// # Errors
+/// When it cannot be read.
+pub fn sha256_of(path: &Path) -> std::io::Result<String> {
+    let mut file = std::fs::File::open(path)?;
+    let (mut hash, mut buffer) = (Sha256::new(), vec![0; 1 << 16]);
+    loop {
+        let n_read = file.read(&mut buffer)?;
+        hash.update(buffer.get(..n_read).unwrap_or_default());
+        if n_read == 0 {
+            return Ok(hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect());
+        }
+    }
+}
+
 impl Manifest {
     /// Reads the manifest of a model's folder.
     ///
@@ -94,6 +111,19 @@ impl Manifest {
     pub fn missing(&self, folder: &Path) -> Option<&ModelFile> {
         let size = |file: &ModelFile| std::fs::metadata(folder.join(&file.path)).map(|it| it.len());
         self.files.iter().find(|file| size(file).ok() != Some(file.n_bytes))
+    }
+
+    /// The first file that holds something else than when the model was added; reads them all.
+    ///
+    /// # Errors
+    /// When one cannot be read.
+    pub fn changed(&self, folder: &Path) -> std::io::Result<Option<&ModelFile>> {
+        for file in &self.files {
+            if sha256_of(&folder.join(&file.path))? != file.sha256 {
+                return Ok(Some(file));
+            }
+        }
+        Ok(None)
     }
 }
 

@@ -33,6 +33,7 @@ use crate::pipeline::{Queues, Stations, Tools};
 use crate::store::schema::PASS_SWIFT;
 use crate::store::{Breakers, Decisions, IndexWriter, Readers, StoreError};
 use crate::terms::{ContentHash, FileVersion, Generation, RelPath};
+use crate::vectors::Layer;
 
 /// Commands that may wait for the writer.
 const COMMAND_QUEUE: usize = 32;
@@ -232,13 +233,19 @@ impl Build {
     /// How far the better model's vectors are, where there is such a model.
     pub(crate) fn backfilled(&self) -> Option<backfill::Stand> {
         let backfilling = self.backfilling.lock().unwrap_or_else(PoisonError::into_inner);
-        backfilling.as_ref().map(|it| it.pace().stand())
+        backfilling.as_ref().map(Backfilling::stand)
     }
 
     /// Asks a better model again that could not be used; false where there is none that waits for that.
     pub(crate) fn try_embedding_again(&self) -> bool {
         let backfilling = self.backfilling.lock().unwrap_or_else(PoisonError::into_inner);
         backfilling.as_ref().is_some_and(Backfilling::try_again)
+    }
+
+    /// The layer of a better model that gave no vector for the last question.
+    pub(crate) fn unanswered(&self) -> Option<Arc<Layer>> {
+        let backfilling = self.backfilling.lock().unwrap_or_else(PoisonError::into_inner);
+        backfilling.as_ref().and_then(Backfilling::unanswered)
     }
 
     /// Everything on the belt.

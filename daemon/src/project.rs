@@ -39,6 +39,7 @@ use crate::reranker::Reranker;
 use crate::serve::{Activity, Tallies};
 use crate::store::{Breakers, Readers, Snapshot, StoreError};
 use crate::terms::Tick;
+use crate::vectors::Layer;
 use crate::worker::Workers;
 
 /// What a project is opened with.
@@ -235,6 +236,11 @@ impl Project {
     /// Asks a better model again that could not be used; false where there is none that waits for that.
     pub fn try_embedding_again(&self) -> bool {
         self.build.try_embedding_again()
+    }
+
+    /// The layer of a better model that gave no vector for the last question.
+    pub fn unanswered(&self) -> Option<Arc<Layer>> {
+        self.build.unanswered()
     }
 
     /// The folder's files of settings that were written since they were read.

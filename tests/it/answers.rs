@@ -55,6 +55,21 @@ fn pages_leave_nothing_out_and_repeat_nothing_whatever_changes_between_them() {
     assert_eq!(each.len(), seen.len(), "something was told twice: {seen:?}");
     assert_eq!(each.len(), 31, "thirty notes, and the new one");
     assert!(!each.contains("moved.md"), "told before it moved");
+    // A copy that lies nearer to the root becomes the place that tells the text.
+    let long = "The gannet sits on the lantern of the harbor. ".repeat(8);
+    project.write("deep/er/long.md", format!("# Gannets\n\n{long}\n"));
+    project.settle();
+    let request = json!({"q": "gannet lantern harbor", "k": 1, "max_chars": 20_000});
+    let told = project.call("hybrid_query", request);
+    assert_eq!(paths(&told), ["deep/er/long.md"]);
+    project.write("long.md", format!("# Gannets\n\n{long}\n"));
+    project.settle();
+    let request = json!({"q": "gannet lantern harbor", "k": 50, "max_chars": 20_000});
+    let mut next = request.clone();
+    next["cursor"] = told["next_cursor"].clone();
+    let next = paths(&project.call("hybrid_query", next));
+    assert!(!next.is_empty() && next.iter().all(|path| !path.ends_with("long.md")), "{next:?}");
+    assert_eq!(paths(&project.call("hybrid_query", request))[0], "long.md");
     let other = json!({"q": "something else", "cursor": first["next_cursor"]});
     let error = project.try_call("hybrid_query", other).expect_err("of another question");
     assert_eq!(error["message"], "`cursor` is of another question or other conditions");
@@ -259,6 +274,13 @@ fn an_answer_says_that_nothing_fits() {
     let strange = ask("how are mortgage interest rates computed in Brazil");
     assert_eq!(strange["nothing_relevant"], true, "{strange}");
     assert!(strange["chunks"].as_array().expect("hits").iter().all(|hit| hit["weak"] == true));
+    for formula in ["vector", "s4"] {
+        let mut ask = |q: &str| project.call("hybrid_query", json!({"q": q, "formula": formula}));
+        let fits = ask("what did the lighthouse keeper write of ships");
+        assert_eq!(fits["chunks"][0]["weak"], Value::Null, "{formula}");
+        let strange = ask("how are mortgage interest rates computed in Brazil");
+        assert_eq!(strange["nothing_relevant"], true, "{formula}: {strange}");
+    }
     let whole = project
         .client()
         .call_whole("hybrid_query", json!({"q": "mortgage interest rates in Brazil"}))

@@ -1,6 +1,8 @@
 //! Embedding models that the user brought: folders, names of a hub, servers; added by `kgctl`, used by the daemon.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use serde_json::{Value, json};
 use tests::TestProject;
@@ -188,9 +190,14 @@ fn with_server(answer: impl FnMut(&Request) -> Answer + Send + 'static) -> (Test
 
 #[test]
 fn what_a_server_refused_for_good_is_told_and_asked_again_when_somebody_wants_it() {
-    let with_key = |request: &Request| match request.header("authorization") {
-        Some("Bearer new") => server(request),
-        _ => Answer::of(401, "who are you?"),
+    let (is_closed, n_asked) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicUsize::new(0)));
+    let (closed, asked) = (is_closed.clone(), n_asked.clone());
+    let with_key = move |request: &Request| {
+        asked.fetch_add(1, Ordering::SeqCst);
+        match request.header("authorization") {
+            Some("Bearer new") if !closed.load(Ordering::SeqCst) => server(request),
+            _ => Answer::of(401, "who are you?"),
+        }
     };
     let (mut project, _mock) = with_server(with_key);
     project.until("a refusal", |status| status["embedding"]["state"] == "failed");
@@ -212,6 +219,29 @@ fn what_a_server_refused_for_good_is_told_and_asked_again_when_somebody_wants_it
     assert!(code == 0 && out.starts_with("embedding: "), "{out}");
     embedded(&mut project);
     assert_eq!(first(&mut project, "bread").0, "bread.md");
+    assert_eq!(project.status()["warnings"], json!([]));
+
+    // The same for questions, once every document has its vector.
+    is_closed.store(true, Ordering::SeqCst);
+    let n_before = n_asked.load(Ordering::SeqCst);
+    for question in ["olives", "oil of olives", "green olives"] {
+        assert_eq!(first(&mut project, question).0, "olives.md", "by static vectors");
+    }
+    assert_eq!(n_asked.load(Ordering::SeqCst), n_before + 1, "not asked by each question");
+    let embedding = project.status()["embedding"].clone();
+    assert_eq!(embedding["state"], "failed", "{embedding}");
+    let trouble = embedding["trouble"].as_str().expect("a reason");
+    assert!(trouble.starts_with("the last question got no vector: "), "{trouble}");
+    assert!(trouble.contains("401") && trouble.contains("`kgctl retry --all`"), "{trouble}");
+    let (_, out, _) = in_project(&project, &["doctor"]);
+    assert!(out.contains("warning models: `embed.model` gives no vectors"), "{out}");
+    assert!(project.log().contains("questions are answered by static vectors"));
+    let (code, out, _) = in_project(&project, &["retry", "--all"]);
+    assert!(code == 1 && out.contains("401"), "{out}");
+    is_closed.store(false, Ordering::SeqCst);
+    let (code, out, _) = in_project(&project, &["retry", "--all"]);
+    assert!(code == 0 && out.starts_with("embedding: ") && !out.contains("401"), "{out}");
+    assert!(first(&mut project, "green olives").1.starts_with("vector by food"));
     assert_eq!(project.status()["warnings"], json!([]));
 }
 
@@ -384,10 +414,14 @@ fn a_server_that_the_user_configured_makes_the_vectors() {
 #[test]
 fn a_text_that_a_server_refuses_costs_no_other_its_vector() {
     let mut project = TestProject::empty();
-    let picky = |request: &Request| match String::from_utf8_lossy(&request.body).contains("olives")
-    {
-        true => Answer::of(400, "no olives, please"),
-        false => server(request),
+    let is_picky = Arc::new(AtomicBool::new(true));
+    let picks = is_picky.clone();
+    let picky = move |request: &Request| {
+        let is_of_olives = String::from_utf8_lossy(&request.body).contains("olives");
+        match is_of_olives && picks.load(Ordering::SeqCst) {
+            true => Answer::of(400, "no olives, please"),
+            false => server(request),
+        }
     };
     let mock = Mock::start(picky).expect("a server");
     write_notes(&project);
@@ -408,6 +442,19 @@ fn a_text_that_a_server_refuses_costs_no_other_its_vector() {
     assert!(why.starts_with("vector by food"), "{why}");
     // The question is refused, too, and answered by the static vectors.
     assert_eq!(first(&mut project, "olives").0, "olives.md");
+    let embedding = project.status()["embedding"].clone();
+    assert_eq!((&embedding["refused"], &embedding["state"]), (&json!(1), &json!("done")));
+    let (_, out, _) = in_project(&project, &["status"]);
+    assert!(out.contains("1 of them refused (`kgctl retry --all` asks for these again)"), "{out}");
+    // It is mended: what it refused is asked for again.
+    is_picky.store(false, Ordering::SeqCst);
+    let (code, out, _) = in_project(&project, &["retry", "--all"]);
+    assert!(code == 0 && out.starts_with("embedding: ") && !out.contains("refused"), "{out}");
+    assert_eq!(project.status()["embedding"]["refused"], Value::Null);
+    let (path, why) = first(&mut project, "olives");
+    assert!(path == "olives.md" && why.starts_with("vector by food"), "{path} {why}");
+    let (_, out, _) = in_project(&project, &["retry", "--all"]);
+    assert!(out.contains("nothing has failed"), "{out}");
 }
 
 #[test]

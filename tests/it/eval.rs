@@ -332,4 +332,9 @@ fn a_comparison_finds_the_models_that_were_added_and_says_in_words_what_failed()
     assert_eq!(code, 1, "{errors}");
     let why = "error: with the other settings: the vectors cannot be made: `embed.model` is `gone`";
     assert!(errors.starts_with(why) && !errors.contains('{'), "{errors}");
+    let (code, _, errors) =
+        eval_questions(&project, &[&table, "--against", "retrieval.rerank.model=/nope"]);
+    assert_eq!(code, 1, "{errors}");
+    let why = "error: with the other settings: `retrieval.rerank.model` cannot be used";
+    assert!(errors.starts_with(why) && errors.contains("`/nope`"), "{errors}");
 }

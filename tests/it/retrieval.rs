@@ -392,6 +392,55 @@ const QUESTIONS: [&str; 7] = [
 ];
 
 #[test]
+fn what_mentions_an_entity_is_found_however_much_stands_around_it() {
+    let watch =
+        |i: usize| format!("## Watch {i}\n\nAlert rules of tower {i} ring bell {}.\n\n", i * 7);
+    let mut book = format!("# Log\n\n{}", (0..220).map(watch).collect::<String>());
+    book += "## Oil\n\nWilhelmina Hargreave fills the lamp.\n\n";
+    book.extend((220..440).map(watch));
+    let own = "# Wilhelmina Hargreave\n\nShe was born at sea.\n";
+    let settings = ["chunk.min_tokens=0", "chunk.max_tokens=50", "chunk.overlap_tokens=0"];
+    let mut project = project(&[("book.md", &book), ("w.md", own)], &settings);
+    for formula in ["hybrid", "rrf", "s4", "vector"] {
+        let request =
+            json!({"q": "alert rules", "entity": "Wilhelmina Hargreave", "formula": formula});
+        let reply = project.call("hybrid_query", request);
+        let mut found = paths(&reply);
+        found.sort_unstable();
+        assert_eq!(found, ["book.md", "w.md"], "{formula}: {reply}");
+        for hit in reply["chunks"].as_array().expect("hits") {
+            let taken = &hit["components"]["same_document"];
+            assert!(taken.is_null(), "{formula}: each is the only hit of its document: {hit}");
+        }
+    }
+    let mut request = json!({"q": "alert rules bell", "k": 100, "max_chars": 100_000});
+    for told in [100, 200, 300, 400] {
+        if told == 400 {
+            // A cursor of 300 hits counts no more than half of a small budget.
+            request["max_chars"] = 200.into();
+            let whole = project.client().call_whole("hybrid_query", request.clone());
+            let whole = whole.expect("an answer");
+            let text = whole["content"][0]["text"].as_str().expect("text");
+            let structured = &whole["structuredContent"];
+            let cursor = structured["next_cursor"].as_str().expect("a cursor");
+            assert!(text.contains(cursor), "who reads the text can go on, too: {text}");
+            assert!(
+                text.chars().count()
+                    <= 100 + "more: the same question with cursor \n".len() + cursor.len()
+            );
+            assert!(structured.to_string().chars().count() <= 400 + cursor.len(), "{structured}");
+            request["max_chars"] = 100_000.into();
+        }
+        let page = project.call("hybrid_query", request.clone());
+        assert_eq!(paths(&page).len(), 100, "{told}");
+        let hint = page["hint"].as_str().unwrap_or_default();
+        assert_eq!(hint.starts_with("only the first 400 hits are ranked"), told == 400, "{hint}");
+        assert_eq!(page["next_cursor"].is_null(), told == 400);
+        request["cursor"] = page["next_cursor"].clone();
+    }
+}
+
+#[test]
 fn more_hits_come_behind_those_of_a_shorter_answer() {
     let files = crate::determinism::corpus();
     let files: Vec<(&str, &str)> =

@@ -1,22 +1,6 @@
-//! Hash: SHA-256 of files.
+//! Hash: SHA-256 of files, as hubs and manifests tell it.
 
-use std::fs::File;
-use std::io::Read;
-use std::path::Path;
-
-use sha2::{Digest, Sha256};
-
-/// SHA-256 of a file, in hexadecimal.
-pub(super) fn of_file(path: &Path) -> std::io::Result<String> {
-    let (mut file, mut hash, mut buffer) = (File::open(path)?, Sha256::new(), vec![0; 1 << 16]);
-    loop {
-        let n_read = file.read(&mut buffer)?;
-        hash.update(buffer.get(..n_read).unwrap_or_default());
-        if n_read == 0 {
-            return Ok(hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect());
-        }
-    }
-}
+pub(super) use config::models::sha256_of as of_file;
 
 /// Whether a text is one.
 pub(super) fn is_one(text: &str) -> bool {

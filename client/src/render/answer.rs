@@ -19,8 +19,8 @@ const MAX_EVIDENCE_CHARS: usize = 80;
 /// Longest bar of a timeline, columns.
 const MAX_BAR: u64 = 20;
 
-/// Ranked hits, each with its place, score and snippet.
-pub fn query(reply: &HybridReply, style: Style) -> String {
+/// Ranked hits, each with its place, score and snippet; if wanted, also with what the score is the sum of.
+pub fn query(reply: &HybridReply, style: Style, with_components: bool) -> String {
     let mut text = String::new();
     for told in [&reply.relaxed, &reply.hint].into_iter().flatten() {
         let _ = writeln!(text, "{}", style.yellow(&clean(told)));
@@ -33,6 +33,10 @@ pub fn query(reply: &HybridReply, style: Style) -> String {
     for (idx, hit) in reply.chunks.iter().enumerate() {
         let why = reply.explanations.get(idx).map(String::as_str).unwrap_or_default();
         write_hit(&mut text, hit, why, style);
+        if with_components {
+            let _ = writeln!(text, "  {}", style.dim(&clean(&sum(hit))));
+        }
+        text.push('\n');
     }
     if reply.chunks.is_empty() {
         let is_building = reply.freshness.building.is_some();
@@ -71,7 +75,24 @@ fn write_hit(text: &mut String, hit: &HitView, why: &str, style: Style) {
     if !why.is_empty() {
         let _ = writeln!(text, "  {}", style.dim(&clean(why)));
     }
-    text.push('\n');
+}
+
+/// `text 0.410 + vector 0.390 - same_document 0.050 = 0.750`, the largest first.
+fn sum(hit: &HitView) -> String {
+    let mut parts: Vec<_> = hit.components.iter().filter(|(_, part)| **part != 0.0).collect();
+    parts.sort_by(|left, right| right.1.total_cmp(left.1));
+    let mut text = String::new();
+    for (at, (name, part)) in parts.iter().enumerate() {
+        text += match (at, **part < 0.0) {
+            (0, false) => "",
+            (0, true) => "-",
+            (_, false) => " + ",
+            (_, true) => " - ",
+        };
+        let _ = write!(text, "{name} {:.3}", part.abs());
+    }
+    // Nothing is scored where no words are asked for.
+    if parts.is_empty() { "not scored".into() } else { format!("{text} = {:.3}", hit.score) }
 }
 
 /// A passage: its place, its text as it stands, where to go on.

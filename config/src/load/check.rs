@@ -200,9 +200,13 @@ pub(super) fn addresses(settings: &Settings, key: &str) -> Result<(), String> {
         _ => return Ok(()),
     };
     let is_http = url.starts_with("http://") || url.starts_with("https://");
-    match url.is_empty() || is_http {
-        true => Ok(()),
-        false => Err(format!("is `{url}`; it must begin with `http://` or `https://`")),
+    if !url.is_empty() && !is_http {
+        return Err(format!("is `{url}`; it must begin with `http://` or `https://`"));
+    }
+    // A path is added to it.
+    match url.contains(['?', '#']) {
+        true => Err(format!("is `{url}`; it must end before any `?` or `#`")),
+        false => Ok(()),
     }
 }
 

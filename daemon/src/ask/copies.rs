@@ -47,6 +47,9 @@ struct Part {
 
 /// The chunks outside the filter that tell what stands inside it.
 pub(super) fn homes(desk: &Desk<'_>, plan: &Plan) -> Result<Vec<i64>, AskError> {
+    if let Some(mentioning) = plan.mentioning(desk)? {
+        return homes_beside(desk, &mentioning);
+    }
     let Some(docs) = plan.docs(desk)? else { return Ok(Vec::new()) };
     let mut place = desk.snapshot.prepare_cached(
         "SELECT k.id FROM prints p JOIN chunks k ON k.doc_id = p.doc_id AND k.start < p.end AND k.end > p.start
@@ -60,6 +63,26 @@ pub(super) fn homes(desk: &Desk<'_>, plan: &Plan) -> Result<Vec<i64>, AskError> 
         let mut rows = place.query([doc, start, text])?;
         while let Some(row) = rows.next()? {
             found.insert(row.get(0)?);
+        }
+        if found.len() >= MAX_HOMES {
+            break;
+        }
+    }
+    Ok(found.into_iter().collect())
+}
+
+/// The chunks that tell what stands in some others and is not indexed there.
+fn homes_beside(desk: &Desk<'_>, chunks: &FxHashSet<i64>) -> Result<Vec<i64>, AskError> {
+    let mut partial = desk.snapshot.prepare_cached(
+        "SELECT doc_id, start, end FROM chunks WHERE id = ?1 AND own IS NOT NULL",
+    )?;
+    let mut found = BTreeSet::new();
+    for chunk in chunks.iter().copied().collect::<BTreeSet<i64>>() {
+        let place = partial.query_row([chunk], |row| Ok((row.get(0)?, (row.get(1)?, row.get(2)?))));
+        let Some((doc, span)) = place.optional()? else { continue };
+        for print in prints(desk, doc, span)? {
+            let Some((doc, start)) = home(desk, print.text)? else { continue };
+            found.extend(chunk_at(desk, doc, start)?.filter(|home| !chunks.contains(home)));
         }
         if found.len() >= MAX_HOMES {
             break;
@@ -183,13 +206,23 @@ pub(super) fn told_by(desk: &Desk<'_>, plan: &Plan, chunk: i64) -> Result<i64, A
     Ok(chunk)
 }
 
+/// True when the chunk that begins there is held once however many documents have it.
+pub(super) fn is_held_once(desk: &Desk<'_>, doc: i64, start: usize) -> Result<bool, AskError> {
+    let sql = "SELECT 1 FROM prints WHERE doc_id = ?1 AND kind = 2 AND start = ?2";
+    Ok(desk.snapshot.prepare_cached(sql)?.exists([doc, start as i64])?)
+}
+
 fn is_partial(desk: &Desk<'_>, chunk: i64) -> Result<bool, AskError> {
     let mut statement =
         desk.snapshot.prepare_cached("SELECT 1 FROM chunks WHERE id = ?1 AND own IS NOT NULL")?;
     Ok(statement.exists([chunk])?)
 }
 
+/// True when a chunk may answer.
 pub(super) fn passes(desk: &Desk<'_>, plan: &Plan, chunk: i64) -> Result<bool, AskError> {
+    if let Some(mentioning) = plan.mentioning(desk)? {
+        return Ok(mentioning.contains(&chunk));
+    }
     let Some(docs) = plan.docs(desk)? else { return Ok(true) };
     let mut statement = desk.snapshot.prepare_cached("SELECT doc_id FROM chunks WHERE id = ?1")?;
     let doc: Option<i64> = statement.query_row([chunk], |row| row.get(0)).optional()?;
@@ -348,12 +381,15 @@ fn places(desk: &Desk<'_>, plan: &Plan, text: i64) -> Result<Vec<Place>, AskErro
 /// The chunks inside the filter where words of a chunk outside it stand.
 fn stand_ins(desk: &Desk<'_>, plan: &Plan, told: &Part) -> Result<Vec<i64>, AskError> {
     let mut out = Vec::new();
+    let mentioning = plan.mentioning(desk)?;
+    let is_meant = |chunk: &i64| mentioning.as_ref().is_none_or(|it| it.contains(chunk));
     for print in prints(desk, told.doc, told.span)? {
         for (_, start, doc) in places(desk, plan, print.text)? {
             if out.len() >= MAX_STAND_INS {
                 return Ok(out);
             }
-            out.extend(chunk_at(desk, doc, start)?.filter(|chunk| !out.contains(chunk)));
+            let copy = chunk_at(desk, doc, start)?.filter(is_meant);
+            out.extend(copy.filter(|chunk| !out.contains(chunk)));
         }
     }
     Ok(out)

@@ -1,9 +1,9 @@
 //! Cursor: where a list of hits goes on.
 //!
 //! In: a request, what was told so far. Out: a short text that the caller gives back for the next page.
-//! Invariants: the daemon keeps nothing; a cursor tells passages by document and content, so that the next page repeats
-//! none of them and leaves none out, whatever was indexed, moved or ranked anew in between; one of another question is
-//! refused.
+//! Invariants: the daemon keeps nothing; a cursor tells passages by document and content, and what is held once for all
+//! its places by content alone, so that the next page repeats none of them and leaves none out, whatever was indexed,
+//! moved, copied or ranked anew in between; one of another question is refused.
 //! Not here: what is ranked how (`rank.rs`).
 
 use base64::Engine;
@@ -90,8 +90,8 @@ fn asked(request: &HybridQuery) -> u32 {
     xxh3_64(serde_json::to_string(&same).unwrap_or_default().as_bytes()) as u32
 }
 
-/// What tells a passage from others: its document, also after a renaming, and its words. Not the chunk's hash: a file's
-/// title is in it, which may be its name.
+/// What tells a passage from others: its document, also after a renaming, if it matters, and its words. Not the chunk's
+/// hash: a file's title is in it, which may be its name.
 pub(super) fn mark(uid: &str, words: &str) -> u32 {
     xxh3_64(&[uid.as_bytes(), words.as_bytes()].concat()) as u32
 }

@@ -129,7 +129,10 @@ fn hop(
     let mut chunks: BTreeSet<i64> =
         recalled.text.iter().chain(&recalled.vector).map(|(chunk, _)| *chunk).collect();
     for chunk in chunks_of_statements(desk, plan, expanded)? {
-        chunks.insert(copies::told_by(desk, plan, chunk)?);
+        let told = copies::told_by(desk, plan, chunk)?;
+        if copies::passes(desk, plan, told)? {
+            chunks.insert(told);
+        }
     }
     for chunk in chunks {
         let signal = signal_of(web, plan, expanded, chunk)?;

@@ -9,7 +9,7 @@ use rusqlite::OptionalExtension;
 use super::expand::Expanded;
 use super::floor::{self, Floor};
 use super::graph::name_of;
-use super::plan::Plan;
+use super::plan::{MAX_RECALL, Plan};
 use super::rank::Ranked;
 use super::recall::Recalled;
 use super::{AskError, Desk, copies, cursor, fit, passage, snippet};
@@ -48,7 +48,12 @@ pub(super) fn explain(
     for candidate in ranked {
         let Some(passage) = Passage::load(desk, candidate.chunk)? else { continue };
         let mark = cursor::mark(&passage.uid, passage.words());
-        if plan.cursor.has_told(mark) {
+        // Which of its places tells a text may change between two pages.
+        let told = match copies::is_held_once(desk, passage.doc_id, passage.start)? {
+            true => cursor::mark("", passage.words()),
+            false => mark,
+        };
+        if plan.cursor.has_told(told) {
             continue;
         }
         if marks.len() == plan.k {
@@ -61,7 +66,7 @@ pub(super) fn explain(
         let hit = hit_view((desk, plan), &candidate, (passage, mark), n_chars)?;
         reply.explanations.push(why(desk, expanded, &candidate)?);
         reply.chunks.push(hit);
-        marks.push(mark);
+        marks.push(told);
     }
     for entity in expanded.order.iter().take(MAX_ENTITIES) {
         reply.entities.extend(entity_view(
@@ -81,9 +86,21 @@ pub(super) fn explain(
     }
     floor::flag(&mut reply, &strengths);
     recalled.name_spaces(desk, &mut reply);
-    let next = plan.cursor.after(&marks).map_or(0, |cursor| cursor.len());
+    let hint = reply.hint.clone();
+    let is_last = plan.cursor.after(&marks).is_none();
+    if is_last && (has_more || recalled.is_ended) && !marks.is_empty() {
+        let end =
+            format!("only the first {MAX_RECALL} hits are ranked: narrow the question for others");
+        reply.hint = Some(hint.iter().cloned().chain([end]).collect::<Vec<_>>().join("; "));
+    }
+    // The longest that may be told: that of fewer hits, where no cursor leads behind all of them.
+    let next = (1..=marks.len()).rev().find_map(|n| plan.cursor.after(marks.get(..n)?));
     fit::fit(&mut reply, plan.max_chars, next);
     has_more |= reply.chunks.len() < marks.len();
+    if marks.len() > reply.chunks.len() {
+        // It goes on, after all.
+        reply.hint = hint;
+    }
     marks.truncate(reply.chunks.len());
     reply.next_cursor = plan.cursor.after(&marks).filter(|_| has_more && !marks.is_empty());
     Ok(reply)

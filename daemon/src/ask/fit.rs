@@ -3,7 +3,7 @@
 //! In: a whole answer, the budget. Out: the answer without what is needed least.
 //! Invariants: one hit is left where there was one, its snippet cut if need be; both forms tell the same hits, so that
 //! a cursor counts none as told that only one of them shows; the structured form has at most twice the budget, or
-//! [`SMALLEST_CHARS`].
+//! [`SMALLEST_CHARS`], and what its cursor has beyond half of that, as it has after a hundred hits and more.
 //! Not here: how the text form looks (`serve/text`), how long a snippet is where there is room (`snippet.rs`).
 
 use proto::tool::core::{HitView, HybridReply};
@@ -17,25 +17,22 @@ const ADDED_LATER_CHARS: usize = 200;
 /// What one hit takes in the structured form without its snippet, and a short snippet: less cannot be asked for.
 const SMALLEST_CHARS: usize = 800;
 
-/// The line of the text form that tells the cursor, without it.
-const CURSOR_LINE_CHARS: usize = 36;
-
 /// Shortest snippet that a hit is cut to, characters; and one of the first, before hits behind it are left out: they
 /// can be had by the cursor, and a few words of each hit tell nobody why it is one.
 const MIN_SNIPPET_CHARS: usize = 60;
 pub(super) const MIN_LEADING_CHARS: usize = 150;
 
 /// Drops what is needed least until the answer fits: edges, entities, files in the reasons, signals in the reasons,
-/// then the last hits. `n_cursor_chars`: the length of the cursor that will be added.
-pub(super) fn fit(reply: &mut HybridReply, max_chars: usize, n_cursor_chars: usize) {
+/// then the last hits. `cursor`: one as long as that which will be told, if there will be one.
+pub(super) fn fit(reply: &mut HybridReply, max_chars: usize, cursor: Option<String>) {
     let n_hits = reply.chunks.len();
-    let room =
-        (max_chars * 2).max(SMALLEST_CHARS).saturating_sub(ADDED_LATER_CHARS + n_cursor_chars);
+    let whole = (max_chars * 2).max(SMALLEST_CHARS);
+    let n_cursor_chars = cursor.as_ref().map_or(0, String::len);
+    let room = whole + n_cursor_chars.saturating_sub(whole / 2) - ADDED_LATER_CHARS;
+    reply.next_cursor = cursor;
     while size(reply) > room && drop_one(reply) {}
-    let around = if n_cursor_chars > 0 { n_cursor_chars + CURSOR_LINE_CHARS } else { 0 };
-    let for_hits = max_chars.saturating_sub(around);
     let mut least = MIN_LEADING_CHARS;
-    let mut n_shown = text::n_hits_shown(reply, for_hits);
+    let mut n_shown = text::n_hits_shown(reply, max_chars);
     while n_shown < reply.chunks.len() {
         if !cut_longest(reply, least) {
             if n_shown > 0 || least == MIN_SNIPPET_CHARS {
@@ -43,7 +40,7 @@ pub(super) fn fit(reply: &mut HybridReply, max_chars: usize, n_cursor_chars: usi
             }
             least = MIN_SNIPPET_CHARS;
         }
-        n_shown = text::n_hits_shown(reply, for_hits);
+        n_shown = text::n_hits_shown(reply, max_chars);
     }
     let n_shown = n_shown.max(1);
     reply.chunks.truncate(n_shown);

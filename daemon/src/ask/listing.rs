@@ -7,7 +7,7 @@
 use super::plan::Plan;
 use super::rank::Ranked;
 use super::recall::Recalled;
-use super::{AskError, Desk, mentions};
+use super::{AskError, Desk, copies};
 
 /// One passage of each document that is asked for, in order, of at most so many.
 pub(super) fn listed(
@@ -31,7 +31,7 @@ pub(super) fn listed(
         let mut rows = chunks.query([doc])?;
         while let Some(row) = rows.next()? {
             let chunk = row.get(0)?;
-            if recalled.allows(chunk) && mentions(desk, plan, chunk)? {
+            if recalled.allows(chunk) && copies::passes(desk, plan, chunk)? {
                 found.push(Ranked { chunk, ..Ranked::default() });
                 break;
             }

@@ -106,6 +106,7 @@ pub fn hybrid_query(desk: &Desk<'_>, request: &HybridQuery) -> Result<HybridRepl
     // Those of the settings are told of in `status`: a wrong one there must not cost every question.
     check_relations(desk, request.rels.as_deref().unwrap_or_default())?;
     // Before it is copied: each copy knows then.
+    plan.mentioning(desk)?;
     plan.docs(desk)?;
     let mut found = find(desk, &mut plan.clone())?;
     if plan.question.is_of_documents() {
@@ -142,18 +143,18 @@ fn find(desk: &Desk<'_>, plan: &mut plan::Plan) -> Result<Found, ErrorView> {
     trust::weigh(plan, &recalled);
     let expanded = stage!("expand", expand::expand(desk, plan, &recalled))?;
     stage!("complete", recall::complete(desk, plan, &mut recalled, expanded.chunks()))?;
-    let mut ranked = stage!("rank", rank::rank(plan, &recalled, &expanded));
+    let place = |chunk| place_of(desk, chunk);
+    let mut ranked = stage!("rank", rank::rank(plan, (&recalled, &expanded), place))?;
     ranked.retain(|candidate| recalled.allows(candidate.chunk));
-    if plan.filter.entity.is_some() {
-        let mut kept = Vec::with_capacity(ranked.len());
-        for candidate in ranked {
-            if mentions(desk, plan, candidate.chunk)? {
-                kept.push(candidate);
-            }
-        }
-        ranked = kept;
-    }
     Ok(Found { recalled, expanded, ranked })
+}
+
+/// The path of a chunk's document and its place there.
+fn place_of(desk: &Desk<'_>, chunk: i64) -> Result<rank::Place, AskError> {
+    let mut statement = desk.snapshot.prepare_cached(
+        "SELECT d.path, c.idx FROM chunks c JOIN docs d ON d.id = c.doc_id WHERE c.id = ?1",
+    )?;
+    Ok(statement.query_row([chunk], |row| Ok((row.get(0)?, row.get(1)?)))?)
 }
 
 /// Where more hits are wanted than the usual depth gives, adds those of the greatest behind them. The order of what is
@@ -168,6 +169,7 @@ fn go_deeper(desk: &Desk<'_>, plan: &plan::Plan, found: &mut Found) -> Result<()
     let known: FxHashSet<i64> = found.ranked.iter().map(|it| it.chunk).collect();
     found.ranked.extend(more.ranked.into_iter().filter(|it| !known.contains(&it.chunk)));
     found.recalled.better.extend(more.recalled.better);
+    found.recalled.is_ended = more.recalled.is_ended;
     Ok(())
 }
 
@@ -181,17 +183,6 @@ fn entity_of(desk: &Desk<'_>, request: &HybridQuery) -> Result<Option<i64>, Erro
             ..error
         }),
     }
-}
-
-/// True when a chunk mentions the entity that is asked for, or stands in the note that it is; or none is asked for.
-fn mentions(desk: &Desk<'_>, plan: &plan::Plan, chunk: i64) -> Result<bool, AskError> {
-    let Some(entity) = plan.filter.entity else { return Ok(true) };
-    let mut statement = desk.snapshot.prepare_cached(
-        "SELECT 1 FROM chunks c JOIN docs d ON d.id = c.doc_id WHERE c.id = ?1 AND (d.entity_id = ?2 OR EXISTS (
-           SELECT 1 FROM mentions m JOIN names n ON n.id = m.name_id
-           WHERE m.doc_id = c.doc_id AND m.at >= c.start AND m.at < c.end AND n.entity_id = ?2))",
-    )?;
-    Ok(statement.exists([chunk, entity])?)
 }
 
 /// Refuses relations that no rule gives and no document states: a typing error would silently find nothing.

@@ -2,21 +2,18 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::sync::Arc;
-
-use config::settings::{Floor, Formula, Retrieval, Weights};
-use notes::resolve::By;
-use proto::error::ErrorView;
-use proto::tool::core::{self, HybridQuery};
-use rustc_hash::FxHashSet;
 
 use super::condition::{Under, has_tag};
 use super::cursor::Cursor;
 use super::error::invalid;
 use super::question::Question;
-use super::within::Within;
+use super::within::{Rows, Within};
 use super::{AskError, Desk};
 use crate::store::links::BY_PATH_SLUG;
+use config::settings::{Floor, Formula, Retrieval, Weights};
+use notes::resolve::By;
+use proto::error::ErrorView;
+use proto::tool::core::{self, HybridQuery};
 
 /// Longest question, characters.
 const MAX_QUESTION_CHARS: usize = 1_000;
@@ -50,8 +47,13 @@ pub(super) struct Plan {
 
 impl Plan {
     /// The documents that may answer; all where there is none.
-    pub(super) fn docs(&self, desk: &Desk<'_>) -> Result<Option<Arc<FxHashSet<i64>>>, AskError> {
+    pub(super) fn docs(&self, desk: &Desk<'_>) -> Result<Rows, AskError> {
         self.within.of(desk, &self.filter)
+    }
+
+    /// The only passages that may answer, where the question is about an entity.
+    pub(super) fn mentioning(&self, desk: &Desk<'_>) -> Result<Rows, AskError> {
+        self.within.mentioning(desk, &self.filter)
     }
 
     /// Weight of a relation in the score, in [0, 1].
@@ -101,7 +103,7 @@ pub(super) struct Filter {
     pub tags: Vec<String>,
     pub doc_type: Option<String>,
     pub language: Option<String>,
-    /// Only documents that mention this entity; which of their passages do is decided later.
+    /// Only documents that mention this entity; which of their passages do is [`Plan::mentioning`].
     pub entity: Option<i64>,
     pub after: Option<String>,
     pub before: Option<String>,
@@ -229,10 +231,6 @@ pub(super) fn plan(request: &HybridQuery, defaults: &Retrieval) -> Result<Plan, 
             "give a question or keywords of 1 to 1,000 characters",
         ));
     }
-    let cursor = match &request.cursor {
-        Some(text) => Cursor::parse(text, request)?,
-        None => Cursor::first(request),
-    };
     let k = in_range("k", request.k.unwrap_or(defaults.k), 1, 100)? as usize;
     let formula = match &request.formula {
         None => defaults.formula,
@@ -243,6 +241,12 @@ pub(super) fn plan(request: &HybridQuery, defaults: &Retrieval) -> Result<Plan, 
                     "use hybrid, rrf, minmax, s0, s4, text or vector",
                 )
             })?,
+    };
+    // Whether it is spelt out or left out.
+    let asked = HybridQuery { formula: Some(format!("{formula:?}")), ..request.clone() };
+    let cursor = match &request.cursor {
+        Some(text) => Cursor::parse(text, &asked)?,
+        None => Cursor::first(&asked),
     };
     let question = Question::new(&request.q);
     Ok(Plan {
@@ -354,6 +358,20 @@ mod tests {
         assert!((unsure.text - usual.unsure * usual.text).abs() < 1e-6);
         assert!((unsure.text + unsure.vector - usual.text - usual.vector).abs() < 1e-6);
         assert!(unsure.bridge < usual.bridge && unsure.recency == usual.recency);
+    }
+
+    #[test]
+    fn a_formula_may_be_spelt_out_on_one_page_and_left_out_on_another() {
+        let next = |cursor: Option<String>, formula: Option<&str>| {
+            let formula = formula.map(String::from);
+            let request = HybridQuery { cursor, formula, ..request("a") };
+            let planned = plan(&request, &Retrieval::default());
+            planned.map(|plan| plan.cursor.after(&[7]).expect("a cursor"))
+        };
+        let first = next(None, None).expect("planned");
+        assert!(next(Some(first.clone()), Some("Hybrid")).is_ok());
+        let error = next(Some(first), Some("text")).expect_err("another order");
+        assert_eq!(error.message, "`cursor` is of another question or other conditions");
     }
 
     #[test]

@@ -53,7 +53,8 @@ pub(super) fn add(
             candidate.score += part;
         }
     }
-    ranked.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.chunk.cmp(&b.chunk)));
+    // Equal ones keep their order.
+    ranked.sort_by(|a, b| b.score.total_cmp(&a.score));
     Ok(ranked)
 }
 

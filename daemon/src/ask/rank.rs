@@ -10,6 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use config::settings::Formula;
 use rustc_hash::FxHashMap;
 
+use super::AskError;
 use super::bridge::Reach;
 use super::expand::{Expanded, GraphSignal};
 use super::plan::Plan;
@@ -40,8 +41,15 @@ pub(super) struct Ranked {
 /// A signal's value by chunk.
 type Signal = FxHashMap<i64, f32>;
 
-/// Every candidate, best first; ties by chunk, so that the same index gives the same order.
-pub(super) fn rank(plan: &Plan, recalled: &Recalled, expanded: &Expanded) -> Vec<Ranked> {
+/// Where a chunk stands, for the order of equal ones: path and place. Rows depend on the run of indexing.
+pub(super) type Place = (String, i64);
+
+/// Every candidate, best first; equal ones in the order of their places, which are asked for of these alone.
+pub(super) fn rank(
+    plan: &Plan,
+    (recalled, expanded): (&Recalled, &Expanded),
+    place: impl FnMut(i64) -> Result<Place, AskError>,
+) -> Result<Vec<Ranked>, AskError> {
     let (text, vector) = signals(plan, recalled);
     let near: Signal = recalled.vector.iter().copied().collect();
     let near = |chunk| Some((*near.get(&chunk)?, recalled.better.contains(&chunk)));
@@ -64,11 +72,31 @@ pub(super) fn rank(plan: &Plan, recalled: &Recalled, expanded: &Expanded) -> Vec
             ranked.score = ranked.components.values().sum();
             ranked
         })
-        // S0 tells the last match by words, too, whose stretched score is 0.
-        .filter(|ranked| ranked.score > 0.0 || plan.formula == Formula::S0)
+        // S0 tells the last match by words, too, whose stretched score is 0. Of an entity also that is told which only
+        // mentions it.
+        .filter(|ranked| {
+            ranked.score > 0.0 || plan.formula == Formula::S0 || plan.filter.entity.is_some()
+        })
         .collect();
     out.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.chunk.cmp(&b.chunk)));
-    if expanded.docs.is_empty() { out } else { spread(out, expanded, plan.weights.same_document) }
+    by_place_where_equal(&mut out, place)?;
+    let weight = plan.weights.same_document;
+    Ok(if expanded.docs.is_empty() { out } else { spread(out, expanded, weight) })
+}
+
+/// Puts candidates of equal scores, which stand side by side, in the order of their places.
+fn by_place_where_equal(
+    ranked: &mut [Ranked],
+    mut place: impl FnMut(i64) -> Result<Place, AskError>,
+) -> Result<(), AskError> {
+    for equal in ranked.chunk_by_mut(|a, b| a.score == b.score).filter(|equal| equal.len() > 1) {
+        let mut places = FxHashMap::default();
+        for one in equal.iter() {
+            places.insert(one.chunk, place(one.chunk)?);
+        }
+        equal.sort_by(|a, b| places.get(&a.chunk).cmp(&places.get(&b.chunk)));
+    }
+    Ok(())
 }
 
 /// The weighted components that are not 0.
@@ -219,16 +247,22 @@ mod tests {
         expanded
     }
 
+    /// Later rows stand in earlier files.
+    fn ranked(formula: &str, recalled: &Recalled, expanded: &Expanded) -> Vec<Ranked> {
+        let place = |chunk: i64| Ok((format!("{}.md", 9 - chunk), 0));
+        rank(&plan(formula), (recalled, expanded), place).expect("ranked")
+    }
+
     #[test]
     fn s4_is_as_written_there() {
-        let ranked = rank(&plan("s4"), &Recalled { text: vec![], ..recalled() }, &expanded());
+        let ranked = ranked("s4", &Recalled { text: vec![], ..recalled() }, &expanded());
         let third = ranked.iter().find(|r| r.chunk == 3).expect("ranked");
         assert!((third.score - (0.7 * 0.3 + 0.2 * 0.7 + 0.1 * 0.8)).abs() < 1e-6);
     }
 
     #[test]
     fn a_chunk_that_both_signals_find_comes_first_and_components_sum_to_the_score() {
-        let ranked = rank(&plan("hybrid"), &recalled(), &expanded());
+        let ranked = ranked("hybrid", &recalled(), &expanded());
         assert_eq!(ranked[0].chunk, 2);
         for r in &ranked {
             assert!((r.components.values().sum::<f32>() - r.score).abs() < 1e-6);
@@ -244,7 +278,7 @@ mod tests {
     #[test]
     fn a_single_hit_by_words_keeps_its_signal() {
         let recalled = Recalled { text: vec![(1, 8.0)], ..recalled() };
-        let ranked = rank(&plan("minmax"), &recalled, &Expanded::default());
+        let ranked = ranked("minmax", &recalled, &Expanded::default());
         let first = ranked.iter().find(|it| it.chunk == 1).expect("found by words");
         assert!(first.components.contains_key("text"));
     }
@@ -252,12 +286,17 @@ mod tests {
     #[test]
     fn one_signal_alone_keeps_its_order() {
         let order = |formula| -> Vec<i64> {
-            rank(&plan(formula), &recalled(), &Expanded::default())
-                .iter()
-                .map(|r| r.chunk)
-                .collect()
+            ranked(formula, &recalled(), &Expanded::default()).iter().map(|r| r.chunk).collect()
         };
         assert_eq!(order("text"), [1, 2]);
         assert_eq!(order("vector"), [2, 3]);
+    }
+    #[test]
+    fn equal_scores_are_in_the_order_of_their_places() {
+        let text = vec![(5, 8.0), (1, 4.0), (2, 4.0), (3, 4.0), (4, 2.0)];
+        let recalled = Recalled { text, ..Recalled::default() };
+        let ranked = ranked("text", &recalled, &Expanded::default());
+        let order: Vec<i64> = ranked.iter().map(|r| r.chunk).collect();
+        assert_eq!(order, [5, 3, 2, 1, 4]);
     }
 }

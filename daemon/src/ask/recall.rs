@@ -34,10 +34,12 @@ pub(super) struct Recalled {
     pub is_relaxed: bool,
     /// How the question was read, where that is not as it stands.
     pub told: Vec<String>,
-    /// What each term of the question is worth, by how rare it is; empty where nothing was searched by words.
+    /// What each term of the question is worth, by how rare it is; empty where words were not looked up.
     pub worth: Vec<f32>,
     /// Scores chunks by the question's words.
     pub scorer: Option<Scorer>,
+    /// True when a signal may know more than [`MAX_RECALL`] candidates.
+    pub is_ended: bool,
 }
 
 pub(super) fn recall(desk: &Desk<'_>, plan: &Plan) -> Result<Recalled, AskError> {
@@ -47,12 +49,16 @@ pub(super) fn recall(desk: &Desk<'_>, plan: &Plan) -> Result<Recalled, AskError>
     recalled.seeds = named.seeds;
     let allowed = text::chunks_of(desk, plan, &homes)?;
     (recalled.matching, recalled.is_relaxed) = demanded(desk, plan, &allowed)?;
-    if plan.formula != Formula::Vector && plan.formula != Formula::S4 {
+    let is_by_words = plan.formula != Formula::Vector && plan.formula != Formula::S4;
+    // What is found by meaning alone is weak, too, where it holds few of the words (`floor.rs`).
+    if is_by_words || plan.min_similarity.is_none() {
         let among = text::both(recalled.matching.clone(), allowed.clone());
         let found = text::by_text(desk, plan, (&named.more_terms, &among))?;
-        (recalled.text, recalled.scorer) = (found.best, found.scorer);
-        recalled.worth = found.worth;
-        recalled.told.extend(found.told);
+        (recalled.scorer, recalled.worth) = (found.scorer, found.worth);
+        if is_by_words {
+            recalled.text = found.best;
+            recalled.told.extend(found.told);
+        }
     }
     if plan.formula != Formula::Text
         && !plan.question.is_of_documents()
@@ -61,6 +67,7 @@ pub(super) fn recall(desk: &Desk<'_>, plan: &Plan) -> Result<Recalled, AskError>
         found.into_iter().for_each(|chunk| recalled.note(chunk));
         recalled.question = Some(asked);
     }
+    recalled.is_ended = recalled.text.len().max(recalled.vector.len()) >= MAX_RECALL;
     copies::bring_back(desk, plan, &mut recalled)?;
     if let Some(matching) = &mut recalled.matching {
         // A copy stands in for what matches.

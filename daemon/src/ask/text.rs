@@ -63,8 +63,11 @@ pub(super) fn both(one: Among, other: Among) -> Among {
 
 /// The chunks that a filter lets through, and those that tell what stands inside it.
 pub(super) fn chunks_of(desk: &Desk<'_>, plan: &Plan, homes: &[i64]) -> Result<Among, AskError> {
-    let docs = plan.docs(desk)?;
-    let mut chunks = docs.map(|docs| within::chunks(desk, &docs)).transpose()?;
+    let mut chunks = match (plan.mentioning(desk)?, plan.docs(desk)?) {
+        (Some(mentioning), _) => Some(FxHashSet::clone(&mentioning)),
+        (None, Some(docs)) => Some(within::chunks(desk, &docs)?),
+        (None, None) => None,
+    };
     chunks.iter_mut().for_each(|chunks| chunks.extend(homes));
     Ok(chunks)
 }

@@ -1,13 +1,14 @@
 //! Within: the documents that a filter lets through, and their passages, read once for a question.
 //!
-//! In: a filter. Out: rows of documents, of passages and of windows.
+//! In: a filter. Out: rows of documents, of passages and of windows; of a filter by an entity the passages that mention
+//! it.
 //! Invariant: what one of these costs grows with the smaller of what the filter lets through and the whole index.
 //! Not here: what a filter says (`plan.rs`), and what stands in several documents (`copies.rs`).
 
 use std::sync::{Arc, OnceLock};
 
 use rusqlite::params_from_iter;
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::plan::Filter;
 use super::{AskError, Desk};
@@ -15,23 +16,74 @@ use super::{AskError, Desk};
 /// Up to so many are looked up one by one; for more, an index is read from one end to the other.
 const MAX_LOOKUPS: usize = 1_000;
 
-/// Documents that may answer; all where there is no set.
+/// Rows that may answer; all where there is no set.
+pub(super) type Rows = Option<Arc<FxHashSet<i64>>>;
+
+/// What may answer.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Within(OnceLock<Option<Arc<FxHashSet<i64>>>>);
+pub(super) struct Within {
+    docs: OnceLock<Rows>,
+    mentioning: OnceLock<Rows>,
+}
 
 impl Within {
     /// The documents that a filter lets through, read at the first call.
-    pub(super) fn of(
-        &self,
-        desk: &Desk<'_>,
-        filter: &Filter,
-    ) -> Result<Option<Arc<FxHashSet<i64>>>, AskError> {
-        if let Some(docs) = self.0.get() {
+    pub(super) fn of(&self, desk: &Desk<'_>, filter: &Filter) -> Result<Rows, AskError> {
+        if let Some(docs) = self.docs.get() {
             return Ok(docs.clone());
         }
         let docs = read(desk, filter)?.map(Arc::new);
-        Ok(self.0.get_or_init(|| docs).clone())
+        Ok(self.docs.get_or_init(|| docs).clone())
     }
+
+    /// The passages that mention the entity that a filter asks for, in the documents that it lets through; no set where
+    /// it asks for none.
+    pub(super) fn mentioning(&self, desk: &Desk<'_>, filter: &Filter) -> Result<Rows, AskError> {
+        if let Some(chunks) = self.mentioning.get() {
+            return Ok(chunks.clone());
+        }
+        let chunks = match (filter.entity, self.of(desk, filter)?) {
+            (Some(entity), Some(docs)) => Some(Arc::new(chunks_about(desk, entity, &docs)?)),
+            _ => None,
+        };
+        Ok(self.mentioning.get_or_init(|| chunks).clone())
+    }
+}
+
+/// The chunks of documents that mention an entity, or stand in the note that it is.
+fn chunks_about(
+    desk: &Desk<'_>,
+    entity: i64,
+    docs: &FxHashSet<i64>,
+) -> Result<FxHashSet<i64>, AskError> {
+    let mut own = desk.snapshot.prepare_cached("SELECT id FROM docs WHERE entity_id = ?1")?;
+    let own: FxHashSet<i64> =
+        own.query_map([entity], |row| row.get(0))?.collect::<Result<_, _>>()?;
+    let mut places: FxHashMap<i64, Vec<i64>> = FxHashMap::default();
+    let mut mentions = desk.snapshot.prepare_cached(
+        "SELECT m.doc_id, m.at FROM names n JOIN mentions m ON m.name_id = n.id WHERE n.entity_id = ?1",
+    )?;
+    let mut rows = mentions.query([entity])?;
+    while let Some(row) = rows.next()? {
+        places.entry(row.get(0)?).or_default().push(row.get(1)?);
+    }
+    let mut found = FxHashSet::default();
+    let mut chunks =
+        desk.snapshot.prepare_cached("SELECT id, start, end FROM chunks WHERE doc_id = ?1")?;
+    for doc in docs {
+        let mut places = places.remove(doc).unwrap_or_default();
+        places.sort_unstable();
+        let is_own = own.contains(doc);
+        let mut rows = chunks.query([doc])?;
+        while let Some(row) = rows.next()? {
+            let (start, end): (i64, i64) = (row.get(1)?, row.get(2)?);
+            let first = places.get(places.partition_point(|at| *at < start));
+            if is_own || first.is_some_and(|at| *at < end) {
+                found.insert(row.get(0)?);
+            }
+        }
+    }
+    Ok(found)
 }
 
 fn read(desk: &Desk<'_>, filter: &Filter) -> Result<Option<FxHashSet<i64>>, AskError> {

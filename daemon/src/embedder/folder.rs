@@ -2,7 +2,8 @@
 //!
 //! In: the settings; texts. Out: unit vectors.
 //! Invariants: nothing is loaded before the first text comes; what was not tried when it was added is tried then, in a
-//! process of its own; the space's name tells files, dimensions and prompts apart; questions get the prompt for
+//! process of its own; what was added is loaded only while its files are what they were; the space's name tells files,
+//! dimensions and prompts apart; questions get the prompt for
 //! questions, everything else the one for documents.
 //! Not here: computing (the crate `onnx`), adding models (`kgctl`).
 
@@ -25,6 +26,9 @@ use crate::pipeline::parcel::UnitVector;
 const ADD: &str =
     "`kgctl model add FOLDER` says what is wrong with a folder, and converts `model.safetensors`";
 
+/// What to do about a model whose files are others than those that were added.
+const ADD_AGAIN: &str = "`kgctl model remove` it and add it again";
+
 /// A model of a folder, loaded when it is first asked.
 pub struct FolderModel {
     folder: PathBuf,
@@ -32,6 +36,8 @@ pub struct FolderModel {
     space: String,
     n_dimensions: usize,
     is_tried_first: bool,
+    /// Of a model that was added: what its files were then.
+    manifest: Option<Manifest>,
     loaded: OnceLock<Result<TransformerModel, EmbedError>>,
 }
 
@@ -53,14 +59,15 @@ impl FolderModel {
         if !config::models::is_name(name) || !folder.is_dir() {
             return Err(unknown());
         }
-        let again = "`kgctl model remove` it and add it again";
+        let again = ADD_AGAIN;
         let manifest = Manifest::read(&folder)
             .map_err(|why| wrong(format!("its manifest cannot be read: {why}"), again))?;
         if let Some(file) = manifest.missing(&folder) {
             return Err(wrong(format!("its file `{}` is not as it was", file.path), again));
         }
         let all = manifest.dimensions;
-        Self::new((folder, settings), (name, &manifest.digest()), all)
+        let model = Self::new((folder, settings), (name, &manifest.digest()), all)?;
+        Ok(FolderModel { manifest: Some(manifest), ..model })
     }
 
     /// The model in a folder of the user's; reads its files once, to tell another model by.
@@ -108,8 +115,8 @@ impl FolderModel {
         };
         let space = format!("{name}@{digest}/{n_dimensions}{prompt}/i8x254");
         let wanted = Wanted { dimensions, prompts, runtime: None };
-        let (is_tried_first, loaded) = (false, OnceLock::new());
-        Ok(FolderModel { folder, wanted, space, n_dimensions, is_tried_first, loaded })
+        let (is_tried_first, manifest, loaded) = (false, None, OnceLock::new());
+        Ok(FolderModel { folder, wanted, space, n_dimensions, is_tried_first, manifest, loaded })
     }
 
     /// The same, which another process tries before it is loaded: for a folder that `kgctl` did not try.
@@ -121,6 +128,11 @@ impl FolderModel {
     fn model(&self) -> Result<&TransformerModel, EmbedError> {
         let load = || {
             let broken = |why: String| EmbedError::Model { why };
+            let changed = self.manifest.as_ref().map(|it| it.changed(&self.folder)).transpose();
+            if let Some(file) = changed.map_err(|error| broken(error.to_string()))?.flatten() {
+                let why = format!("its file `{}` is not as it was\nhint: {ADD_AGAIN}", file.path);
+                return Err(broken(why));
+            }
             if self.is_tried_first {
                 prepare::hold("--try-embedding", &self.folder).map_err(broken)?;
             }
@@ -287,7 +299,7 @@ mod tests {
         let file = |path: &str| ModelFile {
             path: path.to_string(),
             n_bytes: std::fs::metadata(folder.join(path)).expect("there").len(),
-            sha256: "00".to_string(),
+            sha256: config::models::sha256_of(&folder.join(path)).expect("read"),
         };
         let manifest = Manifest {
             name: "tiny".to_string(),
@@ -302,6 +314,12 @@ mod tests {
         let model = named("tiny").expect("a model");
         assert!(model.space().starts_with("tiny@"), "{}", model.space());
         assert_eq!(model.try_embed(&["Ada"]).expect("a vector")[0].0.len(), 3);
+        let whole = std::fs::read(folder.join("model.onnx")).expect("read");
+        let other: Vec<u8> = whole.iter().rev().copied().collect();
+        std::fs::write(folder.join("model.onnx"), other).expect("written");
+        let error =
+            named("tiny").expect("of the same size").try_embed(&["Ada"]).expect_err("other");
+        assert!(error.to_string().contains("its file `model.onnx` is not as it was"), "{error}");
         std::fs::write(folder.join("model.onnx"), "cut").expect("written");
         let error = named("tiny").map(|_| ()).expect_err("broken").to_string();
         assert!(error.contains("its file `model.onnx` is not as it was"), "{error}");

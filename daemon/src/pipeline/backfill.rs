@@ -13,6 +13,7 @@ mod run;
 
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use config::settings::Embed;
@@ -64,6 +65,8 @@ pub struct Backfill {
     pace: Arc<Pace>,
     /// The commit at which the file was last freed of what nobody needs.
     swept_at: Option<Tick>,
+    /// Set where texts that the model refused are to be tried again.
+    tries_refused: Arc<AtomicBool>,
 }
 
 /// How a round ended.
@@ -150,7 +153,8 @@ impl Backfill {
         let wanted = Tier::new((&file, &readers), space, embedder)?;
         let layers = before.iter().chain([&wanted]).map(|tier| tier.layer.clone()).collect();
         readers.vectors().set_layers(layers);
-        Ok(Backfill { file, wanted, before, readers, pace, swept_at: None })
+        let tries_refused = Arc::default();
+        Ok(Backfill { file, wanted, before, readers, pace, swept_at: None, tries_refused })
     }
 
     /// The model that is wanted.
@@ -172,12 +176,16 @@ impl Backfill {
         let tick = snapshot.tick();
         let windows = searched_windows(&snapshot)?;
         drop(snapshot);
+        if self.tries_refused.swap(false, Ordering::Relaxed) {
+            self.file.forget_refused(self.wanted.space.id)?;
+            self.wanted.layer.forget_refused_facts();
+        }
         if let Some(before) = &self.before {
             self.load(before, tick, &windows)?;
             self.load_facts(before)?;
         }
         let facts = self.load_facts(&self.wanted)?;
-        let Some(lacking) = self.load(&self.wanted, tick, &windows)? else {
+        let Some((lacking, n_refused)) = self.load(&self.wanted, tick, &windows)? else {
             return Ok(Step::Moved);
         };
         self.pace.set(
@@ -185,6 +193,7 @@ impl Backfill {
             windows.len(),
         );
         self.pace.set_facts(facts.len());
+        self.pace.set_refused(n_refused + self.wanted.layer.n_refused_facts());
         for texts in lacking.chunks(self.wanted.layer.embedder().batch().max(1)) {
             if !may_embed() {
                 return Ok(Step::Waits(tick));
@@ -209,20 +218,20 @@ impl Backfill {
     }
 
     /// Adds the vectors that the file holds; returns the texts it does not hold, with the windows they stand in, those
-    /// of the first windows first. None when a commit came in between.
+    /// of the first windows first, and how many windows have a text that the model refused. None when a commit came in
+    /// between.
     fn load(
         &self,
         tier: &Tier,
         tick: Tick,
         windows: &[(i64, ContentHash)],
-    ) -> Result<Option<Vec<Lacking>>, StoreError> {
+    ) -> Result<Option<(Vec<Lacking>, usize)>, StoreError> {
         let Some(present) = tier.layer.begin(tick) else { return Ok(None) };
-        let (mut found, mut lacking) = (Vec::new(), Vec::new());
+        let (mut found, mut lacking, mut n_refused) = (Vec::new(), Vec::new(), 0);
         let mut places: FxHashMap<ContentHash, usize> = FxHashMap::default();
         for (id, hash) in windows.iter().filter(|(id, _)| !present.contains(id)) {
             match self.kept(tier, *hash)? {
-                // It cannot be embedded.
-                Some(vector) if vector.is_empty() => {}
+                Some(vector) if vector.is_empty() => n_refused += 1,
                 Some(vector) => found.push((*id, vector)),
                 None => {
                     let place = *places.entry(*hash).or_insert(lacking.len());
@@ -235,7 +244,7 @@ impl Backfill {
                 }
             }
         }
-        Ok(tier.layer.add(tick, &found).then_some(lacking))
+        Ok(tier.layer.add(tick, &found).then_some((lacking, n_refused)))
     }
 
     /// Adds the vectors of facts that the file holds; returns the texts that it does not hold.
@@ -277,6 +286,7 @@ impl Backfill {
             self.file.put(self.wanted.space.id, *hash, &bytes)?;
             self.wanted.layer.add_fact(*hash, &bytes);
             self.pace.add_fact();
+            self.pace.add_refused(usize::from(bytes.is_empty()));
         }
         Ok(None)
     }
@@ -350,6 +360,7 @@ impl Backfill {
             return Made::Ended(self.broken("it gave a vector of another length"));
         }
         self.pace.fail(None);
+        self.wanted.layer.note_success();
         Made::Vectors(vectors)
     }
 
@@ -369,6 +380,7 @@ impl Backfill {
         let added = self.wanted.layer.add(tick, &rows);
         if added {
             self.pace.add(ids.len());
+            self.pace.add_refused(if bytes.is_empty() { ids.len() } else { 0 });
         }
         Ok(added)
     }

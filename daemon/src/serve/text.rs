@@ -200,10 +200,14 @@ fn entity(entity: &EntityView) -> String {
     text
 }
 
-/// `.83`, `1.00`: two digits are as much as a score can tell.
+/// `.83`, `1.00`, `-.05`: two digits are as much as a score can tell.
 fn score(value: f32) -> String {
     let text = format!("{value:.2}");
-    text.strip_prefix('0').map(str::to_string).unwrap_or(text)
+    match (text.strip_prefix("-0"), text.strip_prefix('0')) {
+        (Some(below), _) => format!("-{below}"),
+        (None, Some(above)) => above.to_string(),
+        (None, None) => text,
+    }
 }
 
 /// `1 file`, `2 files`.

@@ -138,6 +138,16 @@ impl Spaces {
         Ok(())
     }
 
+    /// Forgets which texts of a space cannot be embedded, so that they are tried again.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn forget_refused(&self, space: i64) -> Result<(), StoreError> {
+        let sql = "DELETE FROM vectors WHERE space = ?1 AND length(vector) = 0";
+        self.db.prepare_cached(sql)?.execute([space])?;
+        Ok(())
+    }
+
     /// Forgets the texts of a space that are not among `kept`, and all other spaces; how many vectors that were.
     ///
     /// # Errors
@@ -197,6 +207,10 @@ mod tests {
         assert_eq!(second.get(other.id, hash("a")).expect("read"), None, "spaces are apart");
         second.put(other.id, hash("b"), &[3]).expect("put");
         second.put(other.id, hash("c"), &[4]).expect("put");
+        second.put(other.id, hash("d"), &[]).expect("put");
+        assert_eq!(second.get(other.id, hash("d")).expect("read"), Some(vec![]), "refused");
+        second.forget_refused(other.id).expect("forgotten");
+        assert_eq!(second.get(other.id, hash("d")).expect("read"), None);
         assert_eq!(second.list().expect("read"), [space.clone(), other.clone()]);
         let kept = FxHashSet::from_iter([hash("b")]);
         assert_eq!(

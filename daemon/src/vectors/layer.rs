@@ -3,7 +3,8 @@
 //! In: rows as they are made, and which rows a commit takes away; vectors of what memory states. Out: a view, as of the
 //! asker's commit, that may lack rows; vectors of facts by the hash of their text, which no commit makes false.
 //! Invariants: a row is in it only while its window is searched; who adds rows names the commit they were looked up at,
-//! and is refused when another one has come since; a view that missed a commit is dropped and made again.
+//! and is refused when another one has come since; a view that missed a commit is dropped and made again. A model that
+//! cannot be used for questions is asked again when somebody wants that, not by each of them.
 //! Not here: making vectors (`pipeline/backfill.rs`).
 
 use std::collections::VecDeque;
@@ -24,6 +25,9 @@ const NEVER: u64 = u64::MAX;
 /// Questions whose vectors are remembered: those that are asked again for the next page, or by another client.
 const REMEMBERED: usize = 32;
 
+/// A question that any model can embed.
+const PROBE: &str = "a";
+
 /// Vectors of facts by the hash of their text, in int8; an empty one is of a text that the model cannot read.
 pub type Facts = FxHashMap<ContentHash, UnitVector>;
 
@@ -35,6 +39,8 @@ pub struct Layer {
     changing: Mutex<()>,
     /// The last questions, the oldest first.
     asked: Mutex<VecDeque<(String, UnitVector)>>,
+    /// Why the last question that was put to the model got no vector, where that says something of the model.
+    failure: Mutex<Option<EmbedError>>,
     /// The last commit at which it lacked nothing.
     full_at: AtomicU64,
     facts: RwLock<Facts>,
@@ -49,6 +55,7 @@ impl Layer {
             view: ArcSwapOption::empty(),
             changing: Mutex::default(),
             asked: Mutex::default(),
+            failure: Mutex::default(),
             full_at: AtomicU64::new(NEVER),
             facts: RwLock::default(),
         }
@@ -64,6 +71,17 @@ impl Layer {
         let mut facts = self.facts.write().unwrap_or_else(PoisonError::into_inner);
         facts.retain(|hash, _| kept.contains(hash));
         facts.extend(found.into_iter().map(|(hash, bytes)| (hash, self.rounded(&bytes))));
+    }
+
+    /// How many facts have no vector, because the model could not read their text.
+    pub fn n_refused_facts(&self) -> usize {
+        self.with_facts(|facts| facts.values().filter(|vector| vector.0.is_empty()).count())
+    }
+
+    /// Forgets the facts that have no vector, because the model could not read their text.
+    pub fn forget_refused_facts(&self) {
+        let mut facts = self.facts.write().unwrap_or_else(PoisonError::into_inner);
+        facts.retain(|_, vector| !vector.0.is_empty());
     }
 
     /// Adds the vector of one fact, as the space keeps it.
@@ -103,13 +121,56 @@ impl Layer {
         if let Some((_, known)) = asked().iter().find(|(known, _)| known == text) {
             return Ok(known.clone());
         }
-        let vector = self.embedder.try_question(text)?;
+        if let Some(error) = self.failure().filter(|it| self.is_given_up(it)) {
+            return Err(error);
+        }
+        let vector = self.ask(text)?;
         let mut asked = asked();
         if asked.len() == REMEMBERED {
             asked.pop_front();
         }
         asked.push_back((text.to_string(), vector.clone()));
         Ok(vector)
+    }
+
+    /// Puts a question to the model.
+    fn ask(&self, text: &str) -> Result<UnitVector, EmbedError> {
+        let asked = self.embedder.try_question(text);
+        // What a text is refused for says nothing of the next one.
+        let failure = asked.as_ref().err().filter(|it| !matches!(it, EmbedError::Text { .. }));
+        let before = std::mem::replace(&mut *self.failure_lock(), failure.cloned());
+        if let (None, Some(error)) = (before, failure) {
+            tracing::warn!(%error, "questions are answered by static vectors");
+        }
+        asked
+    }
+
+    /// Why the last question got no vector, if that may be so for the next one.
+    pub fn failure(&self) -> Option<EmbedError> {
+        self.failure_lock().clone()
+    }
+
+    /// The model has made vectors of documents: what failed for a while has passed.
+    pub fn note_success(&self) {
+        let mut failure = self.failure_lock();
+        if matches!(*failure, Some(EmbedError::Later { .. })) {
+            *failure = None;
+        }
+    }
+
+    /// Asks the model a question now, although it failed.
+    pub fn try_again(&self) {
+        self.embedder.ask_again();
+        // What comes of it is noted.
+        let _ = self.ask(PROBE);
+    }
+
+    fn is_given_up(&self, error: &EmbedError) -> bool {
+        matches!(error, EmbedError::Model { .. }) && self.embedder.may_recover()
+    }
+
+    fn failure_lock(&self) -> MutexGuard<'_, Option<EmbedError>> {
+        self.failure.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// What there is for whoever sees this commit; none when nothing is.

@@ -89,7 +89,7 @@ pub struct HybridReply {
     /// What to know of how the question was read: what is not there, what was left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
-    /// Set when there are more hits: the `cursor` that goes on.
+    /// Set when there are more hits: the `cursor` that goes on. None leads behind the first 400; `hint` says so there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_cursor: Option<String>,
     /// How fresh this is.

@@ -61,6 +61,9 @@ pub(crate) struct Arguments {
     /// Go on after the hits of an earlier answer: its `next_cursor`, as `--json` prints it.
     #[arg(long, value_name = "CURSOR", allow_hyphen_values = true)]
     cursor: Option<String>,
+    /// Also print what each score is the sum of, as `--json` does.
+    #[arg(long)]
+    explain: bool,
 }
 
 /// The reply as `--json` prints it, by the names that `hybrid_query` has: hits first, each with its place first.
@@ -129,7 +132,7 @@ pub(crate) async fn run(arguments: Arguments, ctx: &Context) -> Result<Exit, Fai
     let session = ctx.session().await?;
     let reply = ask(&session, &request).await?;
     session.close().await;
-    ctx.print_reply(&view(&reply), |_| answer::query(&reply, ctx.style))?;
+    ctx.print_reply(&view(&reply), |_| answer::query(&reply, ctx.style, arguments.explain))?;
     // While the index is being built, nothing is known not to be there.
     let is_final = reply.freshness.building.is_none();
     Ok(if reply.chunks.is_empty() && is_final { Exit::NothingFound } else { Exit::Done })

@@ -37,15 +37,39 @@ fn hits_show_place_score_and_reason() {
         2 more hits did not fit
         still building: indexed 3 of 9
     "#]]
-    .assert_eq(&query(&reply, Style::plain()));
+    .assert_eq(&query(&reply, Style::plain(), false));
     let none = HybridReply::default();
     expect![[r#"
         nothing found
     "#]]
-    .assert_eq(&query(&none, Style::plain()));
+    .assert_eq(&query(&none, Style::plain(), true));
     assert!(
-        query(&reply, Style { color: true, width: 80 }).contains("\x1b[36mservices/a.md:12\x1b[0m")
+        query(&reply, Style { color: true, width: 80 }, false)
+            .contains("\x1b[36mservices/a.md:12\x1b[0m")
     );
+}
+
+#[test]
+fn a_score_is_shown_as_the_sum_it_is() {
+    let reply: HybridReply = read(json!({
+        "chunks": [{
+            "id": 3, "doc_id": 1, "path": "a.md", "snippet": "A uses B.", "score": 0.75,
+            "components": { "same_document": -0.05, "text": 0.41, "vector": 0.39, "graph": 0.0 }
+        }, { "id": 4, "doc_id": 1, "path": "b.md", "snippet": "B.", "score": 0.0, "components": {} }],
+        "entities": [], "edges": [], "explanations": ["text + vector", ""], "project": "notes", "tick": 4
+    }));
+    expect![[r#"
+        a.md  0.750
+          A uses B.
+          text + vector
+          text 0.410 + vector 0.390 - same_document 0.050 = 0.750
+
+        b.md  0.000
+          B.
+          not scored
+
+    "#]]
+    .assert_eq(&query(&reply, Style::plain(), true));
 }
 
 #[test]

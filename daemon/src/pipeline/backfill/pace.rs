@@ -21,6 +21,8 @@ pub struct Stand {
     pub n_windows: u64,
     /// Facts of memory without a vector.
     pub n_facts_left: u64,
+    /// Windows, which count as done, and facts whose text the model refused.
+    pub n_refused: u64,
     /// True when questions are answered by better vectors alone: every window had one when that was last looked at.
     pub is_full: bool,
     /// Seconds that a text took lately; 0 while that is not known.
@@ -45,6 +47,8 @@ pub enum Again {
     At(Instant),
     /// When somebody wants it.
     WhenWanted,
+    /// By the next question.
+    ByQuestion,
     /// When the daemon starts anew.
     AtStart,
 }
@@ -90,6 +94,19 @@ impl Pace {
     pub(super) fn add_fact(&self) {
         let mut stand = self.lock();
         stand.n_facts_left = stand.n_facts_left.saturating_sub(1);
+    }
+
+    pub(super) fn set_refused(&self, n_refused: usize) {
+        self.lock().n_refused = n_refused as u64;
+    }
+
+    pub(super) fn add_refused(&self, n_refused: usize) {
+        self.lock().n_refused += n_refused as u64;
+    }
+
+    /// Something is to be made again: nothing is known to be full until that was looked at.
+    pub(super) fn begin_anew(&self) {
+        self.lock().is_full = false;
     }
 
     pub(super) fn fill(&self) {

@@ -11,11 +11,12 @@ use config::settings::Background;
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 
-use super::{Backfill, Pace, Step};
+use super::{Again, Backfill, Pace, Stand, Step, Trouble};
 use crate::belt::crew;
-use crate::embedder::Embedder;
+use crate::embedder::EmbedError;
 use crate::health::Health;
 use crate::terms::Tick;
+use crate::vectors::Layer;
 
 /// How often a closed gate is looked at while something is left. (It costs the looking.)
 const LOOK_AGAIN: Duration = Duration::from_millis(100);
@@ -36,24 +37,49 @@ pub struct Backfilling {
     is_stopping: Arc<AtomicBool>,
     is_wanted_again: Arc<Notify>,
     pace: Arc<Pace>,
-    embedder: Arc<dyn Embedder>,
+    layer: Arc<Layer>,
+    refused: Arc<AtomicBool>,
 }
 
 impl Backfilling {
-    /// How far it is.
-    pub fn pace(&self) -> &Pace {
-        &self.pace
+    /// How far it is, with what questions met.
+    pub fn stand(&self) -> Stand {
+        let mut stand = self.pace.stand();
+        stand.trouble = stand.trouble.or_else(|| self.trouble_of_questions());
+        stand
     }
 
-    /// Asks a model now that could not be used, or is left alone for a while. False where there is none such.
+    fn trouble_of_questions(&self) -> Option<Trouble> {
+        let recovers = self.layer.embedder().may_recover();
+        let (why, again) = match self.layer.failure()? {
+            EmbedError::Model { why } if recovers => (why, Again::WhenWanted),
+            EmbedError::Model { why } => (why, Again::AtStart),
+            EmbedError::Later { why, .. } | EmbedError::Text { why } => (why, Again::ByQuestion),
+        };
+        Some(Trouble { why: format!("the last question got no vector: {why}"), again })
+    }
+
+    /// The layer whose questions got no vector.
+    pub fn unanswered(&self) -> Option<Arc<Layer>> {
+        self.layer.failure().map(|_| self.layer.clone())
+    }
+
+    /// Asks a model now that could not be used, or is left alone for a while, or refused texts that another one, or
+    /// the same one mended, may take. False where there is none such.
     pub fn try_again(&self) -> bool {
-        let waits = self.pace.stand().trouble.is_some();
-        if waits {
-            self.embedder.ask_again();
+        let (stand, embedder) = (self.pace.stand(), self.layer.embedder());
+        let refused = stand.n_refused > 0 && embedder.may_recover();
+        let waits = stand.trouble.is_some();
+        if refused {
+            self.refused.store(true, Ordering::Relaxed);
+            self.pace.begin_anew();
+        }
+        if waits || refused {
+            embedder.ask_again();
             self.pace.fail(None);
             self.is_wanted_again.notify_one();
         }
-        waits
+        waits || refused || self.layer.failure().is_some()
     }
 }
 
@@ -106,9 +132,9 @@ pub fn start(backfill: Backfill, health: Arc<Health>, gate: Gate) -> Backfilling
     let is_stopping = Arc::new(AtomicBool::new(false));
     let pace = backfill.pace().clone();
     let is_wanted_again = Arc::new(Notify::new());
-    let embedder = backfill.embedder().clone();
+    let (layer, refused) = (backfill.wanted.layer.clone(), backfill.tries_refused.clone());
     let run = run(backfill, health, (gate, is_stopping.clone(), is_wanted_again.clone()));
-    Backfilling { task: tokio::spawn(run), is_stopping, is_wanted_again, pace, embedder }
+    Backfilling { task: tokio::spawn(run), is_stopping, is_wanted_again, pace, layer, refused }
 }
 
 async fn run(
@@ -131,14 +157,18 @@ async fn run(
         health.changed();
         let pause = match step {
             Ok(Step::Full(tick)) => {
-                let Some(back) = until_commit(backfill, &health, (&gate, tick, true)).await else {
+                let Some(back) =
+                    until_commit(backfill, &health, (&gate, &is_wanted_again), (tick, true)).await
+                else {
                     return;
                 };
                 backfill = back;
                 Duration::ZERO
             }
             Ok(Step::Waits(tick)) if !gate.is_on => {
-                let Some(back) = until_commit(backfill, &health, (&gate, tick, false)).await else {
+                let Some(back) =
+                    until_commit(backfill, &health, (&gate, &is_wanted_again), (tick, false)).await
+                else {
                     return;
                 };
                 backfill = back;
@@ -172,12 +202,13 @@ async fn run(
     }
 }
 
-/// Waits for the commit after `tick`. Meanwhile, if everything is there: lets go of the space before, and after a while
-/// of the vectors that nobody needs. None when the process is ending.
+/// Waits for the commit after `tick`, or until somebody wants another look. Meanwhile, if everything is there: lets go
+/// of the space before, and after a while of the vectors that nobody needs. None when the process is ending.
 async fn until_commit(
     mut backfill: Backfill,
     health: &Health,
-    (gate, tick, is_full): (&Gate, Tick, bool),
+    (gate, is_wanted_again): (&Gate, &Notify),
+    (tick, is_full): (Tick, bool),
 ) -> Option<Backfill> {
     let mut changes = health.changes();
     let mut is_tidy = !gate.is_on;
@@ -188,6 +219,7 @@ async fn until_commit(
         }
         tokio::select! {
             changed = changes.changed() => changed.ok()?,
+            () = is_wanted_again.notified() => break,
             () = tokio::time::sleep(KEPT_FOR), if is_settled && !is_tidy => {
                 let tidy = move || {
                     let done = backfill.tidy(tick);

@@ -28,13 +28,18 @@ pub(super) fn hybrid(reply: &HybridReply, sheet: &mut Sheet) -> usize {
         sheet.line("nothing here has much to do with the question; the nearest passages:");
     }
     let entities = entity_names(reply);
+    let next = reply.next_cursor.as_ref();
+    let next = next.map(|it| format!("more: the same question with cursor {}", one_line(it)));
+    if let Some(next) = &next {
+        sheet.reserve(next);
+    }
     let n_shown =
         sheet.items(reply.chunks.iter().enumerate().map(|(idx, chunk)| hit(idx + 1, chunk)));
     if let Some(entities) = entities {
         sheet.line(&entities);
     }
-    if let Some(next) = &reply.next_cursor {
-        sheet.line(&format!("more: the same question with cursor {}", one_line(next)));
+    if let Some(next) = &next {
+        sheet.reserved(next);
     }
     if let Some(truncated) = &reply.truncated {
         sheet.line(&format!("({})", one_line(truncated)));
@@ -49,7 +54,8 @@ fn hit(rank: usize, hit: &HitView) -> String {
     if !hit.section.is_empty() {
         text += &format!(" § {}", one_line(&hit.section));
     }
-    let mut parts: Vec<_> = hit.components.iter().filter(|(_, part)| **part > 0.0).collect();
+    // Also what is taken off: they sum to the score.
+    let mut parts: Vec<_> = hit.components.iter().filter(|(_, part)| **part != 0.0).collect();
     parts.sort_by(|left, right| right.1.total_cmp(left.1));
     let parts: Vec<_> =
         parts.iter().map(|(name, part)| format!("{name} {}", score(**part))).collect();

@@ -1,7 +1,8 @@
 //! Sheet: text within a budget.
 //!
 //! In: blocks of text, best first. Out: those that fit, a count of the others, and the footer.
-//! Invariants: what `finish` gives has at most the budget's characters, and always the footer.
+//! Invariants: what `finish` gives has at most the budget's characters, and what a reserved line has beyond half of
+//! them; it always has the footer and the reserved line.
 
 /// Characters kept free for `… 9,999 more`.
 const COUNT_CHARS: usize = 16;
@@ -16,6 +17,7 @@ const MAX_LINES_BEFORE: usize = 3;
 pub(super) struct Sheet {
     text: String,
     n_chars_left: usize,
+    max_chars: usize,
     n_left_out: usize,
     footer: String,
 }
@@ -25,8 +27,21 @@ impl Sheet {
     pub(super) fn new(max_chars: usize, footer: String) -> Self {
         let footer: String = footer.chars().take(MIN_CHARS / 2).collect();
         let around = footer.chars().count() + COUNT_CHARS;
-        let n_chars_left = max_chars.max(MIN_CHARS).saturating_sub(around);
-        Sheet { text: String::new(), n_chars_left, n_left_out: 0, footer }
+        let max_chars = max_chars.max(MIN_CHARS);
+        let n_chars_left = max_chars.saturating_sub(around);
+        Sheet { text: String::new(), n_chars_left, max_chars, n_left_out: 0, footer }
+    }
+
+    /// Keeps room for a line that [`Sheet::reserved`] will add: half of all at most.
+    pub(super) fn reserve(&mut self, line: &str) {
+        let n_chars = (line.chars().count() + 1).min(self.max_chars / 2);
+        self.n_chars_left = self.n_chars_left.saturating_sub(n_chars);
+    }
+
+    /// Adds a line for which room was kept.
+    pub(super) fn reserved(&mut self, line: &str) {
+        self.text.push_str(line);
+        self.text.push('\n');
     }
 
     /// Adds a line, if it fits.

@@ -95,11 +95,14 @@ fn places_are_lines_pages_or_headings() {
 fn hits_one_line_and_a_snippet_each() {
     let mut second = hit(2, "A \u{1b}[31mred\u{1b}[0m word.");
     (second.lines, second.section, second.components) = ([9, 9], String::new(), BTreeMap::new());
+    let mut first = hit(1, "Roll back first.\n\n  Then ask.");
+    first.components.insert("same_document".into(), -0.05);
+    first.score = 0.78;
     check::<HybridQuery>(
-        &hybrid(vec![hit(1, "Roll back first.\n\n  Then ask."), second]),
+        &hybrid(vec![first, second]),
         2000,
         expect![[r#"
-        1. runbooks/deploy-1.md:1-7 § Deploy › Rollback (score .83: text .41 vector .39 graph .03)
+        1. runbooks/deploy-1.md:1-7 § Deploy › Rollback (score .78: text .41 vector .39 graph .03 same_document -.05)
            Roll back first.
              Then ask.
         2. runbooks/deploy-2.md:9 (score .83)

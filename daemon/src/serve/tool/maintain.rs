@@ -225,8 +225,17 @@ pub async fn retry(
 /// Asks a better model again that had been given up, and waits a little for what it says. False where there is none.
 async fn asked_again(project: &Project) -> bool {
     let n_done = project.backfilled().map_or(0, |stand| stand.n_done);
+    let unanswered = project.unanswered();
     if !project.try_embedding_again() {
         return false;
+    }
+    if let Some(layer) = unanswered {
+        let ask = move || {
+            layer.try_again();
+            Ok(())
+        };
+        // Whether it answered stands in `status`.
+        let _ = blocking(ask).await;
     }
     let has_answered = |project: &Project| {
         let stand = project.backfilled();

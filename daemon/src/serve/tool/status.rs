@@ -10,7 +10,7 @@ use proto::error::ErrorView;
 use proto::shape::{StallView, WorkersView};
 use proto::tool::core::{
     EmbeddingView, FileEventView, Progress, QuarantineView, QueueView, Status, StatusReply,
-    VectorsInMemory, WarningView,
+    UNRANKED, VectorsInMemory, WarningView,
 };
 use rusqlite::Connection;
 
@@ -153,12 +153,13 @@ fn embedding(project: &Project, snapshot: &Snapshot, n_windows: u64) -> Option<E
         });
     }
     let stand = project.backfilled()?;
-    let again_at = match stand.trouble.as_ref().map(|it| it.again) {
+    let again = stand.trouble.as_ref().map(|it| it.again);
+    let again_at = match again {
         Some(Again::At(at)) => Some(at),
         _ => None,
     };
     let state = match project.settings.embed.background {
-        _ if stand.trouble.is_some() && again_at.is_none() => "failed",
+        _ if matches!(again, Some(Again::WhenWanted | Again::AtStart)) => "failed",
         _ if snapshot.has_all_better_vectors() && project.settled().searchable => "done",
         _ if again_at.is_some() => "waiting",
         Background::Off => "off",
@@ -172,6 +173,7 @@ fn embedding(project: &Project, snapshot: &Snapshot, n_windows: u64) -> Option<E
         // The backfill may not have looked at this commit yet.
         done: stand.n_done.min(n_windows),
         total: n_windows,
+        refused: stand.n_refused,
         texts_a_second: rate,
         eta_seconds: stand.eta(n_windows).map(|eta| eta.as_secs().max(1)),
         again_seconds: again_at
@@ -187,6 +189,7 @@ fn embedding(project: &Project, snapshot: &Snapshot, n_windows: u64) -> Option<E
 fn told_trouble(trouble: Trouble) -> String {
     let again = match trouble.again {
         Again::At(_) => return trouble.why,
+        Again::ByQuestion => "the next question asks it again",
         Again::WhenWanted => "`kgctl retry --all` asks it again",
         Again::AtStart => "`kgctl restart` tries it again",
     };
@@ -328,9 +331,9 @@ fn warnings(
     }));
     let failed = embedding.filter(|it| it.state == "failed").and_then(|it| it.trouble.as_ref());
     let failed = failed.map(|why| format!("{NO_BETTER}{why}"));
-    let unranked = project.reranker_trouble().map(|why| {
-        format!("`retrieval.rerank.model` cannot be used, so hits keep their order: {why}")
-    });
+    let unranked = project
+        .reranker_trouble()
+        .map(|why| format!("{UNRANKED}, so hits keep their order: {why}"));
     let ignored = project.ignored_settings().map(String::from);
     let of_models = failed.into_iter().chain(unranked).chain(ignored);
     out.extend(of_models.map(|warning| WarningView { path: ".".into(), warning }));

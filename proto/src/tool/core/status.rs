@@ -149,6 +149,9 @@ pub struct VectorsInMemory {
     pub precision: String,
 }
 
+/// How the warning begins that the model which orders hits anew cannot be used.
+pub const UNRANKED: &str = "`retrieval.rerank.model` cannot be used";
+
 /// How far the better model's vectors are. Questions are answered by those that are there, and by static vectors where
 /// none is yet.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -160,10 +163,13 @@ pub struct EmbeddingView {
     /// The space of a model before, which answers until this one is done.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answers: Option<String>,
-    /// Windows of chunks that have a vector.
+    /// Windows of chunks that have a vector, or whose text the model refused.
     pub done: u64,
     /// Windows of chunks.
     pub total: u64,
+    /// Windows, and facts of memory, whose text the model refused: they are found by words and by static vectors.
+    #[serde(default, skip_serializing_if = "is_none_refused")]
+    pub refused: u64,
     /// `done`; `working`; `waiting`, for documents to be read, questions to be answered, or a model that is asked again
     /// by itself; `off`, by `embed.background`; `failed`: it is not asked again by itself.
     pub state: String,
@@ -181,10 +187,21 @@ pub struct EmbeddingView {
     pub trouble: Option<String>,
 }
 
+fn is_none_refused(n: &u64) -> bool {
+    *n == 0
+}
+
 impl EmbeddingView {
     /// In words, for people.
     pub fn told(&self) -> String {
         let mut text = format!("{} of {} vectors by {}", self.done, self.total, self.model);
+        if self.refused > 0 {
+            text.push_str(&format!(", {} of them refused", self.refused));
+            // Another model refuses what it always will.
+            if self.model == "remote" {
+                text.push_str(" (`kgctl retry --all` asks for these again)");
+            }
+        }
         if self.state != "done" {
             text.push_str(&format!(", {}", self.state));
         }
@@ -411,6 +428,8 @@ mod tests {
         );
         (view.done, view.state) = (9_720, "done".into());
         assert_eq!(view.told(), "9720 of 9720 vectors by minilm-l6");
+        let refused = EmbeddingView { refused: 2, ..view };
+        assert_eq!(refused.told(), "9720 of 9720 vectors by minilm-l6, 2 of them refused");
         let waiting = EmbeddingView {
             model: "remote".into(),
             total: 9,

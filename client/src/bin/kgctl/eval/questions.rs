@@ -17,7 +17,7 @@ use client::render::questions::{Against, Answered, Scored, Told, questions};
 use client::score;
 use client::signals::told_to_stop;
 use proto::error::Code;
-use proto::tool::core::{ReadPassage, Status};
+use proto::tool::core::{ReadPassage, Status, UNRANKED};
 use serde_json::Value;
 
 use super::super::context::warn;
@@ -47,6 +47,7 @@ pub(super) async fn run(arguments: &Arguments, ctx: &Context) -> Result<Exit, Fa
         told.extend(lacking.map(|why| Told { line: None, why, left_out: false }));
         told.extend(not_indexed(&session, &asked).await?);
         let mut answered = ask_all(&session, &asked).await?;
+        told.extend(unranked(&session).await?);
         session.close().await;
         answered.told = told;
         answered
@@ -60,6 +61,11 @@ pub(super) async fn run(arguments: &Arguments, ctx: &Context) -> Result<Exit, Fa
         let models = places.models();
         let mut answered = elsewhere((table, &root, &models), (common, &[])).await?;
         let other = elsewhere((table, &root, &models), (common, &change.variables)).await?;
+        // Nothing would be compared.
+        if let Some(told) = other.told.iter().find(|it| it.why.starts_with(UNRANKED)) {
+            let why = format!("with the other settings: {}", told.why);
+            return Err(Failure::new(Exit::Failed, why));
+        }
         answered.against = Some(Box::new(Against { settings: against.to_vec(), answered: other }));
         answered
     };
@@ -108,6 +114,13 @@ async fn lacking(session: &Session, were_wanted: bool) -> Result<Option<String>,
     Ok((done < total).then(|| {
         format!("{done} of {total} windows have a vector of {model}, the others count by static ones\nhint: {hint}")
     }))
+}
+
+/// What to say where the model that orders hits anew cannot be used, which may show with the first question.
+async fn unranked(session: &Session) -> Result<Option<Told>, Failure> {
+    let warnings = session.call(&Status::default()).await?.warnings.into_iter();
+    let why = warnings.map(|it| it.warning).find(|it| it.starts_with(UNRANKED));
+    Ok(why.map(|why| Told { line: None, why, left_out: false }))
 }
 
 /// The files that answer a question and are not in the index: nothing can find them.

@@ -254,6 +254,7 @@ fn each_kind_of_failure_has_a_fate_of_its_own() {
         assert_eq!(step, expected.clone().unwrap_or(Step::Full(bench.writer.tick())), "{error}");
         let stand = backfill.pace().stand();
         assert_eq!(stand.trouble.is_some(), expected.is_some(), "{error}");
+        assert_eq!(stand.n_refused, u64::from(expected.is_none()), "{error}");
         let n_found = found(&readers, &letters, "bread").len();
         assert_eq!(n_found, if expected.is_some() { 1 } else { 2 }, "{error}: the others");
         if expected.is_none() {
