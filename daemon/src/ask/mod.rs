@@ -144,8 +144,7 @@ fn find(desk: &Desk<'_>, plan: &mut plan::Plan) -> Result<Found, ErrorView> {
     let expanded = stage!("expand", expand::expand(desk, plan, &recalled))?;
     stage!("complete", recall::complete(desk, plan, &mut recalled, expanded.chunks()))?;
     let place = |chunk| place_of(desk, chunk);
-    let mut ranked = stage!("rank", rank::rank(plan, (&recalled, &expanded), place))?;
-    ranked.retain(|candidate| recalled.allows(candidate.chunk));
+    let ranked = stage!("rank", rank::rank(plan, (&recalled, &expanded), place))?;
     Ok(Found { recalled, expanded, ranked })
 }
 

@@ -55,6 +55,8 @@ pub(super) fn rank(
     let near = |chunk| Some((*near.get(&chunk)?, recalled.better.contains(&chunk)));
     let mut chunks: BTreeSet<i64> = text.keys().chain(vector.keys()).copied().collect();
     chunks.extend(expanded.chunks());
+    // Before they are spread: what is no hit takes nothing from the others of its document.
+    chunks.retain(|chunk| recalled.allows(*chunk));
     let mut out: Vec<Ranked> = chunks
         .into_iter()
         .map(|chunk| {
@@ -291,6 +293,19 @@ mod tests {
         assert_eq!(order("text"), [1, 2]);
         assert_eq!(order("vector"), [2, 3]);
     }
+
+    #[test]
+    fn what_does_not_meet_a_demand_takes_nothing_from_its_document() {
+        let expanded =
+            Expanded { docs: [(1, 7), (2, 7), (3, 7)].into_iter().collect(), ..expanded() };
+        let all = ranked("hybrid", &recalled(), &expanded);
+        assert!(all.iter().any(|it| it.components.contains_key("same_document")));
+        let matching = Some([3].into_iter().collect());
+        let ranked = ranked("hybrid", &Recalled { matching, ..recalled() }, &expanded);
+        assert_eq!(ranked.iter().map(|it| it.chunk).collect::<Vec<_>>(), [3]);
+        assert!(!ranked[0].components.contains_key("same_document"), "{ranked:?}");
+    }
+
     #[test]
     fn equal_scores_are_in_the_order_of_their_places() {
         let text = vec![(5, 8.0), (1, 4.0), (2, 4.0), (3, 4.0), (4, 2.0)];
