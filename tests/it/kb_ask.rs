@@ -79,6 +79,15 @@ fn questions_choose_their_strategy_and_say_why() {
     // An id alone tells its entry, and what is around it.
     let own = project.call("kb_ask", json!({"question": both[0]}));
     assert_eq!(all(&own["entries"], "id"), both, "{own}");
+    // Of a scope that is given only what is asked for is told and counted.
+    let lesson = json!({"short_title": "Brine", "knowledge_details": "Brine eats pumps.", "entry_type": "lesson_learned",
+        "project_ref": "Orion"});
+    let lesson = project.call("kb_store", lesson)["entry"]["id"].clone();
+    let in_scope = json!({"question": "how many decisions are there?", "scope": "project:Orion"});
+    let in_scope = project.call("kb_ask", in_scope);
+    assert_eq!(all(&in_scope["entries"], "entry_type"), ["decision", "decision"], "{in_scope}");
+    assert_eq!(in_scope["hint"], "there are 2");
+    project.call("kb_store", json!({"deactivate_entry_id": lesson}));
     for id in both {
         project.call("kb_store", json!({"deactivate_entry_id": id}));
     }

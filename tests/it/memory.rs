@@ -179,7 +179,10 @@ fn what_is_there_already_is_not_made_again_and_bad_items_do_not_stop_the_others(
     let names = all(&made["entities"], "name");
     assert!(names.ends_with(&["C++", "C", "a/b", "a:b"]), "{made}");
     // A note of that name that is no entity yet becomes one; what it states stays.
-    project.write("Ideas/Kite.md", "---\ntags: [toy]\n---\nIt flies.\n\n- [ ] buy one\n- fast\n");
+    project.write(
+        "Ideas/Kite.md",
+        "---\ntags: [toy]\n---\nIt flies.\n\n- [ ] buy one\n- fast\n- plain two\n",
+    );
     project.settle();
     let kite = json!({"entities": [{"name": "Kite", "entity_type": "thing", "summary": "A toy that flies.",
         "tags": ["toy", "wind"], "observations": ["needs wind", "fast"]}]});
@@ -188,7 +191,9 @@ fn what_is_there_already_is_not_made_again_and_bad_items_do_not_stop_the_others(
     assert_eq!(made["entities"][0]["was_note"], true);
     let text = text_of(&project, "Ideas/Kite.md");
     assert!(text.contains("type: thing") && text.contains("tags: [toy, wind]"), "{text}");
-    assert!(text.contains("It flies.\n\n- [ ] buy one\n- fast ^o1\n- needs wind ^o2\n"), "{text}");
+    // What is new stands behind the list, not in it.
+    let body = "It flies.\n\n- [ ] buy one\n- fast ^o2\n- plain two\n- needs wind ^o1\n";
+    assert!(text.contains(body), "{text}");
     let things = project.call("get_nodes_by_type", json!({"entity_type": "thing"}));
     assert_eq!(things["nodes"][0]["summary"], "A toy that flies.", "{things}");
     let found = project.call("search_nodes", json!({"query": "wind", "mode": "text"}));

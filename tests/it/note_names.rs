@@ -70,6 +70,8 @@ fn a_note_is_not_taken_for_one_whose_name_differs_in_signs() {
         ("net.md", "x\n"),
         ("use.md", "[[C++]] [[C]] [[.NET]]\n"),
         ("My Note.md", "Mine.\n"),
+        ("B Two.md", "Mine, too.\n"),
+        ("b-two.md", "---\ntitle: Something else\n---\nAnother.\n"),
         ("Signing Keys.md", "K\n"),
         (
             "ops/use.md",
@@ -102,6 +104,9 @@ fn a_note_is_not_taken_for_one_whose_name_differs_in_signs() {
     over["overwrite"] = true.into();
     assert_eq!(project.call("write_note", over)["path"], "My Note.md");
     assert!(!project.at("my-note.md").exists());
+    let beside = json!({"title": "B Two", "content": "New.", "overwrite": true});
+    assert_eq!(project.call("write_note", beside)["path"], "B Two.md");
+    assert!(text_of(&project, "b-two.md").contains("Another."));
 
     // By its slug a link leads to the file, and is led on.
     project.call("move_note", json!({"path": "Signing Keys.md", "destination": "ops/Keys.md"}));

@@ -130,27 +130,34 @@ pub fn lasting_permalink(
 }
 
 /// The file in the folder of `path` that a note of this title is already, in another spelling (`My Note.md` for
-/// `my-note.md`); none where there is a file at that path.
+/// `my-note.md`); none where there is none, or that note lies at the path itself.
 ///
 /// # Errors
 /// When the index cannot be read.
 pub fn namesake(snapshot: &Snapshot, title: &str, path: &str) -> Result<Option<String>, AskError> {
     let mut statement = snapshot.prepare_cached(
-        "SELECT d.path FROM doc_names n JOIN docs d ON d.id = n.doc_id
-         WHERE n.kind = ?1 AND n.key IN (?2, ?3) AND d.path LIKE '%.md' ORDER BY d.path <> ?4, d.path",
+        "SELECT d.path, d.title FROM doc_names n JOIN docs d ON d.id = n.doc_id
+         WHERE n.kind = ?1 AND n.key IN (?2, ?3) AND d.path LIKE '%.md' ORDER BY d.path",
     )?;
-    let by = By::FileName as i64;
-    let paths = statement.query_map(params![by, name_key(title), file_key(path), path], |row| {
-        row.get::<_, String>(0)
-    })?;
+    let (by, key) = (By::FileName as i64, name_key(title));
     let folder = |path: &str| path.rsplit_once('/').map_or(String::new(), |it| it.0.to_string());
+    let paths = statement.query_map(params![by, key, file_key(path)], |row| {
+        Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?))
+    })?;
+    let mut best: Option<((bool, bool, bool), String)> = None;
     for found in paths {
-        let found = found?;
-        if folder(&found) == folder(path) {
-            return Ok((found != path).then_some(found));
+        let (found, titled) = found?;
+        if folder(&found) != folder(path) {
+            continue;
+        }
+        // One at the very path is another note where its title is.
+        let is_there = found == path;
+        let rank = (!(is_there && name_key(&titled) == key), file_key(&found) != key, !is_there);
+        if best.as_ref().is_none_or(|(known, _)| rank < *known) {
+            best = Some((rank, found));
         }
     }
-    Ok(None)
+    Ok(best.map(|it| it.1).filter(|found| found != path))
 }
 
 const BRIEF: &str = "SELECT d.title, d.path, n.permalink, coalesce(d.doc_type, d.format), d.entity_id, d.mtime_ms, \

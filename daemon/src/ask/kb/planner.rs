@@ -217,6 +217,12 @@ pub fn words_beside(question: &str, node: &str, shelf: &Shelf) -> Vec<String> {
     others.chain(rest_of(&said, true).into_iter().map(String::from)).collect()
 }
 
+/// The type of entries that a question asks for, where it says no more beside the nodes that it names.
+pub fn type_asked(question: &str, shelf: &Shelf) -> Option<EntryType> {
+    let (nodes, said) = named(question, shelf);
+    type_of(&rest_of(&said, !nodes.is_empty()))
+}
+
 /// Whether a question asks how many there are.
 pub fn asks_how_many(question: &str) -> bool {
     let words = words_of(question).join(" ");

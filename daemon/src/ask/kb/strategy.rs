@@ -11,7 +11,7 @@ use proto::error::{Code, ErrorView};
 use proto::tool::kb::{EntryType, Strategy};
 
 use super::graph::{By, Step, node_id, told};
-use super::planner::{Planned, around, asks_how_many, named_entries, plan, resolve};
+use super::planner::{Planned, around, asks_how_many, named_entries, plan, resolve, type_asked};
 use super::search::{Wanted, behind_successors, search};
 use super::shelf::EntryRow;
 use super::{Library, story};
@@ -167,7 +167,13 @@ fn run<'l>(
         Strategy::DecisionTrace => {
             story::traced(desk, library, (question, scope.as_deref()), &mut answer)?
         }
-        Strategy::Timeline => dated(library, needed("scope", scope, strategy)?, &mut answer)?,
+        Strategy::Timeline => {
+            dated(library, needed("scope", scope, strategy)?, &mut answer)?;
+            // A scope that is given is no reason to tell what was not asked for.
+            if let Some(wanted) = type_asked(&question.text, &library.shelf) {
+                answer.entries.retain(|told| told.row.entry_type == wanted);
+            }
+        }
         Strategy::Related => {
             let scope = needed("scope", scope, strategy)?;
             near(library, (question, scope), &mut answer)?

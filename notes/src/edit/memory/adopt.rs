@@ -30,10 +30,18 @@ pub fn adopt(text: &str, scope: Scope, new: &NewEntity) -> Result<(Vec<Change>, 
         ops.push(Op::AddTags(tags));
     }
     let front = edit_all(text, &ops)?;
-    let numbered = number_items(&apply(text, &front), scope, &new.observations);
-    let front = compose(&front, &numbered);
-    let (facts, added) = add_facts(&apply(text, &front), scope, &new.observations)?;
-    Ok((compose(&front, &facts), added))
+    let now = apply(text, &front);
+    let items = read(&now).items;
+    let is_item = |content: &String| items.iter().any(|it| !it.is_stated && it.content == *content);
+    let others: Vec<String> = new.observations.iter().filter(|it| !is_item(it)).cloned().collect();
+    // New ones first: beside an item with a number they would go into the middle of its list.
+    let (facts, added) = add_facts(&now, scope, &others)?;
+    let numbered = number_items(&apply(&now, &facts), scope, &new.observations);
+    if numbered.is_empty() && others.len() < new.observations.len() {
+        let (facts, added) = add_facts(&now, scope, &new.observations)?;
+        return Ok((compose(&front, &facts), added));
+    }
+    Ok((compose(&compose(&front, &facts), &numbered), added))
 }
 
 /// Numbers for the plain items that say one of these facts; where they would not be read as wanted, none.
