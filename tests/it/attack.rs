@@ -1,0 +1,10 @@
+//! The attack's list: what an agent, a hostile folder or another process must not reach, keep or break.
+//! Each test reproduces one finding and would fail on the version that it was found in. `SECURITY.md` states the model.
+
+mod boundary;
+mod doors;
+mod durability;
+mod erasing;
+mod opener;
+mod output;
+mod state;

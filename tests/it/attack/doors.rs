@@ -1,0 +1,1 @@
+//! HTTP and the socket: who is let in, and who cannot lock others out.

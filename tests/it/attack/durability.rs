@@ -1,0 +1,1 @@
+//! What a reply promises survives a crash and a full disk.

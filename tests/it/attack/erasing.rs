@@ -1,0 +1,1 @@
+//! What is forgotten is gone from every byte that kgd keeps.

@@ -1,0 +1,1 @@
+//! Reads stay inside the project's folder, whatever is swapped meanwhile.

@@ -1,0 +1,1 @@
+//! Answers and exports carry no active content from documents.

@@ -1,0 +1,1 @@
+//! State that is deleted, replaced or damaged while the daemon runs.
