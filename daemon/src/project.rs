@@ -5,6 +5,7 @@
 
 mod enrichment;
 pub mod indexing;
+mod naming;
 #[cfg(test)]
 mod tests;
 mod upkeep;
@@ -22,6 +23,7 @@ use proto::shape::Freshness;
 use proto::tool::core::SettledView;
 use tokio::sync::{Notify, oneshot};
 
+pub use self::naming::Reserved;
 use crate::ask::Desk;
 use crate::belt::Gauge;
 use crate::build::{Build, Recipe};
@@ -98,8 +100,8 @@ pub struct Project {
     http: OnceLock<String>,
     /// When the settings were read.
     opened: SystemTime,
-    /// Held from choosing the permalink of a new note until the index shows it, so that no two choose one.
-    naming: tokio::sync::Mutex<()>,
+    /// Permalinks that new notes will have once the index shows them.
+    names: Arc<naming::Names>,
     /// Held alone while a note has its new path and the index has not; shared by calls that name notes.
     moving: Arc<tokio::sync::RwLock<()>>,
 }
@@ -179,7 +181,7 @@ impl Project {
             activity: Activity::default(),
             notes,
             tallies: Tallies::default(),
-            naming: tokio::sync::Mutex::default(),
+            names: Arc::default(),
             moving: Arc::default(),
             shelves,
             enrichment: Arc::default(),
@@ -325,9 +327,9 @@ impl Project {
         self.build.backfilled()
     }
 
-    /// The turn to name a new note.
-    pub async fn naming(&self) -> tokio::sync::MutexGuard<'_, ()> {
-        self.naming.lock().await
+    /// Reserves a permalink until the index shows the note that gets it.
+    pub async fn reserve(&self, permalink: &str) -> Reserved {
+        self.names.reserve(permalink).await
     }
 
     /// While this is held, no tool gives a note another path.

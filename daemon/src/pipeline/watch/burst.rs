@@ -1,28 +1,30 @@
 //! Burst: decides which of the changes that settle together ride in the interactive lane.
 //!
 //! In: the changes that have settled, how many are still unsettled, and the time. Out: which of them go first.
-//! A person saves a few files; a checkout or an unpacked archive changes thousands, and those must not stand
-//! in the way of the next save. So of a burst a few go first, by shares that one cannot spend for another: a flood
-//! takes the open share only; a folder in which little happens has a share beyond that, and a file that is known
-//! already in such a folder (a save, most likely) one beyond both. A burst that does not end gets new shares every
-//! [`REFILL`].
+//! A person saves a few files; a checkout or an unpacked archive changes thousands of small ones or dozens of large
+//! ones, and those must not stand in the way of the next save. So within a window of [`WINDOW`] everything goes first
+//! while it is cheap; beyond that, each class of changes (see [`Class`]) has a share of its own, in units of
+//! [`UNIT_BYTES`]: a flood spends its own share only.
 //! Not here: the lanes (`belt/lanes.rs`).
 
 use std::time::{Duration, Instant};
 
 use rustc_hash::FxHashMap;
 
-/// More changes than this, settled and unsettled together, are a burst.
-const MOST_AT_ONCE: usize = 200;
+/// What a unit of cost buys, in bytes: a small file costs about as much to index as so much text of a large one.
+const UNIT_BYTES: u64 = 16 * 1_024;
 
-/// How many changes of a burst ride in the interactive lane, whatever they are; also the size of the other shares.
-const SHARE: usize = 50;
+/// Changes in one window that cost more than this together, in units, are a burst; an unsettled change counts as one.
+const MOST_AT_ONCE: u64 = 200;
 
-/// A folder with at most so many changes during one allowance is not where the flood is.
+/// What each class may spend on the interactive lane in one window of a burst, in units.
+const SHARE: u64 = 50;
+
+/// A folder with at most so many changes of one kind in a window is not where the flood is.
 const QUIET_FOLDER: usize = 10;
 
-/// How long an allowance lasts.
-const REFILL: Duration = Duration::from_secs(5);
+/// How long a window lasts.
+const WINDOW: Duration = Duration::from_secs(5);
 
 /// A change that has settled.
 #[derive(Debug, Clone, Copy)]
@@ -31,19 +33,41 @@ pub(super) struct Settled<'a> {
     pub folder: &'a str,
     /// True when the file was indexed before.
     pub is_known: bool,
+    /// Size of the file; 0 where there is none.
+    pub n_bytes: u64,
 }
 
-/// The burst that is going on, if any.
+impl Settled<'_> {
+    fn cost(&self) -> u64 {
+        (self.n_bytes / UNIT_BYTES).max(1)
+    }
+}
+
+/// How much a change looks like a person's save.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Class {
+    /// Among many of its kind (new or known) in its folder.
+    Flood,
+    /// New, in a folder in which little else is new.
+    QuietNew,
+    /// Known, in a folder in which little else that is known changes: most likely a save.
+    QuietKnown,
+}
+
+/// The window that is open, if any.
 #[derive(Debug, Default)]
 pub(super) struct Burst {
-    current: Option<Current>,
+    window: Option<Window>,
 }
 
 #[derive(Debug)]
-struct Current {
-    n_spent: usize,
-    n_of_folder: FxHashMap<String, usize>,
+struct Window {
     until: Instant,
+    n_units: u64,
+    /// By [`Class`].
+    spent: [u64; 3],
+    /// Changes by folder, known and new apart.
+    n_of_folder: FxHashMap<(String, bool), usize>,
 }
 
 impl Burst {
@@ -54,51 +78,46 @@ impl Burst {
         n_unsettled: usize,
         now: Instant,
     ) -> Vec<bool> {
-        if self.current.as_ref().is_some_and(|current| now >= current.until) {
-            self.current = None;
-        }
-        if self.current.is_none() && settled.len() + n_unsettled > MOST_AT_ONCE {
-            let (n_spent, n_of_folder) = (0, FxHashMap::default());
-            self.current = Some(Current { n_spent, n_of_folder, until: now + REFILL });
-        }
-        let Some(current) = &mut self.current else { return vec![true; settled.len()] };
-        let chosen = current.choose(settled);
-        if n_unsettled == 0 {
-            self.current = None;
-        }
-        chosen
+        let open = self.window.take().filter(|window| now < window.until);
+        let window = self.window.insert(open.unwrap_or_else(|| Window::new(now)));
+        window.note(settled);
+        let is_burst = window.n_units + n_unsettled as u64 > MOST_AT_ONCE;
+        settled.iter().map(|change| window.spend(change) || !is_burst).collect()
     }
 }
 
-impl Current {
-    fn choose(&mut self, settled: &[Settled<'_>]) -> Vec<bool> {
+impl Window {
+    fn new(now: Instant) -> Self {
+        Window { until: now + WINDOW, n_units: 0, spent: [0; 3], n_of_folder: FxHashMap::default() }
+    }
+
+    fn note(&mut self, settled: &[Settled<'_>]) {
         for change in settled {
-            match self.n_of_folder.get_mut(change.folder) {
-                Some(n) => *n += 1,
-                None => {
-                    self.n_of_folder.insert(change.folder.to_string(), 1);
-                }
-            }
+            self.n_units += change.cost();
+            *self.n_of_folder.entry((change.folder.to_string(), change.is_known)).or_default() += 1;
         }
-        let shares = |change: &Settled<'_>| {
-            let n = self.n_of_folder.get(change.folder).copied().unwrap_or_default();
-            let is_quiet = n <= QUIET_FOLDER;
-            1 + usize::from(is_quiet) + usize::from(is_quiet && change.is_known)
+    }
+
+    /// Takes the cost from the share of the change's class; false when the share is spent. The last change may cost
+    /// more than what is left, so that a large file is not starved.
+    fn spend(&mut self, change: &Settled<'_>) -> bool {
+        let spent = match self.class(change) {
+            Class::Flood => &mut self.spent[0],
+            Class::QuietNew => &mut self.spent[1],
+            Class::QuietKnown => &mut self.spent[2],
         };
-        let mut order: Vec<(usize, usize)> =
-            settled.iter().enumerate().map(|(i, change)| (shares(change), i)).collect();
-        // Those with the most shares come first, so that the flood beside them cannot have spent the open one.
-        order.sort_by_key(|(shares, _)| std::cmp::Reverse(*shares));
-        let mut chosen = vec![false; settled.len()];
-        for (shares, i) in order {
-            if self.n_spent < shares * SHARE
-                && let Some(is_first) = chosen.get_mut(i)
-            {
-                *is_first = true;
-                self.n_spent += 1;
-            }
+        let is_left = *spent < SHARE;
+        *spent += if is_left { change.cost() } else { 0 };
+        is_left
+    }
+
+    fn class(&self, change: &Settled<'_>) -> Class {
+        let n = self.n_of_folder.get(&(change.folder.to_string(), change.is_known));
+        match (n.copied().unwrap_or_default() <= QUIET_FOLDER, change.is_known) {
+            (false, _) => Class::Flood,
+            (true, false) => Class::QuietNew,
+            (true, true) => Class::QuietKnown,
         }
-        chosen
     }
 }
 
@@ -107,9 +126,9 @@ mod tests {
     use super::{Burst, Settled};
     use std::time::{Duration, Instant};
 
-    /// So many changes of new files in one folder.
+    /// So many changes of small new files in one folder.
     fn flood(folder: &str, n: usize) -> Vec<Settled<'_>> {
-        vec![Settled { folder, is_known: false }; n]
+        vec![Settled { folder, is_known: false, n_bytes: 100 }; n]
     }
 
     fn n_first(chosen: &[bool]) -> usize {
@@ -123,17 +142,16 @@ mod tests {
         let rows = [
             // ms, settled, unsettled, interactive
             (0, 3, 10, 3),
-            (10, 200, 0, 200),
-            (20, 201, 0, 50), // A burst, and over at once.
-            (30, 5, 0, 5),
-            (40, 30, 971, 30), // A burst that settles bit by bit.
-            (50, 30, 941, 20),
-            (60, 900, 41, 0),
-            (70, 41, 0, 0),
-            (80, 41, 0, 41),
-            (100, 60, 5_000, 50), // One that goes on and on.
-            (200, 60, 5_000, 0),
-            (5_100, 60, 5_000, 50),
+            (10, 190, 0, 190),
+            (6_000, 201, 0, 50),   // A burst that settles at once.
+            (6_010, 5, 0, 0),      // Still the same window.
+            (12_000, 30, 971, 30), // One that settles bit by bit.
+            (12_010, 30, 941, 20),
+            (12_020, 900, 41, 0),
+            (17_100, 41, 0, 41),
+            (23_000, 60, 5_000, 50), // One that goes on and on.
+            (23_100, 60, 5_000, 0),
+            (28_100, 60, 5_000, 50),
         ];
         for (ms, n_settled, n_unsettled, expected) in rows {
             let now = start + Duration::from_millis(ms);
@@ -146,16 +164,21 @@ mod tests {
     fn a_flood_does_not_spend_what_a_save_elsewhere_needs() {
         let now = Instant::now();
         let folders: Vec<String> = (0..1_000).map(|n| format!("unpacked/{n}")).collect();
-        let wide: Vec<Settled<'_>> =
-            folders.iter().map(|folder| Settled { folder, is_known: false }).collect();
-        let new = Settled { folder: "notes", is_known: false };
-        let saved = Settled { folder: "notes", is_known: true };
+        let wide: Vec<Settled<'_>> = folders
+            .iter()
+            .map(|folder| Settled { folder, is_known: false, n_bytes: 100 })
+            .collect();
+        let new = Settled { folder: "notes", is_known: false, n_bytes: 100 };
+        let saved = Settled { is_known: true, ..new };
+        let known: Vec<Settled<'_>> = vec![saved; 5_000];
         let rows = [
             // The flood before it, the save, whether that goes first
             (flood("deep", 5_000), new, true),
             (flood("deep", 5_000), saved, true),
-            (flood("notes", 5_000), saved, false), // It is where the flood is.
-            (wide.clone(), new, false),            // Nothing tells it from the flood.
+            (flood("notes", 5_000), new, false), // Nothing distinguishes it from the flood.
+            (flood("notes", 5_000), saved, true),
+            (known, saved, false),
+            (wide.clone(), new, false),
             (wide.clone(), saved, true),
         ];
         for (i, (before, save, expected)) in rows.iter().enumerate() {
@@ -171,10 +194,23 @@ mod tests {
     }
 
     #[test]
+    fn a_few_large_files_are_a_flood_as_many_small_ones_are() {
+        let now = Instant::now();
+        let large = Settled { folder: "big", is_known: false, n_bytes: 800_000 };
+        let saved = Settled { folder: "quiet", is_known: true, n_bytes: 100 };
+        let mut burst = Burst::default();
+        assert_eq!(n_first(&burst.choose(&[large; 60], 0, now)), 2);
+        assert_eq!(burst.choose(&[saved], 0, now), [true]);
+        // Alone, even a very large file goes first.
+        let huge = Settled { n_bytes: 50_000_000, ..saved };
+        assert_eq!(Burst::default().choose(&[huge], 0, now), [true]);
+    }
+
+    #[test]
     fn saves_of_known_files_are_bounded_too() {
         let folders: Vec<String> = (0..1_000).map(|n| format!("tree/{n}")).collect();
         let checkout: Vec<Settled<'_>> =
-            folders.iter().map(|folder| Settled { folder, is_known: true }).collect();
-        assert_eq!(n_first(&Burst::default().choose(&checkout, 0, Instant::now())), 150);
+            folders.iter().map(|folder| Settled { folder, is_known: true, n_bytes: 100 }).collect();
+        assert_eq!(n_first(&Burst::default().choose(&checkout, 0, Instant::now())), 50);
     }
 }

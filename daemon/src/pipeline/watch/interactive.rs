@@ -222,7 +222,8 @@ impl EventSide {
         let work = spawn_blocking(move || {
             let listener = shared.listener();
             let changes = expand(changes, &shared.intake, &shared.state, listener.as_deref());
-            join_settled(changes, &shared.intake)
+            let changes = join_settled(changes, &shared.intake);
+            changes.into_iter().map(|it| (shared.intake.n_bytes(&it.0.path), it)).collect()
         });
         match work.await {
             Ok(changes) => self.take_settled(changes),
@@ -231,14 +232,19 @@ impl EventSide {
         self.recount();
     }
 
-    fn take_settled(&mut self, changes: Vec<(SettledChange, bool)>) {
+    /// Takes changes, each with the size of its file and whether it is known.
+    fn take_settled(&mut self, changes: Vec<(u64, (SettledChange, bool))>) {
         let settled: Vec<Settled<'_>> = changes
             .iter()
-            .map(|(change, is_known)| Settled { folder: change.path.folder(), is_known: *is_known })
+            .map(|(n_bytes, (change, is_known))| Settled {
+                folder: change.path.folder(),
+                is_known: *is_known,
+                n_bytes: *n_bytes,
+            })
             .collect();
         let n_unsettled = self.settler.n_unsettled();
         let go_first = self.burst.choose(&settled, n_unsettled, Instant::now());
-        for ((change, _), goes_first) in changes.into_iter().zip(go_first) {
+        for ((_, (change, _)), goes_first) in changes.into_iter().zip(go_first) {
             if goes_first {
                 self.enqueue(change);
                 continue;

@@ -136,6 +136,11 @@ impl Intake {
         Some(Origin { from: from.clone(), is_exchange: true })
     }
 
+    /// Size of the file at the path; 0 where there is none.
+    pub(super) fn n_bytes(&self, path: &RelPath) -> u64 {
+        self.ground.absolute(path.as_str()).metadata().map_or(0, |it| it.len())
+    }
+
     /// True when there is nothing at the path, not even a symlink to nothing.
     pub(super) fn is_gone(&self, path: &RelPath) -> bool {
         let found = self.ground.absolute(path.as_str()).symlink_metadata();

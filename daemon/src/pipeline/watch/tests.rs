@@ -463,6 +463,25 @@ async fn of_a_burst_the_first_fifty_go_first() {
 }
 
 #[tokio::test]
+async fn large_files_copied_in_do_not_delay_a_save() {
+    let mut project = Project::start(&[("quiet/note.md", "before")]);
+    project.open().await;
+    let aside = project.folder.path().join("aside");
+    fs::create_dir(&aside).expect("a folder");
+    for n in 0..60 {
+        let file = fs::File::create(aside.join(format!("{n:02}.md"))).expect("a file");
+        file.set_len(800_000).expect("room");
+    }
+    fs::rename(aside, project.path("large")).expect("move in");
+    let all = project.take(60).await;
+    let n_first = all.iter().filter(|line| line.starts_with("first")).count();
+    assert_eq!((n_first, all.len() - n_first), (2, 58));
+    project.put("quiet/note.md", "saved");
+    let saved = project.take(1).await;
+    assert!(saved[0].starts_with("first") && saved[0].contains("quiet/note.md"), "{saved:?}");
+}
+
+#[tokio::test]
 async fn stopping_lets_go_of_the_belt() {
     let mut project = Project::start(&[("a.md", "a")]);
     project.open().await;

@@ -7,11 +7,11 @@ use proto::error::ErrorView;
 use proto::tool::notes::{EditNote, EditOperation, WrittenReply};
 
 use super::write::{
-    MAX_COUNTED, changed_lines, check_permalink, lasting_permalink, lost_links, stem, told,
+    Lasting, MAX_COUNTED, changed_lines, check_permalink, lasting_permalink, lost_links, stem, told,
 };
 use super::{named, path_to_change};
 use crate::ask::notes as rows;
-use crate::project::Project;
+use crate::project::{Project, Reserved};
 use crate::serve::routes::Who;
 use crate::serve::tool::{blocking, invalid, unreadable};
 use crate::terms::RelPath;
@@ -24,9 +24,8 @@ pub async fn edit_note(
 ) -> Result<WrittenReply, ErrorView> {
     let op = operation(&request)?;
     let path = path_to_change(&project, &request.path).await?;
-    // Until the index shows it, no other note may be given the same name.
-    let _turn = if named_by(&op).is_some() { Some(project.naming().await) } else { None };
-    let address = address(&project, &op, &path).await?;
+    // Until the index shows the new name, no other note may be given it.
+    let (address, _reserved) = address(&project, &op, &path).await?;
     let is_dry = request.dry_run == Some(true);
     // Links by a name that is taken away lead nowhere afterwards.
     let may_lose = !is_dry && sets_names(&op);
@@ -155,10 +154,14 @@ fn named_by(op: &Op) -> Option<(&'static str, Option<String>)> {
 
 /// What `write_note` obeys, too: a permalink of another note is refused; a note that takes the title of another, or has
 /// no permalink of its own any more beside one of that title, states one, unless it has one.
-async fn address(project: &Arc<Project>, op: &Op, path: &str) -> Result<Option<Op>, ErrorView> {
-    let Some((name, value)) = named_by(op) else { return Ok(None) };
+async fn address(
+    project: &Arc<Project>,
+    op: &Op,
+    path: &str,
+) -> Result<(Option<Op>, Vec<Reserved>), ErrorView> {
+    let Some((name, value)) = named_by(op) else { return Ok((None, vec![])) };
     if let ("permalink", Some(permalink)) = (name, &value) {
-        return check_permalink(project, permalink, path).await.map(|()| None);
+        return Ok((None, vec![check_permalink(project, permalink, path).await?]));
     }
     let (worker, own) = (project.clone(), path.to_string());
     let text = blocking(move || worker.notes().read(&own).map_err(|error| error.view()));
@@ -166,15 +169,16 @@ async fn address(project: &Arc<Project>, op: &Op, path: &str) -> Result<Option<O
     let front = front.map(|front| front.normalized()).unwrap_or_default();
     let stated = |name: &str| front.iter().find(|(key, _)| key.eq_ignore_ascii_case(name));
     if name == "title" && stated("permalink").is_some() {
-        return Ok(None);
+        return Ok((None, vec![]));
     }
     let title = match name {
         "title" => value,
         _ => stated("title").and_then(|(_, title)| title.as_str()).map(str::to_string),
     };
     let title = title.unwrap_or_else(|| stem(&RelPath::new(path.to_string())));
-    let lasting = lasting_permalink(project, &title, path).await?;
-    Ok(lasting.map(|it| Op::SetKey { key: "permalink".into(), value: it.into() }))
+    let Lasting { permalink, reserved } = lasting_permalink(project, &title, path).await?;
+    let op = permalink.map(|it| Op::SetKey { key: "permalink".into(), value: it.into() });
+    Ok((op, reserved))
 }
 
 /// Refuses `outer.inner` where the front matter has `outer` with keys of its own: it would become a key with a full

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use notes::edit::{Change, NewNote, render_new};
 use notes::filename::file_name;
+use notes::slug::slug;
 use notes::uri::{self, Address, SCHEME};
 use proto::error::ErrorView;
 use proto::tool::notes::{ChangedLines, DeleteNote, WriteNote, WrittenReply};
@@ -13,7 +14,7 @@ use super::{index, path_to_remove};
 use crate::ask::stated::{accepted, relations};
 use crate::ask::{browse, notes as rows};
 use crate::notes::{Notes, Overwrite, Written};
-use crate::project::Project;
+use crate::project::{Project, Reserved};
 use crate::serve::routes::Who;
 use crate::serve::tool::{blocking, invalid, unreadable};
 use crate::store::Operation;
@@ -56,15 +57,17 @@ pub async fn write_note(
     let stated = notes::parse::parse(&request.content).frontmatter;
     let stated = stated.map(|front| front.normalized()).unwrap_or_default();
     let is_named = |key: &str| key.trim().eq_ignore_ascii_case("permalink");
-    let _turn = project.naming().await;
     let given = metadata.iter().chain(&stated).find(|(key, _)| is_named(key));
-    if let Some(permalink) = given.and_then(|(_, value)| value.as_str()) {
-        check_permalink(&project, permalink, &path).await?;
-    } else if !metadata.keys().chain(stated.keys()).any(|key| is_named(key))
-        && let Some(permalink) = lasting_permalink(&project, &request.title, &path).await?
-    {
-        metadata.insert("permalink".into(), permalink.into());
-    }
+    // Until the index shows the note, nobody else gets its permalink.
+    let _reserved = if let Some(permalink) = given.and_then(|(_, value)| value.as_str()) {
+        vec![check_permalink(&project, permalink, &path).await?]
+    } else if metadata.keys().chain(stated.keys()).any(|key| is_named(key)) {
+        vec![]
+    } else {
+        let lasting = lasting_permalink(&project, &request.title, &path).await?;
+        metadata.extend(lasting.permalink.map(|it| ("permalink".into(), it.into())));
+        lasting.reserved
+    };
     let new = NewNote {
         title: request.title.trim().to_string(),
         note_type: request.note_type.clone().filter(|it| !it.trim().is_empty()),
@@ -116,12 +119,12 @@ pub async fn write_note(
     told(&project, &who, (action, written), Vec::new()).await
 }
 
-/// Refuses a permalink by which no address would find the note, and one that another note has.
+/// Reserves a permalink; refuses one by which no address would find the note, and one that another note has.
 pub(super) async fn check_permalink(
     project: &Arc<Project>,
     permalink: &str,
     path: &str,
-) -> Result<(), ErrorView> {
+) -> Result<Reserved, ErrorView> {
     // An empty one is as good as none.
     let is_address = || match uri::parse(permalink) {
         Ok(Address::Note(lookup)) => !lookup.is_pattern && !permalink.trim().contains(SCHEME),
@@ -133,11 +136,12 @@ pub(super) async fn check_permalink(
             "give words such as `projects/plan`: without `memory://`, `//`, `..`, `*` and < > \" | ?, and not `id/…`",
         ));
     }
+    let reserved = project.reserve(permalink).await;
     let (worker, permalink, path) = (project.clone(), permalink.to_string(), path.to_string());
     blocking(move || {
         let snapshot = worker.snapshot().map_err(unreadable)?;
         match browse::bearer_of(&snapshot, &permalink, &path)? {
-            None => Ok(()),
+            None => Ok(reserved),
             Some(other) => Err(invalid(
                 format!("`{permalink}` is the permalink of `{other}`"),
                 "choose another `permalink`, or leave it out",
@@ -147,18 +151,41 @@ pub(super) async fn check_permalink(
     .await
 }
 
+/// What [`lasting_permalink`] found.
+#[derive(Default)]
+pub(super) struct Lasting {
+    /// The permalink that the note must state; none where its title is nobody else's.
+    pub(super) permalink: Option<String>,
+    /// What others cannot take meanwhile.
+    pub(super) reserved: Vec<Reserved>,
+}
+
 /// The permalink that a note of this title must state, where another note has the title already.
 pub(super) async fn lasting_permalink(
     project: &Arc<Project>,
     title: &str,
     path: &str,
-) -> Result<Option<String>, ErrorView> {
-    let (worker, title, path) = (project.clone(), title.to_string(), path.to_string());
-    blocking(move || {
-        let snapshot = worker.snapshot().map_err(unreadable)?;
-        Ok(browse::lasting_permalink(&snapshot, &title, &path)?)
-    })
-    .await
+) -> Result<Lasting, ErrorView> {
+    let find = || {
+        let (worker, title, path) = (project.clone(), title.to_string(), path.to_string());
+        blocking(move || {
+            let snapshot = worker.snapshot().map_err(unreadable)?;
+            Ok(browse::lasting_permalink(&snapshot, &title, &path)?)
+        })
+    };
+    let mut reserved = vec![project.reserve(&slug(title)).await];
+    let mut permalink = find().await?;
+    // A note that states the numbered one may be on its way.
+    while let Some(numbered) = &permalink {
+        let also = project.reserve(numbered).await;
+        let again = find().await?;
+        if again == permalink {
+            reserved.push(also);
+            break;
+        }
+        permalink = again;
+    }
+    Ok(Lasting { permalink, reserved })
 }
 
 /// Keys of the front matter before that are not there any more.
