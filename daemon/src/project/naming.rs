@@ -11,7 +11,7 @@ use tokio::sync::Notify;
 
 /// The permalinks that are reserved.
 #[derive(Debug, Default)]
-pub struct Names {
+pub(super) struct Names {
     reserved: Mutex<HashSet<String>>,
     released: Notify,
 }
@@ -26,7 +26,7 @@ pub struct Reserved {
 impl Names {
     /// Waits until nobody else has reserved the permalink, and reserves it. Letter case and slashes around it do not
     /// count.
-    pub async fn reserve(self: &Arc<Self>, permalink: &str) -> Reserved {
+    pub(super) async fn reserve(self: &Arc<Self>, permalink: &str) -> Reserved {
         let key = permalink.trim().trim_matches('/').to_lowercase();
         loop {
             // Registered before the look, so that a release in between is not missed.
