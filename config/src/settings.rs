@@ -52,13 +52,13 @@ pub struct Settings {
     pub embed: Embed,
     /// How vectors are held for the search. User only.
     pub vectors: Vectors,
-    /// What stands in several places and is indexed once.
+    /// Text that occurs in several places and is indexed once.
     pub dedup: Dedup,
     /// What agents learn, kept as notes.
     pub memory: Memory,
     /// Entries of knowledge, kept as notes.
     pub kb: Kb,
-    /// Language models of others. User only.
+    /// Language models of other providers. User only.
     pub llm: Llm,
     /// How questions are answered.
     pub retrieval: Retrieval,
@@ -291,11 +291,11 @@ pub struct Chunk {
     pub min_tokens: u32,
     /// Tokens of the previous chunk repeated at the start of the next, whole sentences only (S4: 10 to 20 %).
     pub overlap_tokens: u32,
-    /// The same for other kinds of text, which are told by their structure.
+    /// The same for other kinds of text, which are recognized by their structure.
     pub profiles: ChunkProfiles,
 }
 
-/// Chunk sizes of the kinds of text that are told by their structure.
+/// Chunk sizes of the kinds of text that are recognized by their structure.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ChunkProfiles {
@@ -399,7 +399,7 @@ impl Default for Relate {
     }
 }
 
-/// What stands in several places and is indexed once. Its other places are told as further sources.
+/// Text that occurs in several places and is indexed once. Its other places are shown as further sources.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Dedup {

@@ -15,14 +15,14 @@ struct Flags {
     /// around the current one, then the only or the default project.
     #[arg(long, value_name = "NAME_OR_DIR")]
     project: Option<String>,
-    /// End after so many minutes without a client and without work; 0 means never.
+    /// Exit after so many minutes without a client and without work; 0 means never.
     #[arg(long, value_name = "MINUTES", default_value_t = 0)]
     idle_exit: u64,
     /// Listen here instead of at the project's usual path. The directory must have mode 0700.
     #[arg(long, value_name = "PATH")]
     socket: Option<PathBuf>,
-    /// Serve MCP over HTTP, too, at this address, such as `127.0.0.1:8765`: at `/mcp`, for older clients at `/sse`.
-    /// Other machines may only reach it with a token (`http.token_file`).
+    /// Also serve MCP over HTTP at this address, such as `127.0.0.1:8765`: at `/mcp`, for older clients at `/sse`.
+    /// Who may ask: see the settings `http.*`.
     #[arg(long, value_name = "ADDRESS")]
     http: Option<String>,
     /// A setting for this run, such as `watch.poll=true`; may be given several times.
@@ -31,8 +31,8 @@ struct Flags {
     /// What to log to standard error: error, warn, info, debug, or a filter such as `daemon=debug`.
     #[arg(long, value_name = "LEVEL", default_value = "info")]
     log_level: String,
-    /// Serve nothing: put this backup in the place of the ledger, and end. `kgctl backup --restore` stops the daemon
-    /// first and starts it afterwards.
+    /// Serve nothing: replace the ledger by this backup and exit. `kgctl backup --restore` stops the daemon first and
+    /// starts it afterwards.
     #[arg(long, value_name = "FILE")]
     restore: Option<PathBuf>,
     /// Serve nothing: list what is kept of this note, or of all when it is empty, and end. See `kgctl restore`.

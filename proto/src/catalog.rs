@@ -1,4 +1,4 @@
-//! Every tool, in teaching order: the order of `tools/list`, of `TOOLS.md` and of the daemon's routes.
+//! Every tool, in teaching order: the order of `tools/list`, of the tools' reference page and of the daemon's routes.
 
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;

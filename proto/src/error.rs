@@ -17,9 +17,9 @@ pub enum Code {
     OutsideProject,
     /// The project is read-only.
     ReadOnly,
-    /// What is to be made is there already.
+    /// It exists already.
     Exists,
-    /// What is to be changed is not what the caller has read.
+    /// It has changed since the caller read it.
     Conflict,
     /// A rule forbids it: a path that is not indexed, a secret that would be lost, an edit that does not fit.
     Refused,
@@ -38,14 +38,14 @@ pub enum Code {
 /// A refused request, as it stands in a tool result's structured content.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ErrorView {
-    /// Which kind of trouble.
+    /// The error code.
     pub code: Code,
     /// What failed, on what.
     pub message: String,
     /// What to do about it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
-    /// Of `conflict`: what there is now, and what was not written.
+    /// Of `conflict`: the present text, and the text that was not written.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conflict: Option<Box<ConflictView>>,
 }
@@ -55,17 +55,17 @@ pub struct ErrorView {
 pub struct ConflictView {
     /// Where it stands.
     pub path: String,
-    /// SHA-256 of what there is now, for the next `expected_checksum`; none where the note is gone.
+    /// SHA-256 of the present file, for the next `expected_checksum`; absent when the note is gone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub checksum: Option<String>,
     /// The lines of what there is now that differ from what was not written, secrets removed; all lines where nothing
     /// was to be written, or where the edit does not fit any more.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub theirs: Option<VersionView>,
-    /// The lines of what was not written that differ from what there is now.
+    /// Lines of the text that was not written, where it differs from the present one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub yours: Option<VersionView>,
-    /// The file that holds all of what was not written, for 30 days.
+    /// The file that keeps the whole text that was not written, for 30 days.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kept: Option<String>,
 }

@@ -7,6 +7,7 @@ mod crash;
 mod crowd;
 mod deep;
 mod determinism;
+mod docs;
 mod documents;
 mod duplicates;
 mod embedding;

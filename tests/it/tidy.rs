@@ -1,11 +1,11 @@
-//! House rules as tests (style.md P17): short files, short lines, modules that say what they are, generated pages
+//! House rules as tests: short files, short lines, modules that say what they are, generated pages
 //! that are current.
 
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Longest file before its tests, lines (style.md P8).
+/// Longest file before its tests, lines.
 const MAX_LINES: usize = 500;
 
 /// Longest line, characters.
@@ -111,11 +111,11 @@ fn every_stage_tells_what_goes_in_and_out_and_what_is_elsewhere() {
 
 #[test]
 fn the_reference_of_tools_is_current() {
-    let path = workspace().join("proto/TOOLS.md");
+    let path = workspace().join("docs/src/reference/tools.md");
     let wanted = proto::reference::tools_markdown();
     if std::env::var_os("KG_REGENERATE").is_some() {
         fs::write(&path, &wanted).expect("a file");
     }
     let found = fs::read_to_string(&path).unwrap_or_default();
-    assert!(found == wanted, "`proto/TOOLS.md` is not current; `KG_REGENERATE=1` rewrites it");
+    assert!(found == wanted, "`{}` is not current; `KG_REGENERATE=1` rewrites it", path.display());
 }

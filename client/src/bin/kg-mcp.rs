@@ -18,23 +18,21 @@ use config::{Places, Project, Registry, which_project};
 use proto::tool::ToolSet;
 
 const HELP: &str = "\
-Connects an agent that speaks MCP over standard input and output with the kgd daemon of one project, or with those
-of several. Starts a daemon when none runs.
+Connects an agent that speaks MCP over standard input and output with the kgd daemon of one project, or of several.
+Starts a daemon when none runs.
 
 Usage: kg-mcp [--project NAME|DIR]... [--all-projects] [--tools SETS] [--client NAME] [--http ADDRESS]
 
-  --project NAME|DIR  which project; else `KG_PROJECT`, the registered folder around the current one, or the
-                      only or default project; one that is only the default is changed where a call names it, in
-                      `project`. Several: repeat it, or part them by commas. Then tools take a `project`; searches
-                      without one go to all of them, what else only reads to the project of the current folder or
-                      the default one, and what writes to that of the current folder or nowhere
+  --project NAME|DIR  which project; else `KG_PROJECT`, the registered folder around the current one, or the only or
+                      default project. Repeat it, or separate names by commas, to serve several: tools then take a
+                      `project`; searches without one go to all projects, other reads to the project of the current
+                      folder or the default one, and writes to that of the current folder only
   --all-projects      every project that is registered now
-  --tools SETS        tool sets to offer, separated by commas [default: core]
+  --tools SETS        tool sets to offer, separated by commas: core, notes, memory, kb [default: core]
   --client NAME       name shown in the daemon's log [default: kg-mcp]
-  --http ADDRESS      serve agents over HTTP, such as at 127.0.0.1:8765, until stopped: Streamable HTTP at /mcp, for
-                      older clients SSE at /sse. Of several projects the header `X-Memory-Workspace` names the one that
-                      a session is about, and tools take no `project`. Who may ask: settings `http.token_file`,
-                      `http.hosts`, `http.origins`
+  --http ADDRESS      serve agents over HTTP, such as at 127.0.0.1:8765, until stopped: Streamable HTTP at /mcp, SSE
+                      for older clients at /sse. With several projects, the header `X-Memory-Workspace` names the one
+                      of a session. Who may ask: see the settings `http.*`
   --version           print the version
   --help              print this
 ";

@@ -21,7 +21,7 @@ pub struct Embed {
     pub document_prompt: String,
     /// When the better model's vectors are made: `idle` (at the lowest priority, while no question is being answered
     /// and no document waits), `on` (also beside them) or `off`. MiniLM makes about 15 to 25 a second on one core:
-    /// 1,000 notes take minutes, 100,000 hours; `kgctl status` tells how long.
+    /// 1,000 notes take minutes, 100,000 hours; `kgctl status` shows how long.
     pub background: Background,
     /// Where `kgctl model pull` gets models from: a hub, or a mirror of one. User only.
     pub hub: String,

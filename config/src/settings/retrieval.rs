@@ -44,7 +44,7 @@ pub struct Retrieval {
     pub other_names: bool,
     /// Weights of the components.
     pub weights: Weights,
-    /// Below which a hit is told to be weak.
+    /// Below which a hit is flagged as weak.
     pub floor: Floor,
     /// A model that reads the question together with each of the best passages, and orders them anew.
     pub rerank: Rerank,
@@ -128,12 +128,12 @@ pub struct Weights {
     pub text: f32,
     /// The same: vectors.
     pub vector: f32,
-    /// Full text where the better model's vectors answer; where they tell only some of the candidates, in between.
+    /// Full text where the better model's vectors answer; in between where only some candidates have them.
     pub better_text: f32,
     /// Vectors, likewise.
     pub better_vector: f32,
-    /// Formula `hybrid`: what full text, and names read from words, keep of their weights where the words of a question
-    /// tell little (no passage holds much of it, or many hold as much), 0 to 1; vectors take the rest. 1: always all.
+    /// Formula `hybrid`: the share of their weights that full text and names keep where the words of a question say
+    /// little (no passage holds much of it, or many hold as much), 0 to 1; vectors take the rest. 1: always all.
     pub unsure: f32,
     /// Formulas `hybrid`, `rrf`, `minmax`: relations that lead there from an entity of the question.
     pub graph: f32,

@@ -65,7 +65,7 @@ pub struct Wait {
 pub struct WaitReply {
     /// False when the deadline came first.
     pub reached: bool,
-    /// How fresh this is.
+    /// Freshness.
     #[serde(flatten)]
     pub freshness: Freshness,
 }
@@ -105,7 +105,7 @@ pub struct VerifyReply {
     pub differences: Vec<Difference>,
     /// How long it took.
     pub seconds: f64,
-    /// How fresh this is.
+    /// Freshness.
     #[serde(flatten)]
     pub freshness: Freshness,
 }
@@ -161,7 +161,7 @@ pub struct RescanReply {
     pub commits: u64,
     /// How long it took.
     pub seconds: f64,
-    /// How fresh this is.
+    /// Freshness.
     #[serde(flatten)]
     pub freshness: Freshness,
 }
@@ -194,7 +194,7 @@ pub struct RetryReply {
     /// paths were named.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub embedding: Option<EmbeddingView>,
-    /// How fresh this is.
+    /// Freshness.
     #[serde(flatten)]
     pub freshness: Freshness,
 }
@@ -217,7 +217,7 @@ pub struct Retried {
 impl Tool for Retry {
     const NAME: &'static str = "retry";
     const SUMMARY: &'static str =
-        "Try files that failed again at once, wait, and tell what became of each.";
+        "Retry failed files at once, wait, and report what became of each.";
     const EFFECT: Effect = Effect::Writes;
     const SET: ToolSet = ToolSet::Admin;
     type Reply = RetryReply;
@@ -227,8 +227,8 @@ impl Tool for Retry {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DeepPass {
-    /// True to stop the deep pass until it is resumed or the daemon starts anew, false to let it go on; left out, it is
-    /// only told how far it is.
+    /// True to pause the deep pass until it is resumed or the daemon restarts, false to resume it; left out, only the
+    /// progress is returned.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pause: Option<bool>,
 }
@@ -239,7 +239,7 @@ pub struct DeepPassReply {
     /// How far it is; absent when the settings switch it off.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deep: Option<DeepView>,
-    /// How fresh this is.
+    /// Freshness.
     #[serde(flatten)]
     pub freshness: Freshness,
 }
@@ -247,7 +247,7 @@ pub struct DeepPassReply {
 impl Tool for DeepPass {
     const NAME: &'static str = "deep_pass";
     const SUMMARY: &'static str =
-        "Tell how far the deep pass is (statistical names, grammar); stop it or let it go on.";
+        "Report the progress of the deep pass (statistical names, grammar); pause or resume it.";
     const EFFECT: Effect = Effect::Writes;
     const SET: ToolSet = ToolSet::Admin;
     type Reply = DeepPassReply;
@@ -274,7 +274,7 @@ pub struct CheckupReply {
     pub failed: Vec<FailedFile>,
     /// How many failed in all.
     pub n_failed: u64,
-    /// How fresh this is.
+    /// Freshness.
     #[serde(flatten)]
     pub freshness: Freshness,
 }
@@ -328,7 +328,7 @@ pub struct BackupReply {
     pub version: u32,
     /// Rows a table, the same as in the ledger at that instant.
     pub rows: BTreeMap<String, u64>,
-    /// How fresh this is.
+    /// Freshness.
     #[serde(flatten)]
     pub freshness: Freshness,
 }
@@ -352,7 +352,7 @@ pub struct Shutdown {}
 pub struct ShutdownReply {
     /// Documents still on the belt; they are finished before the daemon exits.
     pub draining: u64,
-    /// How fresh this is.
+    /// Freshness.
     #[serde(flatten)]
     pub freshness: Freshness,
 }
@@ -369,7 +369,7 @@ impl Tool for Shutdown {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct BrokenLinks {
-    /// Only links in notes whose path begins so.
+    /// Only links in notes whose path begins with this.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
     /// Most links, 1 to 10000; 1,000 when left out.
@@ -384,21 +384,21 @@ pub struct BrokenLinksReply {
     pub links: Vec<BrokenLinkView>,
     /// Whether there are more.
     pub has_more: bool,
-    /// How fresh this is.
+    /// Freshness.
     #[serde(flatten)]
     pub freshness: Freshness,
 }
 
-/// A link that leads nowhere.
+/// A broken link.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct BrokenLinkView {
-    /// The note in which it stands.
+    /// The note that holds it.
     pub path: String,
     /// Its line, from 1.
     pub line: u32,
     /// Its target as written, with heading and block.
     pub target: String,
-    /// What is not there: `document`, `heading` or `block`.
+    /// What is missing: `document`, `heading` or `block`.
     pub missing: String,
     /// The document that lacks the heading or block.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -407,7 +407,8 @@ pub struct BrokenLinkView {
 
 impl Tool for BrokenLinks {
     const NAME: &'static str = "broken_links";
-    const SUMMARY: &'static str = "Links of notes whose document, heading or block is not there.";
+    const SUMMARY: &'static str =
+        "Broken links of notes: the document, heading or block is missing.";
     const EFFECT: Effect = Effect::Reads;
     const SET: ToolSet = ToolSet::Admin;
     type Reply = BrokenLinksReply;

@@ -14,7 +14,7 @@ use serde_json::Value;
 use super::memory::ItemError;
 use crate::error::Code;
 
-/// Longest name and complaint that are told, characters; a complaint quotes what was sent.
+/// Longest name and complaint in a reply, characters; a complaint quotes what was sent.
 const MAX_TOLD: usize = 200;
 
 /// Fields that say what an item is about.
@@ -36,7 +36,7 @@ pub enum Item<T> {
 }
 
 impl<T> Item<T> {
-    /// The item, or what is told in its place; `at` is its place in the list.
+    /// The item, or what is returned in its place; `at` is its position in the list.
     ///
     /// # Errors
     /// When it is not whole.

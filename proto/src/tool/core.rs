@@ -31,7 +31,7 @@ pub struct HybridQuery {
     /// Relations to follow, such as `depends_on`; all when left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rels: Option<Vec<String>>,
-    /// Only documents whose path begins with this, or fits it: `docs/*.md`, `**/ops/`.
+    /// Only documents whose path begins with this or matches it: `docs/*.md`, `**/ops/`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
     /// Only documents with all of these tags, or tags under them.
@@ -49,7 +49,7 @@ pub struct HybridQuery {
     /// Only documents dated before this day, `YYYY-MM-DD`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before: Option<String>,
-    /// Only passages that mention this entity, or stand in its note: a name or an id.
+    /// Only passages that mention this entity or belong to its note: a name or an id.
     #[serde(default, deserialize_with = "name_or_id", skip_serializing_if = "Option::is_none")]
     pub entity: Option<String>,
     /// Longest text answer in characters, 200 to 100000; structured content gets twice as much. 3,000 when left out.
@@ -80,19 +80,20 @@ pub struct HybridReply {
     /// Set when hits were dropped or shortened to fit `max_chars`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub truncated: Option<String>,
-    /// True when no hit has much to do with the question: each is `weak`. They are only the nearest there is.
+    /// True when no hit fits the question: each is `weak`, only the nearest there is.
     #[serde(default, skip_serializing_if = "is_false")]
     pub nothing_relevant: bool,
-    /// Set when nothing matches the whole question, and hits match any of its words: what was kept.
+    /// Set when nothing matches the whole question and hits match any of its words: which demands were kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub relaxed: Option<String>,
-    /// What to know of how the question was read: what is not there, what was left out.
+    /// How the question was read: what does not exist, what was left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
-    /// Set when there are more hits: the `cursor` that goes on. None leads behind the first 400; `hint` says so there.
+    /// Set when there are more hits: the `cursor` for the next ones. Only the first 400 are ranked; `hint` says so
+    /// there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_cursor: Option<String>,
-    /// How fresh this is.
+    /// Freshness.
     #[serde(flatten)]
     pub freshness: Freshness,
 }
@@ -124,10 +125,10 @@ pub struct HitView {
     pub score: f32,
     /// What the score is made of, each already weighted.
     pub components: BTreeMap<String, f32>,
-    /// True when it holds few of the question's telling words and is not near it in meaning either.
+    /// True when it holds few of the question's rare words and is not near it in meaning either.
     #[serde(default, skip_serializing_if = "is_false")]
     pub weak: bool,
-    /// Other documents where text of this chunk stands, equal or nearly so; they are not hits of their own for it.
+    /// Other documents with the same or nearly the same text, which are not hits of their own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub also_in: Option<AlsoIn>,
 }
@@ -142,7 +143,7 @@ pub fn budget(max_chars: Option<u32>, max_tokens: Option<u32>, usual: u32) -> u3
     max_chars.into_iter().chain(by_tokens).min().unwrap_or(usual)
 }
 
-/// A name, or an id as answers tell it: a number.
+/// A name, or an id from another answer: a number.
 fn name_or_id<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Option<String>, D::Error> {
     #[derive(Deserialize)]
     #[serde(untagged)]
@@ -200,15 +201,15 @@ pub struct EntityLookup {
 pub struct EntityReply {
     /// Best first.
     pub entities: Vec<EntityView>,
-    /// How fresh this is.
+    /// Freshness.
     #[serde(flatten)]
     pub freshness: Freshness,
 }
 
 impl Tool for EntityLookup {
     const NAME: &'static str = "entity_lookup";
-    const SUMMARY: &'static str = "Find entities (services, people, terms, notes) by name, alias, or a \
-        misspelt or partial name.";
+    const SUMMARY: &'static str = "Find entities (services, people, terms, notes) by name, alias, or a misspelled or \
+        partial name.";
     const EFFECT: Effect = Effect::Reads;
     const SET: ToolSet = ToolSet::Core;
     type Reply = EntityReply;
@@ -226,7 +227,7 @@ pub struct IngestDocs {
     /// Where the documents came from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source_url: Option<String>,
-    /// Skip files whose content is indexed already; true when left out.
+    /// Skip files whose content is already indexed; true when left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub skip_if_seen: Option<bool>,
 }
@@ -240,7 +241,7 @@ pub struct IngestReply {
     pub skipped: u64,
     /// Files that failed.
     pub errors: Vec<IngestError>,
-    /// How fresh this is.
+    /// Freshness.
     #[serde(flatten)]
     pub freshness: Freshness,
 }
@@ -283,7 +284,7 @@ pub struct ExtractReply {
     pub entities_new: i64,
     /// Change in the number of relations.
     pub relations: i64,
-    /// How fresh this is.
+    /// Freshness.
     #[serde(flatten)]
     pub freshness: Freshness,
 }
@@ -317,7 +318,7 @@ pub struct ReviewLinks {
     /// Keys of items that are wrong.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reject: Option<Vec<String>>,
-    /// Keys whose decision is taken back.
+    /// Keys whose decision is undone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub undo: Option<Vec<String>>,
 }
@@ -329,7 +330,7 @@ pub struct ReviewReply {
     pub items: Vec<ReviewItem>,
     /// Decisions written by this call.
     pub decided: u64,
-    /// How fresh this is.
+    /// Freshness.
     #[serde(flatten)]
     pub freshness: Freshness,
 }

@@ -79,17 +79,17 @@ pub struct EntryView {
     /// The project that it belongs to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub project_ref: Option<String>,
-    /// Its confidence now: that which it was written with, decayed since it was last edited or opened.
+    /// Its confidence now: the stated one, decayed since the entry was last edited or opened.
     pub confidence: f64,
-    /// Set under .5: it may be out of date.
+    /// Set under .5: it may be outdated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warning: Option<String>,
-    /// Set where it does not count any more.
+    /// Set when it is inactive.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub inactive: bool,
     /// The entries that took its place.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub superseded_by: Vec<String>,
-    /// Where its note lies.
+    /// Path of its note.
     pub path: String,
 }

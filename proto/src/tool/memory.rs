@@ -41,7 +41,7 @@ pub struct MemoryNode {
     /// Its tags.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tags: Vec<String>,
-    /// Where its note lies.
+    /// Path of its note.
     pub path: String,
     /// When that was last modified, RFC 3339.
     pub updated_at: String,
@@ -61,7 +61,7 @@ pub struct MemoryEntity {
     pub tags: Vec<String>,
     /// Its observations, by ordinal.
     pub observations: Vec<FactView>,
-    /// Where its note lies.
+    /// Path of its note.
     pub path: String,
     /// When it was first seen, RFC 3339.
     pub created_at: String,
@@ -74,7 +74,7 @@ pub struct MemoryEntity {
     Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
 pub struct MemoryRelation {
-    /// The name of the entity that it is told of.
+    /// The name of the entity that states it.
     pub from: String,
     /// The name of the other one.
     pub to: String,
@@ -87,7 +87,7 @@ pub struct MemoryRelation {
 pub struct ItemError {
     /// Which entity.
     pub name: String,
-    /// Which kind of trouble.
+    /// The error code.
     pub code: Code,
     /// What failed.
     pub message: String,

@@ -34,7 +34,8 @@ pub struct NoteView {
     pub title: String,
     /// Path relative to the project.
     pub path: String,
-    /// For `memory://…`; left out for documents that are no notes (PDF, say), and for moments after a note was made.
+    /// For `memory://…`; left out for documents that are not notes (such as PDF), and for a moment after a note was
+    /// made.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub permalink: Option<String>,
     /// Frontmatter `type`, or the format.
@@ -99,7 +100,7 @@ pub struct LinkView {
 /// A link from another note, with the line on which it stands.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct BacklinkView {
-    /// The note in which it stands.
+    /// The note that holds it.
     pub title: String,
     /// Where that lies.
     pub path: String,

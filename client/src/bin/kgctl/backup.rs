@@ -27,8 +27,8 @@ const ATTEMPTS: u32 = 3;
 /// First bytes of every SQLite database.
 const MAGIC: &[u8] = b"SQLite format 3\0";
 
-/// Copy what your files cannot tell - document ids, ingestion tags and review decisions - or put such a copy back. The
-/// index needs no backup: it is built from your files.
+/// Back up what your files cannot say - document ids, ingestion tags, review decisions, entry versions - or restore
+/// such a backup. The index needs none: it is rebuilt from your files.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
     /// The file to write; left out, a new one in the project's `backups` folder, which keeps the last 7.
@@ -36,7 +36,7 @@ pub(crate) struct Arguments {
     /// Replace the file if it exists.
     #[arg(long, requires = "file")]
     force: bool,
-    /// Put this copy back. Stops the daemon for it, keeps the present ledger beside it, and builds the index anew.
+    /// Restore this backup. Stops the daemon meanwhile, keeps the present ledger beside it, and rebuilds the index.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["file", "force"])]
     restore: Option<PathBuf>,
 }

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::context::Context;
 use super::failure::{Exit, Failure};
 
-/// Show settings and where each came from.
+/// Show settings and their origins.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
     /// What to show.
@@ -20,7 +20,7 @@ pub(crate) struct Arguments {
 
 #[derive(Debug, clap::Subcommand)]
 enum What {
-    /// Every setting of the project with its value and where that came from.
+    /// Every setting of the project with its value and origin.
     Show,
     /// Every setting with its default and meaning, as a `kg.yaml`.
     Reference,

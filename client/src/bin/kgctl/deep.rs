@@ -6,14 +6,14 @@ use proto::tool::admin::DeepPass;
 use super::context::Context;
 use super::failure::{Exit, Failure};
 
-/// Tell how far the deep pass is: the reading for statistical names and dependencies that follows, at the lowest
-/// priority, when everything can be found. `recognize.deep: false` switches it off for good.
+/// Show the progress of the deep pass, which reads documents again for statistical names and grammar at the lowest
+/// priority. `recognize.deep: false` switches it off for good.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
-    /// Stop it until it is resumed or the daemon starts anew. What has been read stays.
+    /// Pause it until it is resumed or the daemon restarts. What was read stays.
     #[arg(long, conflicts_with = "resume")]
     pause: bool,
-    /// Let it go on.
+    /// Resume it.
     #[arg(long)]
     resume: bool,
 }

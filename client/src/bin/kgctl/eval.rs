@@ -46,14 +46,13 @@ const MAX_CHARS: u32 = 100_000;
 /// Longest wait for the corpus to be indexed.
 const PATIENCE: Duration = Duration::from_secs(600);
 
-/// Measure answers to questions of your own, or all stages on a corpus that was annotated by hand.
+/// Measure answers to your own questions, or all stages on an annotated corpus.
 ///
-/// With a table of questions (question, tab, the files that answer it, parted by commas; lines that begin with `#` are
-/// passed over; what cannot be asked is left out, and told; a file that is not indexed counts as not found): hit@k, MRR
-/// and nDCG by signal from the project's own index, with the vectors that it has by now (`--with-vectors` waits for all
-/// of the better model's). `--against KEY=VALUE` reads the folder twice into scratch
-/// indexes, as it is set and with other settings, and compares: both by static vectors, unless what is compared is
-/// `embed.…` or `vectors.…`.
+/// With a table of questions (question, tab, the files that answer it, separated by commas; lines that begin with `#`
+/// are skipped; unusable lines are skipped and reported; a file that is not indexed counts as not found): hit@k, MRR
+/// and nDCG by signal from the project's own index, with the vectors that it has by now (`--with-vectors` waits for
+/// all of the better model's). `--against KEY=VALUE` reads the folder twice into scratch indexes, as it is set and
+/// with other settings, and compares: both by static vectors, unless what is compared is `embed.…` or `vectors.…`.
 ///
 /// With a folder that has `docs/`, `gold/` and `questions/`: its documents are read three times: with nothing given
 /// (recognition, and all stages end to end), with the annotated mentions given (linking alone), and with the mentions

@@ -39,7 +39,7 @@ pub(crate) struct Arguments {
     /// Most entities of a canvas; 200 when left out.
     #[arg(long, value_name = "N")]
     limit: Option<usize>,
-    /// Replace files that are there.
+    /// Replace existing files.
     #[arg(long)]
     force: bool,
 }

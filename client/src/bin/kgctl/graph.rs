@@ -21,7 +21,7 @@ use super::failure::{Exit, Failure};
 /// Longest part of a file's name that is made of the entity's, characters.
 const MAX_NAME_CHARS: usize = 60;
 
-/// Draw an entity and what is related to it, as one HTML file that needs no network.
+/// Draw an entity and its relations as one HTML file that needs no network.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
     /// A name or alias, or `#` and an id from another answer.

@@ -21,8 +21,8 @@ use super::context::Context;
 use super::failure::{Exit, Failure};
 use super::init::{doubt_of_place, refuse_overlap};
 
-/// Bring in what another program keeps: an Obsidian vault or basic-memory's folders become projects as they are, a
-/// memory of server-memory and conversations of ChatGPT and Claude become notes.
+/// Import from another program: an Obsidian vault or basic-memory's folders become projects as they are;
+/// server-memory's memory and conversations of ChatGPT and Claude become notes.
 #[derive(Debug, clap::Args)]
 #[command(override_usage = "kgctl import [OPTIONS] [FORMAT] SOURCE")]
 pub(crate) struct Arguments {
@@ -35,10 +35,10 @@ pub(crate) struct Arguments {
     /// The folder that gets the notes; the project's folder when left out. A vault stays where it is.
     #[arg(long, value_name = "FOLDER")]
     into: Option<PathBuf>,
-    /// Tell what would be done, and do nothing.
+    /// Show what would be done, and do nothing.
     #[arg(long)]
     dry_run: bool,
-    /// Add what is missing to notes of entities that are there (server-memory).
+    /// Add what is missing to existing notes of entities (server-memory).
     #[arg(long)]
     merge: bool,
     /// Let tools write in the vault.

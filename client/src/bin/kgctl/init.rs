@@ -26,10 +26,10 @@ pub(crate) struct Arguments {
     /// What to call it; the folder's own name when left out.
     #[arg(long)]
     name: Option<String>,
-    /// Make it the project that is meant when nothing else is said.
+    /// Make it the default project.
     #[arg(long)]
     default: bool,
-    /// Have systemd run the daemon from login on.
+    /// Let systemd run the daemon from login on.
     #[arg(long)]
     systemd: bool,
     /// Do not ask.

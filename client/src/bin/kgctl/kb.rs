@@ -18,7 +18,7 @@ use super::failure::{Exit, Failure};
 const MOST_OF_SCOPE: u32 = 500;
 const MOST_OF_NODE: u32 = 100;
 
-/// Entries of knowledge: list, show and search them, ask, make them of files, look after them.
+/// Knowledge entries: list, show, search, ask, summarize, ingest, maintain.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
     #[command(subcommand)]
@@ -27,18 +27,18 @@ pub(crate) struct Arguments {
 
 #[derive(Debug, clap::Subcommand)]
 enum Command {
-    /// List entries, the oldest first.
+    /// List entries, oldest first.
     List {
         /// Which: `project:X`, `tag:X`, `person:X`, a type such as `decision`; all types when left out.
         #[arg(conflicts_with = "Filter")]
         scope: Option<String>,
         #[command(flatten)]
         filter: Filter,
-        /// Most entries to tell: of each type 1 to 500, with `--tag` or `--project-ref` 1 to 100 of all.
+        /// Most entries to list: of each type 1 to 500, with `--tag` or `--project-ref` 1 to 100 of all.
         #[arg(long, value_name = "N")]
         limit: Option<u32>,
     },
-    /// Show entries whole. That counts as using them: their confidence is fresh again.
+    /// Show whole entries. This counts as use and restarts the decay of their confidence.
     Show {
         /// Their ids, such as `kb-00042`.
         #[arg(required = true)]
@@ -46,14 +46,14 @@ enum Command {
     },
     /// Find entries by words and meaning.
     Search {
-        /// What is looked for.
+        /// The question or keywords.
         query: String,
         #[command(flatten)]
         filter: Filter,
         /// Also those whose confidence has fallen under .3.
         #[arg(long, alias = "stale")]
         include_stale: bool,
-        /// Most entries to tell, 1 to 100; 10 when left out.
+        /// Most entries to return, 1 to 100; 10 when left out.
         #[arg(long, value_name = "N")]
         limit: Option<u32>,
     },
@@ -76,11 +76,11 @@ enum Command {
         /// Also those whose confidence has fallen under .3.
         #[arg(long, alias = "stale")]
         include_stale: bool,
-        /// Most entries to tell, 1 to 50; 20 when left out.
+        /// Most entries to return, 1 to 50; 20 when left out.
         #[arg(long, value_name = "N")]
         limit: Option<u32>,
     },
-    /// Answer a question in sentences of entries, each with its id.
+    /// Answer a question with sentences from entries, each with its id.
     Summarize {
         /// The question.
         question: String,
@@ -91,25 +91,25 @@ enum Command {
         #[arg(long, value_name = "N")]
         limit: Option<u32>,
     },
-    /// Make entries of files of the project, or of a text on standard input.
+    /// Make entries from files of the project, or from standard input.
     Ingest {
         /// A file, a folder, or a pattern such as `docs/**/*.md`.
         #[arg(required_unless_present = "source_url")]
         path: Option<String>,
-        /// Read a text on standard input that came from there.
+        /// Where the text on standard input came from.
         #[arg(long, value_name = "URL", conflicts_with = "path")]
         source_url: Option<String>,
-        /// The project that the entries shall belong to; the one of the last time when left out.
+        /// The project that the entries belong to; the one of the last time when left out.
         #[arg(long, value_name = "PROJECT")]
         project_ref: Option<String>,
         /// Leave out the folders below a folder.
         #[arg(long)]
         no_recursive: bool,
-        /// Tell what would be done, and do nothing.
+        /// Show what would be done, and do nothing.
         #[arg(long)]
         dry_run: bool,
     },
-    /// Show what was changed in an entry, when, by whom and why.
+    /// Show the history of an entry: what changed, when, by whom and why.
     History {
         /// Its id.
         id: String,
@@ -117,14 +117,14 @@ enum Command {
         #[arg(long, value_name = "N")]
         version: Option<u64>,
     },
-    /// Make an entry what it was in a version.
+    /// Restore an entry to an earlier version.
     Restore {
         /// Its id.
         id: String,
         /// The version, as `history` lists it.
         version: u64,
     },
-    /// Make an entry not count any more.
+    /// Deactivate an entry.
     Deactivate {
         /// Its id.
         id: String,
@@ -132,12 +132,12 @@ enum Command {
         #[arg(long, value_name = "WHY")]
         reason: Option<String>,
     },
-    /// Make an entry count again.
+    /// Reactivate an entry.
     Reactivate {
         /// Its id.
         id: String,
     },
-    /// Have the model of `llm.extraction` read entries again, in the background.
+    /// Let the model of `llm.extraction` read entries again, in the background.
     Enrich {
         /// Only this one.
         id: Option<String>,

@@ -7,12 +7,12 @@ use proto::tool::notes::Backlinks;
 use super::context::Context;
 use super::failure::{Exit, Failure};
 
-/// Show the links that lead to a note, each with its line; or, without one, the links that lead nowhere.
+/// Show the links to a note, each with its line; without a note, list broken links.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
     /// The note: path, permalink, title or `memory://…`.
     note: Option<String>,
-    /// Only broken links in notes whose path begins so.
+    /// Only broken links in notes whose path begins with this.
     #[arg(long, value_name = "PREFIX", conflicts_with = "note")]
     path: Option<String>,
     /// Most links to show.

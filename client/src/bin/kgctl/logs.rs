@@ -14,7 +14,7 @@ const POLL: Duration = Duration::from_millis(200);
 /// Show the end of the daemon's log.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
-    /// Go on with what is added, until interrupted.
+    /// Follow the log until interrupted.
     #[arg(short, long)]
     follow: bool,
     /// Lines to show.

@@ -6,7 +6,7 @@ use proto::tool::core::EntityLookup;
 use super::context::Context;
 use super::failure::{Exit, Failure};
 
-/// Find entities by name, alias, or a misspelt or partial name.
+/// Find entities by name, alias, or a misspelled or partial name.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
     /// A name or part of one.

@@ -40,6 +40,8 @@ mod progress;
 mod project;
 mod query;
 mod read;
+#[cfg(test)]
+mod reference;
 mod remove;
 mod rescan;
 mod restart;
@@ -106,7 +108,7 @@ enum Command {
     Review(review::Arguments),
     /// Print the whole graph as JSON lines, all of one tick.
     Dump,
-    /// Look for what is wrong or about to go wrong: programs, settings, databases, memory, files that failed.
+    /// Check programs, settings, databases, memory and failed files for problems.
     Doctor,
     Retry(retry::Arguments),
     Rescan(rescan::Arguments),

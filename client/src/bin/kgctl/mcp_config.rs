@@ -10,8 +10,8 @@ use super::failure::{Exit, Failure};
 
 /// Print what to paste into an agent's MCP configuration.
 ///
-/// One server may serve several projects: name them, or give `--all-projects`. Its tools then take a `project`,
-/// searches without one go to all, and the folder in which the agent starts chooses where the others go.
+/// One server can serve several projects: name them, or give `--all-projects`. Its tools then take a `project`;
+/// searches without one go to all projects, other calls to the project of the folder in which the agent starts.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
     /// Projects to serve, by name or folder; the one that `--project` would mean when left out.

@@ -24,7 +24,7 @@ pub(crate) struct Arguments {
 
 #[derive(Debug, clap::Subcommand)]
 enum Command {
-    /// List entities with what is known of them.
+    /// List entities with what is known about them.
     List {
         /// Only those of this type, in brief.
         #[arg(long = "type", value_name = "TYPE")]
@@ -33,27 +33,27 @@ enum Command {
         #[arg(long, value_name = "N")]
         page: Option<u32>,
     },
-    /// Show entities whole.
+    /// Show whole entities.
     Show {
         /// Their names.
         #[arg(required = true)]
         names: Vec<String>,
     },
-    /// Review what could be put in order: summaries, relations, topics, orphans, one at a time.
+    /// Review proposals one at a time: summaries, relations, topics, orphans.
     ///
-    /// On a terminal with keys: `a` does what the candidate says, `r` rejects it, `s` skips it, `q` ends, `d` deletes
-    /// an entity that nothing is related to; `:` begins a line with words of your own (`:a works_with`). Else one line
-    /// an answer. A rejected relation is never proposed again, everything else next time.
+    /// Keys on a terminal: `a` accepts a proposal, `r` rejects it, `s` skips it, `q` quits, `d` deletes an orphan;
+    /// `:` begins a line with words of your own (`:a works_with`). Otherwise one answer per line. A rejected relation
+    /// is never proposed again; everything else is, next time.
     Consolidate,
-    /// Tell what needs attention as Markdown.
+    /// Print what needs attention as Markdown.
     Report {
         /// Keep it as the note of this week, such as `memory/reports/2026-W48.md`; one that is there is left as it is.
         #[arg(long)]
         write: bool,
     },
-    /// Show what changed in the last days: counts, the entities, and who did what with which tool, the last first.
+    /// Show what changed in the last days, newest first: counts, entities, and who did what with which tool.
     History {
-        /// Only what was done to the entity of this name, whenever it was, also to one that is deleted.
+        /// Only changes of this entity, of any time, also if it is deleted.
         entity: Option<String>,
         /// How many days.
         #[arg(long, value_name = "N", default_value_t = 7)]

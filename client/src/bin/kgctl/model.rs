@@ -30,11 +30,11 @@ pub(crate) struct Arguments {
 
 #[derive(Debug, clap::Subcommand)]
 enum What {
-    /// The models that are there.
+    /// List the available models.
     List,
-    /// Copy a model from a folder, convert it if it must be, and try it.
+    /// Copy a model from a folder, convert it if necessary, and try it.
     Add(Add),
-    /// Fetch a model by name: one that is known, or `OWNER/NAME` of the hub (`embed.hub`).
+    /// Download a model by name: a known one, or `OWNER/NAME` of the hub (`embed.hub`).
     Pull(Pull),
     /// Delete a model.
     Remove(Remove),
@@ -55,7 +55,7 @@ struct Pull {
     /// Take it from this folder, `.zip` or `.whl` instead of the hub.
     #[arg(long, value_name = "PATH", requires = "model")]
     from: Option<PathBuf>,
-    /// Take files that differ from those of the first download as they are now.
+    /// Accept files that differ from those of the first download.
     #[arg(long)]
     changed: bool,
     #[command(flatten)]
@@ -79,13 +79,14 @@ struct Options {
     /// The file with its weights, where there are several.
     #[arg(long, value_name = "FILE")]
     file: Option<PathBuf>,
-    /// Round the weights of `model.safetensors` to 8 bits, but for the words: smaller, about twice as fast, less exact.
+    /// Round the weights of `model.safetensors` to 8 bits, except the word embeddings: smaller, about twice as fast,
+    /// less exact.
     #[arg(long)]
     int8: bool,
-    /// What it wants before a question, where its files do not say or say otherwise.
+    /// The prompt before a question, if its files state none or another one.
     #[arg(long, value_name = "TEXT")]
     query_prompt: Option<String>,
-    /// What it wants before what is to be found, likewise.
+    /// The prompt before a document, likewise.
     #[arg(long, value_name = "TEXT")]
     document_prompt: Option<String>,
     /// Replace a model that has the name.

@@ -28,7 +28,7 @@ enum Command {
     Add(Add),
     /// List the registered projects, the default one marked, and whether their daemons run.
     List,
-    /// Print the project that is meant when nothing else is said, or set it.
+    /// Print or set the default project.
     Default {
         /// The project to set, by name or folder.
         name: Option<String>,
@@ -44,7 +44,7 @@ struct Add {
     /// What to call it; the folder's own name when left out.
     #[arg(long)]
     name: Option<String>,
-    /// Make it the project that is meant when nothing else is said.
+    /// Make it the default project.
     #[arg(long)]
     default: bool,
     /// Let no tool write in it, whatever its `kg.yaml` says.
@@ -58,12 +58,12 @@ struct Add {
     yes: bool,
 }
 
-/// Forget a project and stop its daemon. The documents stay as they are, and unless purged its index too.
+/// Unregister a project and stop its daemon. The documents stay as they are, and so does the index unless purged.
 #[derive(Debug, clap::Args)]
 struct Remove {
     /// Name or folder.
     name: String,
-    /// Delete its index and its ledger, too: review decisions, entry versions and kept versions of notes are lost.
+    /// Also delete its index and ledger: review decisions, entry versions and kept versions of notes are lost.
     #[arg(long)]
     purge: bool,
     /// Do not ask.

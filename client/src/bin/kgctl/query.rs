@@ -49,7 +49,7 @@ pub(crate) struct Arguments {
     /// Ranking: `hybrid`, `rrf`, `minmax`, `s0`, `s4`, `text` or `vector`.
     #[arg(long)]
     formula: Option<String>,
-    /// Only passages that mention this entity, or stand in its note: a name or an id.
+    /// Only passages that mention this entity or belong to its note: a name or an id.
     #[arg(long, value_name = "NAME|ID")]
     entity: Option<String>,
     /// Longest answer, in characters.
@@ -58,10 +58,10 @@ pub(crate) struct Arguments {
     /// Longest answer, in tokens of 3 characters.
     #[arg(long, value_name = "N")]
     max_tokens: Option<u32>,
-    /// Go on after the hits of an earlier answer: its `next_cursor`, as `--json` prints it.
+    /// Continue after the hits of an earlier answer: its `next_cursor`, as `--json` prints it.
     #[arg(long, value_name = "CURSOR", allow_hyphen_values = true)]
     cursor: Option<String>,
-    /// Also print what each score is the sum of, as `--json` does.
+    /// Also print the components of each score, as `--json` does.
     #[arg(long)]
     explain: bool,
 }

@@ -6,7 +6,7 @@ use proto::tool::core::ReadPassage;
 use super::context::Context;
 use super::failure::{Exit, Failure};
 
-/// Print a passage whole: what a hit shows a part of.
+/// Print a whole passage, of which a hit shows a part.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
     /// A hit's place as `kgctl query` prints it (`notes/a.md:12`, `report.pdf p. 3`), a path, or a hit's `ref`.

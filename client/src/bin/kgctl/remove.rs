@@ -9,12 +9,12 @@ use super::failure::{Exit, Failure};
 use super::stop::stop;
 use super::systemd;
 
-/// Forget a project and stop its daemon. The documents stay as they are.
+/// Unregister a project and stop its daemon. The documents stay as they are.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
     /// Name or folder; the project that `--project` would mean when left out.
     name: Option<String>,
-    /// Delete its index and its ledger, too: review decisions, entry versions and kept versions of notes are lost.
+    /// Also delete its index and ledger: review decisions, entry versions and kept versions of notes are lost.
     #[arg(long)]
     purge: bool,
     /// Do not ask.

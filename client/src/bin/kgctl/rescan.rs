@@ -7,8 +7,8 @@ use super::context::Context;
 use super::failure::{Exit, Failure};
 use super::progress;
 
-/// Compare every file with the index now, index what differs, and wait. The daemon does so by itself, too: when it
-/// starts, when the system lost events, and now and then.
+/// Compare every file with the index now, index what differs, and wait. The daemon also does this by itself: at its
+/// start, after lost events, and now and then.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
     /// Read every file and compare its content; otherwise its size and time decide.

@@ -16,13 +16,13 @@ use super::failure::{Exit, Failure};
 /// Exit code of a `kgd` that keeps nothing of the kind.
 const NOTHING_FOUND: i32 = 3;
 
-/// List what notes were before tools replaced or removed them, in the last 30 days, or write one of those versions
-/// back. What is there now is kept in its turn. Works with and without a daemon.
+/// List earlier versions of notes that tools replaced or removed in the last 30 days, or restore one. The current
+/// version is kept in turn. Works with and without a daemon.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
     /// The note, by its path from the project's folder; all notes when left out.
     note: Option<String>,
-    /// Write back the version of this time, as it is listed (its beginning is enough), or `last`.
+    /// Restore the version of this time, as listed (a prefix is enough), or `last`.
     #[arg(long, value_name = "TIME", requires = "note")]
     at: Option<String>,
 }

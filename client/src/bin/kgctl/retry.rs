@@ -9,8 +9,8 @@ use super::context::Context;
 use super::failure::{Exit, Failure};
 use super::progress;
 
-/// Try files that failed again at once, and tell what became of each. `kgctl doctor` lists them. `--all` also asks a
-/// server of vectors again that had refused (`embed.remote`).
+/// Retry failed files at once and report what became of each. `kgctl doctor` lists them. `--all` also asks an
+/// embedding server again that had refused (`embed.remote`).
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
     /// Files that failed, or folders with such files.

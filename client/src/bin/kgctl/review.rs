@@ -12,10 +12,10 @@ use super::context::Context;
 use super::failure::{Exit, Failure};
 use super::terminal::Terminal;
 
-/// Decide doubtful links and relations: with keys on a terminal, else by options.
+/// Decide doubtful links and relations, with keys on a terminal or by options.
 ///
-/// Without options, a terminal shows them as a list: `j` and `k` or the arrows move, `a` accepts, `r` rejects, `u`
-/// takes back, enter shows evidence, `q` ends. Decisions last, also when the index is built anew.
+/// Without options, a terminal shows a list: `j` and `k` or the arrows move, `a` accepts, `r` rejects, `u` undoes,
+/// enter shows evidence, `q` quits. Decisions survive a rebuild of the index.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
     /// This one is right; may be given several times.
@@ -24,10 +24,10 @@ pub(crate) struct Arguments {
     /// This one is wrong; may be given several times.
     #[arg(long, value_name = "KEY")]
     reject: Vec<String>,
-    /// Take a decision back; may be given several times.
+    /// Undo a decision; may be given several times.
     #[arg(long, value_name = "KEY")]
     undo: Vec<String>,
-    /// List what has less confidence than this, 0 to 1.
+    /// List items below this confidence, 0 to 1.
     #[arg(long, value_name = "CONFIDENCE")]
     below: Option<f32>,
     /// Only what is read in this document, or below this folder, and the facts that its notes state, too.

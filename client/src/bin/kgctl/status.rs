@@ -14,7 +14,7 @@ use super::failure::{Exit, Failure};
 /// How often a watched status is asked for.
 const POLL: Duration = Duration::from_millis(250);
 
-/// Show how far the index is, and how the daemon does.
+/// Show indexing progress and daemon health.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
     /// Show progress until everything is settled, then the status.

@@ -7,11 +7,11 @@ use super::context::Context;
 use super::failure::{Exit, Failure};
 use super::progress;
 
-/// Build the index anew from your files, beside the one in use, and compare the two row by row. Exits with 0 when they
-/// are the same (or repaired), with 1 when they differ.
+/// Rebuild the index from your files beside the one in use and compare the two row by row. Exits with 0 when they are
+/// equal or repaired, with 1 when they differ.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
-    /// Put the new index in the place of one that differs. Answers go on meanwhile.
+    /// Replace an index that differs. Answers continue meanwhile.
     #[arg(long)]
     repair: bool,
     /// Most differences to print, 0 to 1000.

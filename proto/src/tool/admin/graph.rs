@@ -38,7 +38,7 @@ pub struct GraphReply {
     /// Set when entities or relations were left out: what and how many.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub truncated: Option<String>,
-    /// How fresh this is.
+    /// Freshness.
     #[serde(flatten)]
     pub freshness: Freshness,
 }
@@ -78,7 +78,7 @@ pub struct EntryOfNode {
     /// The entries that took its place.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub superseded_by: Vec<String>,
-    /// Set where it does not count any more.
+    /// Set when it is inactive.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub inactive: bool,
 }

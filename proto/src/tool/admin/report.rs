@@ -10,13 +10,13 @@ use crate::tool::{Effect, Tool, ToolSet};
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MemoryReport {
-    /// True to keep it as a note, one a week; false when left out: it is only told.
+    /// True to keep it as a note, one per week; false when left out: it is only returned.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub write: Option<bool>,
     /// Instead of the report: the last things that tools did to entities, at most so many, up to 1,000.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub history: Option<u32>,
-    /// For `history`: only what was done to the entity of this name, also to one that is deleted.
+    /// For `history`: only changes of this entity, also if it is deleted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub entity: Option<String>,
 }
@@ -39,7 +39,7 @@ pub struct MemoryDeed {
 /// Reply of `memory_report`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MemoryReportReply {
-    /// `written`, `there already` (it is left as it is), `shown`, or `history`.
+    /// `written`, `there already` (left unchanged), `shown`, or `history`.
     pub action: String,
     /// The note of this week, such as `memory/reports/2026-W48.md`; empty where it was only shown.
     #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -50,7 +50,7 @@ pub struct MemoryReportReply {
     /// What tools did, the last first; of an entity that was deleted only that.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub history: Vec<MemoryDeed>,
-    /// How fresh this is.
+    /// Freshness.
     #[serde(flatten)]
     pub freshness: Freshness,
 }
@@ -58,7 +58,7 @@ pub struct MemoryReportReply {
 impl Tool for MemoryReport {
     const NAME: &'static str = "memory_report";
     const SUMMARY: &'static str =
-        "Tell where memory needs attention, as Markdown, or keep that as the note of this week.";
+        "Report what needs attention in memory as Markdown, or keep that as this week's note.";
     const EFFECT: Effect = Effect::Writes;
     const SET: ToolSet = ToolSet::Admin;
     type Reply = MemoryReportReply;

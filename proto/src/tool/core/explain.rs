@@ -57,7 +57,7 @@ pub struct ExplainReply {
     /// With `why`: how each name came to denote this entity.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub why: Vec<LinkView>,
-    /// How fresh this is.
+    /// Freshness.
     #[serde(flatten)]
     pub freshness: Freshness,
 }

@@ -12,7 +12,7 @@ use crate::shape::{Freshness, StallView, WorkersView};
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Status {
-    /// Also tell the last changes of files that were noticed, at most 100.
+    /// Also return the last file changes that were noticed, at most 100.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub events: Option<bool>,
 }
@@ -118,7 +118,7 @@ pub struct StatusReply {
     pub workers: Option<WorkersView>,
     /// Clients connected now.
     pub clients: u64,
-    /// How fresh this is.
+    /// Freshness.
     #[serde(flatten)]
     pub freshness: Freshness,
 }
@@ -292,7 +292,7 @@ fn about(seconds: u64) -> String {
 pub struct DeepView {
     /// Documents that wait for it, as far as that is known.
     pub left: u64,
-    /// True while it has not begun, because not everything is searchable and linked yet: nobody knows what is left.
+    /// True before it begins, while not everything is searchable and linked; what is left is unknown until then.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub waits: bool,
     /// Documents that it could not read; they wait for a change.
@@ -362,7 +362,7 @@ pub struct QuarantineView {
 pub struct WarningView {
     /// Path relative to the project; `.` where no document is meant.
     pub path: String,
-    /// What was odd.
+    /// Warnings.
     pub warning: String,
 }
 
@@ -376,7 +376,7 @@ impl WarningView {
 impl Tool for Status {
     const NAME: &'static str = "status";
     const SUMMARY: &'static str =
-        "How far the index is, queue depths, counts, skipped and failed files, last error.";
+        "Indexing progress, queue depths, counts, skipped and failed files, last error.";
     const EFFECT: Effect = Effect::Reads;
     const SET: ToolSet = ToolSet::Core;
     type Reply = StatusReply;

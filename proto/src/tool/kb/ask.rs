@@ -14,11 +14,11 @@ pub enum Strategy {
     /// As the question reads; where it says nothing, by search and one step through the graph.
     #[default]
     Auto,
-    /// Decisions with what they took the place of, and what took theirs, oldest first.
+    /// Decisions with their predecessors and successors, oldest first.
     DecisionTrace,
     /// Entries of a scope by the day they were made.
     Timeline,
-    /// What is within two steps of a node.
+    /// Nodes within two steps.
     Related,
     /// The shortest way between two nodes, at most four steps.
     Connection,
@@ -67,13 +67,14 @@ pub struct KbAsk {
     /// Where `connection` ends.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target: Option<String>,
-    /// Whether `auto` adds what the graph leads to in one step; true when left out.
+    /// Whether `auto` adds entries one step away in the graph; true when left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub include_graph_context: Option<bool>,
-    /// Also entries whose confidence has sunk under .3; false when left out. The story of a decision tells them anyway.
+    /// Also entries whose confidence has fallen under .3; false when left out. The story of a decision includes them
+    /// anyway.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub include_stale: Option<bool>,
-    /// Most entries to tell, 1 to 50, with the strategy `timeline` to 500; 20 when left out.
+    /// Most entries to return, 1 to 50, with the strategy `timeline` to 500; 20 when left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<u32>,
 }
@@ -84,7 +85,7 @@ pub struct AskedEntry {
     /// The entry.
     #[serde(flatten)]
     pub entry: EntryView,
-    /// Why it is told: `search match`, `linked from kb-00001 via supersedes`, `original decision`.
+    /// Why it is included: `search match`, `linked from kb-00001 via supersedes`, `original decision`.
     pub context: String,
     /// The way to it through the graph.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -136,7 +137,7 @@ pub struct KbAnswer {
     /// Why the model of `llm.query` did not choose, where one is set and was asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub llm: Option<String>,
-    /// How fresh this is.
+    /// Freshness.
     #[serde(flatten)]
     pub freshness: Freshness,
 }
@@ -176,14 +177,14 @@ pub struct CitedSentence {
     pub superseded_by: Vec<String>,
 }
 
-/// Two sentences that do not agree, as far as can be told.
+/// Two sentences that seem to contradict each other.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ConflictOfEntries {
     /// One side; the one that is newer, where that is known.
     pub one: CitedSentence,
     /// The other.
     pub other: CitedSentence,
-    /// What tells that they do not agree.
+    /// Why they seem to contradict each other.
     pub why: String,
 }
 
@@ -199,7 +200,7 @@ pub struct KbSummary {
     pub conflicts: Vec<ConflictOfEntries>,
     /// The entries that were read.
     pub entries: Vec<EntryView>,
-    /// `extractive`: sentences as they stand in entries; or `llm:` and the model that wrote the answer from them.
+    /// `extractive`: sentences quoted from entries; or `llm:` and the model that wrote the answer from them.
     pub method: String,
     /// Why the model of `llm.query` did not write the answer, where one is set.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -207,15 +208,15 @@ pub struct KbSummary {
     /// Why there is nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
-    /// How fresh this is.
+    /// Freshness.
     #[serde(flatten)]
     pub freshness: Freshness,
 }
 
 impl Tool for KbSummarize {
     const NAME: &'static str = "kb_summarize";
-    const SUMMARY: &'static str = "Answer a question in sentences taken from entries, each cited; where entries do not \
-        agree, both sides are told.";
+    const SUMMARY: &'static str = "Answer a question with cited sentences from entries; where entries contradict each \
+        other, both sides are shown.";
     const EFFECT: Effect = Effect::Reads;
     const SET: ToolSet = ToolSet::Kb;
     type Reply = KbSummary;

@@ -14,16 +14,16 @@ pub struct KbIngest {
     /// A file, a folder, or a pattern such as `docs/**/*.md`, inside the project.
     #[serde(default, alias = "file_path", skip_serializing_if = "String::is_empty")]
     pub path: String,
-    /// Instead of `path`: a text that is no file of the project, as Markdown, with `source_url`.
+    /// Instead of `path`: a Markdown text that is not a file of the project; needs `source_url`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub content: Option<String>,
     /// Where `content` came from; the same one again replaces the entries of the time before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source_url: Option<String>,
-    /// The project that the entries shall belong to; where it is left out, that of the last time.
+    /// The project that the entries belong to; that of the last time when left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub project_ref: Option<String>,
-    /// Tell what would be done, and do nothing.
+    /// Show what would be done, and do nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dry_run: Option<bool>,
     /// Whether folders below a folder are read, too; true when left out.
@@ -66,10 +66,10 @@ pub struct IngestedView {
     /// The entries that were made of it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub entries: Vec<ExtractedEntry>,
-    /// Sections that are no entries: under 8 words, and no decision, lesson or convention in at least 3.
+    /// Sections that gave no entry: under 8 words, and not a decision, lesson or convention of at least 3.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<String>,
-    /// Entries of an earlier time that do not count any more.
+    /// Earlier entries that were deactivated.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub replaced: Vec<String>,
     /// What was hidden in it, by kind.
@@ -80,7 +80,7 @@ pub struct IngestedView {
 /// Reply of `kb_ingest`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct KbIngestReply {
-    /// Nothing was done, only told.
+    /// True when nothing was done: this is what would be.
     pub dry_run: bool,
     /// Files that were looked at.
     pub total: u64,
@@ -98,15 +98,15 @@ pub struct KbIngestReply {
     pub entries_created: u64,
     /// Every file, by path; of more than 500 only the first.
     pub files: Vec<IngestedView>,
-    /// How fresh this is.
+    /// Freshness.
     #[serde(flatten)]
     pub freshness: Freshness,
 }
 
 impl Tool for KbIngest {
     const NAME: &'static str = "kb_ingest";
-    const SUMMARY: &'static str = "Make entries of files of the project: one a section, at most 10 a file. Files with \
-        secrets are left out; a file that has changed replaces its entries.";
+    const SUMMARY: &'static str = "Make entries from files of the project: one per section, at most 10 per file. \
+        Files with secrets are left out; a file that has changed replaces its entries.";
     const EFFECT: Effect = Effect::Writes;
     const SET: ToolSet = ToolSet::Kb;
     type Reply = KbIngestReply;

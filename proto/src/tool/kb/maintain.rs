@@ -22,7 +22,7 @@ pub enum KbAction {
     Reactivate,
     /// Every version of an entry, with its reason; with `version`, the text of one.
     EntryVersions,
-    /// An entry becomes what it was in a version; that is a new version.
+    /// Restores an entry to a version, as a new version.
     Restore,
     /// Entries without vectors get them; with `force` all are read again.
     RebuildEmbeddings,
@@ -98,7 +98,7 @@ pub struct KbStats {
     pub active: u64,
     /// Those of them whose confidence is under .5.
     pub stale: u64,
-    /// Those of them whose confidence is under .3: they are not told unless asked for.
+    /// Those of them whose confidence is under .3; they are hidden unless asked for.
     pub hidden: u64,
     /// Entries that count, by type.
     pub by_type: BTreeMap<String, u64>,
@@ -155,7 +155,7 @@ pub struct KbMaintainReply {
     /// Entries that were deleted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub purged: Vec<String>,
-    /// How fresh this is.
+    /// Freshness.
     #[serde(flatten)]
     pub freshness: Freshness,
 }

@@ -13,7 +13,7 @@ use crate::tool::{Effect, Tool, ToolSet};
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct KbSearch {
-    /// What is looked for, up to 1,000 characters.
+    /// The question or keywords, up to 1,000 characters.
     pub query: String,
     /// Only entries of this project.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -24,7 +24,7 @@ pub struct KbSearch {
     /// Only entries with all of these tags.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tags: Option<Vec<String>>,
-    /// Most entries to tell, 1 to 100; 10 when left out.
+    /// Most entries to return, 1 to 100; 10 when left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<u32>,
     /// Also entries whose confidence has fallen under .3.
@@ -35,7 +35,7 @@ pub struct KbSearch {
 /// An entry that was found.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct KbHit {
-    /// The entry; `kb_get` tells its details.
+    /// The entry in brief; `kb_get` returns its details.
     #[serde(flatten)]
     pub entry: EntryView,
     /// Its score: over words and meaning, the sum of 1 / (60 + rank), rank from 1.
@@ -50,16 +50,16 @@ pub struct KbHit {
 pub struct KbSearchReply {
     /// The best first.
     pub results: Vec<KbHit>,
-    /// With fewer than 3 results: at most 3 entries that the graph leads to, each with the way.
+    /// With fewer than 3 results: at most 3 entries that the graph leads to, each with its path in the graph.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hints: Vec<String>,
-    /// What was found beside these and is too stale to be told.
+    /// Stale entries that matched but are hidden; set `include_stale` to see them.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub hidden_stale: u64,
-    /// How the question was read, where that is not as it stands.
+    /// How the question was read, where that differs from its wording.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
-    /// How fresh this is.
+    /// Freshness.
     #[serde(flatten)]
     pub freshness: Freshness,
 }
@@ -71,7 +71,7 @@ pub(super) fn is_zero(n: &u64) -> bool {
 impl Tool for KbSearch {
     const NAME: &'static str = "kb_search";
     const SUMMARY: &'static str =
-        "Find entries by words and meaning, told in brief; `kb_get` opens them.";
+        "Find entries by words and meaning, in brief; `kb_get` opens them.";
     const EFFECT: Effect = Effect::Reads;
     const SET: ToolSet = ToolSet::Kb;
     type Reply = KbSearchReply;
@@ -84,7 +84,7 @@ pub struct KbGet {
     /// One id or several, at most 20.
     #[serde(alias = "ids", alias = "entry_ids", deserialize_with = "one_or_several")]
     pub entry_id: Vec<String>,
-    /// Also entries that do not count any more.
+    /// Also inactive entries.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub include_inactive: Option<bool>,
 }
@@ -150,15 +150,15 @@ pub struct KbGetReply {
     /// Ids that could not be read or opened, and why; the others were.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub failed: Vec<ItemError>,
-    /// How fresh this is.
+    /// Freshness.
     #[serde(flatten)]
     pub freshness: Freshness,
 }
 
 impl Tool for KbGet {
     const NAME: &'static str = "kb_get";
-    const SUMMARY: &'static str = "Open entries whole, by id. What is opened counts as used: its confidence is fresh \
-        again.";
+    const SUMMARY: &'static str =
+        "Open whole entries by id. This counts as use and restarts the decay of their confidence.";
     const EFFECT: Effect = Effect::Reads;
     const SET: ToolSet = ToolSet::Kb;
     type Reply = KbGetReply;

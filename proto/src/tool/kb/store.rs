@@ -42,10 +42,10 @@ pub struct KbStore {
     /// `tool` (a name or several). In a change hints that are left out stay, `null` takes one away.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hints: Option<Map<String, Value>>,
-    /// The entry to change instead of making a new one. What is left out stays as it is.
+    /// The entry to change instead of making a new one. Omitted fields stay unchanged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub update_entry_id: Option<String>,
-    /// The entry that shall not count any more; nothing else is done then. `kb_maintain` brings it back.
+    /// The entry to deactivate; nothing else is done then. `kb_maintain` reactivates it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deactivate_entry_id: Option<String>,
     /// Why; kept with the version.
@@ -67,7 +67,7 @@ pub struct KbStored {
     /// What a person might not expect.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
-    /// How fresh this is.
+    /// Freshness.
     #[serde(flatten)]
     pub freshness: Freshness,
 }
@@ -128,7 +128,7 @@ pub struct KbBatchReply {
     /// Those that could not be made, and why.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub failed: Vec<ItemError>,
-    /// How fresh this is.
+    /// Freshness.
     #[serde(flatten)]
     pub freshness: Freshness,
 }

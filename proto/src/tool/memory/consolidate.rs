@@ -19,7 +19,7 @@ pub struct GetRelationGaps {
 /// An entity that is spoken of without a relation.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RelationGap {
-    /// The entity whose observations speak of the other.
+    /// The entity whose observations mention the other.
     pub node: String,
     /// The other.
     pub referenced_name: String,
@@ -38,7 +38,7 @@ pub struct GapsReply {
     /// The next page, where there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_page: Option<u32>,
-    /// How fresh this is.
+    /// Freshness.
     #[serde(flatten)]
     pub freshness: Freshness,
 }
@@ -46,7 +46,7 @@ pub struct GapsReply {
 impl Tool for GetRelationGaps {
     const NAME: &'static str = "get_relation_gaps";
     const SUMMARY: &'static str =
-        "List entities whose observations speak of others to which they state no relation.";
+        "List entities whose observations mention others to which they have no relation.";
     const EFFECT: Effect = Effect::Reads;
     const SET: ToolSet = ToolSet::Memory;
     type Reply = GapsReply;
@@ -56,7 +56,7 @@ impl Tool for GetRelationGaps {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FindSimilarNodes {
-    /// Most pairs to tell; 20 when left out, at most 500.
+    /// Most pairs to return; 20 when left out, at most 500.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<u32>,
     /// Least cosine; .75 when left out.
@@ -71,7 +71,7 @@ pub struct SimilarPair {
     pub node_a: String,
     /// The other.
     pub node_b: String,
-    /// Cosine of what is known of them.
+    /// Cosine of their observations.
     pub similarity: f32,
     /// Type of the one.
     pub node_a_type: String,
@@ -84,7 +84,7 @@ pub struct SimilarPair {
 pub struct SimilarReply {
     /// The most alike first.
     pub pairs: Vec<SimilarPair>,
-    /// How fresh this is.
+    /// Freshness.
     #[serde(flatten)]
     pub freshness: Freshness,
 }
@@ -92,7 +92,7 @@ pub struct SimilarReply {
 impl Tool for FindSimilarNodes {
     const NAME: &'static str = "find_similar_nodes";
     const SUMMARY: &'static str =
-        "Find pairs of entities that are alike in what is known of them and have no relation.";
+        "Find pairs of entities with similar observations and no relation.";
     const EFFECT: Effect = Effect::Reads;
     const SET: ToolSet = ToolSet::Memory;
     type Reply = SimilarReply;
@@ -107,7 +107,7 @@ pub struct GetConsolidationReport {
     pub since: Option<String>,
 }
 
-/// An entity whose summary is older than what is known of it.
+/// An entity whose summary is older than its observations.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StaleSummary {
     /// Its name.
@@ -133,7 +133,7 @@ pub struct RelationCandidate {
     pub node_a: String,
     /// The other.
     pub node_b: String,
-    /// Cosine of what is known of them.
+    /// Cosine of their observations.
     pub similarity_score: f32,
     /// What speaks for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -187,14 +187,14 @@ pub struct ConsolidationReply {
     /// Why drafts are not by the model of `llm.query`, where one is set.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub llm: Option<String>,
-    /// How fresh this is.
+    /// Freshness.
     #[serde(flatten)]
     pub freshness: Freshness,
 }
 
 impl Tool for GetConsolidationReport {
     const NAME: &'static str = "get_consolidation_report";
-    const SUMMARY: &'static str = "Tell where memory needs attention: stale summaries, likely relations, orphans, \
+    const SUMMARY: &'static str = "Report what needs attention in memory: stale summaries, likely relations, orphans, \
         clusters, events.";
     const EFFECT: Effect = Effect::Reads;
     const SET: ToolSet = ToolSet::Memory;
@@ -234,7 +234,7 @@ pub struct PendingReply {
     /// The next page, where there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_page: Option<u32>,
-    /// How fresh this is.
+    /// Freshness.
     #[serde(flatten)]
     pub freshness: Freshness,
 }
@@ -266,7 +266,7 @@ pub struct StatsReply {
     pub embedding_coverage: f32,
     /// The project.
     pub workspace: String,
-    /// How fresh this is.
+    /// Freshness.
     #[serde(flatten)]
     pub freshness: Freshness,
 }

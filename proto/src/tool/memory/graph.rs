@@ -22,7 +22,7 @@ pub struct MemoryGraphReply {
     pub entities: Vec<MemoryEntity>,
     /// All relations that begin or end in one of them.
     pub relations: Vec<MemoryRelation>,
-    /// Names of nothing.
+    /// Names that no entity has.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub not_found: Vec<String>,
     /// Those that could not be done, and why.
@@ -34,7 +34,7 @@ pub struct MemoryGraphReply {
     /// The next page, where there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_page: Option<u32>,
-    /// How fresh this is.
+    /// Freshness.
     #[serde(flatten)]
     pub freshness: Freshness,
 }
@@ -42,7 +42,7 @@ pub struct MemoryGraphReply {
 impl Tool for OpenNodes {
     const NAME: &'static str = "open_nodes";
     const SUMMARY: &'static str =
-        "Tell entities whole, by name: observations in order, summary, tags, relations.";
+        "Open whole entities by name: observations in order, summary, tags, relations.";
     const EFFECT: Effect = Effect::Reads;
     const SET: ToolSet = ToolSet::Memory;
     type Reply = MemoryGraphReply;
@@ -56,7 +56,7 @@ pub struct MemoryNodesReply {
     /// The next page, where there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_page: Option<u32>,
-    /// How fresh this is.
+    /// Freshness.
     #[serde(flatten)]
     pub freshness: Freshness,
 }
@@ -88,15 +88,14 @@ pub struct GetRecentlyModified {
     /// How many days back; 7 when left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub days: Option<u32>,
-    /// Most to tell; 20 when left out, at most 500.
+    /// Most to return; 20 when left out, at most 500.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<u32>,
 }
 
 impl Tool for GetRecentlyModified {
     const NAME: &'static str = "get_recently_modified";
-    const SUMMARY: &'static str =
-        "List the entities that changed in the last days, the last changed first.";
+    const SUMMARY: &'static str = "List the entities that changed in the last days, newest first.";
     const EFFECT: Effect = Effect::Reads;
     const SET: ToolSet = ToolSet::Memory;
     type Reply = MemoryNodesReply;
@@ -117,14 +116,14 @@ pub struct GetRelationsBetween {
 pub struct RelationsReply {
     /// The relations, in both directions.
     pub relations: Vec<MemoryRelation>,
-    /// How fresh this is.
+    /// Freshness.
     #[serde(flatten)]
     pub freshness: Freshness,
 }
 
 impl Tool for GetRelationsBetween {
     const NAME: &'static str = "get_relations_between";
-    const SUMMARY: &'static str = "Tell all relations between two entities, in both directions.";
+    const SUMMARY: &'static str = "List all relations between two entities, in both directions.";
     const EFFECT: Effect = Effect::Reads;
     const SET: ToolSet = ToolSet::Memory;
     type Reply = RelationsReply;
@@ -151,7 +150,7 @@ pub struct NeighborhoodReply {
     /// What was left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub truncated: Option<String>,
-    /// How fresh this is.
+    /// Freshness.
     #[serde(flatten)]
     pub freshness: Freshness,
 }
@@ -159,7 +158,7 @@ pub struct NeighborhoodReply {
 impl Tool for GetNeighborhood {
     const NAME: &'static str = "get_neighborhood";
     const SUMMARY: &'static str =
-        "Tell an entity and all within some steps of it, with the relations between them.";
+        "Return an entity and all entities within some steps of it, with their relations.";
     const EFFECT: Effect = Effect::Reads;
     const SET: ToolSet = ToolSet::Memory;
     type Reply = NeighborhoodReply;
@@ -184,9 +183,9 @@ pub struct PathReply {
     pub found: bool,
     /// The names on it, from the one to the other.
     pub path: Vec<String>,
-    /// The relations on it, in order; each may be told in either direction.
+    /// The relations on it, in order; each may be followed in either direction.
     pub relations: Vec<MemoryRelation>,
-    /// How fresh this is.
+    /// Freshness.
     #[serde(flatten)]
     pub freshness: Freshness,
 }
@@ -228,7 +227,7 @@ pub struct ReadGraph {
 impl Tool for ReadGraph {
     const NAME: &'static str = "read_graph";
     const SUMMARY: &'static str =
-        "Tell all entities with their observations and relations, page by page.";
+        "List all entities with their observations and relations, page by page.";
     const EFFECT: Effect = Effect::Reads;
     const SET: ToolSet = ToolSet::Memory;
     type Reply = MemoryGraphReply;

@@ -25,12 +25,12 @@ pub struct QueryObservations {
     /// The entity.
     #[serde(alias = "entityName")]
     pub entity_name: String,
-    /// What is looked for.
+    /// The question or keywords.
     pub query: String,
-    /// `embedding` (by what is meant) or `text` (by words); the first when left out.
+    /// `embedding` (by meaning, the default) or `text` (by words).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mode: Option<MemoryMode>,
-    /// Most to tell; 50 when left out, at most 1000.
+    /// Most to return; 50 when left out, at most 1000.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<u32>,
 }
@@ -51,7 +51,7 @@ pub struct FoundObservation {
 pub struct ObservationsReply {
     /// The best first.
     pub results: Vec<FoundObservation>,
-    /// How fresh this is.
+    /// Freshness.
     #[serde(flatten)]
     pub freshness: Freshness,
 }
@@ -68,12 +68,12 @@ impl Tool for QueryObservations {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SearchNodes {
-    /// What is looked for.
+    /// The question or keywords.
     pub query: String,
-    /// Most entities to tell; 10 when left out, at most 100.
+    /// Most entities to return; 10 when left out, at most 100.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<u32>,
-    /// `embedding` (by what is meant) or `text` (by words); the first when left out.
+    /// `embedding` (by meaning, the default) or `text` (by words).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mode: Option<MemoryMode>,
 }
@@ -98,7 +98,7 @@ pub struct FoundNode {
     /// It has little to do with the question: neither near in meaning, nor does it hold the words that count.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub weak: bool,
-    /// Where its note lies.
+    /// Path of its note.
     pub path: String,
 }
 
@@ -110,7 +110,7 @@ pub struct FoundNodesReply {
     /// All that was found is weak.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub nothing_relevant: bool,
-    /// The first 10 results that are not weak, as `open_nodes` tells them, with at most 20 observations each.
+    /// The first 10 results that are not weak, as `open_nodes` returns them, with at most 20 observations each.
     #[serde(default)]
     pub entities: Vec<MemoryEntity>,
     /// At most 100 relations that begin or end in one of these.
@@ -119,7 +119,7 @@ pub struct FoundNodesReply {
     /// What is left out of these.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub truncated: Option<String>,
-    /// How fresh this is.
+    /// Freshness.
     #[serde(flatten)]
     pub freshness: Freshness,
 }
@@ -127,7 +127,7 @@ pub struct FoundNodesReply {
 impl Tool for SearchNodes {
     const NAME: &'static str = "search_nodes";
     const SUMMARY: &'static str =
-        "Find entities by what is known of them: by meaning, or by words.";
+        "Find entities by what is known about them, by meaning or by words.";
     const EFFECT: Effect = Effect::Reads;
     const SET: ToolSet = ToolSet::Memory;
     type Reply = FoundNodesReply;

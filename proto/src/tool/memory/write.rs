@@ -17,7 +17,7 @@ pub struct NewMemoryEntity {
     /// What kind of thing it is, such as `person`.
     #[serde(alias = "entityType")]
     pub entity_type: String,
-    /// What is known of it, one statement each, in order.
+    /// What is known about it, one statement each, in order.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub observations: Option<Vec<String>>,
     /// A sentence or two about it.
@@ -32,7 +32,7 @@ pub struct NewMemoryEntity {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CreateEntities {
-    /// The entities, at most 1000. One that is there already stays as it is.
+    /// The entities, at most 1000. An existing one stays as it is.
     pub entities: Vec<Item<NewMemoryEntity>>,
 }
 
@@ -45,9 +45,9 @@ pub struct CreatedEntity {
     pub entity_type: String,
     /// When, RFC 3339.
     pub created_at: String,
-    /// Where its note lies.
+    /// Path of its note.
     pub path: String,
-    /// A note of that name was there already and was no entity: what was given and not there was added to it.
+    /// True when a note of that name existed and was not an entity: what it lacked was added to it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub was_note: bool,
 }
@@ -55,9 +55,9 @@ pub struct CreatedEntity {
 /// An entity that was there.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ExistingEntity {
-    /// What it is called there.
+    /// Its existing name.
     pub name: String,
-    /// Where its note lies.
+    /// Path of its note.
     pub path: String,
 }
 
@@ -66,13 +66,13 @@ pub struct ExistingEntity {
 pub struct CreatedEntitiesReply {
     /// Those that were made, in the order of the request.
     pub entities: Vec<CreatedEntity>,
-    /// Those that were there already; nothing of theirs was changed.
+    /// Those that existed already; they were not changed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub existing: Vec<ExistingEntity>,
     /// Those that could not be done, and why.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub failed: Vec<ItemError>,
-    /// How fresh this is.
+    /// Freshness.
     #[serde(flatten)]
     pub freshness: Freshness,
 }
@@ -100,15 +100,15 @@ pub struct DeleteEntities {
 pub struct DeletedEntitiesReply {
     /// Those that were deleted. Their notes are kept for 30 days (`kgctl restore`).
     pub deleted: Vec<String>,
-    /// Names of nothing.
+    /// Names that no entity has.
     pub not_found: Vec<String>,
-    /// Relations of others to them, which went with them.
+    /// Relations of others to them, which were removed, too.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub removed_relations: Vec<MemoryRelation>,
     /// Those that could not be done, and why.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub failed: Vec<ItemError>,
-    /// How fresh this is.
+    /// Freshness.
     #[serde(flatten)]
     pub freshness: Freshness,
 }
@@ -141,7 +141,7 @@ pub struct SummaryReply {
     pub summary: String,
     /// When, RFC 3339.
     pub updated_at: String,
-    /// How fresh this is.
+    /// Freshness.
     #[serde(flatten)]
     pub freshness: Freshness,
 }
@@ -171,7 +171,7 @@ pub struct TagsReply {
     pub name: String,
     /// Its tags now.
     pub tags: Vec<String>,
-    /// How fresh this is.
+    /// Freshness.
     #[serde(flatten)]
     pub freshness: Freshness,
 }
@@ -211,7 +211,7 @@ pub struct AddedObservations {
     pub entity_name: String,
     /// What was added, with its numbers.
     pub added: Vec<FactView>,
-    /// What was there already, word for word, and was not added again.
+    /// What existed already, word for word, and was not added again.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub existing: Vec<FactView>,
     /// Nothing is called so.
@@ -227,7 +227,7 @@ pub struct AddedObservations {
 pub struct AddedReply {
     /// One for each entity of the request, in its order.
     pub results: Vec<AddedObservations>,
-    /// How fresh this is.
+    /// Freshness.
     #[serde(flatten)]
     pub freshness: Freshness,
 }
@@ -235,7 +235,7 @@ pub struct AddedReply {
 impl Tool for AddObservations {
     const NAME: &'static str = "add_observations";
     const SUMMARY: &'static str =
-        "Add observations to entities that are there. Each entity gets all of its own or none.";
+        "Add observations to existing entities. Each entity gets all of its observations or none.";
     const EFFECT: Effect = Effect::Writes;
     const SET: ToolSet = ToolSet::Memory;
     type Reply = AddedReply;
@@ -266,7 +266,7 @@ pub struct ReplacedReply {
     pub old_content: String,
     /// What it says.
     pub new_content: String,
-    /// How fresh this is.
+    /// Freshness.
     #[serde(flatten)]
     pub freshness: Freshness,
 }
@@ -311,7 +311,7 @@ pub struct DeletedObservations {
     pub deleted_ordinals: Vec<u64>,
     /// Numbers of nothing.
     pub not_found_ordinals: Vec<u64>,
-    /// Lines that stood indented below those, and went with them.
+    /// Lines that were indented below those and were deleted, too.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub deleted_below: Vec<String>,
     /// Texts that no observation says word for word.
@@ -330,7 +330,7 @@ pub struct DeletedObservations {
 pub struct DeletedObservationsReply {
     /// One for each entity of the request, in its order.
     pub results: Vec<DeletedObservations>,
-    /// How fresh this is.
+    /// Freshness.
     #[serde(flatten)]
     pub freshness: Freshness,
 }
@@ -348,7 +348,7 @@ impl Tool for DeleteObservations {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RelationKey {
-    /// The entity that it is told of.
+    /// The entity that states it.
     #[serde(alias = "from")]
     pub from_entity: String,
     /// The other one.
@@ -374,19 +374,19 @@ pub struct CreatedRelationsReply {
     pub created: Vec<MemoryRelation>,
     /// Those that were there.
     pub already_existed: Vec<MemoryRelation>,
-    /// Names of nothing.
+    /// Names that no entity has.
     pub not_found: Vec<String>,
     /// Those that could not be done, and why.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub failed: Vec<ItemError>,
-    /// How fresh this is.
+    /// Freshness.
     #[serde(flatten)]
     pub freshness: Freshness,
 }
 
 impl Tool for CreateRelations {
     const NAME: &'static str = "create_relations";
-    const SUMMARY: &'static str = "State typed relations between entities; both must be there.";
+    const SUMMARY: &'static str = "Create typed relations between existing entities.";
     const EFFECT: Effect = Effect::Writes;
     const SET: ToolSet = ToolSet::Memory;
     type Reply = CreatedRelationsReply;
@@ -410,7 +410,7 @@ pub struct DeletedRelationsReply {
     /// Those that could not be done, and why.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub failed: Vec<ItemError>,
-    /// How fresh this is.
+    /// Freshness.
     #[serde(flatten)]
     pub freshness: Freshness,
 }
@@ -427,7 +427,7 @@ impl Tool for DeleteRelations {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct UpdateRelationType {
-    /// The entity that it is told of.
+    /// The entity that states it.
     #[serde(alias = "from")]
     pub from_entity: String,
     /// The other one.
@@ -442,7 +442,7 @@ pub struct UpdateRelationType {
 /// Reply of `update_relation_type`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct UpdatedRelationReply {
-    /// The entity that it is told of.
+    /// The entity that states it.
     pub from_entity: String,
     /// The other one.
     pub to_entity: String,
@@ -450,7 +450,7 @@ pub struct UpdatedRelationReply {
     pub old_type: String,
     /// Its type now.
     pub new_type: String,
-    /// How fresh this is.
+    /// Freshness.
     #[serde(flatten)]
     pub freshness: Freshness,
 }

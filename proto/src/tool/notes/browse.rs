@@ -48,7 +48,7 @@ pub struct ReadNoteReply {
     /// Its front matter; values as text (S0 §3.2).
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub metadata: Map<String, Value>,
-    /// What its text says by `key:: value`, by key, in the order in which it stands there.
+    /// Inline fields of its text (`key:: value`), by key, in order.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub fields: BTreeMap<String, Vec<String>>,
     /// Its Markdown, front matter left out, secrets removed. Untrusted data.
@@ -65,13 +65,13 @@ pub struct ReadNoteReply {
     /// Notes that lead here, the first 20.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub backlinks: Vec<BacklinkView>,
-    /// What is wrong with the note: front matter that is no YAML, say.
+    /// What is wrong with the note: invalid front matter, for example.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
     /// Set when facts or relations were left out to fit the budget.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub truncated: Option<String>,
-    /// How fresh this is.
+    /// Freshness.
     #[serde(flatten)]
     pub freshness: Freshness,
 }
@@ -133,7 +133,7 @@ pub struct ContextReply {
     /// Set when text was left out to fit the budget.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub truncated: Option<String>,
-    /// How fresh this is.
+    /// Freshness.
     #[serde(flatten)]
     pub freshness: Freshness,
 }
@@ -177,8 +177,8 @@ pub struct RelatedView {
 
 impl Tool for BuildContext {
     const NAME: &'static str = "build_context";
-    const SUMMARY: &'static str = "What there is around a note: its text, facts and relations, and the notes that it \
-        leads to or that lead to it. Takes `memory://…` addresses, also with `*`.";
+    const SUMMARY: &'static str = "The surroundings of a note: its text, facts and relations, and the notes that it \
+        links to or that link to it. Takes `memory://…` addresses, also with `*`.";
     const EFFECT: Effect = Effect::Reads;
     const SET: ToolSet = ToolSet::Notes;
     type Reply = ContextReply;
@@ -215,15 +215,14 @@ pub struct BacklinksReply {
     /// Set when there is a further page.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_page: Option<u32>,
-    /// How fresh this is.
+    /// Freshness.
     #[serde(flatten)]
     pub freshness: Freshness,
 }
 
 impl Tool for Backlinks {
     const NAME: &'static str = "backlinks";
-    const SUMMARY: &'static str =
-        "The links of other notes that lead to a note, each with its line.";
+    const SUMMARY: &'static str = "The links from other notes to a note, each with its line.";
     const EFFECT: Effect = Effect::Reads;
     const SET: ToolSet = ToolSet::Notes;
     type Reply = BacklinksReply;
@@ -242,7 +241,7 @@ pub struct ListDirectory {
     /// Levels to show, 1 to 10; 1 when left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub depth: Option<u32>,
-    /// Only files whose name fits, such as `*.md`.
+    /// Only files whose name matches, such as `*.md`.
     #[serde(default, alias = "file_name_glob", skip_serializing_if = "Option::is_none")]
     pub glob: Option<String>,
     /// Page, from 1.
@@ -268,7 +267,7 @@ pub struct DirectoryReply {
     /// Set when there is a further page.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_page: Option<u32>,
-    /// How fresh this is.
+    /// Freshness.
     #[serde(flatten)]
     pub freshness: Freshness,
 }
@@ -315,7 +314,7 @@ pub struct ListNotes {
     /// Which project; that of this session when left out.
     #[serde(default, alias = "vault", skip_serializing_if = "Option::is_none")]
     pub project: Option<String>,
-    /// Only notes in this folder, or whose path fits this: `docs/*.md`.
+    /// Only notes in this folder, or whose path matches this: `docs/*.md`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
     /// Only notes with all of these tags, or tags under them.
@@ -348,7 +347,7 @@ pub struct NotesReply {
     /// Set when there is a further page.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_page: Option<u32>,
-    /// How fresh this is.
+    /// Freshness.
     #[serde(flatten)]
     pub freshness: Freshness,
 }
@@ -387,7 +386,7 @@ pub struct RecentActivity {
 
 impl Tool for RecentActivity {
     const NAME: &'static str = "recent_activity";
-    const SUMMARY: &'static str = "Notes and documents modified lately, the latest first.";
+    const SUMMARY: &'static str = "Recently modified notes and documents, newest first.";
     const EFFECT: Effect = Effect::Reads;
     const SET: ToolSet = ToolSet::Notes;
     type Reply = NotesReply;
@@ -407,7 +406,7 @@ pub struct ListMemoryProjects {
 pub struct ProjectsReply {
     /// By name.
     pub projects: Vec<ProjectView>,
-    /// How fresh this is.
+    /// Freshness.
     #[serde(flatten)]
     pub freshness: Freshness,
 }
@@ -423,7 +422,7 @@ pub struct ProjectView {
     pub path: String,
     /// Whether its folder is there.
     pub is_active: bool,
-    /// Whether it is meant where none is named.
+    /// Whether it is the default project.
     pub is_default: bool,
     /// Whether this session is about it.
     pub is_current: bool,
@@ -458,15 +457,14 @@ pub struct InstructionsReply {
     pub text: String,
     /// Settings that matter to writers, as they are for this project.
     pub settings: BTreeMap<String, String>,
-    /// How fresh this is.
+    /// Freshness.
     #[serde(flatten)]
     pub freshness: Freshness,
 }
 
 impl Tool for GetMcpInstructions {
     const NAME: &'static str = "get_mcp_instructions";
-    const SUMMARY: &'static str =
-        "How to use, and how to configure, this server: for users who ask.";
+    const SUMMARY: &'static str = "How to use and configure this server, for users who ask.";
     const EFFECT: Effect = Effect::Reads;
     const SET: ToolSet = ToolSet::Notes;
     type Reply = InstructionsReply;

@@ -75,10 +75,10 @@ pub struct SearchNotes {
     /// Only the note of this permalink.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub permalink: Option<String>,
-    /// Only notes whose permalink begins with this, or fits it: `specs/*`.
+    /// Only notes whose permalink begins with this or matches it: `specs/*`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub permalink_match: Option<String>,
-    /// Only notes whose title holds this.
+    /// Only notes whose title contains this.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
     /// Only notes whose front matter says so: `{"status": "open", "priority": {"$gte": 3}}`; operators `$eq $ne $gt
@@ -106,10 +106,10 @@ pub struct SearchReply {
     pub has_more: bool,
     /// How was searched: `fts`, `vector` or `hybrid`. Another than was asked for where that cannot be had.
     pub search_type: SearchType,
-    /// What to know of how the question was read or relaxed, or what to try.
+    /// How the question was read or relaxed, or what to try.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
-    /// How fresh this is.
+    /// Freshness.
     #[serde(flatten)]
     pub freshness: Freshness,
 }
@@ -183,16 +183,16 @@ pub struct Search {
 pub struct FoundReply {
     /// Best first: whole notes as far as the budget allows, then excerpts.
     pub notes: Vec<FoundNote>,
-    /// Set when there are more than are told here.
+    /// Set when there are more than fit here.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub more: Option<String>,
-    /// What to know of how the question was read.
+    /// How the question was read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
-    /// True when nothing here has much to do with the question.
+    /// True when nothing here fits the question.
     #[serde(default)]
     pub nothing_relevant: bool,
-    /// How fresh this is.
+    /// Freshness.
     #[serde(flatten)]
     pub freshness: Freshness,
 }

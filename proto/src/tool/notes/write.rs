@@ -32,10 +32,10 @@ pub struct WriteNote {
     /// Further keys of the front matter.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metadata: Option<Map<String, Value>>,
-    /// Whether to replace a note that is there already; false when left out. What it was is kept for 30 days.
+    /// Whether to replace an existing note; false when left out. Its earlier text is kept for 30 days.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub overwrite: Option<bool>,
-    /// Only if the file still has this checksum, as another answer told it.
+    /// Only if the file still has this checksum, as an earlier reply gave it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expected_checksum: Option<String>,
     /// `text` or `json`.
@@ -65,16 +65,16 @@ pub struct WrittenReply {
     /// Relations that it states now.
     #[serde(default)]
     pub n_relations: u64,
-    /// Those of them whose target is not there yet.
+    /// Those of them whose target does not exist yet.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unresolved: Vec<String>,
     /// Lines of the file that the edit changed, of the text before; at most 50.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changed: Vec<ChangedLines>,
-    /// What one might not expect.
+    /// What the caller might not expect.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
-    /// How fresh this is: answers of this tick and later know the note as it is now.
+    /// Freshness: answers of this tick and later show the note as it is now.
     #[serde(flatten)]
     pub freshness: Freshness,
 }
@@ -107,7 +107,7 @@ pub enum EditOperation {
     Append,
     /// Adds `content` at the beginning, below the front matter.
     Prepend,
-    /// Puts `content` in the place of what stands below the heading `section`.
+    /// Replaces what stands below the heading `section` by `content`.
     ReplaceSection,
     /// Adds `content` above the heading `section`.
     #[serde(alias = "insert_before_section")]
@@ -140,7 +140,7 @@ pub struct EditNote {
     /// A heading: its words; `Words#2` the second of that name, `Above > Words` one below another.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub section: Option<String>,
-    /// The text to be replaced, exactly as it stands.
+    /// The text to replace, exactly.
     #[serde(default, alias = "find_text", skip_serializing_if = "Option::is_none")]
     pub find: Option<String>,
     /// How often `find` must be there; 1 when left out.
@@ -155,7 +155,7 @@ pub struct EditNote {
     /// Which project; that of this session when left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub project: Option<String>,
-    /// Only if the file still has this checksum, as another answer told it.
+    /// Only if the file still has this checksum, as an earlier reply gave it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expected_checksum: Option<String>,
     /// Tell what would change, and change nothing.
@@ -191,7 +191,7 @@ pub struct MoveNote {
     /// Tell what would change, and change nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dry_run: Option<bool>,
-    /// Only if the file still has this checksum, as another answer told it.
+    /// Only if the file still has this checksum, as an earlier reply gave it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expected_checksum: Option<String>,
     /// `text` or `json`.
@@ -215,7 +215,7 @@ pub struct MovedReply {
     /// SHA-256 of the file now.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub checksum: Option<String>,
-    /// Files whose links were rewritten so that they lead to the new place, the moved note among them.
+    /// Files whose links were rewritten to the new place, the moved note among them.
     pub rewritten: Vec<RewrittenView>,
     /// How fresh this is: answers of this tick and later know the note at its new place.
     #[serde(flatten)]
@@ -253,7 +253,7 @@ pub struct DeleteNote {
     /// Which project; that of this session when left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub project: Option<String>,
-    /// Only if the file still has this checksum, as another answer told it.
+    /// Only if the file still has this checksum, as an earlier reply gave it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expected_checksum: Option<String>,
     /// `text` or `json`.
