@@ -106,8 +106,7 @@ enum Command {
     Review(review::Arguments),
     /// Print the whole graph as JSON lines, all of one tick.
     Dump,
-    /// Look for what is wrong or about to go wrong: programs, settings, databases, memory, files that failed.
-    Doctor,
+    Doctor(doctor::Arguments),
     Retry(retry::Arguments),
     Rescan(rescan::Arguments),
     Deep(deep::Arguments),
@@ -165,7 +164,7 @@ async fn run(command: Command, ctx: &Context) -> Result<Exit, Failure> {
         Command::Extract(arguments) => extract::run(arguments, ctx).await,
         Command::Review(arguments) => review::run(arguments, ctx).await,
         Command::Dump => dump::run(ctx).await,
-        Command::Doctor => doctor::run(ctx).await,
+        Command::Doctor(arguments) => doctor::run(&arguments, ctx).await,
         Command::Retry(arguments) => retry::run(&arguments, ctx).await,
         Command::Deep(arguments) => deep::run(&arguments, ctx).await,
         Command::Rescan(arguments) => rescan::run(&arguments, ctx).await,
