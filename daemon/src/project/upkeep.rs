@@ -3,8 +3,8 @@
 //!
 //! In: a project that runs. Out: nothing anybody waits for.
 //! Invariant: readers see one index or the other, never a file that is being replaced.
-//! Not here: how files change places (`store/replace.rs`), the lock (`process/lock.rs`), the socket (`serve/listen.rs`),
-//! damage that nobody has met yet (`scrub.rs`), or proving an index (`verify.rs`).
+//! Not here: how files change places (`store/replace.rs`), the lock (`process/lock.rs`), the socket
+//! (`serve/listen.rs`), damage that nobody has met yet (`scrub.rs`), or proving an index (`verify.rs`).
 
 use std::path::Path;
 use std::sync::{Arc, Weak};
