@@ -6,7 +6,7 @@
 //! Not here: which project is meant (`registry.rs`), or what stands in the files.
 
 use std::ffi::OsString;
-use std::fs::{DirBuilder, Metadata};
+use std::fs::{DirBuilder, File, Metadata};
 use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
@@ -229,13 +229,46 @@ pub fn current_uid() -> u32 {
     std::fs::metadata("/proc/self").map_or(u32::MAX, |it| it.uid())
 }
 
-/// Makes a folder and its missing parents with mode 0700; one that exists keeps its mode.
+/// Makes a folder and its missing parents with mode 0700; one that exists keeps its mode. What was made is on the disk
+/// when this returns: the parents are synced up to the first one that was there.
 ///
 /// # Errors
 /// [`PlaceError::Io`] with the folder's path.
 pub fn create_private_dir(path: &Path) -> Result<(), PlaceError> {
-    let made = DirBuilder::new().recursive(true).mode(0o700).create(path);
-    made.map_err(|source| PlaceError::Io { path: path.to_path_buf(), source })
+    make_durably(path).map_err(|source| PlaceError::Io { path: path.to_path_buf(), source })
+}
+
+fn make_durably(path: &Path) -> std::io::Result<()> {
+    let mut missing = Vec::new();
+    let mut there = Some(path).filter(|it| !it.as_os_str().is_empty());
+    while let Some(folder) = there.filter(|folder| !folder.exists()) {
+        missing.push(folder);
+        there = folder.parent().filter(|it| !it.as_os_str().is_empty());
+    }
+    for folder in missing.into_iter().rev() {
+        match DirBuilder::new().mode(0o700).create(folder) {
+            Err(error) if error.kind() != ErrorKind::AlreadyExists => return Err(error),
+            // Also one that another process has just made, and perhaps not synced yet.
+            _ => {}
+        }
+        let parent = folder.parent().filter(|it| !it.as_os_str().is_empty());
+        sync_dir(parent.unwrap_or(Path::new(".")))?;
+    }
+    // As before: something that is no folder is an error.
+    if path.is_dir() { Ok(()) } else { Err(ErrorKind::NotADirectory.into()) }
+}
+
+/// Makes the names in a folder durable, where its file system can.
+///
+/// # Errors
+/// What the system says.
+pub fn sync_dir(folder: &Path) -> std::io::Result<()> {
+    match File::open(folder)?.sync_all() {
+        Err(error) if matches!(error.kind(), ErrorKind::InvalidInput | ErrorKind::Unsupported) => {
+            Ok(())
+        }
+        synced => synced,
+    }
 }
 
 fn check_private(path: &Path, uid: u32) -> Result<(), PlaceError> {

@@ -4,39 +4,43 @@
 //! Invariant: "settled" is read in the order work flows (watcher, belt, ripples), so that nothing slips by.
 //! Not here: answering (`project.rs`).
 
-use std::path::PathBuf;
+mod known;
+
+use std::path::{Path, PathBuf};
+use std::pin::pin;
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use config::Settings;
+use config::settings::Embed;
 use proto::tool::core::SettledView;
 use ractor::Actor;
-use rusqlite::{Connection, OptionalExtension};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 
+use self::known::KnownInIndex;
 use crate::belt::{Budget, Depth, Gauge, Plan, Supervisor};
 use crate::embedder::{Embedder, WordPiece};
 use crate::health::Health;
 use crate::pipeline::backfill::{self, Backfill, Backfilling, Gate};
 use crate::pipeline::normalize::Parsing;
-use crate::pipeline::parcel::Pass;
 use crate::pipeline::recognize::given::GivenNames;
 use crate::pipeline::recognize::tagger::TaggerRecognizer;
 use crate::pipeline::relate::Vocabulary;
-use crate::pipeline::watch::{
-    KnownFile, KnownFiles, MOST_EQUAL, WatchOptions, WatchState, Watcher, WatcherHandle,
-};
-use crate::pipeline::write::{Command, WriteStation, WriterArgs};
+use crate::pipeline::watch::{WatchOptions, WatchState, Watcher, WatcherHandle};
+use crate::pipeline::write::{Command, Order, WriteStation, WriterArgs};
 use crate::pipeline::{Queues, Stations, Tools};
-use crate::store::schema::PASS_SWIFT;
-use crate::store::{Breakers, Decisions, IndexWriter, Readers, StoreError};
-use crate::terms::{ContentHash, FileVersion, Generation, RelPath};
+use crate::store::{Breakers, Decisions, Held, IndexWriter, Part, Readers, Spaces, StoreError};
+use crate::terms::{Generation, RelPath};
 use crate::vectors::Layer;
 
 /// Commands that may wait for the writer.
 const COMMAND_QUEUE: usize = 32;
+
+/// How long a command waits for a writer that can write nothing: what passes at once is not worth an error.
+const STALL_PATIENCE: Duration = Duration::from_secs(1);
 
 /// How often a waiting call looks again, beside being woken by commits.
 const LOOK_AGAIN: Duration = Duration::from_millis(10);
@@ -101,7 +105,9 @@ pub(crate) struct Build {
     pub(crate) budget: Arc<Budget>,
     /// Commands to the watcher.
     pub(crate) watcher: WatcherHandle,
-    commands: mpsc::Sender<Command>,
+    /// Whether the databases' files are the ones that were opened.
+    pub(crate) held: Held,
+    commands: mpsc::Sender<Order>,
     belt: Mutex<Option<JoinHandle<()>>>,
     backfilling: Mutex<Option<Backfilling>>,
 }
@@ -131,6 +137,7 @@ impl Build {
         let health = Arc::new(Health::new(writer.tick()));
         let decisions = writer.ledger().decisions().clone();
         let breakers = writer.ledger().breakers().clone();
+        let held = writer.held().clone();
         let unread = writer.take_unread();
 
         let queues = Queues::new();
@@ -170,6 +177,7 @@ impl Build {
             requeue: requeue(late_watcher.clone()),
             deepen: deepen(late_watcher.clone()),
             read_all: read_all(late_watcher.clone()),
+            held: held.clone(),
             readers: readers.clone(),
             now_ms,
         };
@@ -206,16 +214,7 @@ impl Build {
         let watcher = Watcher::spawn(options, known, source.lanes, state);
         let _ = late_watcher.set(watcher.clone());
         watcher.requeue(unread);
-        let backfilling = match better {
-            Some(better) => {
-                let is_quiet = is_quiet(watcher.state().clone(), gauges.clone());
-                let backfill = Backfill::new(&state_dir, (better, &settings.embed), &readers)?;
-                let gate = Gate::new(settings.embed.background, is_quiet, health.clone());
-                Some(backfill::start(backfill, health.clone(), gate))
-            }
-            None => None,
-        };
-        Ok(Build {
+        let build = Build {
             readers,
             answers,
             decisions,
@@ -224,10 +223,40 @@ impl Build {
             gauges,
             budget,
             watcher,
+            held,
             commands,
             belt: Mutex::new(Some(belt)),
-            backfilling: Mutex::new(backfilling),
-        })
+            backfilling: Mutex::default(),
+        };
+        build.backfill(better, (&settings.embed, &state_dir))?;
+        Ok(build)
+    }
+
+    /// Starts to make the better model's vectors, where there is such a model.
+    fn backfill(
+        &self,
+        better: Option<Arc<dyn Embedder>>,
+        (settings, state_dir): (&Embed, &Path),
+    ) -> Result<(), StoreError> {
+        let Some(better) = better else { return Ok(()) };
+        let is_quiet = is_quiet(self.watcher.state().clone(), self.gauges.clone());
+        let backfill = Backfill::new(state_dir, (better, settings), &self.readers)?;
+        self.held.hold(Part::Vectors, &Spaces::path(state_dir));
+        let gate = Gate::new(settings.background, is_quiet, self.health.clone());
+        let started = backfill::start(backfill, self.health.clone(), gate);
+        *self.backfilling.lock().unwrap_or_else(PoisonError::into_inner) = Some(started);
+        Ok(())
+    }
+
+    /// Makes them again in a new file.
+    ///
+    /// # Errors
+    /// When that cannot be made.
+    pub(crate) fn backfill_again(&self, recipe: &Recipe) -> Result<(), StoreError> {
+        drop(self.backfilling.lock().unwrap_or_else(PoisonError::into_inner).take());
+        self.held.release(Part::Vectors);
+        Spaces::give_up(&recipe.state_dir)?;
+        self.backfill(recipe.better.clone(), (&recipe.settings.embed, &recipe.state_dir))
     }
 
     /// How far the better model's vectors are, where there is such a model.
@@ -298,18 +327,32 @@ impl Build {
         }
     }
 
-    /// Sends a command to the writer and waits for its answer.
+    /// Sends a command to the writer and waits for its answer; not while nothing can be written.
     ///
     /// # Errors
-    /// The writer's words, or that it has stopped.
+    /// The writer's words, that it has stopped, or why it can write nothing; then the command is not carried out.
     pub(crate) async fn command<T>(
         &self,
         make: impl FnOnce(oneshot::Sender<Result<T, String>>) -> Command,
     ) -> Result<T, String> {
         let (reply, answer) = oneshot::channel();
         let stopped = || "the writer has stopped".to_string();
-        self.commands.send(make(reply)).await.map_err(|_| stopped())?;
-        answer.await.map_err(|_| stopped())?
+        let (order, is_taken) = Order::new(make(reply));
+        let answered = async {
+            self.commands.send(order).await.map_err(|_| stopped())?;
+            answer.await.map_err(|_| stopped())?
+        };
+        let mut answered = pin!(answered);
+        tokio::select! {
+            answer = &mut answered => return answer,
+            stall = self.health.stalled_for(STALL_PATIENCE) => {
+                if !is_taken.swap(true, Ordering::SeqCst) {
+                    return Err(stall.refusal());
+                }
+            }
+        }
+        // It is being carried out, and trouble ends that, too.
+        answered.await
     }
 
     /// Stops watching, lets the belt run empty, and closes. What is left when the limit is over is found again at
@@ -387,102 +430,6 @@ fn read_all(watcher: Arc<OnceLock<WatcherHandle>>) -> Arc<dyn Fn() + Send + Sync
             watcher.read_all_again();
         }
     })
-}
-
-/// The watcher's view of the index, outside any transaction, so that it always sees the last commit.
-struct KnownInIndex {
-    readers: Arc<Readers>,
-    breakers: Breakers,
-}
-
-impl KnownInIndex {
-    fn read<T>(&self, query: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Option<T> {
-        match self.readers.look(query) {
-            Ok(value) => Some(value),
-            Err(error) => {
-                tracing::warn!(%error, "cannot look a file up in the index");
-                None
-            }
-        }
-    }
-}
-
-impl KnownFiles for KnownInIndex {
-    fn get(&self, path: &RelPath) -> Option<KnownFile> {
-        self.read(|db| {
-            db.prepare_cached("SELECT hash, mtime_ms, n_bytes FROM docs WHERE path = ?1")?
-                .query_row([path.as_str()], |row| {
-                    let hash: [u8; 16] = row.get(0)?;
-                    let n_bytes: i64 = row.get(2)?;
-                    Ok(KnownFile {
-                        hash: ContentHash(u128::from_le_bytes(hash)),
-                        mtime_ms: row.get(1)?,
-                        n_bytes: n_bytes as u64,
-                    })
-                })
-                .optional()
-        })
-        .flatten()
-        // One that failed is known, so that its removal is noticed, but never taken for unchanged.
-        .or_else(|| {
-            self.breakers.get(path)?;
-            Some(KnownFile { hash: ContentHash(0), mtime_ms: i64::MIN, n_bytes: 0 })
-        })
-    }
-
-    fn is_given_up(&self, path: &RelPath, now: &FileVersion) -> bool {
-        self.breakers.is_given_up(path, now, now_ms())
-    }
-
-    fn paths_under(&self, folder: &str) -> Vec<RelPath> {
-        // `/` is followed by `0` in the order of bytes, so this is the range of all paths below the folder.
-        let (low, high) = match folder {
-            "" => (String::new(), "\u{10ffff}".to_string()),
-            folder => (format!("{folder}/"), format!("{folder}0")),
-        };
-        let rows = self.read(|db| {
-            let mut statement = db.prepare_cached(
-                "SELECT path FROM docs WHERE path >= ?1 AND path < ?2
-                 UNION SELECT path FROM quarantine WHERE path >= ?1 AND path < ?2",
-            )?;
-            let rows = statement.query_map([&low, &high], |row| row.get::<_, String>(0))?;
-            rows.map(|path| path.map(RelPath::new)).collect::<rusqlite::Result<Vec<_>>>()
-        });
-        let mut found = rows.unwrap_or_default();
-        let is_below = |path: &str| path >= low.as_str() && path < high.as_str();
-        let failed = self.breakers.list().into_iter().map(|(path, _)| path);
-        found.extend(failed.filter(|path| is_below(path.as_str())));
-        found
-    }
-
-    fn paths_with(&self, hash: ContentHash) -> Vec<RelPath> {
-        self.read(|db| {
-            let mut statement =
-                db.prepare_cached("SELECT path FROM docs WHERE hash = ?1 ORDER BY path LIMIT ?2")?;
-            let key = rusqlite::params![hash.0.to_le_bytes(), MOST_EQUAL as i64];
-            let rows = statement.query_map(key, |row| row.get::<_, String>(0))?;
-            rows.map(|path| path.map(RelPath::new)).collect::<rusqlite::Result<Vec<_>>>()
-        })
-        .unwrap_or_default()
-    }
-
-    fn pass_of(&self, path: &RelPath) -> Pass {
-        let pass = self.read(|db| {
-            db.prepare_cached("SELECT pass FROM docs WHERE path = ?1")?
-                .query_row([path.as_str()], |row| row.get::<_, i64>(0))
-                .optional()
-        });
-        if pass.flatten().is_some_and(|pass| pass != PASS_SWIFT) { Pass::Deep } else { Pass::Swift }
-    }
-
-    fn text_of(&self, path: &RelPath) -> Option<String> {
-        self.read(|db| {
-            db.prepare_cached("SELECT text FROM docs WHERE path = ?1")?
-                .query_row([path.as_str()], |row| row.get(0))
-                .optional()
-        })
-        .flatten()
-    }
 }
 
 /// Milliseconds since 1970, by the system's clock; a test may set it wrong.

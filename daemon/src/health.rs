@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use jiff::Timestamp;
 use rustc_hash::FxHashMap;
 use tokio::sync::watch;
 
@@ -46,8 +47,23 @@ struct Recent {
     commits: VecDeque<(Instant, usize)>,
     last_file: Option<RelPath>,
     last_error: Option<String>,
+    mended: VecDeque<Mended>,
     interactive: FxHashMap<RelPath, Outcome>,
 }
+
+/// Something of the daemon's own that was lost or damaged.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mended {
+    /// When that was noticed.
+    pub at: Timestamp,
+    /// Which part: `index`, `ledger`, `lock`, `socket`, `state folder`, `text`, `vectors`.
+    pub part: &'static str,
+    /// What was wrong, and what was done.
+    pub what: String,
+}
+
+/// Losses and damages remembered for `status`.
+const MAX_MENDED: usize = 20;
 
 /// What became of an interactive parcel: its generation, and the fault if it had one.
 pub type Outcome = (Generation, Option<String>);
@@ -242,10 +258,22 @@ impl Health {
         self.recent.lock().unwrap_or_else(PoisonError::into_inner).last_error.clone()
     }
 
-    /// Something went wrong that people should know of.
-    pub(crate) fn report(&self, what: String) {
-        self.recent.lock().unwrap_or_else(PoisonError::into_inner).last_error = Some(what);
+    /// Something of the daemon's own was lost or damaged: which part, and what became of it.
+    pub(crate) fn mended(&self, part: &'static str, what: String) {
+        let mut recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
+        recent.last_error = Some(format!("{part}: {what}"));
+        if recent.mended.len() >= MAX_MENDED {
+            recent.mended.pop_front();
+        }
+        recent.mended.push_back(Mended { at: Timestamp::now(), part, what });
+        drop(recent);
         self.changed();
+    }
+
+    /// What was lost or damaged of the daemon's own since the start, the last of it, oldest first.
+    pub fn all_mended(&self) -> Vec<Mended> {
+        let recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
+        recent.mended.iter().cloned().collect()
     }
 
     /// The store is unsound: nothing is written any more, and the process must end.
@@ -279,6 +307,19 @@ impl Health {
     /// Why the writer waits and since when, if it does.
     pub fn stalled(&self) -> Option<(Stall, Instant)> {
         self.stalled.borrow().clone()
+    }
+
+    /// Returns when the writer has waited this long for trouble to pass, and says what that is. Cancel-safe.
+    pub(crate) async fn stalled_for(&self, patience: Duration) -> Stall {
+        loop {
+            self.until_stalled().await;
+            let Some((stall, since)) = self.stalled() else { continue };
+            let left = patience.saturating_sub(since.elapsed());
+            if left.is_zero() {
+                return stall;
+            }
+            tokio::time::sleep(left).await;
+        }
     }
 
     /// Returns when the writer waits for trouble to pass. Cancel-safe.

@@ -2,12 +2,13 @@
 //!
 //! In: which project, and how. Out: a daemon that serves it until it is asked to stop, or need not
 //! go on.
-//! Invariants: one daemon a project (a lock that the system lets go of, whatever kills us); nobody
+//! Invariants: one daemon a project (a lock that the system lets go of, whatever kills us, and that is looked after as
+//! long as it runs); nobody
 //! is let in before the project is open; once asked to stop, it ends within `DRAIN_SECONDS` and
 //! `FAREWELL_SECONDS`, or at once when it is asked again, with nothing half done; nobody else gets the
 //! lock before the last thread is gone.
 //! Exit codes: 0 asked to stop or idle, 1 the store is unsound or the start failed, 2 no such
-//! folder or wrong settings, 3 another daemon serves the project.
+//! folder or wrong settings, 3 another daemon serves the project, also one that took it over.
 //! Not here: what is parsed (`main.rs`), or what is served (`serve/`).
 
 use std::path::{Path, PathBuf};
@@ -45,6 +46,9 @@ const LAST_COMMIT: Duration = Duration::from_millis(500);
 /// How often idleness, the writer's health and the status line are looked at. An idle daemon should
 /// sleep.
 const HEARTBEAT: Duration = Duration::from_secs(2);
+
+/// Longest that a daemon holds the lock which then finds that another one serves.
+const FAILED_START: Duration = Duration::from_millis(250);
 
 /// Threads for the sockets and timers. What computes has threads of its own.
 const N_ASYNC_THREADS: usize = 2;
@@ -119,6 +123,8 @@ enum End {
     Idle,
     /// The writer stopped; what it said.
     Poisoned(String),
+    /// Its lock was removed, and cannot be taken again; why, and the exit code for that.
+    Displaced(String, u8),
 }
 
 /// Serves one project until the end, and says how it ended. Messages go to standard error.
@@ -143,8 +149,8 @@ pub fn run(options: Options) -> anyhow::Result<ExitCode> {
         .thread_name("kgd")
         .enable_all()
         .build()?;
-    let Prepared { place, paths, lock } = prepared;
-    let end = runtime.block_on(live((place, paths), &options));
+    let Prepared { place, paths, mut lock } = prepared;
+    let end = runtime.block_on(live((place, paths, &mut lock), &options));
     // What is still computing must not hold up the exit; a commit that is cut off is one that never was.
     runtime.shutdown_timeout(LAST_COMMIT);
     // Not before: whoever takes it writes.
@@ -154,6 +160,10 @@ pub fn run(options: Options) -> anyhow::Result<ExitCode> {
             tracing::error!("the store is unsound");
             report(&why);
             Ok(ExitCode::FAILURE)
+        }
+        End::Displaced(why, code) => {
+            report(&why);
+            Ok(ExitCode::from(code))
         }
         End::Asked(_) | End::Idle => Ok(ExitCode::SUCCESS),
     }
@@ -214,7 +224,7 @@ fn prepare(options: &Options) -> anyhow::Result<Prepared> {
 }
 
 async fn live(
-    (place, paths): (OpenProject, ProjectPaths),
+    (place, paths, lock): (OpenProject, ProjectPaths, &mut Lock),
     options: &Options,
 ) -> anyhow::Result<End> {
     let mut signals = Signals::new()?;
@@ -234,7 +244,7 @@ async fn live(
         project.serves_http_at(http.address());
     }
     manager.ready();
-    let watching = watch(&project, &manager, options.idle_exit, &mut signals);
+    let watching = watch((&project, lock), &manager, options.idle_exit, &mut signals);
     let ending = tokio::sync::watch::Sender::new(false);
     let stop = || {
         let mut ending = ending.subscribe();
@@ -255,7 +265,12 @@ async fn live(
     ending.send_replace(true);
     let sessions = serving.await?;
     let wound_down = async {
-        wind_down(&project, sessions).await;
+        // Another daemon writes by now: what is on the belt is that one's.
+        if matches!(end, End::Displaced(..)) {
+            sessions.end(Duration::from_secs(FAREWELL_SECONDS)).await;
+        } else {
+            wind_down(&project, sessions).await;
+        }
         if let Some(serving_http) = serving_http {
             let _ = serving_http.await;
         }
@@ -294,7 +309,7 @@ async fn wind_down(project: &Project, sessions: Sessions) {
 
 /// Returns when the daemon should end, and says why.
 async fn watch(
-    project: &Project,
+    (project, lock): (&Project, &mut Lock),
     manager: &Manager,
     idle_exit: Option<Duration>,
     signals: &mut Signals,
@@ -315,6 +330,19 @@ async fn watch(
             activity.request_stop();
             return End::Poisoned(why);
         }
+        match tend(lock).await {
+            Ok(false) => {}
+            Ok(true) => {
+                let what = "its file was removed or replaced; it is taken again".to_string();
+                tracing::warn!(what, "the lock");
+                project.health().mended("lock", what);
+            }
+            Err(error) => {
+                activity.request_stop();
+                let error = StartError::from(error);
+                return End::Displaced(error.to_string(), error.exit_code());
+            }
+        }
         let n_on_belt = project.n_on_belt();
         manager.alive(activity.n_clients(), n_on_belt);
         let limit = idle_exit.filter(|limit| !limit.is_zero() && n_on_belt == 0);
@@ -322,6 +350,17 @@ async fn watch(
             activity.request_stop();
             return End::Idle;
         }
+    }
+}
+
+/// Looks after the lock. One that starts meanwhile holds it for some milliseconds, until it finds our socket served.
+async fn tend(lock: &mut Lock) -> Result<bool, LockError> {
+    match lock.tend() {
+        Err(LockError::Held { .. }) => {
+            tokio::time::sleep(FAILED_START).await;
+            lock.tend()
+        }
+        tended => tended,
     }
 }
 

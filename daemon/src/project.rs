@@ -6,6 +6,7 @@
 mod enrichment;
 pub mod indexing;
 mod naming;
+pub mod scrub;
 #[cfg(test)]
 mod tests;
 mod upkeep;
@@ -86,6 +87,8 @@ pub struct Project {
     upkeep: Arc<tokio::sync::Mutex<()>>,
     /// Somebody met an error in reading; the index is looked over.
     suspicion: Notify,
+    /// How far the comparison of what is stored with its sums is.
+    scrub: scrub::Scrub,
     activity: Activity,
     notes: Notes,
     /// What counting the rows gave.
@@ -160,8 +163,9 @@ impl Project {
         };
         let before = build.answers.as_ref().and_then(|_| answers.snapshot().ok());
         let tick_before = before.map(|snapshot| snapshot.tick());
-        let notes = Notes::open(&root, &state_dir, &settings);
+        let notes = Notes::open(&root, &state_dir, &settings).guarded_by(build.held.clone());
         let shelves = crate::ask::kb::Shelves::new(&state_dir);
+        let scrub = scrub::Scrub::open(&state_dir);
         let project = Arc::new(Project {
             root,
             name,
@@ -178,6 +182,7 @@ impl Project {
             build,
             upkeep: Arc::default(),
             suspicion: Notify::new(),
+            scrub,
             activity: Activity::default(),
             notes,
             tallies: Tallies::default(),
@@ -190,6 +195,7 @@ impl Project {
             opened,
         });
         upkeep::begin(&project);
+        scrub::begin(&project);
         enrichment::begin(&project);
         crate::serve::begin_reports(&project);
         Ok(project)
@@ -302,6 +308,11 @@ impl Project {
     /// Why the writer stopped, if it did; then the process must end.
     pub fn is_poisoned(&self) -> Option<String> {
         self.build.health.poisoned()
+    }
+
+    /// Why tools that write are refused: the ledger is lost.
+    pub fn lost_ledger(&self) -> Option<String> {
+        self.build.held.check_ledger().err().map(|lost| lost.to_string())
     }
 
     /// Numbers kept by the writer.

@@ -535,6 +535,7 @@ fn mask(value: &mut Value, field: &str, root: &str) {
         "running",
         "most",
         "started",
+        "compared",
         "idle_bytes",
         "sandbox",
         "day",

@@ -49,6 +49,17 @@ pub fn status(reply: &StatusReply, style: Style) -> String {
         let _ = writeln!(text, "\n{} {}", style.red("stalled:"), clean(&stalled.why));
         let _ = writeln!(text, "hint: {}", clean(&stalled.hint));
     }
+    if let Some(refused) = &reply.writes_refused {
+        let _ = writeln!(text, "\n{} {}", style.red("writes refused:"), clean(&refused.why));
+        let _ = writeln!(text, "hint: {}", clean(&refused.hint));
+    }
+    if !reply.mended.is_empty() {
+        let row = |it: &proto::tool::core::MendedView| {
+            [&it.at, &it.part, &it.what].map(|cell| clean(cell).into_owned()).to_vec()
+        };
+        let rows = reply.mended.iter().map(row).collect();
+        let _ = write!(text, "\n{}", table(style, &["AT", "LOST", "WHAT"], rows));
+    }
     if let Some(error) = &reply.last_error {
         let _ = writeln!(text, "\n{} {}", style.red("last error:"), clean(error));
     }
@@ -132,6 +143,9 @@ fn facts(reply: &StatusReply, style: Style) -> String {
     }
     rows.extend(reply.llm.iter().map(|slot| ("llm", clean(&slot.told()).into_owned())));
     rows.extend(reply.http.iter().map(|at| ("http", clean(at).into_owned())));
+    if let Some(scrub) = &reply.scrub {
+        rows.push(("scrub", scrub.told()));
+    }
     if let Some(workers) = &reply.workers {
         rows.push(("parsing", parsing(workers)));
     }

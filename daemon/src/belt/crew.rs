@@ -73,6 +73,12 @@ pub fn comparing() -> &'static Crew {
     &CREW
 }
 
+/// The thread that reads over what is stored, which has hours of time.
+pub fn scrubbing() -> &'static Crew {
+    static CREW: LazyLock<Crew> = LazyLock::new(|| Crew::nicer("kgd-scrub", 1, NICEST));
+    &CREW
+}
+
 /// The thread that embeds by the better model, after everything else: nicer still than the others.
 pub fn embedding() -> &'static Crew {
     static CREW: LazyLock<Crew> = LazyLock::new(|| Crew::nicer("kgd-embed", 1, NICEST));

@@ -87,7 +87,11 @@ pub(super) fn spot(root: &Path, path: &str, missing: Missing) -> Result<Spot, No
             Err(Errno::NOENT) if missing == Missing::Make => {
                 match mkdirat(&folder, part, Mode::RWXU | Mode::RWXG | Mode::RWXO) {
                     // Somebody else made it just now.
-                    Ok(()) | Err(Errno::EXIST) => open(&folder),
+                    Ok(()) | Err(Errno::EXIST) => {
+                        // A note in a folder that a crash takes away would be gone with it.
+                        super::files::sync(&folder).map_err(failed)?;
+                        open(&folder)
+                    }
                     Err(error) => Err(error),
                 }
             }

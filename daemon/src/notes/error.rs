@@ -88,6 +88,9 @@ pub enum NoteError {
     /// No version of this note is kept, or none of this time.
     #[error("no kept version {0}")]
     NotKept(String),
+    /// What a tool writes would not be in the ledger, which is lost; the words of the store, with their hint.
+    #[error("{}", .0.split("\nhint: ").next().unwrap_or_default())]
+    NoLedger(String),
     /// The system said no.
     #[error("cannot write `{path}`: {why}")]
     Io {
@@ -96,6 +99,11 @@ pub enum NoteError {
         /// What it said.
         why: std::io::Error,
     },
+}
+
+fn is_full(why: &std::io::Error) -> bool {
+    use std::io::ErrorKind::{QuotaExceeded, StorageFull};
+    matches!(why.kind(), StorageFull | QuotaExceeded)
 }
 
 fn now(found: Option<&str>) -> String {
@@ -119,7 +127,7 @@ impl NoteError {
             NoteError::Exists { .. } => Code::Exists,
             NoteError::Conflict(_) => Code::Conflict,
             NoteError::Edit { why, .. } => code_of(why),
-            NoteError::Io { .. } => Code::Unavailable,
+            NoteError::NoLedger(_) | NoteError::Io { .. } => Code::Unavailable,
         }
     }
 
@@ -167,6 +175,10 @@ impl NoteError {
             }
             NoteError::Nul(_) => "leave it out of the content",
             NoteError::NotAFile(_) => return None,
+            NoteError::NoLedger(told) => return told.split_once("\nhint: ").map(|it| it.1.into()),
+            NoteError::Io { why, .. } if is_full(why) => {
+                "nothing was changed; free some space, then do it again"
+            }
             NoteError::Io { .. } => {
                 "nothing was changed; look at the disk and at who may write there"
             }

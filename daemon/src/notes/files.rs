@@ -12,6 +12,7 @@ use std::fs::{File, Metadata, Permissions};
 use std::io::{self, Read, Write};
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use rustix::fs::{
@@ -148,7 +149,7 @@ pub(super) fn replace(
         _ => return Err(Trouble::Changed(now.map(|found| found.bytes))),
     }
     crate::fail::point("note.renamed");
-    Ok(sync(&spot.folder)?)
+    Ok(temporary.settle()?)
 }
 
 /// Removes a file, if it still is what was read.
@@ -167,8 +168,14 @@ pub(super) fn remove(
     Ok(sync(&spot.folder)?)
 }
 
-/// Gives a file another path, where nothing is.
-pub(super) fn rename(from: &Spot, to: &Spot) -> Result<(), Trouble> {
+/// Gives a file another path, where nothing is. `keep` is called before, and keeps its bytes: if it cannot, nothing
+/// changes.
+pub(super) fn rename(
+    from: &Spot,
+    to: &Spot,
+    keep: impl FnOnce() -> io::Result<()>,
+) -> Result<(), Trouble> {
+    keep()?;
     let (old, new) = (from.name.as_str(), to.name.as_str());
     match renameat_with(&from.folder, old, &to.folder, new, RenameFlags::NOREPLACE) {
         Ok(()) => {}
@@ -181,11 +188,26 @@ pub(super) fn rename(from: &Spot, to: &Spot) -> Result<(), Trouble> {
         Err(error) => return Err(error.into()),
     }
     crate::fail::point("note.moved");
+    // First where it is now: after a crash it may be at both paths, but not at none.
     sync(&to.folder)?;
     Ok(sync(&from.folder)?)
 }
 
-fn sync(folder: &OwnedFd) -> io::Result<()> {
+/// Makes a folder in the state folder, durably.
+pub(super) fn make_dir(path: &Path) -> io::Result<()> {
+    config::place::create_private_dir(path).map_err(|error| match error {
+        config::place::PlaceError::Io { source, .. } => source,
+        other => io::Error::other(other),
+    })
+}
+
+/// An error that is about the state folder and not about the note.
+pub(super) fn in_state(dir: &Path, why: &io::Error) -> io::Error {
+    io::Error::new(why.kind(), format!("the state folder `{}`: {why}", dir.display()))
+}
+
+/// Makes the names in an open folder durable.
+pub(super) fn sync(folder: &OwnedFd) -> io::Result<()> {
     match rustix::fs::fsync(folder) {
         // Some file systems know no such thing.
         Ok(()) | Err(Errno::INVAL | Errno::NOTSUP) => Ok(()),
@@ -257,6 +279,17 @@ impl<'a> Temporary<'a> {
         &self.file
     }
 
+    /// Makes durable what it has become. Its old name goes first: none may be left when its entry is gone.
+    fn settle(self) -> io::Result<()> {
+        self.remove();
+        sync(&self.spot.folder)
+    }
+
+    fn remove(&self) {
+        // It is not there where it has become the other one.
+        let _ = unlinkat(&self.spot.folder, self.name.as_str(), AtFlags::empty());
+    }
+
     /// Takes the place of a file; of another one that somebody put there meanwhile it does not.
     pub(super) fn take_place_of(&self, old: &Found) -> Result<(), Trouble> {
         let (folder, own, name) = (&self.spot.folder, self.name.as_str(), self.spot.name.as_str());
@@ -315,7 +348,6 @@ impl<'a> Temporary<'a> {
 
 impl Drop for Temporary<'_> {
     fn drop(&mut self) {
-        // It is not there where it has become the other one.
-        let _ = unlinkat(&self.spot.folder, self.name.as_str(), AtFlags::empty());
+        self.remove();
     }
 }

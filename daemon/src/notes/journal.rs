@@ -2,6 +2,7 @@
 //!
 //! In: the path of a temporary file, before it is made. Out: an entry, a small file in the state folder that is locked
 //! as long as its writer lives. At a start, the temporary files of entries that nobody holds are removed.
+//! An entry is on the disk before its temporary file is made.
 //! Invariants: only files with our own ending are removed, and only inside the project; what another process writes
 //! just now is left alone.
 
@@ -11,10 +12,11 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use config::place::create_private_dir;
+use config::place::sync_dir;
 use rustix::fs::{AtFlags, unlinkat};
 
 use super::confine::{Missing, below, spot};
+use super::files::{in_state, make_dir};
 
 /// How the name of a temporary file begins.
 pub(super) const BEGINNING: &str = ".kgd-";
@@ -44,8 +46,12 @@ impl Journal {
 
     /// Notes a temporary file that is about to be made.
     pub(super) fn begin(&self, temporary: &str) -> io::Result<Entry> {
+        self.note(temporary).map_err(|why| in_state(&self.dir, &why))
+    }
+
+    fn note(&self, temporary: &str) -> io::Result<Entry> {
         static NUMBER: AtomicU64 = AtomicU64::new(0);
-        create_private_dir(&self.dir).map_err(io::Error::other)?;
+        make_dir(&self.dir)?;
         loop {
             let number = NUMBER.fetch_add(1, Ordering::Relaxed);
             let path = self.dir.join(format!("{}-{number}", std::process::id()));
@@ -56,8 +62,13 @@ impl Journal {
                 made => made?,
             };
             file.lock()?;
+            // Gone, too, when it cannot be written.
+            let entry = Entry { path, _file: file.try_clone()? };
             file.write_all(temporary.as_bytes())?;
-            return Ok(Entry { path, _file: file });
+            // Before the temporary file is made: none may outlive its entry.
+            file.sync_all()?;
+            sync_dir(&self.dir)?;
+            return Ok(entry);
         }
     }
 

@@ -6,14 +6,16 @@
 //! it. There is no index but the names of the files: `kept/PATH/TIME-HASH.WHY`.
 //! Not here: writing a version back (`mod.rs`).
 
-use std::fs::{File, OpenOptions};
+use std::fs::OpenOptions;
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use config::limits::{KEPT_DAYS, MAX_KEPT_BYTES};
-use config::place::create_private_dir;
+use config::place::sync_dir;
 use jiff::Timestamp;
+
+use super::files::{in_state, make_dir};
 
 /// Why a version is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -22,18 +24,21 @@ pub enum Why {
     Replaced,
     /// The note was removed.
     Removed,
+    /// The note got another path.
+    Moved,
     /// It could not be written, because the note had changed.
     Unwritten,
 }
 
 impl Why {
-    const ALL: [Why; 3] = [Why::Replaced, Why::Removed, Why::Unwritten];
+    const ALL: [Why; 4] = [Why::Replaced, Why::Removed, Why::Moved, Why::Unwritten];
 
     /// As it stands in the name of the file.
     pub fn as_str(self) -> &'static str {
         match self {
             Why::Replaced => "replaced",
             Why::Removed => "removed",
+            Why::Moved => "moved",
             Why::Unwritten => "unwritten",
         }
     }
@@ -84,8 +89,18 @@ impl Kept {
         (why, mode): (Why, Option<u32>),
         now: Timestamp,
     ) -> io::Result<PathBuf> {
+        self.put(path, bytes, (why, mode), now).map_err(|why| in_state(&self.dir, &why))
+    }
+
+    fn put(
+        &self,
+        path: &str,
+        bytes: &[u8],
+        (why, mode): (Why, Option<u32>),
+        now: Timestamp,
+    ) -> io::Result<PathBuf> {
         let dir = self.dir.join(path);
-        create_private_dir(&dir).map_err(io::Error::other)?;
+        make_dir(&dir)?;
         let hash = super::checksum(bytes);
         let hash = hash.get(..HASH_DIGITS).unwrap_or(&hash);
         let mode = mode.map(|mode| format!("-{mode:o}")).unwrap_or_default();
@@ -101,10 +116,7 @@ impl Kept {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(file),
             Err(error) => return Err(error),
         }
-        // The folders on the way may be new, too.
-        for folder in dir.ancestors().take_while(|folder| folder.starts_with(&self.dir)) {
-            File::open(folder)?.sync_all()?;
-        }
+        sync_dir(&dir)?;
         Ok(file)
     }
 

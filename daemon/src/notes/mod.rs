@@ -40,6 +40,7 @@ pub use self::moving::{Moved, Rewrite, Rewritten, Settle};
 pub use self::secrets::MARK;
 use crate::pipeline::normalize::redact::Redactor;
 use crate::pipeline::watch::{Rules, SkipReason, Verdict};
+use crate::store::Held;
 use crate::terms::RelPath;
 
 /// Extensions of notes.
@@ -58,6 +59,7 @@ pub struct Notes {
     kept: Kept,
     journal: Journal,
     pruned: AtomicI64,
+    held: Held,
 }
 
 /// A note as it is.
@@ -123,6 +125,7 @@ impl Notes {
             kept: Kept::new(state_dir),
             journal: Journal::new(state_dir),
             pruned: AtomicI64::new(0),
+            held: Held::default(),
         };
         let n_left = notes.journal.sweep(root);
         if n_left > 0 {
@@ -130,6 +133,12 @@ impl Notes {
         }
         notes.prune(Timestamp::now());
         notes
+    }
+
+    /// The same, but nothing is written while the ledger is lost that `held` knows.
+    #[must_use]
+    pub fn guarded_by(self, held: Held) -> Notes {
+        Notes { held, ..self }
     }
 
     /// Reads a note.
@@ -332,6 +341,7 @@ impl Notes {
     /// Waits for the turn to write; others wait until it is dropped.
     fn turn(&self) -> Result<File, NoteError> {
         self.check_writable()?;
+        self.held.check_ledger().map_err(|lost| NoteError::NoLedger(lost.to_string()))?;
         let path = self.state_dir.join("notes.lock");
         let opened = OpenOptions::new().create(true).append(true).mode(0o600).open(&path);
         let locked = opened.and_then(|file| file.lock().map(|()| file));

@@ -1,14 +1,15 @@
 //! Moving: gives a note another path, and other notes the links that lead there.
 //!
 //! In: both paths, edits of the note itself, edits of others. Out: what was changed, or would be.
-//! Invariants: everything is tried before anything is changed; the note is never at two paths or at none; what cannot
-//! be rewritten afterwards is told, and the rest is done.
+//! Invariants: everything is tried before anything is changed; the note as it was is kept under the path before; the
+//! note is never at two paths or at none; what cannot be rewritten afterwards is told, and the rest is done.
 //! Not here: which links must be rewritten, and how (`notes::edit::retarget`).
 
+use jiff::Timestamp;
 use notes::edit::Op;
 
 use super::confine::{Missing, below, spot};
-use super::{NoteError, Notes, Written, files};
+use super::{NoteError, Notes, Why, Written, files};
 use crate::terms::RelPath;
 
 /// Edits of a note that leads to one that moves.
@@ -103,7 +104,13 @@ impl Notes {
         }
         let target = spot(&self.root, &to, Missing::Make)?;
         self.refuse_link(&to, &target)?;
-        files::rename(&note.spot, &target).map_err(|trouble| self.failed(&to, trouble, None))?;
+        let keep = || {
+            let (bytes, mode) = (&note.found.bytes, note.found.mode());
+            let why = (Why::Moved, Some(mode));
+            self.kept.keep(&note.spot.real, bytes, why, Timestamp::now()).map(drop)
+        };
+        files::rename(&note.spot, &target, keep)
+            .map_err(|trouble| self.failed(&to, trouble, None))?;
         // Each edit takes its own turn.
         drop(turn);
         moved(&[paths.0.clone(), paths.1.clone()]);

@@ -2,14 +2,14 @@
 //!
 //! In: the path of the lock file. Out: the lock, until it is dropped or the process ends in
 //! whatever way.
-//! Invariants: the file is never removed (a daemon that holds a removed file would not be seen by
-//! the next); what stands in it, `PID VERSION LIFE`, is only information, the system's lock on it is
-//! what counts.
+//! Invariants: the file is never removed by us; a lock counts only while the path leads to the file that is locked, so
+//! one that somebody else removes or replaces is taken again, or given up where another daemon was faster; what stands
+//! in it, `PID VERSION LIFE`, is only information, the system's lock on it is what counts.
 //! Not here: the socket (`serve/listen.rs`).
 
-use std::fs::{File, OpenOptions};
+use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, Read, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{FlockOperation, flock};
@@ -45,7 +45,9 @@ pub(super) enum LockError {
 /// The right to serve a project.
 #[derive(Debug)]
 pub(super) struct Lock {
-    _file: File,
+    file: File,
+    path: PathBuf,
+    life: String,
 }
 
 impl Lock {
@@ -55,6 +57,39 @@ impl Lock {
     /// # Errors
     /// [`LockError::Held`] when another process has it.
     pub(super) fn take(path: &Path, life: &str) -> Result<Self, LockError> {
+        loop {
+            let lock = Self::take_once(path, life)?;
+            // Removed or replaced between opening and locking: whoever comes next would lock another file.
+            if lock.is_there() {
+                return Ok(lock);
+            }
+        }
+    }
+
+    /// Makes sure that the lock is still what others find, and takes it again where it is not; true then.
+    ///
+    /// # Errors
+    /// [`LockError::Held`] when another daemon has taken the lock meanwhile: this one must end.
+    pub(super) fn tend(&mut self) -> Result<bool, LockError> {
+        if self.is_there() {
+            return Ok(false);
+        }
+        let folder = self.path.parent().unwrap_or(Path::new("/"));
+        config::place::create_private_dir(folder).map_err(|error| LockError::Io {
+            path: self.path.clone(),
+            source: io::Error::other(error),
+        })?;
+        *self = Self::take(&self.path.clone(), &self.life.clone())?;
+        Ok(true)
+    }
+
+    fn is_there(&self) -> bool {
+        let identity = |found: Metadata| (found.dev(), found.ino());
+        let own = self.file.metadata().map(identity);
+        own.is_ok_and(|own| self.path.metadata().map(identity).is_ok_and(|there| there == own))
+    }
+
+    fn take_once(path: &Path, life: &str) -> Result<Self, LockError> {
         let io_error = |source| LockError::Io { path: path.to_path_buf(), source };
         // Not truncated here: before the lock is ours, the file tells about its holder.
         let mut file = OpenOptions::new()
@@ -78,7 +113,7 @@ impl Lock {
         file.set_len(0).map_err(io_error)?;
         let who = format!("{} {} {life}\n", std::process::id(), proto::version());
         file.write_all(who.as_bytes()).map_err(io_error)?;
-        Ok(Lock { _file: file })
+        Ok(Lock { file, path: path.to_path_buf(), life: life.to_string() })
     }
 }
 
@@ -106,5 +141,25 @@ mod tests {
         assert!(error.contains(&format!("process {}, version ", std::process::id())), "{error}");
         drop(first);
         Lock::take(&path, "stay").expect("free again");
+    }
+
+    #[test]
+    fn a_lock_that_was_removed_is_taken_again_unless_another_was_faster() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = dir.path().join("state/lock");
+        std::fs::create_dir(dir.path().join("state")).expect("a folder");
+        let mut first = Lock::take(&path, "stay").expect("free");
+        assert!(!first.tend().expect("ours"), "nothing has happened");
+        std::fs::remove_dir_all(dir.path().join("state")).expect("removed");
+        assert!(first.tend().expect("nobody has it"));
+        Lock::take(&path, "stay").expect_err("taken");
+        std::fs::write(dir.path().join("other"), "").expect("written");
+        std::fs::rename(dir.path().join("other"), &path).expect("replaced");
+        assert!(first.tend().expect("nobody has it"));
+        Lock::take(&path, "stay").expect_err("taken");
+        std::fs::remove_file(&path).expect("removed");
+        let second = Lock::take(&path, "stay").expect("another file");
+        assert!(matches!(first.tend(), Err(LockError::Held { .. })));
+        drop(second);
     }
 }

@@ -163,7 +163,8 @@ impl Project {
 
     /// Waits until something is so; false when that takes too long.
     async fn reached(&self, mut is_so: impl FnMut(&Project) -> bool) -> Result<bool, Stall> {
-        let patience = Duration::from_millis(self.settings.serve.request_deadline_ms);
+        // Half of what the request may take: the trouble may begin when some of it is over.
+        let patience = Duration::from_millis(self.settings.serve.request_deadline_ms / 2);
         let mut stall = None;
         let reached = self
             .wait_until(LONGEST, |project| {

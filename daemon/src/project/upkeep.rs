@@ -1,8 +1,10 @@
-//! Upkeep: an index that was built beside the old one takes its place when it is whole; a damaged one is built again.
+//! Upkeep: an index that was built beside the old one takes its place when it is whole; one that is damaged, or whose
+//! files are gone, is built again; a ledger that is lost stops writes.
 //!
 //! In: a project that runs. Out: nothing anybody waits for.
 //! Invariant: readers see one index or the other, never a file that is being replaced.
-//! Not here: how files change places (`store/replace.rs`), or proving an index (`verify.rs`).
+//! Not here: how files change places (`store/replace.rs`), the lock (`process/lock.rs`), the socket
+//! (`serve/listen.rs`), damage that nobody has met yet (`scrub.rs`), or proving an index (`verify.rs`).
 
 use std::path::Path;
 use std::sync::{Arc, Weak};
@@ -10,7 +12,7 @@ use std::time::Duration;
 
 use super::Project;
 use crate::pipeline::write::Command;
-use crate::store::{StoreError, Trouble};
+use crate::store::{Part, Seen, StoreError, Trouble};
 
 /// How long one wait for a settled build lasts before the project is looked for again.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -25,6 +27,7 @@ pub(super) fn begin(project: &Arc<Project>) {
     let _ = std::fs::remove_dir_all(leftover);
     tokio::spawn(replace_when_whole(Arc::downgrade(project)));
     tokio::spawn(look_over(Arc::downgrade(project)));
+    tokio::spawn(look_at_files(Arc::downgrade(project)));
 }
 
 async fn replace_when_whole(project: Weak<Project>) {
@@ -77,11 +80,13 @@ impl Project {
     }
 }
 
-/// How often it is made sure that the index is still where it was.
-const LOOK_EVERY: Duration = Duration::from_secs(10);
+/// How often the files of the databases are looked at: some calls of `stat`.
+const LOOK_EVERY: Duration = Duration::from_secs(2);
 
-/// Looks the index over once everything is settled after the start, and whenever a read has failed; now and then,
-/// whether somebody has deleted it.
+/// How long the project is held while nobody suspects anything.
+const LET_GO: Duration = Duration::from_secs(10);
+
+/// Looks the index over once everything is settled after the start, and whenever a read has failed.
 async fn look_over(project: Weak<Project>) {
     let mut is_first = true;
     loop {
@@ -95,29 +100,112 @@ async fn look_over(project: Weak<Project>) {
                 continue;
             }
         } else {
+            let suspicion = strong.suspicion.notified();
             tokio::select! {
-                () = strong.suspicion.notified() => {}
-                () = tokio::time::sleep(LOOK_EVERY), if strong.is_there() => continue,
+                () = suspicion => {}
+                () = tokio::time::sleep(LET_GO) => continue,
                 () = activity.stop_requested() => return,
             }
         }
         if activity.is_stopping() {
             return;
         }
-        let damage = match strong.is_there() {
-            true => strong.damage().await,
-            false => Some("its file is gone".to_string()),
-        };
-        if let Some(why) = damage {
+        if let Some(why) = strong.damage().await {
             strong.mend(why).await;
         }
     }
 }
 
+/// Notices databases that were deleted, replaced or cut by somebody else.
+async fn look_at_files(project: Weak<Project>) {
+    loop {
+        tokio::time::sleep(LOOK_EVERY).await;
+        let Some(project) = project.upgrade() else { return };
+        if project.activity.is_stopping() || project.is_poisoned().is_some() {
+            return;
+        }
+        project.mend_files().await;
+    }
+}
+
 impl Project {
-    /// True unless somebody has deleted the file that answers.
-    fn is_there(&self) -> bool {
-        self.answers.load().path().exists()
+    async fn mend_files(&self) {
+        let held = &self.build.held;
+        let seen =
+            [Part::Ledger, Part::Index, Part::Vectors].map(|part| (part, held.look_on(part)));
+        let is_gone = self.is_being_replaced() && !self.answers.load().path().exists();
+        if is_gone || seen.iter().any(|(_, seen)| matches!(seen, Seen::Lost(_))) {
+            self.make_state_folder();
+        }
+        if is_gone {
+            self.mend("its file was deleted while the daemon ran".into()).await;
+        }
+        for (part, seen) in seen {
+            match (part, seen) {
+                (_, Seen::Same) => {}
+                (Part::Ledger, Seen::Shorter) => self.check_ledger().await,
+                (Part::Index, Seen::Shorter) => self.mend_if_cut().await,
+                (Part::Vectors, Seen::Shorter) => {}
+                (Part::Ledger, Seen::Lost(_)) => {
+                    if let Err(why) = self.command(Command::HeedLedger).await {
+                        tracing::error!(why, "nothing can stand in for the lost ledger yet");
+                    }
+                }
+                (Part::Index, Seen::Lost(why)) => self.mend(why).await,
+                (Part::Vectors, Seen::Lost(why)) => self.begin_vectors_again(why),
+            }
+        }
+    }
+
+    /// SQLite makes its files shorter, too; then all pages are in what is left.
+    async fn mend_if_cut(&self) {
+        let readers = self.build.readers.clone();
+        let is_cut = move || {
+            let number = |db: &rusqlite::Connection, name: &str| {
+                db.query_row(&format!("PRAGMA {name}"), [], |row| row.get::<_, i64>(0))
+            };
+            let sizes =
+                readers.look(|db| Ok((number(db, "page_count")?, number(db, "page_size")?)));
+            let Ok((n_pages, n_bytes)) = sizes else { return true };
+            let len = |path: std::path::PathBuf| path.metadata().map_or(0, |it| it.len() as i64);
+            let path = readers.path();
+            let mut log = path.clone().into_os_string();
+            log.push("-wal");
+            // A frame of the log is a page and some bytes.
+            n_pages * n_bytes > len(path) + len(log.into())
+        };
+        if tokio::task::spawn_blocking(is_cut).await.unwrap_or(false) {
+            self.mend("its file was cut".into()).await;
+        }
+    }
+
+    fn make_state_folder(&self) {
+        let folder = &self.state_dir;
+        if folder.exists() {
+            return;
+        }
+        match config::place::create_private_dir(folder) {
+            Ok(()) => {
+                let what = format!("`{}` was deleted; it is made again", folder.display());
+                self.build.health.mended("state folder", what);
+            }
+            Err(error) => tracing::error!(%error, "the state folder cannot be made again"),
+        }
+    }
+
+    /// Ends the daemon if the ledger is damaged, as a start would refuse it.
+    pub(super) async fn check_ledger(&self) {
+        if let Err(why) = self.command(Command::CheckLedger).await {
+            tracing::warn!(why, "the ledger could not be checked");
+        }
+    }
+
+    /// The file of the better model's vectors is gone or damaged: they are made again.
+    pub(super) fn begin_vectors_again(&self, why: String) {
+        match self.build.backfill_again(&self.recipe) {
+            Ok(()) => self.build.health.mended("vectors", format!("{why}; they are made again")),
+            Err(error) => tracing::warn!(%error, "the better vectors cannot be made again yet"),
+        }
     }
 
     /// What is wrong with the file that answers, if anything is.

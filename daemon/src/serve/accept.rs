@@ -33,9 +33,12 @@ use super::wire::{Wire, refusal_line};
 use crate::fail;
 use crate::project::Project;
 
-/// How often the socket is touched. Cleaners of temporary files work by days, `systemd-tmpfiles` by
-/// 10 at least.
-const TEND_INTERVAL: Duration = Duration::from_secs(600);
+/// How often it is made sure that the socket is there.
+const TEND_INTERVAL: Duration = Duration::from_secs(2);
+
+/// Looks after which the socket is touched. Cleaners of temporary files work by days, `systemd-tmpfiles` by 10 at
+/// least.
+const LOOKS_A_TOUCH: u32 = 300;
 
 /// Pause after the system refused a connection, such as for too many open files.
 const REFUSED_PAUSE: Duration = Duration::from_millis(200);
@@ -81,13 +84,17 @@ pub(crate) async fn serve(
     let mut stop = std::pin::pin!(stop);
     let mut tend = interval(TEND_INTERVAL);
     tend.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let (mut n_looks, mut last_trouble) = (0_u32, None);
     loop {
         tokio::select! {
             () = &mut stop => return sessions,
             _ = tend.tick() => {
-                if let Err(error) = door.tend().await {
-                    tracing::warn!(%error, "the socket may be out of reach");
+                let trouble = look_after(&mut door, &project, n_looks).await.err();
+                n_looks = n_looks.wrapping_add(1);
+                if trouble.is_some() && trouble != last_trouble {
+                    tracing::warn!(error = trouble, "the socket may be out of reach");
                 }
+                last_trouble = trouble;
             }
             // Only so that finished tasks do not pile up.
             Some(_) = sessions.tasks.join_next(), if !sessions.tasks.is_empty() => {}
@@ -101,6 +108,19 @@ pub(crate) async fn serve(
             }
         }
     }
+}
+
+/// Makes sure that clients find the socket, and that cleaners of temporary files leave it alone.
+async fn look_after(door: &mut Door, project: &Project, n_looks: u32) -> Result<(), String> {
+    let is_new = door.tend().await.map_err(|error| error.to_string())?;
+    if is_new {
+        let what = format!("`{}` was removed or replaced; it is made again", door.path().display());
+        project.health().mended("socket", what);
+    }
+    if n_looks.is_multiple_of(LOOKS_A_TOUCH) {
+        door.touch().map_err(|error| error.to_string())?;
+    }
+    Ok(())
 }
 
 /// What a connection's task needs.

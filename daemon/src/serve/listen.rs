@@ -113,20 +113,27 @@ impl Door {
         }
     }
 
-    /// Tells cleaners of temporary files that the socket is in use, and makes it again if one was
-    /// faster.
+    /// Makes the socket again if somebody has removed or replaced it; true then.
     ///
     /// # Errors
     /// As [`Door::bind`].
-    pub async fn tend(&mut self) -> Result<(), ListenError> {
-        if self.made.is_none() {
-            return Ok(());
+    pub async fn tend(&mut self) -> Result<bool, ListenError> {
+        let found = fs::symlink_metadata(&self.path).ok().map(|found| identity(&found));
+        if self.made.is_none() || self.made == found {
+            return Ok(false);
         }
-        if !self.path.exists() {
-            tracing::warn!(path = %self.path.display(), "the socket was removed; it is made again");
-            let made = Door::bind(&self.path.clone()).await?;
-            // The old door must not take the new socket with it: its identity no longer fits.
-            *self = made;
+        tracing::warn!(path = %self.path.display(), "the socket was removed; it is made again");
+        // The old door must not take the new socket with it: its identity no longer fits.
+        *self = Door::bind(&self.path.clone()).await?;
+        Ok(true)
+    }
+
+    /// Tells cleaners of temporary files that the socket is in use.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn touch(&self) -> Result<(), ListenError> {
+        if self.made.is_none() {
             return Ok(());
         }
         let now = || Timespec { tv_sec: 0, tv_nsec: UTIME_NOW };

@@ -30,6 +30,7 @@ use crate::store::{CallOff, Snapshot};
 
 mod asking;
 mod parameters;
+mod recording;
 
 use asking::{asks_and_reads, reads_and_asks};
 
@@ -56,17 +57,17 @@ pub(crate) fn routes() -> Routes {
         reads(tool::read_passage),
         reads(tool::entity_lookup),
         reads(tool::explain_entity),
-        waits(tool::ingest_docs),
+        waits(tool::ingest_docs).recording(),
         waits(tool::extract_and_link),
-        writes(tool::review_links),
+        writes(tool::review_links).recording(),
         reads(tool::status),
         reads(tool::search),
         reads(tool::search_notes),
         waits(tool::read_note).of_notes_at_rest(),
-        remembers(tool::write_note),
-        remembers(tool::edit_note).of_notes_at_rest(),
-        remembers(tool::move_note),
-        remembers(tool::delete_note).of_notes_at_rest(),
+        remembers(tool::write_note).recording(),
+        remembers(tool::edit_note).recording().of_notes_at_rest(),
+        remembers(tool::move_note).recording(),
+        remembers(tool::delete_note).recording().of_notes_at_rest(),
         reads(tool::build_context).of_notes_at_rest(),
         reads(tool::backlinks).of_notes_at_rest(),
         reads(tool::list_directory),
@@ -75,20 +76,20 @@ pub(crate) fn routes() -> Routes {
         reads(tool::list_memory_projects),
         writes(tool::create_memory_project),
         reads(tool::get_mcp_instructions),
-        remembers(tool::memory::create_entities).looking_at(MEMORY),
-        remembers(tool::memory::delete_entities).looking_at(MEMORY),
+        remembers(tool::memory::create_entities).recording().looking_at(MEMORY),
+        remembers(tool::memory::delete_entities).recording().looking_at(MEMORY),
         reads(tool::memory::open_nodes).looking_at(MEMORY),
         reads(tool::memory::get_nodes_by_type).looking_at(MEMORY),
         reads(tool::memory::get_recently_modified).looking_at(MEMORY),
-        remembers(tool::memory::set_summary).looking_at(MEMORY),
-        remembers(tool::memory::set_tags).looking_at(MEMORY),
-        remembers(tool::memory::add_observations).looking_at(MEMORY),
-        remembers(tool::memory::replace_observation).looking_at(MEMORY),
-        remembers(tool::memory::delete_observations).looking_at(MEMORY),
+        remembers(tool::memory::set_summary).recording().looking_at(MEMORY),
+        remembers(tool::memory::set_tags).recording().looking_at(MEMORY),
+        remembers(tool::memory::add_observations).recording().looking_at(MEMORY),
+        remembers(tool::memory::replace_observation).recording().looking_at(MEMORY),
+        remembers(tool::memory::delete_observations).recording().looking_at(MEMORY),
         reads(tool::memory::query_observations).looking_at(MEMORY),
-        remembers(tool::memory::create_relations).looking_at(MEMORY),
-        remembers(tool::memory::delete_relations).looking_at(MEMORY),
-        remembers(tool::memory::update_relation_type).looking_at(MEMORY),
+        remembers(tool::memory::create_relations).recording().looking_at(MEMORY),
+        remembers(tool::memory::delete_relations).recording().looking_at(MEMORY),
+        remembers(tool::memory::update_relation_type).recording().looking_at(MEMORY),
         reads(tool::memory::get_relations_between).looking_at(MEMORY),
         reads(tool::memory::get_neighborhood).looking_at(MEMORY),
         reads(tool::memory::get_path).looking_at(MEMORY),
@@ -101,19 +102,19 @@ pub(crate) fn routes() -> Routes {
         reads(tool::memory::get_pending_consolidation).looking_at(MEMORY),
         reads(tool::memory::get_stats).looking_at(MEMORY),
         reads(tool::memory::read_graph).looking_at(MEMORY),
-        remembers(tool::kb::kb_store),
-        remembers(tool::kb::kb_store_batch),
+        remembers(tool::kb::kb_store).recording(),
+        remembers(tool::kb::kb_store_batch).recording(),
         reads(tool::kb::kb_search).looking_at(ENTRIES),
         waits(tool::kb::kb_get),
         asks_and_reads(tool::kb::to_plan, tool::kb::plan_by_model, tool::kb::kb_ask)
             .looking_at(ENTRIES),
         reads_and_asks(tool::kb::kb_summarize, tool::kb::with_answer).looking_at(ENTRIES),
-        remembers(tool::kb::kb_ingest),
+        remembers(tool::kb::kb_ingest).recording(),
         remembers(tool::kb::kb_maintain),
         reads(tool::graph),
         reads(tool::dump),
         reads(tool::broken_links),
-        remembers(tool::memory::memory_report),
+        remembers(tool::memory::memory_report).recording(),
         waits(tool::wait),
         waits(tool::verify).for_hours(),
         waits(tool::rescan),
@@ -472,11 +473,8 @@ fn unreadable(error: &crate::store::StoreError) -> ErrorView {
 }
 
 fn stopping() -> ErrorView {
-    error_view(
-        Code::Unavailable,
-        "the daemon is stopping".to_string(),
-        Some("try again in a moment"),
-    )
+    let hint = Some("try again in a moment");
+    error_view(Code::Unavailable, "the daemon is stopping".to_string(), hint)
 }
 
 fn called_off(tool: &str) -> ErrorView {

@@ -215,7 +215,7 @@ pub fn compare_with_ledger(
     state_dir: &Path,
     limit: usize,
 ) -> Result<PartDiff, StoreError> {
-    let ledger = super::open::reader(&state_dir.join(super::open::LEDGER_FILE))?;
+    let ledger = super::open::reader(&super::open::ledger_to_read(state_dir))?;
     let mut uid =
         ledger.prepare("SELECT uid FROM documents WHERE path = ?1 AND gone_ms IS NULL")?;
     let mut documents = live.prepare("SELECT path, uid FROM docs ORDER BY path")?;

@@ -25,6 +25,7 @@ use self::names::{
 };
 pub(crate) use self::note::{BLOCK, kind_of as link_kind};
 use super::schema::{PASS_ASKED, PASS_DEEP, PASS_SWIFT};
+use super::scrub::sum_of;
 use super::{StoreError, duplicates, ids, lines, links};
 use crate::pipeline::parcel::{EmbeddedDoc, LinkedDoc, NormalDoc, Pass};
 use crate::pipeline::print::title_print;
@@ -208,6 +209,18 @@ fn upsert_doc(
     });
     let warnings = (!normal.warnings.is_empty()).then(|| normal.warnings.join("; "));
     let source_url = identity.ingest.source_url.as_ref().or(normal.meta.source_url.as_ref());
+    let (meta, lines) = (meta.to_string(), lines::encode(&normal.map, &normal.line_starts));
+    let pages = lines::encode_pages(&normal.pages);
+    let headings = lines::encode_headings(format, &normal.blocks);
+    let sum = sum_of([
+        normal.title.as_bytes(),
+        meta.as_bytes(),
+        normal.text.as_bytes(),
+        &lines,
+        terms.as_bytes(),
+        pages.as_deref().unwrap_or_default(),
+        headings.as_deref().unwrap_or_default(),
+    ]);
     let values = params![
         existing.map(|old| old.id),
         identity.uid,
@@ -222,25 +235,26 @@ fn upsert_doc(
         normal.head.mtime_ms,
         normal.head.n_bytes as i64,
         source_url,
-        meta.to_string(),
+        meta,
         normal.text,
-        lines::encode(&normal.map, &normal.line_starts),
+        lines,
         terms,
         mentions_hash,
         linked.doc.gazetteer_version as i64,
         warnings,
         redactions,
-        lines::encode_pages(&normal.pages),
-        lines::encode_headings(format, &normal.blocks),
-        pass_code(linked)
+        pages,
+        headings,
+        pass_code(linked),
+        sum
     ];
     let id = tx
         .prepare_cached(
             "INSERT INTO docs(id, uid, path, title, is_note, format, doc_type, language, day, hash, mtime_ms,
                n_bytes, source_url, meta, text, lines, terms, mentions_hash, gazetteer_version, warnings, redactions,
-               pages, headings, pass)
+               pages, headings, pass, sum)
              VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21,
-               ?22, ?23, ?24)
+               ?22, ?23, ?24, ?25)
              ON CONFLICT(id) DO UPDATE SET uid = excluded.uid, path = excluded.path, title = excluded.title,
                is_note = excluded.is_note, format = excluded.format, doc_type = excluded.doc_type,
                language = excluded.language, day = excluded.day, hash = excluded.hash,
@@ -248,7 +262,8 @@ fn upsert_doc(
                meta = excluded.meta, text = excluded.text, lines = excluded.lines, terms = excluded.terms,
                mentions_hash = excluded.mentions_hash, gazetteer_version = excluded.gazetteer_version,
                warnings = excluded.warnings, redactions = excluded.redactions,
-               pages = excluded.pages, headings = excluded.headings, pass = excluded.pass
+               pages = excluded.pages, headings = excluded.headings, pass = excluded.pass,
+               sum = excluded.sum
              RETURNING id",
         )?
         .query_row(values, |row| row.get(0))?;

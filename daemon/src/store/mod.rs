@@ -11,6 +11,7 @@ mod duplicates;
 mod error;
 mod facts;
 mod gazetteer;
+mod held;
 mod ids;
 mod ledger;
 mod likeness;
@@ -23,6 +24,7 @@ mod readings;
 mod replace;
 mod said;
 pub(crate) mod schema;
+mod scrub;
 mod senses;
 mod snapshot;
 mod spaces;
@@ -32,6 +34,7 @@ mod writer;
 pub use deep::NextDeep;
 pub use dump::dump_page;
 pub use error::StoreError;
+pub use held::{Held, Part, Seen};
 pub use ledger::{
     Backup, Breakers, Checkup, Decisions, DecisionsAt, Enriched, EventCounts, Failing,
     IngestRecord, IngestedFile, KbFacts, KbLedger, KbRecord, KbVersion, LastWrites, Ledger,
@@ -41,6 +44,7 @@ pub use ledger::{
 pub use likeness::Likeness;
 pub use replace::copy_ledger;
 pub use schema::SCHEMA_VERSION;
+pub use scrub::{Scrubbed, check_table, scrub_documents, tables_of};
 pub use snapshot::{CallOff, Readers, Snapshot, open_for_reading};
 pub use spaces::{Space, Spaces};
 pub use trouble::{Stall, Trouble};

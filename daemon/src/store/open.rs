@@ -21,6 +21,15 @@ pub(super) const NEXT: &str = "index.next.sqlite";
 /// What files cannot hold.
 pub(super) const LEDGER_FILE: &str = "ledger.sqlite";
 
+/// What is read and written in the place of a ledger that was lost while the daemon ran; gone with the next start.
+pub(super) const STAND_IN: &str = "ledger.lost.sqlite";
+
+/// The ledger of a project that is read from: its own, or the one that stands in for it.
+pub(super) fn ledger_to_read(state_dir: &Path) -> PathBuf {
+    let stand_in = state_dir.join(STAND_IN);
+    if stand_in.exists() { stand_in } else { state_dir.join(LEDGER_FILE) }
+}
+
 /// How long a statement waits for a lock, milliseconds (S4 §10).
 const BUSY_TIMEOUT_MS: u64 = 3_000;
 
@@ -210,7 +219,7 @@ pub(super) fn connect(path: &Path) -> rusqlite::Result<Connection> {
 }
 
 /// The three files of a database, its main file last: until that one is moved, the others mean nothing new.
-fn files(path: &Path) -> [PathBuf; 3] {
+pub(super) fn files(path: &Path) -> [PathBuf; 3] {
     ["-wal", "-shm", ""].map(|suffix| path.with_file_name(format!("{}{suffix}", file_name(path))))
 }
 

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use rusqlite::Connection;
 
 use super::writer::{IndexWriter, heed, meta_number, set_meta_number};
-use super::{StoreError, gazetteer, open};
+use super::{Part, StoreError, gazetteer, open};
 use crate::terms::Tick;
 
 impl IndexWriter {
@@ -66,7 +66,27 @@ impl IndexWriter {
     /// # Errors
     /// That it is damaged, with the newest backup.
     pub fn check_ledger(&self) -> Result<(), StoreError> {
+        if self.held.check_ledger().is_err() {
+            // What stands in for it is sound, or was never opened.
+            return Ok(());
+        }
         super::ledger::check_file(&self.path.with_file_name(open::LEDGER_FILE)).map(|_| ())
+    }
+
+    /// The ledger was lost: another one stands in for it until the daemon ends, so that indexing and reading go on. It
+    /// is a copy of the lost one where that can still be read through the open file, which is a backup, too; else of
+    /// the newest backup. Gives why the ledger counts as lost, the first time.
+    pub fn stand_in(&mut self, why: &str) -> Result<bool, StoreError> {
+        let lost = self.path.with_file_name(open::LEDGER_FILE);
+        if !self.held.lose_ledger(&lost, why) {
+            return Ok(false);
+        }
+        self.ledger.stand_in(&lost, &lost.with_file_name(open::STAND_IN))?;
+        // An index that is lost, too, has nothing to tell.
+        if let Err(error) = self.ledger.reconcile(&self.db) {
+            tracing::warn!(%error, "no uids could be read from the index");
+        }
+        Ok(true)
     }
 
     fn live(&self) -> PathBuf {
@@ -79,6 +99,7 @@ impl IndexWriter {
         replace: impl FnOnce(&str) -> Result<PathBuf, StoreError>,
     ) -> Result<PathBuf, StoreError> {
         let db = std::mem::replace(&mut self.db, Connection::open_in_memory()?);
+        self.held.release(Part::Index);
         // So that the file alone is the database; a damaged one may refuse.
         let _ = db.execute_batch("PRAGMA wal_checkpoint(TRUNCATE)");
         drop(db);
@@ -99,6 +120,7 @@ impl IndexWriter {
         let version = meta_number(&db, "gazetteer")?;
         self.gazetteer().store(Arc::new(gazetteer::load(&db, version)?));
         self.ledger().load_breakers(&db)?;
+        self.held.hold(Part::Index, &path);
         self.db = db;
         self.tick = tick;
         self.answers = path.clone();
@@ -112,7 +134,7 @@ impl IndexWriter {
 /// # Errors
 /// When it cannot be read, or the copy be written.
 pub fn copy_ledger(state_dir: &Path, to: &Path) -> Result<(), StoreError> {
-    let db = open::reader(&state_dir.join(open::LEDGER_FILE))?;
+    let db = open::reader(&open::ledger_to_read(state_dir))?;
     let copy = to.join(open::LEDGER_FILE);
     db.execute("VACUUM INTO ?1", [copy.to_string_lossy()])?;
     // Whoever works with the copy tries every file once.

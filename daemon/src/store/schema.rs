@@ -3,7 +3,7 @@
 //! The index is derived: a new [`SCHEMA_VERSION`] rebuilds it from the files, nothing is migrated.
 
 /// Raised with every change below or in what the rows mean.
-pub const SCHEMA_VERSION: u32 = 14;
+pub const SCHEMA_VERSION: u32 = 15;
 
 /// `docs.pass`: read swiftly; to be read deeply from now on; read deeply.
 pub(crate) const PASS_SWIFT: i64 = 0;
@@ -19,14 +19,15 @@ CREATE TABLE meta(key TEXT PRIMARY KEY, value) WITHOUT ROWID;
 -- One row a file. Ids are never used again: evidence names documents by id. `text` is the normalized, redacted text:
 -- chunks are spans of it, so nothing is stored twice.
 -- `lines` maps places of `text` to lines of the file, `pages` and `headings` hold where those
--- begin (see `store/lines.rs`). `pass`: 0 read swiftly, 1 to be read deeply from now on, 2 read deeply.
+-- begin (see `store/lines.rs`). `pass`: 0 read swiftly, 1 to be read deeply from now on, 2 read deeply. `sum`: of the
+-- bytes of the columns that follow from the file (`store/scrub.rs`).
 CREATE TABLE docs(
   id INTEGER PRIMARY KEY AUTOINCREMENT, uid TEXT NOT NULL UNIQUE, path TEXT NOT NULL UNIQUE, title TEXT NOT NULL,
   is_note INTEGER NOT NULL, format TEXT NOT NULL, doc_type TEXT, language TEXT NOT NULL, day TEXT NOT NULL,
   hash BLOB NOT NULL, mtime_ms INTEGER NOT NULL, n_bytes INTEGER NOT NULL, source_url TEXT, meta TEXT NOT NULL,
   text TEXT NOT NULL, lines BLOB NOT NULL, pages BLOB, headings BLOB, terms TEXT NOT NULL,
   mentions_hash INTEGER NOT NULL, gazetteer_version INTEGER NOT NULL, warnings TEXT, redactions TEXT,
-  pass INTEGER NOT NULL, entity_id INTEGER);
+  pass INTEGER NOT NULL, entity_id INTEGER, sum INTEGER NOT NULL);
 CREATE INDEX docs_entity ON docs(entity_id);
 CREATE INDEX docs_hash ON docs(hash);
 CREATE INDEX docs_pass ON docs(id, n_bytes) WHERE pass < 2;

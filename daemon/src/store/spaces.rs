@@ -7,7 +7,7 @@
 //! begun anew, for it can be made again.
 //! Not here: what is embedded when (`pipeline/backfill.rs`), searching (`vectors/`).
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, OptionalExtension, params};
 use rustc_hash::FxHashSet;
@@ -52,13 +52,26 @@ impl Spaces {
     /// # Errors
     /// When it can be neither used nor made.
     pub fn open(state_dir: &Path) -> Result<Self, StoreError> {
-        let path = state_dir.join(FILE);
+        let path = Self::path(state_dir);
         if let Ok(db) = Self::look(&path) {
             return Ok(Spaces { db });
         }
         open::remove(&path)?;
         let db = Self::look(&path).map_err(|error| open::open_error(&path, error))?;
         Ok(Spaces { db })
+    }
+
+    /// Removes the file of a project, which is damaged: it is made again.
+    ///
+    /// # Errors
+    /// When it cannot be removed.
+    pub fn give_up(state_dir: &Path) -> Result<(), StoreError> {
+        open::remove(&Self::path(state_dir))
+    }
+
+    /// Where the file of a project lies.
+    pub fn path(state_dir: &Path) -> PathBuf {
+        state_dir.join(FILE)
     }
 
     fn look(path: &Path) -> rusqlite::Result<Connection> {

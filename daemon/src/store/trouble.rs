@@ -4,7 +4,7 @@
 //! Not here: the waiting (`pipeline/write/stall.rs`), or the rebuild.
 
 use rusqlite::ErrorCode;
-use rusqlite::ffi::{SQLITE_IOERR_CORRUPTFS, SQLITE_IOERR_DATA};
+use rusqlite::ffi::{SQLITE_IOERR_CORRUPTFS, SQLITE_IOERR_DATA, SQLITE_IOERR_SHORT_READ};
 
 use super::StoreError;
 
@@ -21,6 +21,11 @@ impl Stall {
     /// What to tell a person who waits.
     pub fn hint(&self) -> String {
         format!("{}; indexing then goes on by itself", self.remedy)
+    }
+
+    /// What a caller is told whose write was not begun, with the hint in a line of its own.
+    pub fn refusal(&self) -> String {
+        format!("nothing was recorded: {}\nhint: {}", self.why, self.hint())
     }
 }
 
@@ -77,7 +82,8 @@ fn of_code((code, extended): (ErrorCode, i32), words: &str) -> Trouble {
     match code {
         ErrorCode::DiskFull => passing("no space left for the databases", "free some space"),
         ErrorCode::SystemIoFailure
-            if [SQLITE_IOERR_CORRUPTFS, SQLITE_IOERR_DATA].contains(&extended) =>
+            if [SQLITE_IOERR_CORRUPTFS, SQLITE_IOERR_DATA, SQLITE_IOERR_SHORT_READ]
+                .contains(&extended) =>
         {
             Trouble::Corrupt
         }
@@ -131,6 +137,8 @@ mod tests {
             (ffi::SQLITE_CORRUPT_VTAB, "corrupt"),
             (ffi::SQLITE_NOTADB, "corrupt"),
             (ffi::SQLITE_IOERR_CORRUPTFS, "corrupt"),
+            // The log is shorter than its index says.
+            (ffi::SQLITE_IOERR_SHORT_READ, "corrupt"),
             (ffi::SQLITE_CONSTRAINT_UNIQUE, "lasting"),
             (ffi::SQLITE_MISUSE, "lasting"),
         ];

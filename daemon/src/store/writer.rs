@@ -18,7 +18,7 @@ use rustc_hash::FxHashMap;
 use super::ledger::{Failing, Ledger};
 use super::names::Resolver;
 use super::trouble::Trouble;
-use super::{StoreError, commit, gazetteer, quarantine};
+use super::{Held, Part, StoreError, commit, gazetteer, quarantine};
 use crate::belt::{Item, Ticket};
 use crate::embedder::Embedder;
 use crate::pipeline::parcel::EmbeddedDoc;
@@ -57,6 +57,7 @@ pub struct IndexWriter {
     pub(super) answers: PathBuf,
     pub(super) made_by: String,
     pub(super) ledger: Ledger,
+    pub(super) held: Held,
     embedder: Arc<dyn Embedder>,
     pub(super) settings: Settings,
     gazetteer: Arc<ArcSwap<Gazetteer>>,
@@ -112,6 +113,7 @@ impl IndexWriter {
         embedder: Arc<dyn Embedder>,
     ) -> Result<Self, (Option<PathBuf>, StoreError)> {
         let early = |error| (None, error);
+        super::open::remove(&folder.join(super::open::STAND_IN)).map_err(early)?;
         let ledger = Ledger::open(&folder.join(super::open::LEDGER_FILE)).map_err(early)?;
         crate::fail::point("open.ledger");
         let opened = super::open::index(folder, fingerprint).map_err(early)?;
@@ -137,12 +139,16 @@ impl IndexWriter {
         ledger.load_breakers(&db)?;
         let unread = ripple::unread(&db)?;
         crate::fail::point("open.after");
+        let held = Held::default();
+        held.hold(Part::Ledger, &folder.join(super::open::LEDGER_FILE));
+        held.hold(Part::Index, &opened.path);
         Ok(IndexWriter {
             db,
             path: opened.path,
             answers: opened.answers,
             made_by: super::open::made_by(fingerprint),
             ledger,
+            held,
             embedder,
             settings: settings.clone(),
             gazetteer: Arc::new(ArcSwap::from_pointee(gazetteer)),
@@ -188,6 +194,11 @@ impl IndexWriter {
     /// Review decisions and ingestion records.
     pub fn ledger(&self) -> &Ledger {
         &self.ledger
+    }
+
+    /// Whether the files of its databases are the ones that it opened.
+    pub fn held(&self) -> &Held {
+        &self.held
     }
 
     /// Commits a batch. With `resolve_now`, the names it made dirty are resolved in the same transaction, but for those

@@ -253,10 +253,15 @@ impl Tool for DeepPass {
     type Reply = DeepPassReply;
 }
 
-/// Parameters of `checkup`: none.
+/// Parameters of `checkup`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Checkup {}
+pub struct Checkup {
+    /// True to compare all that is stored with what was stored first, which the background does every 12 hours; false
+    /// when left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scrub: Option<bool>,
+}
 
 /// Reply of `checkup`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -1,1 +1,356 @@
 //! State that is deleted, replaced or damaged while the daemon runs.
+
+use std::fs::{self, File};
+use std::io::{Read, Write};
+use std::os::unix::fs::{FileExt, MetadataExt};
+use std::path::{Path, PathBuf};
+
+use rusqlite::Connection;
+use serde_json::{Value, json};
+use tests::TestProject;
+
+/// Looks until a test gives up, after about a minute.
+const LOOKS: u32 = 1_000;
+
+fn notes(n: u32) -> TestProject {
+    let mut project = TestProject::empty();
+    for i in 0..n {
+        let text = format!("# Buoy {i}\n\nThe buoy zqbuoy{i} is anchored to pier {}.\n", i + 1);
+        project.write(&format!("buoys/buoy-{i}.md"), text);
+    }
+    project.start();
+    project.settle();
+    project
+}
+
+/// The files of a database.
+fn files(path: &Path) -> [PathBuf; 3] {
+    ["", "-wal", "-shm"].map(|suffix| PathBuf::from(format!("{}{suffix}", path.display())))
+}
+
+fn delete(path: &Path) {
+    for file in files(path) {
+        let _ = fs::remove_file(file);
+    }
+}
+
+/// Puts another file of the same bytes in the place of one.
+fn replace(path: &Path) {
+    let copy = path.with_extension("copy");
+    fs::copy(path, &copy).expect("copied");
+    fs::rename(&copy, path).expect("replaced");
+}
+
+fn cut(path: &Path, n_bytes: u64) {
+    File::options().write(true).open(path).and_then(|it| it.set_len(n_bytes)).expect("cut");
+}
+
+/// What `status` says was lost of a part, once that is noticed the `nth` time. Until then a reply may be an error.
+fn noticed(project: &mut TestProject, part: &str, nth: usize) -> String {
+    for _ in 0..LOOKS {
+        let status = project.try_call("status", json!({})).unwrap_or_default();
+        if let Some(found) = lost(&status).iter().filter(|it| it["part"] == part).nth(nth) {
+            return found["what"].as_str().expect("words").to_string();
+        }
+        let _ = project.try_call("wait", json!({"tick": u64::MAX, "timeout_ms": 50}));
+    }
+    panic!("nobody notices the loss of the {part}");
+}
+
+fn lost(status: &Value) -> Vec<Value> {
+    status["mended"].as_array().cloned().unwrap_or_default()
+}
+
+/// What `kgctl` prints.
+fn kgctl(project: &TestProject, arguments: &[&str]) -> String {
+    let mut command = project.kgctl();
+    let output = command.arg("--project").arg(project.root()).args(arguments).output();
+    let output = output.expect("it runs");
+    String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned()
+}
+
+fn finds(project: &mut TestProject, word: &str) -> bool {
+    let reply = project.try_call("hybrid_query", json!({"q": word, "k": 1, "formula": "text"}));
+    reply.is_ok_and(|reply| reply["chunks"].to_string().contains(word))
+}
+
+#[test]
+fn an_index_that_is_deleted_replaced_or_cut_is_built_again() {
+    let mut project = notes(12);
+    let index = project.paths().index.clone();
+    let damages: [(&str, fn(&Path)); 4] = [
+        ("was deleted", delete),
+        ("was replaced", replace),
+        ("was cut", |path| cut(path, 0)),
+        ("-wal` was deleted", |path| fs::remove_file(&files(path)[1]).expect("a log")),
+    ];
+    for (i, (what, damage)) in damages.into_iter().enumerate() {
+        damage(&index);
+        let told = noticed(&mut project, "index", i);
+        assert!(told.contains(what) && told.contains("built again"), "{what}: {told}");
+        let word = format!("zqafter{i}x");
+        project.write(&format!("after-{i}.md"), format!("# After\n\nThe word {word}.\n"));
+        project.settle();
+        assert!(finds(&mut project, "zqbuoy7") && finds(&mut project, &word), "{what}");
+    }
+    assert!(index.is_file(), "it is there again");
+    let told = kgctl(&project, &["status"]);
+    assert!(told.contains("built again from the files"), "{told}");
+    project.verify("rebuilt under the running daemon");
+    project.restart();
+    project.settle();
+    assert!(finds(&mut project, "zqafter3x"));
+}
+
+/// Every tool that writes, with arguments that would do.
+fn writes() -> Vec<(&'static str, Value)> {
+    vec![
+        ("write_note", json!({"title": "New", "content": "x", "directory": "new"})),
+        (
+            "edit_note",
+            json!({"path": "buoys/buoy-1.md", "operation": "append", "content_updates": "x"}),
+        ),
+        ("move_note", json!({"path": "buoys/buoy-2.md", "destination": "moved.md"})),
+        ("delete_note", json!({"path": "buoys/buoy-3.md"})),
+        ("kb_store", json!({"short_title": "Tide", "knowledge_details": "It turns."})),
+        (
+            "create_entities",
+            json!({"entities": [{"name": "Ada", "entityType": "person", "observations": ["x"]}]}),
+        ),
+        (
+            "ingest_docs",
+            json!({"paths": ["buoys/buoy-4.md"], "tags": ["x"], "skip_if_seen": false}),
+        ),
+        ("review_links", json!({"reject": ["link:a>b"]})),
+    ]
+}
+
+/// The error that every tool that writes gives.
+fn refusals(project: &mut TestProject) -> Vec<(&'static str, String)> {
+    let refusal = |(tool, arguments)| {
+        let error = project.try_call(tool, arguments).expect_err(tool);
+        assert_eq!(error["code"], "unavailable", "{tool}: {error}");
+        (tool, format!("{}\nhint: {}", error["message"], error["hint"]))
+    };
+    writes().into_iter().map(refusal).collect()
+}
+
+fn contents(folder: &Path) -> Vec<(PathBuf, String)> {
+    let mut all = Vec::new();
+    for entry in fs::read_dir(folder).expect("a folder").flatten() {
+        match entry.path() {
+            path if path.is_dir() => all.extend(contents(&path)),
+            path => all.push((path.clone(), fs::read_to_string(path).unwrap_or_default())),
+        }
+    }
+    all.sort();
+    all
+}
+
+#[test]
+fn a_lost_ledger_stops_every_write_and_comes_back_whole() {
+    let mut project = notes(6);
+    project.call(
+        "kb_store",
+        json!({"short_title": "Rigging", "knowledge_details": "Zqrigging holds the mast."}),
+    );
+    project.settle();
+    let ledger = project.paths().ledger.clone();
+    let before = contents(project.root());
+    delete(&ledger);
+    // At once, before anybody has looked at the files.
+    for (tool, told) in refusals(&mut project) {
+        assert!(told.contains("the ledger is lost"), "{tool}: {told}");
+    }
+    let told = noticed(&mut project, "ledger", 0);
+    assert!(told.contains("was deleted"), "{told}");
+    for (tool, told) in refusals(&mut project) {
+        let names = told.contains("/backups/ledger-") && told.contains("kgctl backup --restore");
+        assert!(told.contains("the ledger is lost") && names, "{tool}: {told}");
+    }
+    assert_eq!(contents(project.root()), before, "a refused write leaves nothing");
+    // Reading goes on, also of what only the ledger has, and so does indexing.
+    assert!(finds(&mut project, "zqbuoy2"));
+    let entry = project.call("kb_get", json!({"ids": ["kb-00001"]}));
+    assert!(entry.to_string().contains("Zqrigging"), "{entry}");
+    project.write("late.md", "# Late\n\nThe word zqlatex.\n");
+    project.settle();
+    assert!(finds(&mut project, "zqlatex"));
+    let status = project.status();
+    assert!(
+        status["writes_refused"]["hint"].as_str().is_some_and(|it| it.contains("--restore")),
+        "{status}"
+    );
+    let told = kgctl(&project, &["doctor"]);
+    assert!(
+        told.contains("the ledger is lost") && told.contains("kgctl backup --restore"),
+        "{told}"
+    );
+    assert!(kgctl(&project, &["status"]).contains("writes refused:"));
+
+    let hint = status["writes_refused"]["hint"].as_str().expect("a hint").to_string();
+    let backup = hint.split('`').nth(1).expect("a file").to_string();
+    project.stop();
+    let restored = project.command().args(["--restore", &backup]).output().expect("it runs");
+    assert!(restored.status.success(), "{restored:?}");
+    project.start();
+    project.settle();
+    // The version, which only the ledger has, was rescued from the open file.
+    let versions =
+        project.call("kb_maintain", json!({"action": "entry_versions", "entry_id": "kb-00001"}));
+    assert!(versions.to_string().contains("Initial creation"), "{versions}");
+    project.call("write_note", json!({"title": "New", "content": "x", "directory": "new"}));
+}
+
+#[test]
+fn a_ledger_that_is_replaced_or_cut_stops_writes_too() {
+    let damages: [(&str, fn(&Path)); 2] =
+        [("was replaced", replace), ("was cut", |path| cut(path, 0))];
+    for (what, damage) in damages {
+        let mut project = notes(3);
+        project.call("backup", json!({}));
+        damage(&project.paths().ledger.clone());
+        let told = noticed(&mut project, "ledger", 0);
+        assert!(told.contains(what), "{told}");
+        for (tool, told) in refusals(&mut project) {
+            assert!(told.contains("/backups/ledger-"), "{tool}: {told}");
+        }
+        assert!(finds(&mut project, "zqbuoy1"));
+        project.write("late.md", "# Late\n\nThe word zqlatex.\n");
+        project.settle();
+        assert!(finds(&mut project, "zqlatex"));
+    }
+}
+
+#[test]
+fn a_state_folder_that_is_deleted_is_made_again_and_nothing_is_written_meanwhile() {
+    let mut project = notes(12);
+    let state = project.paths().dir.clone();
+    fs::remove_dir_all(&state).expect("deleted");
+    project.until("all of it is noticed", |status| {
+        let parts: Vec<_> = lost(status).iter().map(|it| it["part"].clone()).collect();
+        ["lock", "index", "ledger"].iter().all(|part| parts.contains(&json!(part)))
+    });
+    project.settle();
+    assert!(project.paths().index.is_file() && project.paths().lock.is_file());
+    assert!(finds(&mut project, "zqbuoy11"));
+    for (tool, told) in refusals(&mut project) {
+        assert!(told.contains("the ledger is lost"), "{tool}: {told}");
+    }
+    // The ledger was still open: its copy is the newest backup.
+    assert_eq!(fs::read_dir(state.join("backups")).expect("made").count(), 1);
+}
+
+#[test]
+fn a_lock_and_a_socket_that_are_deleted_are_made_again() {
+    let mut project = notes(2);
+    let (lock, socket) = (project.paths().lock.clone(), project.paths().socket.clone());
+    fs::remove_file(&lock).expect("deleted");
+    // At once: it takes the lock, finds the socket served, and ends.
+    let second = project.command().output().expect("it runs");
+    assert!(!second.status.success(), "{second:?}");
+    assert!(noticed(&mut project, "lock", 0).contains("taken again"));
+    assert!(fs::read_to_string(&lock).expect("a lock").starts_with(&project.pid().to_string()));
+    let second = project.command().output().expect("it runs");
+    assert_eq!(second.status.code(), Some(3), "{second:?}");
+    fs::remove_file(&socket).expect("deleted");
+    assert!(noticed(&mut project, "socket", 0).contains("made again"));
+    assert!(kgctl(&project, &["status"]).contains("settled"), "a newcomer finds it");
+}
+
+#[test]
+fn a_daemon_whose_lock_another_took_ends() {
+    let mut project = notes(2);
+    let lock = project.paths().lock.clone();
+    fs::remove_file(&lock).expect("deleted");
+    let other = File::create(&lock).expect("another lock");
+    other.lock().expect("taken");
+    (&other).write_all(b"1 0.1.0 stay\n").expect("written");
+    let ended = project.wait_for_end();
+    assert_eq!(ended.status.code(), Some(3), "{}", ended.log);
+    assert!(ended.log.contains("another daemon (process 1, version 0.1.0)"), "{}", ended.log);
+}
+
+/// Turns a word of a database into another one, on the disk, wherever it stands; how often that was.
+fn flip(path: &Path, word: &str, other: &str) -> usize {
+    assert_eq!(word.len(), other.len());
+    // The file is read and written by a process that is not the daemon's: the daemon's locks stay.
+    let file = File::options().read(true).write(true).open(path).expect("a database");
+    let mut bytes = Vec::new();
+    (&file).read_to_end(&mut bytes).expect("read");
+    let at = |(at, found): (usize, &[u8])| (found == word.as_bytes()).then_some(at as u64);
+    let places: Vec<u64> = bytes.windows(word.len()).enumerate().filter_map(at).collect();
+    for place in &places {
+        file.write_all_at(other.as_bytes(), *place).expect("written");
+    }
+    places.len()
+}
+
+fn checkpoint(path: &Path) {
+    let db = Connection::open(path).expect("it opens");
+    db.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).expect("written back");
+}
+
+fn passage(project: &mut TestProject, question: &str) -> String {
+    project.call("hybrid_query", json!({"q": question, "k": 1}))["chunks"].to_string()
+}
+
+#[test]
+fn flipped_bytes_of_a_text_are_found_and_mended() {
+    let mut project = notes(30);
+    let index = project.paths().index.clone();
+    for scrubs_now in [true, false] {
+        if !scrubs_now {
+            project.fail("scrub.rest_ms=100");
+        }
+        // Nothing of the index is in the daemon's memory after a start.
+        project.stop();
+        checkpoint(&index);
+        let n = flip(&index, "buoy zqbuoy7 is anchored", "buoy zqbuoy7 is snchored");
+        assert!(n > 0, "the text is in the index as it is");
+        let _ = fs::remove_file(project.paths().dir.join("scrubbed"));
+        project.start();
+        if scrubs_now {
+            assert!(
+                passage(&mut project, "zqbuoy7").contains("is snchored"),
+                "a flip is not seen by reading"
+            );
+            project.call("checkup", json!({"scrub": true}));
+        }
+        let told = noticed(&mut project, "text", 0);
+        assert!(told.contains("buoys/buoy-7.md") && told.contains("read again"), "{told}");
+        project.until_graph("mended", |project| {
+            passage(project, "zqbuoy7").contains("is anchored").then_some(())
+        });
+        let scrub = project.until("a whole round", |it| it["scrub"]["finished_at"].is_string());
+        assert_eq!(scrub["scrub"]["damaged"], 1, "{}", scrub["scrub"]);
+        project.settle();
+    }
+    let told = kgctl(&project, &["doctor", "--scrub"]);
+    assert!(told.contains("scrub: last round over at") && told.contains("1 damaged"), "{told}");
+    project.verify("mended");
+}
+
+#[test]
+fn a_damaged_page_that_nobody_reads_is_found() {
+    let mut project = notes(30);
+    project.restart();
+    project.settle();
+    let index = project.paths().index.clone();
+    checkpoint(&index);
+    let root: u64 = Connection::open(&index)
+        .and_then(|db| {
+            let sql = "SELECT rootpage FROM sqlite_schema WHERE name = 'docs_pass'";
+            db.query_row(sql, [], |row| row.get::<_, i64>(0))
+        })
+        .expect("an index of a table") as u64;
+    let file = File::options().write(true).open(&index).expect("a database");
+    file.write_all_at(&[0xa5; 512], (root - 1) * 4096).expect("damaged");
+    drop(file);
+    project.call("checkup", json!({"scrub": true}));
+    assert!(noticed(&mut project, "index", 0).contains("built again"));
+    project.settle();
+    assert!(finds(&mut project, "zqbuoy21"));
+    assert!(index.metadata().expect("there").size() > 4096);
+    project.verify("built again");
+}

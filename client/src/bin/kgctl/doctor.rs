@@ -21,7 +21,15 @@ mod memory;
 /// Watches that a large folder needs at least; fewer, and the daemon falls back to looking now and then.
 const FEW_WATCHES: u64 = 65_536;
 
-pub(crate) async fn run(ctx: &Context) -> Result<Exit, Failure> {
+/// Look for what is wrong or about to go wrong: programs, settings, databases, memory, files that failed.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {
+    /// Compare all that the daemon has stored with what it stored, now; it does so by itself every 12 hours.
+    #[arg(long)]
+    scrub: bool,
+}
+
+pub(crate) async fn run(arguments: &Arguments, ctx: &Context) -> Result<Exit, Failure> {
     let mut found = vec![kgd(), shim(), watches()];
     let places = ctx.places()?;
     found.extend(registry(&places));
@@ -34,7 +42,7 @@ pub(crate) async fn run(ctx: &Context) -> Result<Exit, Failure> {
                 Err(error) => failed("settings", error.into()),
             });
             match Target::new(&places, project) {
-                Ok(target) => found.extend(daemon::findings(&target).await),
+                Ok(target) => found.extend(daemon::findings(&target, arguments.scrub).await),
                 Err(error) => found.push(failed("places", error.into())),
             }
         }

@@ -109,7 +109,7 @@ enum Command {
     /// Print the whole graph as JSON lines, all of one tick.
     Dump,
     /// Check programs, settings, databases, memory and failed files for problems.
-    Doctor,
+    Doctor(doctor::Arguments),
     Retry(retry::Arguments),
     Rescan(rescan::Arguments),
     Deep(deep::Arguments),
@@ -167,7 +167,7 @@ async fn run(command: Command, ctx: &Context) -> Result<Exit, Failure> {
         Command::Extract(arguments) => extract::run(arguments, ctx).await,
         Command::Review(arguments) => review::run(arguments, ctx).await,
         Command::Dump => dump::run(ctx).await,
-        Command::Doctor => doctor::run(ctx).await,
+        Command::Doctor(arguments) => doctor::run(&arguments, ctx).await,
         Command::Retry(arguments) => retry::run(&arguments, ctx).await,
         Command::Deep(arguments) => deep::run(&arguments, ctx).await,
         Command::Rescan(arguments) => rescan::run(&arguments, ctx).await,

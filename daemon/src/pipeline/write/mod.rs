@@ -9,6 +9,7 @@
 //! the daemon, never a document.
 //! Not here: the rows (`store/`).
 
+mod command;
 mod gather;
 mod stall;
 
@@ -18,16 +19,15 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use ractor::{Actor, ActorProcessingErr, ActorRef};
-use tokio::sync::{Mutex, mpsc, oneshot};
+use tokio::sync::{Mutex, mpsc};
+
+pub use self::command::{Command, Order, Replacement};
 
 use super::parcel::EmbeddedDoc;
 use crate::belt::{Inlet, Item, crew};
 use crate::health::Health;
-use crate::store::{
-    IndexWriter, IngestRecord, KbRecord, MemoryEvent, Readers, RippleStep, StoreError, Trouble,
-    Verdict,
-};
-use crate::terms::{Lane, RelPath, Tick};
+use crate::store::{Held, IndexWriter, Part, Readers, RippleStep, Seen, StoreError, Trouble};
+use crate::terms::{Lane, RelPath};
 
 /// How long the writer must have had nothing to do before it spends time on ripples.
 const QUIET: Duration = Duration::from_millis(5);
@@ -45,31 +45,6 @@ const DOCUMENTS_A_REST: usize = 1_000;
 /// An index that is damaged again within this time was not damaged by accident: the disk is not sound.
 const SOUND_FOR: Duration = Duration::from_secs(60);
 
-/// What tools ask of the writer.
-pub enum Command {
-    /// Write or take back review decisions; answers with the tick that shows them.
-    Decide(Vec<(String, Option<Verdict>)>, oneshot::Sender<Result<Tick, String>>),
-    /// Put another file in the place of the index; answers with the tick that is read from then on.
-    Replace(Replacement, oneshot::Sender<Result<Tick, String>>),
-    /// The index is damaged, and how: begin again with an empty one.
-    BeginAgain(String, oneshot::Sender<Result<Tick, String>>),
-    /// Remember what a caller said about documents.
-    RecordIngest(Vec<RelPath>, IngestRecord, oneshot::Sender<Result<(), String>>),
-    /// Remember what tools did to entities.
-    RecordMemory(Vec<MemoryEvent>, oneshot::Sender<Result<(), String>>),
-    /// Give a number for a new entry that is greater than this one.
-    NextEntry(u64, oneshot::Sender<Result<u64, String>>),
-    /// Remember what tools did to entries; answers with the number of each version.
-    RecordKb(Vec<KbRecord>, oneshot::Sender<Result<Vec<u64>, String>>),
-    /// Stop the deep pass, or let it go on.
-    PauseDeep(bool, oneshot::Sender<Result<(), String>>),
-    /// Count failures of these files anew, so that they are tried again.
-    CloseBreakers(Vec<RelPath>, oneshot::Sender<Result<(), String>>),
-}
-
-/// Replaces the writer's file while nobody reads it.
-pub type Replacement = Box<dyn FnOnce(&mut IndexWriter) -> Result<(), StoreError> + Send>;
-
 /// The writer's surroundings; kept by the supervisor to start it again.
 #[derive(Clone)]
 pub struct WriterArgs {
@@ -78,7 +53,7 @@ pub struct WriterArgs {
     /// Where finished documents come from.
     pub inlet: Arc<Inlet<EmbeddedDoc>>,
     /// Where commands come from.
-    pub commands: Arc<Mutex<mpsc::Receiver<Command>>>,
+    pub commands: Arc<Mutex<mpsc::Receiver<Order>>>,
     /// Where numbers go.
     pub health: Arc<Health>,
     /// True when no document is on its way: then ripples may run.
@@ -93,6 +68,8 @@ pub struct WriterArgs {
     pub requeue: Arc<dyn Fn(Vec<RelPath>) + Send + Sync>,
     /// Makes the watcher send every file again.
     pub read_all: Arc<dyn Fn() + Send + Sync>,
+    /// Whether the databases' files are the ones that were opened.
+    pub held: Held,
     /// Those who read the index that is written.
     pub readers: Arc<Readers>,
     /// Milliseconds since 1970.
@@ -129,7 +106,7 @@ pub struct GoOn;
 enum Work {
     Items(Box<Item<EmbeddedDoc>>),
     Again(Batch),
-    Command(Command),
+    Order(Order),
     Idle,
     Drained,
 }
@@ -167,7 +144,7 @@ impl Actor for WriteStation {
         let outcome = match state.next().await {
             Work::Items(first) => state.gather_and_commit(*first).await,
             Work::Again(batch) => state.commit(batch).await,
-            Work::Command(command) => state.obey(command).await,
+            Work::Order(order) => state.obey(order).await,
             Work::Idle => state.ripple().await,
             Work::Drained => {
                 myself.stop(Some("drained".into()));
@@ -209,7 +186,7 @@ impl WriteState {
         let may_ripple = args.health.has_ripple();
         tokio::select! {
             biased;
-            Some(command) = commands.recv() => Work::Command(command),
+            Some(order) = commands.recv() => Work::Order(order),
             item = args.inlet.next() => item.map_or(Work::Drained, |item| Work::Items(Box::new(item))),
             () = tokio::time::sleep(QUIET), if may_ripple => Work::Idle,
         }
@@ -330,76 +307,22 @@ impl WriteState {
         self.with_writer(Lane::Bulk, false, release).await.map(|_| ())
     }
 
-    async fn obey(&mut self, command: Command) -> Result<(), StoreError> {
-        let now_ms = (self.args.now_ms)();
-        match command {
-            Command::Decide(decisions, reply) => {
-                let done = self.try_once(move |writer| writer.decide(&decisions, now_ms)).await?;
-                if let Ok(tick) = &done {
-                    self.args.health.set_tick(*tick);
-                }
-                let _ = reply.send(done);
-            }
-            Command::Replace(replacement, reply) => {
-                let done = self
-                    .with_writer(Lane::Interactive, false, move |w| {
-                        Ok(replacement(w).map(|()| w.tick()))
-                    })
-                    .await?;
-                let done = done.unwrap_or_else(|| Err(StoreError::Gone));
-                if let Ok(tick) = &done {
-                    self.args.health.set_tick(*tick);
-                    // The file that came may have work left.
-                    self.args.health.set_ripple(true);
-                }
-                let _ = reply.send(done.map_err(|error| error.to_string()));
-                // A writer that was left without a file must not go on.
-                self.with_writer(Lane::Interactive, false, |writer| writer.check()).await?;
-            }
-            Command::BeginAgain(why, reply) => {
-                let done = self.begin_again(why).await;
-                let tick = self.args.health.tick();
-                let _ = reply.send(done.as_ref().map(|()| tick).map_err(ToString::to_string));
-                done?;
-            }
-            Command::RecordIngest(paths, record, reply) => {
-                let _ = reply.send(self.try_once(move |w| w.record_ingest(&paths, &record)).await?);
-            }
-            Command::RecordMemory(events, reply) => {
-                let record = move |w: &mut IndexWriter| w.record_memory(&events, now_ms);
-                let _ = reply.send(self.try_once(record).await?);
-            }
-            Command::NextEntry(floor, reply) => {
-                let _ = reply.send(self.try_once(move |w| w.next_entry(floor)).await?);
-            }
-            Command::RecordKb(records, reply) => {
-                let record = move |w: &mut IndexWriter| w.record_kb(&records, now_ms);
-                let _ = reply.send(self.try_once(record).await?);
-            }
-            Command::PauseDeep(is_paused, reply) => {
-                self.args.health.pause_deep(is_paused);
-                // What is left is looked at when nothing else is due.
-                self.args.health.set_ripple(true);
-                let _ = reply.send(Ok(()));
-            }
-            Command::CloseBreakers(paths, reply) => {
-                let _ = reply.send(self.try_once(move |w| w.close_breakers(&paths)).await?);
-            }
-        }
-        Ok(())
-    }
-
-    /// The file is damaged; everything in it can be made again from the folder and the ledger.
+    /// The file is damaged or gone; everything in it can be made again from the folder and the ledger.
     ///
     /// # Errors
     /// That it is the ledger that is damaged, or that no index stays sound here.
     async fn begin_again(&mut self, why: String) -> Result<(), StoreError> {
+        self.heed_ledger().await?;
         self.with_writer(Lane::Interactive, false, |writer| writer.check_ledger()).await?;
-        if self.began_again.is_some_and(|at| at.elapsed() < SOUND_FOR) {
+        // What somebody deletes again and again says nothing of the disk.
+        let is_damage = !matches!(self.args.held.look(Part::Index), Seen::Lost(_));
+        if is_damage && self.began_again.is_some_and(|at| at.elapsed() < SOUND_FOR) {
             return Err(StoreError::Hopeless { why });
         }
-        self.began_again = Some(Instant::now());
-        tracing::error!(why, "the index is damaged; it is built again from the files");
+        if is_damage {
+            self.began_again = Some(Instant::now());
+        }
+        tracing::error!(why, "the index is damaged or gone; it is built again from the files");
         if self.held.take().is_some() {
             self.args.inlet.done(1);
         }
@@ -414,9 +337,7 @@ impl WriteState {
         let tick = self.insist(Lane::Interactive, false, begin).await?;
         self.args.health.set_ripple(true);
         (self.args.read_all)();
-        self.args
-            .health
-            .report(format!("the index was damaged ({why}) and is built again from the files"));
+        self.args.health.mended("index", format!("{why}; it is built again from the files"));
         // Last: who waits for this tick must find that there is work to do, not an empty index that looks settled.
         self.args.health.set_tick(tick.unwrap_or_default());
         Ok(())

@@ -51,7 +51,7 @@ impl WriteState {
             Ok(done) => Ok(done.ok_or_else(|| "the writer has stopped".to_string())),
             Err(error) => {
                 let Trouble::Passing(stall) = error.trouble() else { return Err(error) };
-                let told = format!("nothing was written: {}\nhint: {}", stall.why, stall.hint());
+                let told = stall.refusal();
                 self.args.health.stall(Some(stall));
                 self.args.health.set_ripple(true);
                 Ok(Err(told))

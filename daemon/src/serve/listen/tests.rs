@@ -83,9 +83,14 @@ async fn a_socket_that_was_cleaned_away_is_made_again() {
     let dir = tempfile::tempdir().expect("a directory");
     let path = dir.path().join("kg.sock");
     let mut door = Door::bind(&path).await.expect("bound");
-    door.tend().await.expect("touched");
+    door.touch().expect("touched");
+    assert!(!door.tend().await.expect("it is there"));
     fs::remove_file(&path).expect("somebody cleaned up");
-    door.tend().await.expect("made again");
+    assert!(door.tend().await.expect("made again"));
+    let other = dir.path().join("other.sock");
+    drop(std::os::unix::net::UnixListener::bind(&other).expect("bound"));
+    fs::rename(&other, &path).expect("somebody replaced it");
+    assert!(door.tend().await.expect("made again"));
     let client = UnixStream::connect(&path);
     let (accepted, connected) = tokio::join!(door.accept(), client);
     drop(accepted.expect("accepted"));

@@ -61,6 +61,19 @@ pub(super) fn status(reply: &StatusReply, sheet: &mut Sheet) {
         sheet.line(&format!("skipped: {}", skipped.join(", ")));
     }
     sheet.line(&format!("watcher: {}", one_line(&reply.watcher)));
+    if let Some(refused) = &reply.writes_refused {
+        sheet.line(&format!(
+            "writes refused: {}; {}",
+            one_line(&refused.why),
+            one_line(&refused.hint)
+        ));
+    }
+    sheet.items(
+        reply.mended.iter().map(|it| format!("{} {}: {}", it.at, it.part, one_line(&it.what))),
+    );
+    if let Some(scrub) = &reply.scrub {
+        sheet.line(&format!("scrub: {}", scrub.told()));
+    }
     if let Some(error) = &reply.last_error {
         sheet.line(&format!("last error: {}", one_line(error)));
     }

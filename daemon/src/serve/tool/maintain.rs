@@ -290,9 +290,12 @@ fn failed_among(project: &Project, wanted: Option<&[String]>) -> Result<Vec<RelP
 /// Checks both databases and lists what failed.
 pub async fn checkup(
     project: Arc<Project>,
-    _: Checkup,
+    request: Checkup,
     _: Progress,
 ) -> Result<CheckupReply, ErrorView> {
+    if request.scrub == Some(true) {
+        project.scrub_now().await;
+    }
     blocking(move || {
         let found = check_up(&project.state_dir).map_err(unreadable)?;
         let troubles = project.breakers().list();

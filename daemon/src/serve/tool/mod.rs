@@ -44,7 +44,7 @@ use crate::pipeline::normalize::redact::holds_secret;
 use crate::pipeline::write::Command;
 use crate::project::Project;
 use crate::store::{Snapshot, Stall, StoreError, Verdict, dump_page};
-use crate::terms::Tick;
+use crate::terms::{RelPath, Tick};
 
 /// Longest name of an item that is told, characters.
 const MAX_NAME: usize = 200;
@@ -342,6 +342,16 @@ fn unavailable(why: String) -> ErrorView {
         hint: Some(hint.into()),
         conflict: None,
     }
+}
+
+/// An error that comes after files were changed says so.
+fn though_written(paths: &[RelPath], error: ErrorView) -> ErrorView {
+    let what = match paths {
+        [] => return error,
+        [path] => format!("`{path}` is"),
+        paths => format!("{} files are", paths.len()),
+    };
+    ErrorView { message: format!("{what} changed on the disk, but {}", error.message), ..error }
 }
 
 /// What a caller is told who waits for a commit while none can be made.

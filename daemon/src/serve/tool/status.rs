@@ -9,13 +9,14 @@ use jiff::Timestamp;
 use proto::error::ErrorView;
 use proto::shape::{StallView, WorkersView};
 use proto::tool::core::{
-    EmbeddingView, FileEventView, Progress, QuarantineView, QueueView, Status, StatusReply,
-    UNRANKED, VectorsInMemory, WarningView,
+    EmbeddingView, FileEventView, MendedView, Progress, QuarantineView, QueueView, ScrubView,
+    Status, StatusReply, UNRANKED, VectorsInMemory, WarningView,
 };
 use rusqlite::Connection;
 
 use super::unreadable;
 use crate::ask;
+use crate::health::Mended;
 
 use crate::pipeline::backfill::{Again, Trouble};
 use crate::pipeline::watch::{FileEvent, WatchMode, WatchView};
@@ -100,6 +101,12 @@ pub fn status(
         stalled: health
             .stalled()
             .map(|(stall, _)| StallView { hint: stall.hint(), why: stall.why }),
+        writes_refused: project.lost_ledger().map(|lost| {
+            let (why, hint) = lost.split_once("\nhint: ").unwrap_or((&lost, ""));
+            StallView { why: why.into(), hint: hint.into() }
+        }),
+        mended: health.all_mended().into_iter().map(mended_view).collect(),
+        scrub: Some(scrub_view(project)),
         deep: super::maintain::deep_view(project),
         ingest_rate: health.ingest_rate(),
         started_at: project.started_at().to_string(),
@@ -118,6 +125,19 @@ pub fn status(
         clients: project.activity().n_clients(),
         freshness: project.freshness(snapshot),
     })
+}
+
+fn mended_view(it: Mended) -> MendedView {
+    MendedView { at: it.at.to_string(), part: it.part.into(), what: it.what }
+}
+
+fn scrub_view(project: &Project) -> ScrubView {
+    let progress = project.scrubbed();
+    ScrubView {
+        finished_at: progress.finished.map(|at| at.to_string()),
+        compared: progress.n_documents,
+        damaged: progress.n_damaged,
+    }
 }
 
 /// The last changes of files, where they are wanted.

@@ -56,6 +56,13 @@ pub fn back_up(state_dir: &Path, to: Option<&Path>, replaces: bool) -> Result<Ba
     }
 }
 
+/// Copies an open ledger, whose file at `ledger` is gone, to a new file in the folder of backups.
+pub(super) fn rescue(db: &Connection, ledger: &Path) -> Result<Backup, StoreError> {
+    let folder = folder_of(ledger);
+    fs::create_dir_all(&folder).map_err(LedgerError::io(&folder))?;
+    copy_numbered(db, &folder)
+}
+
 /// The newest backup in the folder of backups beside a ledger.
 pub(super) fn newest(ledger: &Path) -> Option<PathBuf> {
     own_backups(&folder_of(ledger)).pop()
@@ -201,6 +208,9 @@ fn not_a_ledger(path: &Path, why: String) -> StoreError {
     LedgerError::NotALedger { path: path.to_path_buf(), why }.into()
 }
 
+/// What is said of a database whose file is not there.
+const GONE: &str = "its file is gone";
+
 /// How the databases are.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Checkup {
@@ -219,11 +229,13 @@ pub fn check_up(state_dir: &Path) -> Result<Checkup, StoreError> {
     let (index, ledger) = (state_dir.join("index.sqlite"), state_dir.join("ledger.sqlite"));
     let quick = |db: Connection| db.query_row("PRAGMA quick_check(1)", [], |row| row.get(0));
     let verdict = match open::reader(&index).and_then(|db| Ok(quick(db)?)) {
+        _ if !index.exists() => GONE.to_string(),
         Err(StoreError::Sqlite(error)) if is_damage(&error) => error.to_string(),
         read => read?,
     };
     let (ledger_version, ledger_verdict) =
         match open::plain_reader(&ledger).and_then(|db| inspect(&db)) {
+            _ if !ledger.exists() => (0, GONE.to_string()),
             Err(error) if is_damage(&error) => (0, error.to_string()),
             read => read?,
         };
@@ -250,6 +262,7 @@ pub fn restore(state_dir: &Path, from: &Path) -> Result<Restored, StoreError> {
     copy_rows(&source, &draft.path)?;
     drop(source);
     look(&draft.path)?;
+    open::remove(&state_dir.join(open::STAND_IN))?;
     // The one that is being built beside it, too: either has the uids of the ledger that goes.
     open::remove(&state_dir.join(open::NEXT))?;
     open::remove(&state_dir.join(open::LIVE))?;

@@ -15,6 +15,18 @@ pub enum LedgerError {
         /// The newest backup in the project's own folder of backups.
         newest: Option<PathBuf>,
     },
+    /// Its file was deleted, replaced or cut while the daemon ran.
+    #[error(
+        "the ledger is lost, so nothing is written: {why}\nhint: {}", way_back_of_lost(path, newest.as_deref())
+    )]
+    Lost {
+        /// Where it was.
+        path: PathBuf,
+        /// What became of it.
+        why: String,
+        /// The newest backup in the project's own folder of backups.
+        newest: Option<PathBuf>,
+    },
     /// A newer program wrote it. Nothing was written.
     #[error(
         "the ledger `{}` has version {found}, this kgd knows versions up to {known}\n\
@@ -66,6 +78,12 @@ pub enum LedgerError {
 }
 
 impl LedgerError {
+    /// The ledger at `path` is lost.
+    pub(in crate::store) fn lost(path: PathBuf, why: String) -> Self {
+        let newest = super::backup::newest(&path);
+        LedgerError::Lost { path, why, newest }
+    }
+
     /// Wraps an error of the system.
     pub(super) fn io(path: &Path) -> impl FnOnce(std::io::Error) -> Self {
         move |source| LedgerError::Io { path: path.to_path_buf(), source }
@@ -81,6 +99,17 @@ fn way_back(newest: Option<&Path>) -> String {
         None => "there is no backup of it; move it away to begin a new one: uids, tags and review decisions \
                  are lost then, documents are not"
             .to_string(),
+    }
+}
+
+fn way_back_of_lost(path: &Path, newest: Option<&Path>) -> String {
+    match newest {
+        Some(_) => format!("reading goes on; {}", way_back(newest)),
+        None => format!(
+            "there is no backup; put the file back, or move away what lies at `{}`, then `kgctl restart`: a new one \
+             is begun where there is none, without the uids, tags, versions and decisions of the old one",
+            path.display()
+        ),
     }
 }
 

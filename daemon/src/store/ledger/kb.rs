@@ -250,7 +250,7 @@ impl KbLedger {
     /// # Errors
     /// When it cannot be read.
     pub fn open(state_dir: &Path) -> Result<Self, StoreError> {
-        Ok(KbLedger { db: open::plain_reader(&state_dir.join(open::LEDGER_FILE))? })
+        Ok(KbLedger { db: open::plain_reader(&open::ledger_to_read(state_dir))? })
     }
 
     /// What is known of each entry that has versions.

@@ -148,7 +148,7 @@ impl MemoryLedger {
     /// # Errors
     /// When it cannot be read.
     pub fn open(state_dir: &Path) -> Result<Self, StoreError> {
-        Ok(MemoryLedger { db: open::plain_reader(&state_dir.join(open::LEDGER_FILE))? })
+        Ok(MemoryLedger { db: open::plain_reader(&open::ledger_to_read(state_dir))? })
     }
 
     /// The highest ordinal that the note at a path is known to have had; 0 for none.

@@ -143,6 +143,18 @@ impl Ledger {
         Ok(ledger)
     }
 
+    /// Goes on in another file, at `to`, because the one at `lost` is lost; what is decided stays as it is in memory.
+    pub(in crate::store) fn stand_in(&mut self, lost: &Path, to: &Path) -> Result<(), StoreError> {
+        if let Err(error) = backup::rescue(&self.db, lost) {
+            tracing::warn!(%error, "the lost ledger could not be copied");
+        }
+        if let Some(newest) = backup::newest(lost) {
+            backup::copy(&super::open::plain_reader(&newest)?, to, true)?;
+        }
+        self.db = migrate::open(to)?;
+        Ok(())
+    }
+
     fn load_decisions(&self) -> Result<(), StoreError> {
         let mut statement = self.db.prepare("SELECT key, verdict FROM decisions")?;
         let rows =

@@ -77,6 +77,15 @@ pub struct StatusReply {
     /// Why nothing can be written for now, such as a full disk; answers come from the last commit meanwhile.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stalled: Option<StallView>,
+    /// Why tools that write are refused: the ledger was lost while the daemon ran. Reading goes on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub writes_refused: Option<StallView>,
+    /// What was lost or damaged of the daemon's own files since it started, oldest first, the last 20.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub mended: Vec<MendedView>,
+    /// The comparison of all that is stored with what was stored, which goes on in the background.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scrub: Option<ScrubView>,
     /// How far the close reading is that follows when everything is searchable; absent when it is switched off.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deep: Option<DeepView>,
@@ -135,6 +144,40 @@ pub struct SettledView {
     /// Every document has been read closely, for statistical names and dependencies; true, too, while that is paused.
     #[serde(default)]
     pub deep: bool,
+}
+
+/// Something of the daemon's own that was lost or damaged.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct MendedView {
+    /// When that was noticed, RFC 3339.
+    pub at: String,
+    /// Which part: `index`, `ledger`, `lock`, `socket`, `state folder`, `text` or `vectors`.
+    pub part: String,
+    /// What was wrong, and what was done.
+    pub what: String,
+}
+
+/// How far the comparison of what is stored is. A round is due every 12 hours.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ScrubView {
+    /// When the last round was over, RFC 3339; absent before the first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub finished_at: Option<String>,
+    /// Documents compared in this round, or in the last one when none goes on.
+    pub compared: u64,
+    /// Documents that were not what was stored, since the daemon started; they were read again from their files.
+    pub damaged: u64,
+}
+
+impl ScrubView {
+    /// In words, for people.
+    pub fn told(&self) -> String {
+        let last = match &self.finished_at {
+            Some(at) => format!("last round over at {at}"),
+            None => "no round is over yet".to_string(),
+        };
+        format!("{last}, {} documents compared, {} damaged", self.compared, self.damaged)
+    }
 }
 
 /// The copy of the vectors in memory.

@@ -17,7 +17,7 @@ use super::super::failure::{Exit, Failure};
 use super::{failed, good, memory, warning};
 
 /// What there is to say about a daemon.
-pub(super) async fn findings(target: &Target) -> Vec<Finding> {
+pub(super) async fn findings(target: &Target, scrubs: bool) -> Vec<Finding> {
     let Ok(stream) = target.connect() else {
         return vec![silent(target)];
     };
@@ -30,6 +30,8 @@ pub(super) async fn findings(target: &Target) -> Vec<Finding> {
     if let Some((detail, hint)) = version_mismatch(&version, "kgctl") {
         found.push(warning("version", detail, &hint));
     }
+    // First, so that the status tells what it has found.
+    let checkup = session.call(&Checkup { scrub: scrubs.then_some(true) }).await;
     let status = match session.call(&Status::default()).await {
         Ok(reply) => reply,
         Err(error) => {
@@ -43,7 +45,7 @@ pub(super) async fn findings(target: &Target) -> Vec<Finding> {
     found.push(memory::finding(status.pid));
     found.extend(status.llm.iter().map(of_llm));
     found.extend(status.workers.as_ref().and_then(|it| sandbox(it.sandbox.as_deref()?)));
-    match session.call(&Checkup {}).await {
+    match checkup {
         Ok(reply) => {
             found.extend(of_checkup(&reply));
             found.extend(documents(&status, &reply));
@@ -116,6 +118,18 @@ fn of_status(reply: &StatusReply) -> Vec<Finding> {
         let failure = Failure::new(Exit::Failed, stalled.why.clone()).hint(&stalled.hint);
         found.push(failed("index", failure));
     }
+    if let Some(refused) = &reply.writes_refused {
+        let failure = Failure::new(Exit::Failed, refused.why.clone()).hint(&refused.hint);
+        found.push(failed("ledger", failure));
+    }
+    found.extend(reply.mended.iter().map(|it| {
+        warning(
+            &it.part,
+            format!("{}: {}", it.at, it.what),
+            "mended, or being mended; find out who or what did that, such as a cleaner or the disk",
+        )
+    }));
+    found.extend(reply.scrub.iter().map(|it| good("scrub", it.told())));
     if reply.orphaned_entities > 0 {
         let detail = format!("entities without a mention: {}", reply.orphaned_entities);
         let hint = "this is a bug: please report it; `kgctl verify --repair` mends the index";

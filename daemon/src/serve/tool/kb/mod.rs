@@ -30,8 +30,8 @@ pub use search::{add_entries, kb_get, kb_search};
 pub use store::{kb_store, kb_store_batch};
 
 use super::{
-    batch_of, blocking, check_secrets, invalid, item_error, parted, stalled, unavailable,
-    unreadable,
+    batch_of, blocking, check_secrets, invalid, item_error, parted, stalled, though_written,
+    unavailable, unreadable,
 };
 use crate::ask::kb::{EntryRow, Library, decay, graph};
 use crate::notes::NoteError;
@@ -83,7 +83,8 @@ async fn index(
     if paths.is_empty() {
         return Ok(BTreeMap::new());
     }
-    let indexed = project.index_now(paths, false, &|_| {}).await.map_err(stalled)?;
+    let indexed = project.index_now(paths, false, &|_| {}).await;
+    let indexed = indexed.map_err(|stall| though_written(paths, stalled(stall)))?;
     let told = indexed.failed.iter().map(|(path, (stage, reason))| {
         (path.to_string(), format!("`{path}` was not indexed ({stage}): {reason}"))
     });
@@ -92,6 +93,16 @@ async fn index(
 
 async fn record(project: &Arc<Project>, records: Vec<KbRecord>) -> Result<Vec<u64>, ErrorView> {
     project.command(|reply| Command::RecordKb(records, reply)).await.map_err(unavailable)
+}
+
+/// Records what was done to a note, whose file is changed already.
+async fn record_written(
+    project: &Arc<Project>,
+    path: &str,
+    records: Vec<KbRecord>,
+) -> Result<Vec<u64>, ErrorView> {
+    let recorded = record(project, records).await;
+    recorded.map_err(|error| though_written(&[RelPath::new(path)], error))
 }
 
 /// The notes of some entries, as they lie there now, indexed; of ids that name nothing there is none.
@@ -160,6 +171,7 @@ pub(super) async fn keep_version(
     who: &Who,
 ) -> Result<(), ErrorView> {
     let (worker, path, who) = (project.clone(), path.to_string(), who.clone());
+    let written = path.clone();
     let version = blocking(move || {
         let snapshot = worker.snapshot().map_err(unreadable)?;
         let shelf = worker.shelves.at(&snapshot, &worker.settings.kb.folder)?;
@@ -170,7 +182,7 @@ pub(super) async fn keep_version(
         Ok(Some(NewVersion { client: who.client, reason, ..version }))
     });
     if let Some(version) = version.await? {
-        record(project, vec![KbRecord::Version(version)]).await?;
+        record_written(project, &written, vec![KbRecord::Version(version)]).await?;
     }
     Ok(())
 }

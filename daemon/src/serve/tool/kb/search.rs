@@ -207,7 +207,10 @@ pub async fn kb_get(
     })
     .await?;
     if !opened.is_empty() {
-        record(&project, vec![KbRecord::Opened(opened)]).await?;
+        // Where nothing can be recorded, the entry is read all the same.
+        if let Err(error) = record(&project, vec![KbRecord::Opened(opened)]).await {
+            tracing::debug!(%error, "that entries were opened is not recorded");
+        }
     }
     Ok(reply)
 }

@@ -13,8 +13,8 @@ use serde_json::{Map, Value};
 
 use super::{
     batch_of, blocking, by_hand, check_secrets, edges_of, entry_named, files_in_folder, folder,
-    index, invalid, item_error, library, parted, record, refused, type_text, unavailable,
-    unreadable, version_of,
+    index, invalid, item_error, library, parted, record, record_written, refused, type_text,
+    unavailable, unreadable, version_of,
 };
 use crate::ask::kb::{Library, decay};
 use crate::notes::{NoteError, Overwrite};
@@ -257,7 +257,8 @@ pub(super) async fn create(
             let written = blocking(move || write_new(&writer, number, &new)).await?;
             let Some((version, path)) = written else { return Ok(None) };
             let version = NewVersion { client, reason, ..version };
-            Ok(Some((record(&worker, vec![KbRecord::Version(version)]).await?, path)))
+            let records = vec![KbRecord::Version(version)];
+            Ok(Some((record_written(&worker, &path, records).await?, path)))
         });
         let written = writing.await.unwrap_or_else(|error| Err(unavailable(error.to_string())))?;
         let Some((versions, path)) = written else { continue };
@@ -319,7 +320,7 @@ pub(super) async fn rewrite(
 ) -> Result<Stored, ErrorView> {
     let row = entry_named(project, id).await?;
     let (number, path) = (row.number, row.path.clone());
-    let (worker, client) = (project.clone(), who.client.clone());
+    let (worker, client, of) = (project.clone(), who.client.clone(), path.clone());
     // A task of its own: a caller who goes now must not leave the write without its record.
     let writing = tokio::spawn(async move {
         let _turn = worker.entries_turn.lock().await;
@@ -341,7 +342,11 @@ pub(super) async fn rewrite(
         if is_changed || is_stated {
             records.push(KbRecord::Version(NewVersion { client, reason, ..after }));
         }
-        Ok((record(&worker, records).await?, is_changed))
+        let recorded = match is_changed {
+            true => record_written(&worker, &of, records).await,
+            false => record(&worker, records).await,
+        };
+        Ok((recorded?, is_changed))
     });
     let (versions, is_changed) =
         writing.await.unwrap_or_else(|error| Err(unavailable(error.to_string())))?;

@@ -39,8 +39,8 @@ pub use write::{
 };
 
 use super::{
-    batch_of, blocking, check_count, check_secrets, invalid, item_error, stalled, unavailable,
-    unreadable,
+    batch_of, blocking, check_count, check_secrets, invalid, item_error, stalled, though_written,
+    unavailable, unreadable,
 };
 use crate::ask::browse::rfc3339;
 use crate::ask::memory::{self as rows, Edge, FactRow, NodeRow};
@@ -174,12 +174,15 @@ impl Aftermath {
         // Of what is gone the ledger knows the uid until the index has forgotten it; of what is new from then on.
         if !deletions.is_empty() {
             let record = |reply| Command::RecordMemory(deletions, reply);
-            project.command(record).await.map_err(unavailable)?;
+            let recorded = project.command(record).await;
+            recorded.map_err(|why| though_written(&self.paths, unavailable(why)))?;
         }
-        let indexed = project.index_now(&self.paths, false, &|_| {}).await.map_err(stalled)?;
+        let written = |error| though_written(&self.paths, error);
+        let indexed = project.index_now(&self.paths, false, &|_| {}).await;
+        let indexed = indexed.map_err(|stall| written(stalled(stall)))?;
         if !others.is_empty() {
             let record = |reply| Command::RecordMemory(others, reply);
-            project.command(record).await.map_err(unavailable)?;
+            project.command(record).await.map_err(|why| written(unavailable(why)))?;
         }
         let told = indexed.failed.iter().map(|(path, (stage, reason))| {
             (path.to_string(), format!("`{path}` was not indexed ({stage}): {reason}"))

@@ -29,7 +29,7 @@ pub use write::{delete_note, write_note};
 use proto::error::{Code, ErrorView};
 use proto::tool::notes::{LinkView, ObservationView};
 
-use super::{blocking, stalled, unreadable};
+use super::{blocking, stalled, though_written, unreadable};
 use crate::ask::notes::{LinkRow, ObservationRow};
 use crate::ask::stated::{accepted, relations};
 use crate::ask::{address, notes as rows};
@@ -112,7 +112,8 @@ fn path_at(snapshot: &Snapshot, doc: i64) -> Result<String, ErrorView> {
 
 /// Has the index show files as they are now; tells what could not be read.
 async fn index(project: &Project, paths: &[RelPath]) -> Result<Vec<String>, ErrorView> {
-    let indexed: Indexed = project.index_now(paths, false, &|_| {}).await.map_err(stalled)?;
+    let indexed = project.index_now(paths, false, &|_| {}).await;
+    let indexed: Indexed = indexed.map_err(|stall| though_written(paths, stalled(stall)))?;
     let told = |(path, (stage, reason)): (&RelPath, &(String, String))| {
         format!("`{path}` was not indexed ({stage}): {reason}")
     };

@@ -1,0 +1,231 @@
+//! Held: whether the files of the open databases are still the ones that were opened.
+//!
+//! In: a database that was opened or closed. Out: what became of its files since.
+//! Invariants: a database that is closed to be replaced is not looked at; files are only looked at from outside, never
+//! opened: to close such a file would drop the locks that SQLite holds on it, because POSIX locks belong to the
+//! process. A lost ledger stays lost until the daemon ends: nothing that is written to another file counts.
+//! Not here: how often somebody looks, and what is done then (`project/upkeep.rs`).
+
+use std::collections::BTreeMap;
+use std::fs::Metadata;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::ledger::LedgerError;
+
+/// SQLite's smallest page, bytes: a database that is shorter was cut.
+const HEADER_BYTES: u64 = 512;
+
+/// One of the databases that a daemon keeps open.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Part {
+    /// The index that is written.
+    Index,
+    /// What files cannot hold.
+    Ledger,
+    /// The better model's vectors.
+    Vectors,
+}
+
+/// What a look at the files of a database shows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Seen {
+    /// They are the ones that were opened, or the database is closed at the moment.
+    Same,
+    /// One is shorter than before, which SQLite does, too: worth a check.
+    Shorter,
+    /// One is gone, another one, or cut; in words.
+    Lost(String),
+}
+
+/// The files of the databases that one project holds open. Clones share them.
+#[derive(Debug, Clone, Default)]
+pub struct Held(Arc<Mutex<Files>>);
+
+#[derive(Debug, Default)]
+struct Files {
+    open: BTreeMap<Part, Vec<File>>,
+    /// Where the ledger was, and how it was lost.
+    lost_ledger: Option<(PathBuf, String)>,
+}
+
+#[derive(Debug)]
+struct File {
+    path: PathBuf,
+    /// Device and inode.
+    identity: (u64, u64),
+    n_bytes: u64,
+}
+
+impl Held {
+    /// Remembers the files of a database that was opened just now: itself, its log and the log's index.
+    pub fn hold(&self, part: Part, path: &Path) {
+        let files = super::open::files(path);
+        let known = files.into_iter().filter_map(|path| {
+            let found = path.metadata().ok()?;
+            Some(File { path, identity: identity(&found), n_bytes: found.len() })
+        });
+        self.lock().open.insert(part, known.collect());
+    }
+
+    /// Forgets the files of a database that is closed now.
+    pub fn release(&self, part: Part) {
+        self.lock().open.remove(&part);
+    }
+
+    /// Looks at the files of a database.
+    pub fn look(&self, part: Part) -> Seen {
+        let files = self.lock();
+        let mut seen = Seen::Same;
+        // Itself first: SQLite removes the log of a database that is empty.
+        for file in files.open.get(&part).into_iter().flatten().rev() {
+            match file.look() {
+                Seen::Same => {}
+                Seen::Shorter => seen = Seen::Shorter,
+                lost => return lost,
+            }
+        }
+        seen
+    }
+
+    /// Looks at the files of a database, and compares their sizes with those of now the next time.
+    pub fn look_on(&self, part: Part) -> Seen {
+        let seen = self.look(part);
+        if matches!(seen, Seen::Lost(_)) {
+            return seen;
+        }
+        for file in self.lock().open.get_mut(&part).into_iter().flatten() {
+            file.n_bytes = file.path.metadata().map_or(file.n_bytes, |it| it.len());
+        }
+        seen
+    }
+
+    /// Notes that the ledger is lost; false where that is known.
+    pub(super) fn lose_ledger(&self, path: &Path, why: &str) -> bool {
+        let mut files = self.lock();
+        files.open.remove(&Part::Ledger);
+        let is_new = files.lost_ledger.is_none();
+        files.lost_ledger.get_or_insert_with(|| (path.to_path_buf(), why.to_string()));
+        is_new
+    }
+
+    /// Why nothing may be written, looked at now: a write that is not in the ledger would be lost with the next start.
+    ///
+    /// # Errors
+    /// [`LedgerError::Lost`], with the newest backup.
+    pub fn check_ledger(&self) -> Result<(), LedgerError> {
+        let known = self.lock().lost_ledger.clone();
+        let lost = known.or_else(|| match self.look(Part::Ledger) {
+            Seen::Lost(why) => Some((self.path(Part::Ledger)?, why)),
+            Seen::Same | Seen::Shorter => None,
+        });
+        match lost {
+            Some((path, why)) => Err(LedgerError::lost(path, why)),
+            None => Ok(()),
+        }
+    }
+
+    /// The main file of a database that is open.
+    fn path(&self, part: Part) -> Option<PathBuf> {
+        self.lock().open.get(&part).and_then(|files| Some(files.last()?.path.clone()))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Files> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl File {
+    fn look(&self) -> Seen {
+        let shown = self.path.display();
+        let Ok(found) = self.path.metadata() else {
+            return Seen::Lost(format!("`{shown}` was deleted while the daemon ran"));
+        };
+        if identity(&found) != self.identity {
+            return Seen::Lost(format!("`{shown}` was replaced by another file"));
+        }
+        let is_log = !self.path.extension().is_some_and(|it| it == "sqlite");
+        match found.len() {
+            n if n >= self.n_bytes => Seen::Same,
+            // A log is emptied when all of it is in the database.
+            n if n < HEADER_BYTES && !is_log => {
+                Seen::Lost(format!("`{shown}` was cut to {n} bytes"))
+            }
+            _ => Seen::Shorter,
+        }
+    }
+}
+
+fn identity(found: &Metadata) -> (u64, u64) {
+    (found.dev(), found.ino())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn a_file_that_is_gone_another_or_cut_is_lost() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("ledger.sqlite");
+        let wal = folder.path().join("ledger.sqlite-wal");
+        let held = Held::default();
+        let begin = || {
+            fs::write(&path, [1; 8192]).expect("written");
+            fs::write(&wal, [1; 8192]).expect("written");
+            held.hold(Part::Ledger, &path);
+            assert_eq!(held.look(Part::Ledger), Seen::Same);
+        };
+        let cut = |path: &Path, n| {
+            fs::File::options().write(true).open(path).and_then(|it| it.set_len(n)).expect("cut");
+        };
+        let lost = |what: &str| match held.look(Part::Ledger) {
+            Seen::Lost(why) => assert!(why.contains(what), "{why}"),
+            seen => panic!("{what}: {seen:?}"),
+        };
+        begin();
+        fs::remove_file(&path).expect("removed");
+        lost("ledger.sqlite` was deleted");
+        begin();
+        fs::remove_file(&wal).expect("removed");
+        lost("ledger.sqlite-wal` was deleted");
+        begin();
+        fs::write(folder.path().join("other"), [1; 8192]).expect("written");
+        fs::rename(folder.path().join("other"), &path).expect("replaced");
+        lost("was replaced");
+        begin();
+        cut(&wal, 0);
+        assert_eq!(held.look(Part::Ledger), Seen::Shorter);
+        cut(&path, 4096);
+        assert_eq!(held.look_on(Part::Ledger), Seen::Shorter);
+        assert_eq!(held.look_on(Part::Ledger), Seen::Same, "it is said once");
+        cut(&path, 0);
+        assert!(matches!(held.look_on(Part::Ledger), Seen::Lost(_)));
+        lost("was cut to 0 bytes");
+        held.release(Part::Ledger);
+        assert_eq!(held.look(Part::Ledger), Seen::Same, "it is closed");
+    }
+
+    #[test]
+    fn a_lost_ledger_stays_lost() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("ledger.sqlite");
+        fs::write(&path, [1; 8192]).expect("written");
+        let held = Held::default();
+        held.hold(Part::Ledger, &path);
+        held.check_ledger().expect("it is there");
+        fs::remove_file(&path).expect("removed");
+        let told = held.check_ledger().expect_err("lost").to_string();
+        assert!(
+            told.contains("was deleted") && told.contains("\nhint: there is no backup"),
+            "{told}"
+        );
+        assert!(held.lose_ledger(&path, "gone"), "the first time");
+        fs::write(&path, [1; 8192]).expect("written");
+        held.check_ledger().expect_err("lost");
+        assert!(!held.lose_ledger(&path, "gone"), "once");
+    }
+}
