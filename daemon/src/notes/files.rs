@@ -15,8 +15,8 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use rustix::fs::{
-    AtFlags, FileType, Mode, OFlags, RenameFlags, XattrFlags, fchown, fgetxattr, flistxattr,
-    fsetxattr, fstat, linkat, openat, renameat, renameat_with, statat, unlinkat,
+    AtFlags, Mode, OFlags, RenameFlags, XattrFlags, fchown, fgetxattr, flistxattr, fsetxattr,
+    fstat, linkat, openat, renameat, renameat_with, statat, unlinkat,
 };
 use rustix::io::Errno;
 
@@ -94,25 +94,12 @@ pub(super) fn read(spot: &Spot, max_bytes: u64) -> Result<Option<Found>, Trouble
 }
 
 fn read_at((folder, name): (&OwnedFd, &str), max_bytes: u64) -> Result<Option<Found>, Trouble> {
-    // Looking comes before opening, because opening some devices does something.
-    match statat(folder, name, AtFlags::SYMLINK_NOFOLLOW) {
-        Ok(stat) if FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile => {}
-        Ok(_) => return Err(Trouble::NotAFile),
-        Err(Errno::NOENT) => return Ok(None),
-        Err(error) => return Err(error.into()),
-    }
-    // Without `NONBLOCK` opening a pipe that was put there just now would wait.
-    let flags =
-        OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
-    let file = match openat(folder, name, flags, Mode::empty()) {
-        Ok(file) => File::from(file),
-        Err(Errno::NOENT) => return Ok(None),
-        Err(error) => return Err(error.into()),
+    let file = match ::confine::entry(folder, name) {
+        Ok(found) => found.open()?.ok_or(Trouble::NotAFile)?,
+        Err(error) if error.is_missing() => return Ok(None),
+        Err(error) => return Err(Trouble::Io(error.into())),
     };
     let metadata = file.metadata()?;
-    if !metadata.is_file() {
-        return Err(Trouble::NotAFile);
-    }
     let mut bytes = Vec::new();
     (&file).take(max_bytes.saturating_add(1)).read_to_end(&mut bytes)?;
     let is_cut = bytes.len() as u64 > max_bytes;
@@ -148,7 +135,7 @@ pub(super) fn replace(
         _ => return Err(Trouble::Changed(now.map(|found| found.bytes))),
     }
     crate::fail::point("note.renamed");
-    Ok(sync(&spot.folder)?)
+    Ok(::confine::sync(&spot.folder)?)
 }
 
 /// Removes a file, if it still is what was read.
@@ -164,7 +151,7 @@ pub(super) fn remove(
     }
     unlinkat(&spot.folder, spot.name.as_str(), AtFlags::empty())?;
     crate::fail::point("note.removed");
-    Ok(sync(&spot.folder)?)
+    Ok(::confine::sync(&spot.folder)?)
 }
 
 /// Gives a file another path, where nothing is.
@@ -181,16 +168,8 @@ pub(super) fn rename(from: &Spot, to: &Spot) -> Result<(), Trouble> {
         Err(error) => return Err(error.into()),
     }
     crate::fail::point("note.moved");
-    sync(&to.folder)?;
-    Ok(sync(&from.folder)?)
-}
-
-fn sync(folder: &OwnedFd) -> io::Result<()> {
-    match rustix::fs::fsync(folder) {
-        // Some file systems know no such thing.
-        Ok(()) | Err(Errno::INVAL | Errno::NOTSUP) => Ok(()),
-        Err(error) => Err(error.into()),
-    }
+    ::confine::sync(&to.folder)?;
+    Ok(::confine::sync(&from.folder)?)
 }
 
 /// Owner, attributes and mode of the old file, as far as they can be given.
