@@ -31,6 +31,7 @@ const MAX_FILE_BYTES: u64 = 1 << 20;
 
 /// Sections and keys that count only from the user's own configuration, environment and flags.
 const USER_ONLY: &[&str] = &[
+    "projects",
     "serve",
     "http",
     "belt",
