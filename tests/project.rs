@@ -88,6 +88,18 @@ impl TestProject {
         project
     }
 
+    /// The same, where agents may make projects beside the folder.
+    pub fn of_with_roots(files: &[(&str, &str)]) -> Self {
+        let mut project = TestProject::empty();
+        project.set(&format!("projects.roots={}", project.scratch().display()));
+        for (path, text) in files {
+            project.write(path, text);
+        }
+        project.start();
+        project.settle();
+        project
+    }
+
     /// A setting for daemons started from now on, as `key=value`.
     pub fn set(&mut self, setting: &str) {
         self.settings.push(setting.to_string());

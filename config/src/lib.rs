@@ -2,7 +2,9 @@
 //!
 //! Not here: what the settings do. Only the daemon acts on them.
 
+pub mod boundary;
 pub mod fingerprint;
+pub mod keys;
 pub mod kinds;
 pub mod limits;
 pub mod load;

@@ -31,6 +31,7 @@ const MAX_FILE_BYTES: u64 = 1 << 20;
 
 /// Sections and keys that count only from the user's own configuration, environment and flags.
 const USER_ONLY: &[&str] = &[
+    "projects",
     "serve",
     "http",
     "belt",
@@ -191,7 +192,7 @@ pub fn load_with(
     layers.apply(tree::read(&places.user_settings())?)?;
     if let Some(root) = root {
         layers.apply(read_only(places, root)?)?;
-        let assignments = tree::read(&root.join(PROJECT_FILE))?;
+        let assignments = tree::read_inside(root, PROJECT_FILE)?;
         assignments.iter().try_for_each(|it| refuse_user_only(it, places))?;
         assignments.iter().try_for_each(refuse_outside)?;
         let own = layers.settings.clone();

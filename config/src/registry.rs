@@ -17,6 +17,7 @@ mod name;
 
 pub use name::{is_same_name, permalink};
 
+use crate::boundary::{self, Who};
 use crate::place::{Places, Project, create_private_dir};
 
 /// The file in the user's configuration folder.
@@ -301,17 +302,15 @@ impl Registry {
     }
 
     /// A project by name or path: a folder inside a registered one means that one. Any other folder that exists
-    /// is served too, but for the home folder and `/`, which only `kgctl init` takes, after asking.
+    /// is served too, if it may be a project at all.
     fn named(&self, given: &str) -> Option<Project> {
         if let Some(registered) = self.find(given) {
             return Some(registered.project());
         }
         let project = Project::at(&expand_home(given)).ok()?;
-        let is_too_wide = project.root.parent().is_none()
-            || std::env::var_os("HOME").is_some_and(|home| Path::new(&home) == project.root);
         match self.nearest(&project.root) {
             Some(around) => Some(around.project()),
-            None => (!is_too_wide).then_some(project),
+            None => boundary::objection(&project.root, Who::Person).is_none().then_some(project),
         }
     }
 
@@ -338,7 +337,7 @@ pub fn which_project(places: &Places, flag: Option<&str>) -> Result<Project, Whi
 }
 
 /// A leading `~/` becomes the home folder: agents' configurations are read by no shell.
-fn expand_home(path: &str) -> PathBuf {
+pub(crate) fn expand_home(path: &str) -> PathBuf {
     let home = std::env::var_os("HOME").map(PathBuf::from);
     match (path, path.strip_prefix("~/"), home) {
         ("~", _, Some(home)) => home,

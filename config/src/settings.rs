@@ -12,6 +12,7 @@ mod kb;
 mod llm;
 mod memory;
 mod privacy;
+mod projects;
 mod recognize;
 mod retrieval;
 mod vectors;
@@ -22,6 +23,7 @@ pub use kb::Kb;
 pub use llm::{Llm, LlmApi, LlmSlot};
 pub use memory::{Memory, WeeklyReport};
 pub use privacy::{PiiKind, PiiMode};
+pub use projects::Projects;
 pub use recognize::{Gazetteer, Recognize};
 pub use retrieval::{Floor, Formula, Rerank, Retrieval, Weights};
 pub use vectors::{Precision, Vectors};
@@ -32,6 +34,8 @@ pub use vectors::{Precision, Vectors};
 pub struct Settings {
     /// Whether tools may write notes of this folder. Once you have it `false`, a folder cannot make it `true`.
     pub write: bool,
+    /// Which folders agents may make projects. User only.
+    pub projects: Projects,
     /// Which files are read, and when.
     pub watch: Watch,
     /// How much is on its way at once. User only.
@@ -72,6 +76,7 @@ impl Default for Settings {
     fn default() -> Self {
         Settings {
             write: true,
+            projects: Projects::default(),
             watch: Watch::default(),
             belt: Belt::default(),
             worker: Worker::default(),

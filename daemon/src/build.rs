@@ -205,7 +205,6 @@ impl Build {
             settings: settings.watch.clone(),
             privacy: settings.privacy.clone(),
             first_generation: Generation(1),
-            follows_outside: false,
             now_ms,
             budget: budget.clone(),
             parsing,

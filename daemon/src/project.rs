@@ -19,6 +19,7 @@ use std::time::{Duration, SystemTime};
 use arc_swap::ArcSwap;
 use config::Settings;
 use config::settings::Precision;
+use confine::Root;
 use jiff::Timestamp;
 use proto::shape::Freshness;
 use proto::tool::core::SettledView;
@@ -251,11 +252,21 @@ impl Project {
         self.build.unanswered()
     }
 
+    /// The project's folder, open; all of its files are reached through it.
+    ///
+    /// # Errors
+    /// When it is not there.
+    pub fn opened_root(&self) -> std::io::Result<Root> {
+        Root::open(&self.root)
+    }
+
     /// The folder's files of settings that were written since they were read.
     pub fn newer_settings(&self) -> Vec<&'static str> {
+        let opened = Timestamp::try_from(self.opened).map_or(0, Timestamp::as_millisecond);
+        let root = self.opened_root();
         let is_newer = |name: &&str| {
-            let written = std::fs::metadata(self.root.join(name)).and_then(|it| it.modified());
-            written.is_ok_and(|written| written > self.opened)
+            let found = root.as_ref().ok().and_then(|root| root.find(name).ok());
+            found.is_some_and(|found| found.meta.mtime_ms > opened)
         };
         [config::load::PROJECT_FILE, config::limits::DEFAULT_PREDICATES]
             .into_iter()

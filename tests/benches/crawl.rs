@@ -61,7 +61,6 @@ async fn measure(root: &Path, n: usize, known: Arc<Known>) -> Result<()> {
         root: root.to_path_buf(),
         settings: Watch { reconcile_seconds: 0, ..Watch::default() },
         first_generation: Generation(1),
-        follows_outside: false,
         parsing: Default::default(),
         now_ms: || i64::MAX / 2,
     };

@@ -214,7 +214,7 @@ fn an_overwrite_tells_which_front_matter_goes() {
 
 #[test]
 fn an_agent_registers_neither_the_system_nor_what_is_a_project_already() {
-    let mut project = TestProject::of(&[("a.md", "x\n")]);
+    let mut project = TestProject::of_with_roots(&[("a.md", "x\n")]);
     project.settle();
     let scratch = project.scratch().to_path_buf();
     let made = |folder: &str, name: &str| json!({"name": name, "path": scratch.join(folder).to_str().expect("a path")});

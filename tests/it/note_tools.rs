@@ -159,7 +159,7 @@ fn recent_activity_timeframe() {
 
 #[test]
 fn list_memory_projects() {
-    let mut project = started();
+    let mut project = TestProject::of_with_roots(&[]);
     let second = project.scratch().join("second");
     let made = json!({"name": "Second Brain", "path": second.to_str().expect("a path")});
     let reply = project.call("create_memory_project", made.clone());

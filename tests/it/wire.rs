@@ -54,7 +54,7 @@ fn both_lifecycles_are_served() {
 
 #[test]
 fn tools_are_listed_by_set() {
-    let project = TestProject::of(NOTES);
+    let project = TestProject::of_with_roots(NOTES);
     let names = |client: &mut Client| {
         let tools = client.ask("tools/list", json!({}));
         let tools = tools["result"]["tools"].as_array().expect("tools").clone();
@@ -577,7 +577,7 @@ const FIRST_ADMIN_TOOLS: &[&str] = &["dump", "wait", "shutdown"];
 
 #[test]
 fn replies_are_as_frozen() {
-    let mut project = TestProject::of(NOTES);
+    let mut project = TestProject::of_with_roots(NOTES);
     let root = project.root().display().to_string();
     let scratch = project.scratch().display().to_string();
     for (tool, arguments) in calls() {

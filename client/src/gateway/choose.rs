@@ -8,6 +8,7 @@
 
 use std::path::Path;
 
+use config::boundary::{Who, objection};
 use config::registry::{Registered, WhichError};
 use config::{Project, Registry};
 
@@ -42,7 +43,9 @@ pub fn choose(flags: &[String], all: bool, around: Surroundings<'_>) -> Result<C
     let which = |flag: Option<&str>| registry.which(flag, env, cwd);
     let mut projects = Vec::new();
     if all {
-        projects.extend(registry.projects().iter().map(Registered::project));
+        // A folder that nobody could register was registered by an agent of an older version, or meant otherwise then.
+        let registered = registry.projects().iter().map(Registered::project);
+        projects.extend(registered.filter(|it| objection(&it.root, Who::Person).is_none()));
         if projects.is_empty() {
             return Err(WhichError::Unclear { known: Vec::new() }.to_string());
         }

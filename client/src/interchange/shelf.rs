@@ -1,21 +1,21 @@
 //! Shelf: the folder that new notes are put into.
 //!
 //! In: a folder, a path below it, bytes. Out: a file that is there whole or not at all.
-//! Invariants: nothing outside of the folder is made, changed or read, whatever links stand in it: folders are opened
-//! part by part without following links; nothing that is there is overwritten; what is merged into a note replaces it
+//! Invariants: nothing outside of the folder is made, changed or read, whatever links stand in it (`confine`); nothing that is there is overwritten; what is merged into a note replaces it
 //! only if it is still what was read; a temporary file is hidden, and named so that the watcher leaves it alone.
 //! Not here: what stands in the notes.
 
 use std::fs::File;
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::os::fd::OwnedFd;
-use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use confine::{Missing, Root, entry, sync};
 use rustix::fs::{
-    AtFlags, CWD, Dir, FileType, Mode, OFlags, RenameFlags, linkat, mkdirat, openat, renameat,
-    renameat_with, unlinkat,
+    AtFlags, Dir, FileType, Mode, OFlags, RenameFlags, linkat, openat, renameat, renameat_with,
+    unlinkat,
 };
 use rustix::io::Errno;
 
@@ -34,8 +34,8 @@ pub enum Added {
 /// A folder that takes new files.
 #[derive(Debug)]
 pub struct Shelf {
-    root: PathBuf,
-    folder: Option<OwnedFd>,
+    path: PathBuf,
+    root: Option<Root>,
 }
 
 impl Shelf {
@@ -43,50 +43,32 @@ impl Shelf {
     ///
     /// # Errors
     /// When it is something else, or cannot be opened.
-    pub fn open(root: &Path) -> io::Result<Self> {
-        let flags = OFlags::DIRECTORY | OFlags::RDONLY | OFlags::CLOEXEC;
-        let folder = match openat(CWD, root, flags, Mode::empty()) {
-            Ok(folder) => Some(folder),
-            Err(Errno::NOENT) => None,
-            Err(error) => return Err(error.into()),
+    pub fn open(path: &Path) -> io::Result<Self> {
+        let root = match Root::open(path) {
+            Ok(root) => Some(root),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            Err(error) => return Err(error),
         };
-        Ok(Shelf { root: root.to_path_buf(), folder })
+        Ok(Shelf { path: path.to_path_buf(), root })
     }
 
     /// The folder.
     pub fn root(&self) -> &Path {
-        &self.root
+        &self.path
     }
 
     /// Opens a folder below; makes what is missing where that is wanted. None where it is not there.
     fn below(&mut self, path: &str, makes: bool) -> io::Result<Option<OwnedFd>> {
-        if self.folder.is_none() && makes {
-            std::fs::create_dir_all(&self.root)?;
-            self.folder = Shelf::open(&self.root)?.folder;
+        if self.root.is_none() && makes {
+            std::fs::create_dir_all(&self.path)?;
+            self.root = Some(Root::open(&self.path)?);
         }
-        let Some(root) = &self.folder else { return Ok(None) };
-        let mut folder = root.try_clone()?;
-        for part in path.split('/').filter(|part| !part.is_empty()) {
-            if matches!(part, "." | "..") {
-                return Err(io::Error::other(format!("`{path}` leads out of the folder")));
-            }
-            if makes {
-                match mkdirat(&folder, part, Mode::from_raw_mode(0o777)) {
-                    Ok(()) | Err(Errno::EXIST) => {}
-                    Err(error) => return Err(error.into()),
-                }
-            }
-            let flags = OFlags::DIRECTORY | OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-            folder = match openat(&folder, part, flags, Mode::empty()) {
-                Ok(folder) => folder,
-                Err(Errno::NOENT) => return Ok(None),
-                Err(Errno::LOOP | Errno::NOTDIR) => {
-                    return Err(io::Error::other(format!("`{path}` is no folder, or a link")));
-                }
-                Err(error) => return Err(error.into()),
-            };
+        let Some(root) = &self.root else { return Ok(None) };
+        match root.folder(path, if makes { Missing::Make } else { Missing::Refuse }) {
+            Ok(folder) => Ok(Some(folder)),
+            Err(error) if error.is_missing() && !makes => Ok(None),
+            Err(error) => Err(io::Error::other(format!("`{path}` cannot be used: {error}"))),
         }
-        Ok(Some(folder))
     }
 
     /// The names of the regular files of a folder below, in order; none where it is not there.
@@ -154,10 +136,10 @@ impl Shelf {
         (old, new): (&str, &str),
     ) -> io::Result<bool> {
         let Some(folder) = self.below(folder, false)? else { return Ok(false) };
-        let Some((_, metadata)) = read(&folder, name)? else { return Ok(false) };
+        let Some((_, mode)) = read(&folder, name)? else { return Ok(false) };
         let temporary = Temporary::make(&folder, 0o600)?;
         (&temporary.file).write_all(new.as_bytes())?;
-        let mode = std::fs::Permissions::from_mode(metadata.mode() & 0o7777);
+        let mode = std::fs::Permissions::from_mode(mode & 0o7777);
         temporary.file.set_permissions(mode)?;
         temporary.file.sync_all()?;
         // The last look comes just before.
@@ -170,29 +152,14 @@ impl Shelf {
     }
 }
 
-fn read(folder: &OwnedFd, name: &str) -> io::Result<Option<(Vec<u8>, std::fs::Metadata)>> {
-    // Opening a pipe would wait.
-    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    let file = match openat(folder, name, flags, Mode::empty()) {
-        Ok(file) => File::from(file),
-        Err(Errno::NOENT | Errno::LOOP) => return Ok(None),
+/// The bytes of a file and its mode; none of what is no regular file.
+fn read(folder: &OwnedFd, name: &str) -> io::Result<Option<(Vec<u8>, u32)>> {
+    let found = match entry(folder, name) {
+        Ok(found) => found,
+        Err(error) if error.is_missing() => return Ok(None),
         Err(error) => return Err(error.into()),
     };
-    let metadata = file.metadata()?;
-    if !metadata.is_file() {
-        return Ok(None);
-    }
-    let mut bytes = Vec::new();
-    file.take(MAX_READ_BYTES).read_to_end(&mut bytes)?;
-    Ok(Some((bytes, metadata)))
-}
-
-fn sync(folder: &OwnedFd) -> io::Result<()> {
-    match rustix::fs::fsync(folder) {
-        // Some file systems know no such thing.
-        Ok(()) | Err(Errno::INVAL | Errno::NOTSUP) => Ok(()),
-        Err(error) => Err(error.into()),
-    }
+    Ok(found.read(MAX_READ_BYTES)?.map(|content| (content.bytes, content.meta.mode)))
 }
 
 /// A file that is to become another one; gone when it does not.

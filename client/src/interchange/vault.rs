@@ -8,6 +8,7 @@
 
 use std::path::{Path, PathBuf};
 
+use confine::{Kind, Meta, Root};
 use notes::parse::{LinkKind, RelationKind, parse};
 use serde_json::Value;
 
@@ -21,65 +22,71 @@ const MAX_ENTRIES: usize = 2_000_000;
 
 /// Reads every note of a folder; `max_bytes` is the largest file that the daemon reads.
 pub fn survey(root: &Path, max_bytes: u64, report: &mut Report) {
-    let mut folders = vec![root.to_path_buf()];
+    let opened = match Root::open(root) {
+        Ok(opened) => opened,
+        Err(error) => return report.trouble(".", error.to_string(), "look at its permissions"),
+    };
+    let mut folders = vec![String::new()];
     let mut n_entries = 0;
     while let Some(folder) = folders.pop() {
-        let entries = match std::fs::read_dir(&folder) {
-            Ok(entries) => entries,
+        let mut listing = match opened.list(&folder) {
+            Ok(listing) => listing,
             Err(error) => {
-                report.trouble(below(root, &folder), error.to_string(), "look at its permissions");
+                let shown = if folder.is_empty() { "." } else { &folder };
+                report.trouble(shown, error.to_string(), "look at its permissions");
                 continue;
             }
         };
-        let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
-        paths.sort();
-        for path in paths {
+        listing.entries.sort_by(|a, b| a.0.cmp(&b.0));
+        for (name, _) in &listing.entries {
+            let shown = name.to_string_lossy();
+            let path = if folder.is_empty() { shown.into() } else { format!("{folder}/{shown}") };
             n_entries += 1;
             if n_entries > MAX_ENTRIES {
-                return report
-                    .remark(below(root, &path), "more is not looked at, but will be indexed");
+                return report.remark(path, "more is not looked at, but will be indexed");
             }
-            let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-            let Ok(metadata) = path.symlink_metadata() else { continue };
-            let is_left_out = name.starts_with('.') || BUILT_IN.contains(&name.as_str());
-            if metadata.is_symlink() {
-                report.count("links of the file system, not followed");
-            } else if is_left_out {
-                report.count("hidden, not read");
-            } else if metadata.is_dir() {
+            let Ok(meta) = listing.meta_of(name) else { continue };
+            if look(&opened, (&path, meta), max_bytes, report) {
                 folders.push(path);
-            } else if metadata.is_file() {
-                let extension = config::kinds::extension_of(&name);
-                if !matches!(extension.as_str(), "md" | "markdown") {
-                    report.count(&format!(
-                        "other files: {}",
-                        if extension.is_empty() { "-" } else { &extension }
-                    ));
-                } else if metadata.len() > max_bytes {
-                    let what = format!("has {} bytes, more than is indexed", metadata.len());
-                    report.trouble(
-                        below(root, &path),
-                        what,
-                        "raise `watch.max_file_bytes` in `kg.yaml`",
-                    );
-                } else {
-                    read(root, &path, report);
-                }
             }
         }
     }
 }
 
-fn read(root: &Path, path: &Path, report: &mut Report) {
-    let at = below(root, path);
-    let bytes = match std::fs::read(path) {
-        Ok(bytes) => bytes,
+/// Counts one entry, and reads it if it is a note; true when it is a folder to go into.
+fn look(root: &Root, (path, meta): (&str, Meta), max_bytes: u64, report: &mut Report) -> bool {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    let is_left_out = name.starts_with('.') || BUILT_IN.contains(&name);
+    let extension = config::kinds::extension_of(name);
+    match meta.kind {
+        Kind::Link => report.count("links of the file system, not followed"),
+        _ if is_left_out => report.count("hidden, not read"),
+        Kind::Folder => return true,
+        Kind::Other => {}
+        Kind::File if !matches!(extension.as_str(), "md" | "markdown") => {
+            let kind = if extension.is_empty() { "-" } else { &extension };
+            report.count(&format!("other files: {kind}"));
+        }
+        Kind::File if meta.n_bytes > max_bytes => {
+            let what = format!("has {} bytes, more than is indexed", meta.n_bytes);
+            report.trouble(path, what, "raise `watch.max_file_bytes` in `kg.yaml`");
+        }
+        Kind::File => read(root, path, max_bytes, report),
+    }
+    false
+}
+
+fn read(root: &Root, at: &str, max_bytes: u64, report: &mut Report) {
+    let bytes = match root.read(at, max_bytes) {
+        Ok(Some(content)) => content.bytes,
+        // It is something else by now.
+        Ok(None) => return,
         Err(error) => return report.trouble(at, error.to_string(), "look at its permissions"),
     };
     let text = match String::from_utf8(bytes) {
         Ok(text) => text,
         Err(error) => {
-            report.remark(&at, "is not UTF-8; the daemon guesses its encoding");
+            report.remark(at, "is not UTF-8; the daemon guesses its encoding");
             String::from_utf8_lossy(error.as_bytes()).into_owned()
         }
     };
@@ -100,7 +107,7 @@ fn read(root: &Path, path: &Path, report: &mut Report) {
     report.add("tags", note.tags.len() as u64);
     report.add("aliases", note.aliases.len() as u64);
     if note.is_too_deep {
-        report.remark(&at, "nests too deeply: only its front matter is read");
+        report.remark(at, "nests too deeply: only its front matter is read");
     }
     match &note.frontmatter {
         Some(front) if front.warning.is_some() => {
@@ -111,11 +118,6 @@ fn read(root: &Path, path: &Path, report: &mut Report) {
         Some(_) => report.count("front matter that is read"),
         None => {}
     }
-}
-
-fn below(root: &Path, path: &Path) -> String {
-    let path = path.strip_prefix(root).unwrap_or(path).display().to_string();
-    if path.is_empty() { ".".to_string() } else { path }
 }
 
 /// Names and folders.

@@ -6,6 +6,7 @@
 use std::iter::Peekable;
 use std::str::Chars;
 
+use crate::boundary::fault_of_root;
 use crate::settings::{ChunkProfiles, Settings};
 
 /// A numeric setting with its least and greatest value.
@@ -16,7 +17,7 @@ const ANY: f64 = f64::INFINITY;
 
 #[rustfmt::skip]
 fn table(settings: &Settings) -> Vec<Range> {
-    let Settings { write: _, watch, belt, worker, privacy: _, chunk, recognize, link, relate: _, embed, vectors: _,
+    let Settings { write: _, projects: _, watch, belt, worker, privacy: _, chunk, recognize, link, relate: _, embed, vectors: _,
         dedup, memory: _, llm, kb, retrieval, serve, http } =
         settings;
     let crate::settings::Llm { extraction, query } = llm;
@@ -174,6 +175,10 @@ pub(super) fn paths(settings: &Settings, key: &str) -> Result<(), String> {
         let why =
             || format!("is `{folder}`; it must be a folder inside the project, such as `{usual}`");
         return if is_inside { Ok(()) } else { Err(why()) };
+    }
+    if key == "projects.roots" {
+        let fault = settings.projects.roots.iter().find_map(|it| fault_of_root(it));
+        return fault.map_or(Ok(()), Err);
     }
     let path = match key {
         "recognize.model" => &settings.recognize.model,

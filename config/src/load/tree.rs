@@ -1,14 +1,15 @@
 //! A settings file as a flat list of assignments, each with its line.
 //!
 //! In: a path. Out: what the file sets, in its order; nothing when it is absent or empty.
-//! Invariants: no include, link or tag of YAML is followed; the file's text never shows in an error, since a
-//! folder's `kg.yaml` may be a link to something private.
+//! Invariants: no include, link or tag of YAML is followed; a folder's `kg.yaml` is a file of that folder, and the text
+//! of a file never shows in an error.
 //! Not here: which keys exist.
 
 use std::fmt;
 use std::io::ErrorKind;
 use std::path::Path;
 
+use confine::{Error, Root};
 use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
 use serde_saphyr::Spanned;
@@ -24,25 +25,53 @@ enum Tree {
     Leaf(Value),
 }
 
-/// Reads a settings file.
+/// Reads the user's own settings file.
 ///
 /// # Errors
 /// [`LoadError::Unreadable`] or [`LoadError::NotYaml`].
 pub(super) fn read(path: &Path) -> Result<Vec<Assignment>, LoadError> {
-    let unreadable = |why: String| LoadError::Unreadable { path: path.to_path_buf(), why };
-    let found = match std::fs::metadata(path) {
-        Ok(found) => found,
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(unreadable(error.to_string())),
+    match path.canonicalize() {
+        // The user's own file may be a link to anywhere.
+        Ok(real) => {
+            let folder = real.parent().unwrap_or(&real);
+            let name = real.file_name().unwrap_or_default().to_string_lossy();
+            read_as(path, Root::open(folder), &name)
+        }
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(Vec::new()),
+        Err(error) => Err(unreadable(path, error.to_string())),
+    }
+}
+
+/// Reads the settings file of a folder, which may lie nowhere else.
+///
+/// # Errors
+/// As [`read`].
+pub(super) fn read_inside(root: &Path, name: &str) -> Result<Vec<Assignment>, LoadError> {
+    read_as(&root.join(name), Root::open(root), name)
+}
+
+fn read_as(
+    shown: &Path,
+    folder: std::io::Result<Root>,
+    name: &str,
+) -> Result<Vec<Assignment>, LoadError> {
+    let read = folder.map_err(Error::from).and_then(|folder| folder.read(name, MAX_FILE_BYTES));
+    let file = match read {
+        Ok(Some(file)) => file,
+        Ok(None) => return Err(unreadable(shown, "it is not a file".to_string())),
+        Err(error) if error.is_missing() => return Ok(Vec::new()),
+        Err(error) => return Err(unreadable(shown, error.to_string())),
     };
-    if !found.is_file() {
-        return Err(unreadable("it is not a file".to_string()));
+    if file.is_cut {
+        return Err(unreadable(shown, format!("it is longer than {MAX_FILE_BYTES} bytes")));
     }
-    if found.len() > MAX_FILE_BYTES {
-        return Err(unreadable(format!("it is longer than {MAX_FILE_BYTES} bytes")));
-    }
-    let text = std::fs::read_to_string(path).map_err(|error| unreadable(error.to_string()))?;
-    parse(path, &text)
+    let text = String::from_utf8(file.bytes)
+        .map_err(|_| unreadable(shown, "it is not UTF-8".to_string()))?;
+    parse(shown, &text)
+}
+
+fn unreadable(path: &Path, why: String) -> LoadError {
+    LoadError::Unreadable { path: path.to_path_buf(), why }
 }
 
 fn parse(path: &Path, text: &str) -> Result<Vec<Assignment>, LoadError> {

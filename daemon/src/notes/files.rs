@@ -16,8 +16,8 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use rustix::fs::{
-    AtFlags, FileType, Mode, OFlags, RenameFlags, XattrFlags, fchown, fgetxattr, flistxattr,
-    fsetxattr, fstat, linkat, openat, renameat, renameat_with, statat, unlinkat,
+    AtFlags, Mode, OFlags, RenameFlags, XattrFlags, fchown, fgetxattr, flistxattr, fsetxattr,
+    fstat, linkat, openat, renameat, renameat_with, statat, unlinkat,
 };
 use rustix::io::Errno;
 
@@ -95,25 +95,12 @@ pub(super) fn read(spot: &Spot, max_bytes: u64) -> Result<Option<Found>, Trouble
 }
 
 fn read_at((folder, name): (&OwnedFd, &str), max_bytes: u64) -> Result<Option<Found>, Trouble> {
-    // Looking comes before opening, because opening some devices does something.
-    match statat(folder, name, AtFlags::SYMLINK_NOFOLLOW) {
-        Ok(stat) if FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile => {}
-        Ok(_) => return Err(Trouble::NotAFile),
-        Err(Errno::NOENT) => return Ok(None),
-        Err(error) => return Err(error.into()),
-    }
-    // Without `NONBLOCK` opening a pipe that was put there just now would wait.
-    let flags =
-        OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
-    let file = match openat(folder, name, flags, Mode::empty()) {
-        Ok(file) => File::from(file),
-        Err(Errno::NOENT) => return Ok(None),
-        Err(error) => return Err(error.into()),
+    let file = match ::confine::entry(folder, name) {
+        Ok(found) => found.open()?.ok_or(Trouble::NotAFile)?,
+        Err(error) if error.is_missing() => return Ok(None),
+        Err(error) => return Err(Trouble::Io(error.into())),
     };
     let metadata = file.metadata()?;
-    if !metadata.is_file() {
-        return Err(Trouble::NotAFile);
-    }
     let mut bytes = Vec::new();
     (&file).take(max_bytes.saturating_add(1)).read_to_end(&mut bytes)?;
     let is_cut = bytes.len() as u64 > max_bytes;
@@ -165,7 +152,7 @@ pub(super) fn remove(
     }
     unlinkat(&spot.folder, spot.name.as_str(), AtFlags::empty())?;
     crate::fail::point("note.removed");
-    Ok(sync(&spot.folder)?)
+    Ok(::confine::sync(&spot.folder)?)
 }
 
 /// Gives a file another path, where nothing is. `keep` is called before, and keeps its bytes: if it cannot, nothing
@@ -189,8 +176,8 @@ pub(super) fn rename(
     }
     crate::fail::point("note.moved");
     // First where it is now: after a crash it may be at both paths, but not at none.
-    sync(&to.folder)?;
-    Ok(sync(&from.folder)?)
+    ::confine::sync(&to.folder)?;
+    Ok(::confine::sync(&from.folder)?)
 }
 
 /// Makes a folder in the state folder, durably.
@@ -204,15 +191,6 @@ pub(super) fn make_dir(path: &Path) -> io::Result<()> {
 /// An error that is about the state folder and not about the note.
 pub(super) fn in_state(dir: &Path, why: &io::Error) -> io::Error {
     io::Error::new(why.kind(), format!("the state folder `{}`: {why}", dir.display()))
-}
-
-/// Makes the names in an open folder durable.
-pub(super) fn sync(folder: &OwnedFd) -> io::Result<()> {
-    match rustix::fs::fsync(folder) {
-        // Some file systems know no such thing.
-        Ok(()) | Err(Errno::INVAL | Errno::NOTSUP) => Ok(()),
-        Err(error) => Err(error.into()),
-    }
 }
 
 /// Owner, attributes and mode of the old file, as far as they can be given.
@@ -282,7 +260,7 @@ impl<'a> Temporary<'a> {
     /// Makes durable what it has become. Its old name goes first: none may be left when its entry is gone.
     fn settle(self) -> io::Result<()> {
         self.remove();
-        sync(&self.spot.folder)
+        ::confine::sync(&self.spot.folder)
     }
 
     fn remove(&self) {

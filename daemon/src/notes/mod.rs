@@ -168,12 +168,7 @@ impl Notes {
 
     /// Whether a file stands at a path that is reached by a link, or is one, wherever that leads.
     pub fn is_by_link(&self, path: &str) -> bool {
-        below(&self.root, path).is_ok_and(|path| {
-            let there = self.root.join(&path);
-            there.symlink_metadata().is_ok()
-                && !there.is_dir()
-                && !confine::resolved(&self.root, &path).is_ok_and(|real| real == path)
-        })
+        below(&self.root, path).is_ok_and(|path| confine::is_by_link(&self.root, &path))
     }
 
     /// A part of a note as callers may see it.
@@ -561,10 +556,9 @@ pub fn checksum(bytes: &[u8]) -> String {
 /// already keeps its name.
 fn check_portable(root: &Path, path: &str) -> Result<(), NoteError> {
     let bad = |why: &str| NoteError::BadPath { path: path.to_string(), why: why.to_string() };
-    let mut place = root.to_path_buf();
-    for name in path.split('/') {
-        place.push(name);
-        if place.symlink_metadata().is_ok() {
+    let ends = path.match_indices('/').map(|(slash, _)| slash).chain([path.len()]);
+    for (name, end) in path.split('/').zip(ends) {
+        if confine::is_there(root, &path[..end]) {
             continue;
         }
         if is_device(&name.split('.').next().unwrap_or(name).to_lowercase()) {

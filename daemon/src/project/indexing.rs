@@ -97,15 +97,16 @@ impl Project {
             // What was sent has been committed.
             return true;
         }
-        let (file, path) = (self.root.join(path.as_str()), path.to_string());
+        let (root, path) = (self.opened_root(), path.to_string());
         let Ok(snapshot) = self.snapshot() else { return true };
         let compared = tokio::task::spawn_blocking(move || {
-            let Ok(bytes) = std::fs::read(file) else { return true };
+            let read = root.ok().and_then(|root| root.read(&path, u64::MAX).ok()?);
+            let Some(file) = read else { return true };
             let known =
                 snapshot.query_row("SELECT hash FROM docs WHERE path = ?1", [path], |row| {
                     row.get::<_, [u8; 16]>(0)
                 });
-            known.is_ok_and(|known| known == ContentHash::of(&bytes).0.to_le_bytes())
+            known.is_ok_and(|known| known == ContentHash::of(&file.bytes).0.to_le_bytes())
         });
         compared.await.unwrap_or(true)
     }

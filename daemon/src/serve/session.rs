@@ -15,7 +15,7 @@ use std::time::Duration;
 use notes::slug::slug;
 use proto::catalog::{CATALOG, Entry};
 use proto::error::{Code, ErrorView};
-use proto::tool::notes::{Backlinks, ListNotes, Search};
+use proto::tool::notes::{Backlinks, CreateMemoryProject, ListNotes, Search};
 use proto::tool::{Effect, Tool as _, ToolSet, core};
 use rmcp::ErrorData;
 use rmcp::RoleServer;
@@ -229,7 +229,7 @@ impl ServerHandler for Session {
             ));
         }
         let ours = TOOLS.iter().filter(|(set, _)| self.sets.contains(set));
-        let usable = ours.filter(|(_, tool)| !self.is_forbidden(&tool.name));
+        let usable = ours.filter(|(_, tool)| self.is_offered(&tool.name));
         Ok(ListToolsResult::with_all_items(usable.map(|(_, tool)| tool.clone()).collect()))
     }
 
@@ -383,6 +383,14 @@ impl Session {
         !self.project.settings.write && CATALOG.iter().any(|entry| writes_notes(&entry))
     }
 
+    /// Whether a tool is listed. Without a folder below which agents may make projects, the one that makes them answers
+    /// only with what a person could do instead.
+    fn is_offered(&self, tool: &str) -> bool {
+        let makes_none =
+            tool == CreateMemoryProject::NAME && self.project.settings.projects.roots.is_empty();
+        !self.is_forbidden(tool) && !makes_none
+    }
+
     /// Why a call is not even begun. Takes out `project`: a session is about one.
     fn refusal(&self, tool: &str, arguments: &mut Map<String, Value>) -> Option<ErrorView> {
         if self.is_forbidden(tool) {
@@ -425,7 +433,8 @@ impl Session {
     fn unknown_tool(&self, name: &str) -> String {
         // Cut short, a token would not be known as one.
         let name: String = clean(name).chars().filter(|c| !c.is_control()).take(60).collect();
-        let known = CATALOG.iter().filter(|entry| self.sets.contains(&entry.set));
+        let ours = CATALOG.iter().filter(|entry| self.sets.contains(&entry.set));
+        let known = ours.filter(|entry| self.is_offered(entry.name));
         let known: Vec<_> = known.map(|entry| format!("`{}`", entry.name)).collect();
         format!("no tool is called `{name}`\nhint: this session has {}", known.join(", "))
     }

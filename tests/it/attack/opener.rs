@@ -1,1 +1,222 @@
 //! Reads stay inside the project's folder, whatever is swapped meanwhile.
+//!
+//! What kgd opens of a project it opens through the crate `confine`, whose own tests race both of its ways.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+
+use rustix::fs::{CWD, RenameFlags, renameat_with};
+use serde_json::{Value, json};
+use tests::{Client, TestProject};
+
+/// A word that stands only outside of the project.
+const OUTSIDE: &str = "zqoutsideleak";
+
+/// How often a file, or a folder, and a link to something outside change places.
+const N_SWAPS: u32 = 100_000;
+
+/// How often each tool is called meanwhile, at least.
+const N_CALLS: u32 = 20;
+
+fn exchange(one: &Path, other: &Path) {
+    renameat_with(CWD, one, CWD, other, RenameFlags::EXCHANGE).expect("both are there");
+}
+
+/// Calls a tool until all is over, and counts.
+fn call_on(
+    socket: &Path,
+    (tool, arguments): (&str, Value),
+    (is_over, n_calls): (&AtomicBool, &AtomicU32),
+) {
+    let mut client = Client::admin(socket);
+    while !is_over.load(Ordering::Relaxed) {
+        // Refused, too: the path may lead out just now.
+        let reply = client.call(tool, arguments.clone());
+        let said = reply.unwrap_or_else(|error| error).to_string();
+        assert!(!said.contains(OUTSIDE), "{tool}: {said}");
+        n_calls.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+/// Every byte below a folder.
+fn bytes_below(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder).expect("a folder").flatten() {
+        let path = entry.path();
+        if path.is_dir() {
+            found.extend(bytes_below(&path));
+        } else if let Ok(bytes) = std::fs::read(&path) {
+            found.push((path, bytes));
+        }
+    }
+    found
+}
+
+#[test]
+fn nothing_from_outside_is_indexed_or_returned_while_links_are_swapped_in() {
+    let mut project = TestProject::of(&[
+        ("n1.md", "# One\n\nInside the harbor.\n"),
+        ("d/x.md", "# Two\n\nInside the bay.\n"),
+        ("kb.md", "# Three\n\nInside the fjord.\n"),
+    ]);
+    let outside = project.scratch().join("outside");
+    std::fs::create_dir(&outside).expect("a folder");
+    let secret = format!("# Outside\n\nWe decided that {OUTSIDE} is private.\n");
+    for name in ["x.md", "secret.md"] {
+        std::fs::write(outside.join(name), &secret).expect("a file");
+    }
+    // Beside the project, so that only what changes places is in it.
+    let aside = |name: &str| project.scratch().join(name);
+    std::os::unix::fs::symlink(outside.join("secret.md"), aside("file")).expect("a link");
+    std::os::unix::fs::symlink(&outside, aside("folder")).expect("a link");
+    let socket = project.paths().socket.clone();
+    let calls = [
+        ("ingest_docs", json!({"paths": ["n1.md", "d", "kb.md"], "skip_if_seen": false})),
+        ("ingest_docs", json!({"paths": ["**/*.md"]})),
+        ("read_note", json!({"path": "n1.md"})),
+        ("read_note", json!({"path": "d/x.md"})),
+        (
+            "edit_note",
+            json!({"path": "d/x.md", "operation": "append", "content": "+", "dry_run": true}),
+        ),
+        ("kb_ingest", json!({"path": ".", "dry_run": true})),
+        ("rescan", json!({"full": true})),
+    ];
+    let n_calls = calls.each_ref().map(|_| AtomicU32::new(0));
+    let (is_over, is_enough) = (AtomicBool::new(false), AtomicBool::new(false));
+    std::thread::scope(|scope| {
+        for (call, n_calls) in calls.iter().zip(&n_calls) {
+            let (socket, is_over) = (&socket, &is_over);
+            scope.spawn(move || call_on(socket, call.clone(), (is_over, n_calls)));
+        }
+        let swappers = [("n1.md", "file"), ("d", "folder")].map(|(inside, name)| {
+            let (inside, link, is_enough) = (project.at(inside), aside(name), &is_enough);
+            scope.spawn(move || {
+                let mut n_swaps = 0;
+                while n_swaps < N_SWAPS || !is_enough.load(Ordering::Relaxed) {
+                    exchange(&inside, &link);
+                    exchange(&inside, &link);
+                    n_swaps += 2;
+                }
+            })
+        });
+        let are_called = || n_calls.iter().all(|n| n.load(Ordering::Relaxed) >= N_CALLS);
+        while !are_called() && !swappers.iter().any(|it| it.is_finished()) {
+            std::thread::yield_now();
+        }
+        is_enough.store(true, Ordering::Relaxed);
+        swappers.map(|it| it.join().expect("both are there"));
+        is_over.store(true, Ordering::Relaxed);
+    });
+    project.call("rescan", json!({}));
+    project.settle();
+    for (path, bytes) in bytes_below(&project.paths().dir) {
+        let holds = bytes.windows(OUTSIDE.len()).any(|it| it == OUTSIDE.as_bytes());
+        assert!(!holds, "{}", path.display());
+    }
+    let found = project.call("hybrid_query", json!({"q": OUTSIDE}));
+    assert!(!found["chunks"].to_string().contains("private"), "{found}");
+    assert_eq!(project.found("harbor"), ["n1.md"]);
+    assert_eq!(project.found("bay"), ["d/x.md"]);
+}
+
+#[test]
+fn the_files_that_steer_indexing_are_read_inside_only() {
+    let mut project = TestProject::empty();
+    let outside = project.scratch().join("outside");
+    std::fs::write(&outside, "[broken-secret\nsecret: [\n").expect("a file");
+    for name in [".kgignore", ".gitignore"] {
+        project.link("../outside", name);
+    }
+    project.write("a.md", "A heron waits.\n");
+    project.start();
+    project.settle();
+    let warnings = project.status()["warnings"].to_string();
+    assert!(warnings.contains("it leads out of the folder"), "{warnings}");
+    assert!(!warnings.contains("secret"), "{warnings}");
+    project.stop();
+    for name in ["kg.yaml", "kg.predicates.toml"] {
+        project.link("../outside", name);
+        let ended = project.try_start().expect_err("it leads out");
+        let said = format!("{ended:?}\n{}", project.log());
+        assert!(said.contains("of the folder") || said.contains("outside the folder"), "{said}");
+        assert!(!said.contains("secret"), "{said}");
+        project.remove(name);
+    }
+}
+
+/// Calls that open or look at something by its path.
+const BY_PATH: [&str; 12] = [
+    "File::open(",
+    "OpenOptions::new(",
+    "fs::read(",
+    "fs::read_to_string(",
+    "fs::read_dir(",
+    "fs::metadata(",
+    "fs::symlink_metadata(",
+    ".metadata()",
+    ".symlink_metadata()",
+    ".canonicalize()",
+    ".is_dir()",
+    ".exists()",
+];
+
+/// Where files of projects are read or written.
+const OF_PROJECTS: [&str; 12] = [
+    "daemon/src/ask/",
+    "daemon/src/notes/",
+    "daemon/src/pipeline/",
+    "daemon/src/project",
+    "daemon/src/serve/resources.rs",
+    "daemon/src/serve/prompts.rs",
+    "daemon/src/serve/tool/",
+    "config/src/load",
+    "client/src/interchange/vault.rs",
+    "client/src/interchange/shelf.rs",
+    "client/src/interchange/memory/import.rs",
+    "client/src/bin/kgctl/census.rs",
+];
+
+/// What is opened by its path there, by any call or one, because it is no file of a project.
+const NOT_OF_PROJECTS: [(&str, &str, &str); 12] = [
+    ("daemon/src/notes/journal.rs", "", "the state folder"),
+    ("daemon/src/notes/kept.rs", "", "the state folder"),
+    ("daemon/src/notes/mod.rs", "", "the state folder: the lock, kept versions"),
+    ("daemon/src/notes/files.rs", ".metadata()", "of an open file"),
+    ("daemon/src/pipeline/recognize/", "", "the user's own models and tables"),
+    ("daemon/src/pipeline/normalize/pdf/meta.rs", ".metadata()", "of a PDF"),
+    ("daemon/src/pipeline/watch/events.rs", "", "which watches are set, and the system's limits"),
+    ("daemon/src/pipeline/relate/vocabulary/file.rs", "", "what the user's own settings name"),
+    ("daemon/src/project/", "", "the state folder"),
+    ("daemon/src/serve/tool/maintain.rs", ".canonicalize()", "where a backup goes"),
+    ("daemon/src/serve/tool/notes/projects.rs", "", "folders that are to be projects"),
+    ("config/src/load/tree.rs", ".canonicalize()", "the user's own settings"),
+];
+
+/// A vault's notes are read by the opener; this is what the user names to find vaults.
+const OF_BASIC_MEMORY: (&str, &str) = ("client/src/interchange/vault.rs", "std::fs::read(path)");
+
+#[test]
+fn files_of_projects_are_opened_by_one_opener() {
+    let mut out = String::new();
+    for (path, text) in crate::tidy::sources() {
+        let is_test = path.ends_with("tests.rs") || path.contains("/tests/");
+        if is_test || !OF_PROJECTS.iter().any(|of| path.starts_with(of)) {
+            continue;
+        }
+        let is_excepted = |line: &str| {
+            let fits =
+                |(of, call, _): &(&str, &str, &str)| path.starts_with(of) && line.contains(call);
+            NOT_OF_PROJECTS.iter().any(fits)
+                || path == OF_BASIC_MEMORY.0 && line.contains(OF_BASIC_MEMORY.1)
+        };
+        for line in text.lines().take_while(|line| line.trim() != "#[cfg(test)]") {
+            let is_comment = line.trim_start().starts_with("//");
+            let call = BY_PATH.iter().find(|call| line.contains(**call));
+            if let Some(call) = call.filter(|_| !is_comment && !is_excepted(line)) {
+                out += &format!("{path}: `{call}` opens by path; use `confine::Root`\n");
+            }
+        }
+    }
+    assert_eq!(out, "");
+}

@@ -9,6 +9,7 @@ use std::path::Path;
 
 use ::config::Settings;
 use ::config::limits::MANY_FILES;
+use confine::{Meta, Root};
 
 /// Folders that are never read, as in the daemon's watcher.
 const BUILT_IN: &[&str] = &[".git", ".obsidian", ".trash", "node_modules", "target", ".venv"];
@@ -33,20 +34,25 @@ impl Census {
     /// Counts what is below `root`.
     pub(crate) fn take(root: &Path, settings: &Settings) -> Self {
         let mut census = Census::default();
-        let mut folders = vec![root.to_path_buf()];
+        let opened = Root::open(root).ok();
+        let mut folders = vec![String::new()];
         while let Some(folder) = folders.pop() {
-            let Ok(entries) = std::fs::read_dir(&folder) else {
+            let listing = opened.as_ref().and_then(|root| root.list(&folder).ok());
+            let Some(listing) = listing else {
                 census.skip("folder that cannot be read");
                 continue;
             };
-            for entry in entries.flatten() {
+            for (name, _) in &listing.entries {
                 if census.entries >= MAX_ENTRIES {
                     census.cut = true;
                     return census;
                 }
                 census.entries += 1;
-                if census.count(&entry, settings) {
-                    folders.push(entry.path());
+                let Ok(meta) = listing.meta_of(name) else { continue };
+                let name = name.to_string_lossy();
+                if census.count(&name, &meta, settings) {
+                    let path = format!("{folder}/{name}");
+                    folders.push(path.trim_start_matches('/').to_string());
                 }
             }
         }
@@ -59,31 +65,29 @@ impl Census {
     }
 
     /// Counts one entry; true when it is a folder to go into.
-    fn count(&mut self, entry: &std::fs::DirEntry, settings: &Settings) -> bool {
-        let name = entry.file_name().to_string_lossy().into_owned();
-        let Ok(kind) = entry.file_type() else { return false };
+    fn count(&mut self, name: &str, meta: &Meta, settings: &Settings) -> bool {
         if name.starts_with('.') && !settings.watch.hidden {
             self.skip("hidden");
-        } else if kind.is_symlink() {
+        } else if meta.is_link() {
             self.skip("link");
-        } else if kind.is_dir() {
-            let built_in = BUILT_IN.contains(&name.as_str());
+        } else if meta.is_folder() {
+            let built_in = BUILT_IN.contains(&name);
             if built_in {
                 self.skip("folder of a tool");
             }
             return !built_in;
-        } else if kind.is_file() {
-            self.count_file(entry, &name, settings);
+        } else if meta.is_file() {
+            self.count_file(name, meta, settings);
         }
         false
     }
 
-    fn count_file(&mut self, entry: &std::fs::DirEntry, name: &str, settings: &Settings) {
+    fn count_file(&mut self, name: &str, meta: &Meta, settings: &Settings) {
         let extension = config::kinds::extension_of(name);
         let limit = settings.watch.max_bytes_of(&extension);
         if !config::kinds::extensions_in(&settings.watch.extensions).contains(&extension) {
             self.skip("other type");
-        } else if entry.metadata().is_ok_and(|found| found.len() > limit) {
+        } else if meta.n_bytes > limit {
             self.skip("too large");
         } else {
             *self.formats.entry(extension).or_default() += 1;

@@ -6,7 +6,9 @@
 
 use std::path::{Path, PathBuf};
 
+use ::config::boundary::{self, Who};
 use ::config::load::load;
+use ::config::registry::Registered;
 use ::config::{Places, Registry};
 use client::launch::{Target, find_kgd};
 use client::render::health::{Finding, Verdict, findings};
@@ -33,6 +35,7 @@ pub(crate) async fn run(arguments: &Arguments, ctx: &Context) -> Result<Exit, Fa
     let mut found = vec![kgd(), shim(), watches()];
     let places = ctx.places()?;
     found.extend(registry(&places));
+    found.extend(boundary(&places));
     match ctx.project() {
         Err(failure) => found.push(failed("project", failure)),
         Ok(project) => {
@@ -133,5 +136,34 @@ fn registry(places: &Places) -> Vec<Finding> {
             &format!("mount it, or `kgctl remove {}`", it.name),
         ));
     }
+    found
+}
+
+/// Registered projects that no agent could have made, and those that nobody could register now: an older version let
+/// agents register any folder.
+fn boundary(places: &Places) -> Vec<Finding> {
+    let Ok(registry) = Registry::load(&places.config) else { return Vec::new() };
+    let named = load(places, None, &[]).map(|it| it.settings.projects.roots).unwrap_or_default();
+    let roots = boundary::roots(&named);
+    let is_outside = |it: &&Registered| !roots.iter().any(|root| it.root.starts_with(root));
+    let (mut found, mut outside) = (Vec::new(), Vec::new());
+    for it in registry.projects().iter().filter(is_outside) {
+        match boundary::objection(&it.root, Who::Person) {
+            Some(why) => {
+                let hint = format!("unless you want that, `kgctl project remove {}`", it.name);
+                found.push(warning("boundary", format!("`{}`: {why}", it.name), &hint));
+            }
+            None => outside.push(format!("`{}` ({})", it.name, it.root.display())),
+        }
+    }
+    let roots = match named.as_slice() {
+        [] => "`projects.roots` is empty, so agents make no projects".to_string(),
+        named => format!("agents make projects below {}", named.join(", ")),
+    };
+    let detail = match outside.as_slice() {
+        [] => roots,
+        outside => format!("{roots}; registered outside: {}", outside.join(", ")),
+    };
+    found.push(good("boundary", detail));
     found
 }

@@ -19,7 +19,7 @@ use serde::Serialize;
 
 use super::context::Context;
 use super::failure::{Exit, Failure};
-use super::init::{doubt_of_place, refuse_overlap};
+use super::init::{refuse_overlap, refuse_place};
 
 /// Import from another program: an Obsidian vault or basic-memory's folders become projects as they are;
 /// server-memory's memory and conversations of ChatGPT and Claude become notes.
@@ -47,9 +47,6 @@ pub(crate) struct Arguments {
     /// What to call the project of a vault; the folder's own name when left out.
     #[arg(long)]
     name: Option<String>,
-    /// Do not ask.
-    #[arg(long)]
-    yes: bool,
 }
 
 /// What is printed as JSON.
@@ -221,18 +218,13 @@ fn register(
         match Project::at(&folder) {
             Ok(project) => {
                 let settings = load(&places, Some(&project.root), &[])?.settings;
+                refuse_place(&project.root)?;
                 refuse_overlap(&places, &project, &settings)?;
                 vault::survey(&project.root, settings.watch.max_bytes_of("md"), &mut report);
                 if !arguments.dry_run {
                     let name = arguments.name.clone().filter(|_| is_one).or(name);
                     let is_default = name.is_some() && name == default;
-                    reply.projects.push(add(
-                        &places,
-                        &project,
-                        (name, is_default),
-                        arguments,
-                        ctx,
-                    )?);
+                    reply.projects.push(add(&places, &project, (name, is_default), arguments)?);
                 }
             }
             Err(error) => {
@@ -251,7 +243,6 @@ fn add(
     project: &Project,
     (name, is_default): (Option<String>, bool),
     arguments: &Arguments,
-    ctx: &Context,
 ) -> Result<Registered, Failure> {
     let known = Registry::load(&places.config)?.at(&project.root).cloned();
     if let Some(known) = known {
@@ -262,9 +253,6 @@ fn add(
             new: false,
             read_only: known.read_only,
         });
-    }
-    if let Some(doubt) = doubt_of_place(&project.root) {
-        ctx.confirm(&doubt, arguments.yes)?;
     }
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
     Ok(Registry::update(&places.config, |registry| {

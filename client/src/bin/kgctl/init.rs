@@ -4,6 +4,7 @@ use std::fmt::Write;
 use std::path::{Component, Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use ::config::boundary::{self, Who};
 use ::config::limits::MANY_FILES;
 use ::config::load::load;
 use ::config::{Places, Project, Registry, Settings};
@@ -45,9 +46,7 @@ pub(crate) async fn run(arguments: Arguments, ctx: &Context) -> Result<Exit, Fai
     })?;
     let settings = load(&places, Some(&folder.root), &[])?.settings;
     refuse_overlap(&places, &folder, &settings)?;
-    if let Some(doubt) = doubt_of_place(&folder.root) {
-        ctx.confirm(&doubt, arguments.yes)?;
-    }
+    refuse_place(&folder.root)?;
     let census = Census::take(&folder.root, &settings);
     if census.files() > MANY_FILES as u64 || census.cut {
         let doubt = format!(
@@ -118,17 +117,11 @@ pub(crate) fn refuse_overlap(
     Err(Failure::new(Exit::Refused, message).hint("set `KG_STATE_DIR` to a folder elsewhere"))
 }
 
-/// Why this folder is an unlikely one.
-pub(crate) fn doubt_of_place(root: &Path) -> Option<String> {
-    let home =
-        std::env::var_os("HOME").map(PathBuf::from).and_then(|home| home.canonicalize().ok());
-    if root == Path::new("/") {
-        Some("`/` is the whole system.".to_string())
-    } else if home.as_deref() == Some(root) {
-        Some(format!("`{}` is your home folder, with everything in it.", root.display()))
-    } else {
-        None
-    }
+/// A folder may be no project where it is of the system, a whole home, or a place for keys.
+pub(crate) fn refuse_place(root: &Path) -> Result<(), Failure> {
+    let hint = "a project is a folder of documents, such as `~/notes`";
+    boundary::objection(root, Who::Person)
+        .map_or(Ok(()), |why| Err(Failure::new(Exit::Refused, why).hint(hint)))
 }
 
 fn summary(project: &Project, census: &Census, by_systemd: Option<&str>) -> String {

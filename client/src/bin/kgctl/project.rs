@@ -13,7 +13,7 @@ use serde_json::json;
 
 use super::context::Context;
 use super::failure::{Exit, Failure};
-use super::init::{doubt_of_place, refuse_overlap};
+use super::init::{refuse_overlap, refuse_place};
 use super::{list, remove, stop};
 
 /// Add, list and remove projects, and choose the default one.
@@ -91,6 +91,7 @@ async fn add(arguments: &Add, ctx: &Context) -> Result<Exit, Failure> {
     let before = Registry::load(&places.config)?.at(&folder.root).cloned();
     if before.is_none() {
         let settings = load(&places, Some(&folder.root), &[])?.settings;
+        refuse_place(&folder.root)?;
         refuse_overlap(&places, &folder, &settings)?;
         doubt(&places, &folder, arguments.yes, ctx)?;
     }
@@ -116,9 +117,6 @@ async fn add(arguments: &Add, ctx: &Context) -> Result<Exit, Failure> {
 
 /// Asks where somebody may not have meant what he said.
 fn doubt(places: &Places, folder: &Project, yes: bool, ctx: &Context) -> Result<(), Failure> {
-    if let Some(doubt) = doubt_of_place(&folder.root) {
-        ctx.confirm(&doubt, yes)?;
-    }
     let registry = Registry::load(&places.config)?;
     let Some(other) = registry.overlapping(folder) else { return Ok(()) };
     let (inner, outer) = match folder.root.starts_with(&other.root) {

@@ -4,18 +4,18 @@
 //! skipped and why, and the folders that could not be read.
 //! Invariants: the walk keeps its own stack, so depth costs memory and not the thread's; what vanishes
 //! meanwhile is left out; a folder or entry that exists but cannot be looked at is reported as unreadable, so
-//! that nobody takes what lies below it for deleted; `on_folder` is called before a folder is listed, so a
+//! that nobody takes what lies below it for deleted; nothing outside the root is listed or looked at (`confine`); `on_folder` is called before a folder is listed, so a
 //! listener that is set up there misses nothing.
 //! Not here: what is known already (`intake.rs`), or reading a file (`read.rs`).
 
 use std::collections::BTreeMap;
-use std::fs::{self, DirEntry, FileType};
-use std::io;
-use std::os::unix::fs::MetadataExt;
+use std::ffi::OsStr;
 use std::path::Path;
 
-use super::links::Ground;
-use super::read::{Stat, is_endless, is_missing};
+use confine::{Error, Kind, Listing, Meta, Root};
+
+use super::links::{Ground, follow, reason_of};
+use super::read::Stat;
 use super::rules::{Rules, SkipReason, Verdict, parent};
 use crate::terms::RelPath;
 
@@ -36,6 +36,8 @@ pub(super) struct Found {
 pub(super) struct Crawl {
     /// In order of path.
     pub found: Vec<Found>,
+    /// Those of them that are symlinks themselves.
+    pub links: Vec<RelPath>,
     /// How many paths were skipped for each reason; what lies in a skipped folder is not counted.
     pub skipped: BTreeMap<SkipReason, u64>,
     /// Skipped paths that a person may miss, at most [`MAX_LISTED`].
@@ -66,6 +68,13 @@ impl Crawl {
         }
     }
 
+    fn fail(&mut self, path: &str, error: &Error) {
+        // What vanished between listing and visiting is simply gone; only the root may not be.
+        if path.is_empty() || !error.is_missing() {
+            self.unreadable.insert(path.to_string(), error.to_string());
+        }
+    }
+
     fn skip(&mut self, path: &str, reason: SkipReason) {
         *self.skipped.entry(reason).or_default() += 1;
         if reason.is_notable() && self.notable.len() < MAX_LISTED {
@@ -87,9 +96,17 @@ pub(super) fn crawl(
     start: &str,
     on_folder: &mut dyn FnMut(&Path),
 ) -> Crawl {
-    let mut walk = Walk { ground, rules, crawl: Crawl::default() };
-    let mut stack =
-        vec![Visit::Folder { path: start.to_string(), is_within_link: walk.is_within_link(start) }];
+    let mut crawl = Crawl::default();
+    let root = match ground.open() {
+        Ok(root) => root,
+        Err(error) => {
+            crawl.fail(start, &error.into());
+            return crawl;
+        }
+    };
+    let mut walk = Walk { root: &root, rules, crawl };
+    let is_within_link = root.find(start).is_ok_and(|found| found.real != start);
+    let mut stack = vec![Visit::Folder { path: start.to_string(), is_within_link }];
     let mut is_first = true;
     while let Some(visit) = stack.pop() {
         match visit {
@@ -108,155 +125,151 @@ pub(super) fn crawl(
 }
 
 struct Walk<'a> {
-    ground: &'a Ground,
+    root: &'a Root,
     rules: &'a Rules,
     crawl: Crawl,
 }
 
-impl Walk<'_> {
-    fn is_within_link(&self, start: &str) -> bool {
-        let real = self.ground.absolute(start).canonicalize();
-        let root = self.ground.root.canonicalize();
-        matches!((real, root), (Ok(real), Ok(root)) if real != root.join(start))
-    }
+/// What an entry is, with links followed.
+struct Entry {
+    kind: Kind,
+    is_link: bool,
+    /// None of a file that has not been looked at yet.
+    meta: Option<Meta>,
+}
 
+impl Walk<'_> {
     /// The entries of one folder that are to be visited, each with its key of order.
     fn list(&mut self, folder: &str, is_within_link: bool, is_first: bool) -> Vec<(String, Visit)> {
-        let absolute = self.ground.absolute(folder);
-        let entries = match fs::read_dir(&absolute) {
-            Ok(entries) => entries,
+        let listing = match self.root.list(folder) {
+            Ok(listing) => listing,
+            // Between listing the folder around it and now a link was put there.
+            Err(error) if error.is_absent() && !folder.is_empty() => return Vec::new(),
             Err(error) => {
-                self.fail(folder, &error);
+                self.crawl.fail(folder, &error);
                 return Vec::new();
             }
         };
         if is_first {
-            self.crawl.identity = identity(&absolute);
+            self.crawl.identity = Some(listing.meta.id);
+            self.crawl.n_entries = listing.entries.len() as u64;
         }
         let mut visits = Vec::new();
-        for entry in entries {
-            self.crawl.n_entries += u64::from(is_first);
-            let visit = entry.and_then(|entry| self.visit(folder, &entry, is_within_link));
-            match visit {
-                Ok(Some(visit)) => visits.push(visit),
-                Ok(None) => {}
-                Err(error) => self.fail(folder, &error),
-            }
+        for (name, kind) in &listing.entries {
+            visits.extend(self.visit(folder, (&listing, name, *kind), is_within_link));
         }
         visits
     }
 
-    /// Judges one entry. An error says that the folder cannot be trusted to be complete.
+    /// Judges one entry.
     fn visit(
         &mut self,
         folder: &str,
-        entry: &DirEntry,
+        (listing, name, kind): (&Listing, &OsStr, Option<Kind>),
         is_within_link: bool,
-    ) -> io::Result<Option<(String, Visit)>> {
-        let name = entry.file_name();
-        let Some(name) = name.to_str() else {
+    ) -> Option<(String, Visit)> {
+        let Some(text) = name.to_str() else {
             let shown = join(folder, &name.to_string_lossy());
             self.crawl.skip(&shown, SkipReason::NotUtf8);
-            return Ok(None);
+            return None;
         };
-        let path = join(folder, name);
-        let Some(kind) = self.kind(&path, entry)? else { return Ok(None) };
-        let reason = match self.rules.step(&path, kind.is_dir) {
+        let path = join(folder, text);
+        let entry = match self.entry(&path, (listing, name, kind), is_within_link) {
+            Ok(entry) => entry?,
+            Err(reason) => {
+                self.crawl.skip(&path, reason);
+                return None;
+            }
+        };
+        let reason = match self.rules.step(&path, entry.kind == Kind::Folder) {
             Verdict::Skip(reason) => reason,
-            verdict => match self.admit(&path, verdict, &kind, is_within_link) {
-                Ok(visit) => return Ok(visit),
+            verdict => match self.admit(&path, verdict, (listing, name, entry), is_within_link) {
+                Ok(visit) => return visit,
                 Err(reason) => reason,
             },
         };
         self.crawl.skip(&path, reason);
-        Ok(None)
+        None
     }
 
-    /// Lets a path through whose name is right: its links, kind and size must be right, too.
+    /// Lets a path through whose name is right: its kind and size must be right, too.
     fn admit(
         &mut self,
         path: &str,
         verdict: Verdict,
-        kind: &Kind,
+        (listing, name, entry): (&Listing, &OsStr, Entry),
         is_within_link: bool,
     ) -> Result<Option<(String, Visit)>, SkipReason> {
-        if kind.is_link {
-            self.ground.follow(self.rules, path, is_within_link)?;
-        }
         if verdict == Verdict::Descend {
-            let is_within_link = is_within_link || kind.is_link;
+            let is_within_link = is_within_link || entry.is_link;
             let visit = Visit::Folder { path: path.to_string(), is_within_link };
             return Ok(Some((format!("{path}/"), visit)));
         }
-        if !kind.is_file {
+        if entry.kind != Kind::File {
             return Err(SkipReason::NotAFile);
         }
-        let metadata = match fs::metadata(self.ground.absolute(path)) {
-            Ok(metadata) => metadata,
-            Err(error) if is_missing(&error) => return Ok(None),
+        let meta = match entry.meta.map_or_else(|| listing.meta_of(name), Ok) {
+            // Something else is there since it was listed: whoever put it there caused an event.
+            Ok(meta) if !meta.is_file() => return Ok(None),
+            Ok(meta) => meta,
             Err(error) => {
-                self.fail(path, &error);
+                self.crawl.fail(path, &error);
                 return Ok(None);
             }
         };
-        if metadata.len() > self.rules.max_bytes_of(path) {
+        if meta.n_bytes > self.rules.max_bytes_of(path) {
             return Err(SkipReason::TooLarge);
         }
-        let found = Found { path: RelPath::new(path), stat: Stat::of(&metadata) };
+        let found = Found { path: RelPath::new(path), stat: Stat::of(&meta) };
+        if entry.is_link {
+            self.crawl.links.push(found.path.clone());
+        }
         Ok(Some((path.to_string(), Visit::File(found))))
     }
 
-    /// What an entry is, links followed; `None` when it vanished or its target cannot be looked at. A
-    /// dangling link counts as a file: its name may still be one that is not read.
-    fn kind(&mut self, path: &str, entry: &DirEntry) -> io::Result<Option<Kind>> {
-        let own = match entry.file_type() {
-            Ok(own) => own,
-            Err(error) if is_missing(&error) => return Ok(None),
-            Err(error) => return Err(error),
+    /// What an entry is, links followed; `None` when it vanished or cannot be looked at.
+    fn entry(
+        &mut self,
+        path: &str,
+        (listing, name, kind): (&Listing, &OsStr, Option<Kind>),
+        is_within_link: bool,
+    ) -> Result<Option<Entry>, SkipReason> {
+        let kind = match kind.map_or_else(|| listing.meta_of(name).map(|meta| meta.kind), Ok) {
+            Ok(kind) => kind,
+            Err(error) => {
+                self.crawl.fail(path, &error);
+                return Ok(None);
+            }
         };
-        if !own.is_symlink() {
-            return Ok(Some(Kind::of(own, false)));
+        if kind != Kind::Link {
+            return Ok(Some(Entry { kind, is_link: false, meta: None }));
         }
-        match fs::metadata(entry.path()) {
-            Ok(metadata) => Ok(Some(Kind::of(metadata.file_type(), true))),
-            Err(error) if is_missing(&error) || is_endless(&error) => {
-                Ok(Some(Kind { is_dir: false, is_file: false, is_link: true }))
+        let by_name = |is_folder| self.rules.step(path, is_folder);
+        let would_be_read = by_name(false) == Verdict::Read || by_name(true) == Verdict::Descend;
+        match self.root.find(path) {
+            Ok(found) => {
+                if !matches!(by_name(found.meta.is_folder()), Verdict::Skip(_)) {
+                    follow(self.rules, &found, is_within_link)?;
+                }
+                let meta = Some(found.meta);
+                Ok(Some(Entry { kind: found.meta.kind, is_link: true, meta }))
+            }
+            // Whether it leads to a file or a folder is not looked at outside.
+            Err(error) if error.leads_out() && would_be_read => Err(reason_of(&error)),
+            Err(error) if error.is_absent() || matches!(error, Error::Endless) => {
+                Err(match by_name(false) {
+                    Verdict::Skip(reason) => reason,
+                    _ => reason_of(&error),
+                })
             }
             Err(error) => {
-                if self.rules.step(path, false) == Verdict::Read
-                    || self.rules.step(path, true) == Verdict::Descend
-                {
-                    self.fail(path, &error);
+                if would_be_read {
+                    self.crawl.fail(path, &error);
                 }
                 Ok(None)
             }
         }
     }
-
-    fn fail(&mut self, path: &str, error: &io::Error) {
-        // What vanished between listing and visiting is simply gone; only the root may not be.
-        if path.is_empty() || !is_missing(error) {
-            self.crawl.unreadable.insert(path.to_string(), error.to_string());
-        }
-    }
-}
-
-struct Kind {
-    is_dir: bool,
-    is_file: bool,
-    is_link: bool,
-}
-
-impl Kind {
-    fn of(file_type: FileType, is_link: bool) -> Self {
-        Kind { is_dir: file_type.is_dir(), is_file: file_type.is_file(), is_link }
-    }
-}
-
-/// Device and inode of what lies at a path.
-pub(super) fn identity(path: &Path) -> Option<(u64, u64)> {
-    let metadata = fs::metadata(path).ok()?;
-    metadata.is_dir().then(|| (metadata.dev(), metadata.ino()))
 }
 
 fn join(folder: &str, name: &str) -> String {

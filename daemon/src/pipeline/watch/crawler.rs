@@ -21,7 +21,6 @@ use super::crawl::{Crawl, Found, crawl};
 use super::events::Listener;
 use super::filesystem::polled_below;
 use super::intake::Ask;
-use super::links::is_link;
 use super::pair::pair;
 use super::parts::Missed;
 use super::settle::SettledChange;
@@ -227,12 +226,9 @@ impl Shared {
     /// The target of a symlinked file reports only to those who watch it.
     fn watch_links(&self, crawl: &Crawl) {
         let Some(listener) = self.listener() else { return };
-        for found in &crawl.found {
-            let path = self.intake.ground.absolute(found.path.as_str());
-            if is_link(&path) {
-                // Without this watch the change is found by the next reconcile.
-                let _ = listener.watch(&path);
-            }
+        for path in &crawl.links {
+            // Without this watch the change is found by the next reconcile.
+            let _ = listener.watch(&self.intake.ground.absolute(path.as_str()));
         }
     }
 

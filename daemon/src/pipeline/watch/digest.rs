@@ -7,15 +7,14 @@
 //! Not here: waiting (`settle.rs`), or reading (`intake.rs`).
 
 use std::collections::{BTreeSet, VecDeque};
-use std::fs;
 use std::path::PathBuf;
 
 use super::crawl::{Crawl, Found, crawl};
 use super::events::{Listener, RawEvent};
 use super::intake::Intake;
-use super::links::is_link;
-use super::read::{Stat, is_missing};
-use super::rules::{Verdict, is_ignore_file, parent};
+use super::links::follow_all;
+use super::read::Stat;
+use super::rules::{Rules, Verdict, is_ignore_file, parent};
 use super::settle::SettledChange;
 use super::state::WatchState;
 use crate::terms::RelPath;
@@ -118,8 +117,7 @@ fn appeared(intake: &Intake, path: RelPath, moved_from: Option<RelPath>) -> Opti
     if changes_rules(intake, &path) {
         return Some(Hint::Changed(path));
     }
-    let is_dir =
-        fs::metadata(intake.ground.absolute(path.as_str())).map(|metadata| metadata.is_dir());
+    let is_dir = intake.ground.meta(&path).map(|meta| meta.is_folder());
     let could_be_read = |path: &RelPath| match is_dir {
         Ok(is_dir) => is_read(intake, path, is_dir),
         Err(_) => is_read(intake, path, true) || is_read(intake, path, false),
@@ -149,12 +147,16 @@ fn touched(intake: &Intake, state: &WatchState, path: RelPath) -> Option<Hint> {
 /// walked, because with the old folder the system forgets the watch of the path, whoever set it.
 fn gone(intake: &Intake, path: RelPath) -> Option<Hint> {
     let could_be_folder = is_read(intake, &path, true);
-    if could_be_folder && intake.ground.absolute(path.as_str()).is_dir() {
+    if could_be_folder && intake.ground.meta(&path).is_ok_and(|meta| meta.is_folder()) {
         return Some(Hint::Walk { folder: path, moved_from: None });
     }
     let is_wanted =
         could_be_folder || is_read(intake, &path, false) || changes_rules(intake, &path);
     is_wanted.then_some(Hint::Changed(path))
+}
+
+fn is_followed(intake: &Intake, rules: &Rules, folder: &str) -> bool {
+    intake.ground.open().is_ok_and(|root| follow_all(&root, rules, folder).is_ok())
 }
 
 /// What a walk of a new folder gives: renames and changes, to settle like any other.
@@ -167,7 +169,7 @@ pub(super) fn walk(
     // The folder may have come with ignore files of its own.
     let rules = intake.renew_rules();
     let mut found = Crawl::default();
-    if intake.ground.follow_all(&rules, folder.as_str()).is_ok() {
+    if is_followed(intake, &rules, folder.as_str()) {
         found = crawl(&intake.ground, &rules, folder.as_str(), &mut |path| {
             if let Some(Err(why)) = listener.map(|listener| listener.watch(path)) {
                 missed.push((path.to_path_buf(), why));
@@ -204,15 +206,14 @@ pub(super) fn changed(
     expected.extend_from_slice(others);
     let rules = intake.rules();
     let is_read = folder.is_empty() || rules.verdict(folder, true) == Verdict::Descend;
-    let lies_otherwise = |path: &RelPath| match fs::metadata(intake.ground.absolute(path.as_str()))
-    {
+    let lies_otherwise = |path: &RelPath| match intake.ground.meta(path) {
         Ok(it) => intake.differs(&Found { path: path.clone(), stat: Stat::of(&it) }),
-        Err(error) => is_missing(&error) && intake.expects(path),
+        Err(error) => error.is_absent() && intake.expects(path),
     };
     if expected.len() > most {
         return named.iter().filter(|path| lies_otherwise(path)).cloned().collect();
     }
-    if !is_read || intake.ground.follow_all(&rules, folder).is_err() {
+    if !is_read || !is_followed(intake, &rules, folder) {
         return Vec::new();
     }
     let crawl = crawl(&intake.ground, &rules, folder, &mut |_| {});
@@ -241,16 +242,15 @@ pub(super) fn expand(
             state.want_crawl();
             continue;
         }
-        let absolute = intake.ground.absolute(path);
-        if !absolute.is_dir() {
+        if !intake.ground.meta(&change.path).is_ok_and(|meta| meta.is_folder()) {
             let below = intake.expected_under(path).into_iter();
             out.extend(below.map(|path| SettledChange { path, moved_from: None }));
         }
         if let Some(listener) = listener
-            && is_link(&absolute)
+            && intake.ground.is_link(&change.path)
         {
             // The system reports what happens to a link's target only to those who watch the target.
-            let _ = listener.watch(&absolute);
+            let _ = listener.watch(&intake.ground.absolute(path));
         }
         out.push(change);
     }

@@ -8,18 +8,17 @@
 //! Not here: when to look (`settle.rs`, `crawl.rs`), or putting the item on the belt (`interactive.rs`,
 //! `bulk.rs`).
 
-use std::fs;
 use std::io;
-use std::os::unix::fs::MetadataExt;
-use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Instant;
 
-use super::crawl::{Found, identity};
-use super::links::{Ground, is_link};
+use confine::{Content, Error, Kind, Meta, Root};
+
+use super::crawl::Found;
+use super::links::{Ground, follow_all, reason_of};
 use super::origin::{Claims, Origin};
-use super::read::{FileRead, ReadTrouble, Stat, is_endless, is_missing, read_regular};
+use super::read::{Stat, read, read_regular};
 use super::rules::{Rules, SkipReason, Verdict};
 use super::sent::{KnownFile, KnownFiles, Sent, Was};
 use super::state::{FileEventKind, WatchState, lock};
@@ -73,7 +72,7 @@ enum Seen {
     Gone(SkipReason),
     Trouble(DocFault, FileVersion),
     SameStat,
-    Content(FileRead),
+    Content(Content),
 }
 
 /// Looks at paths.
@@ -200,9 +199,10 @@ impl Intake {
 
     /// True when a file's bytes are not those that were sent or are known last. Reads it.
     pub(super) fn differs_in_content(&self, found: &Found) -> bool {
-        let absolute = self.ground.absolute(found.path.as_str());
         let limit = self.settings.max_bytes_of(&found.path.extension());
-        let Ok(file) = read_regular(&absolute, limit) else { return false };
+        let Ok(root) = self.ground.open() else { return false };
+        let read = read_regular(&root, found.path.as_str(), limit);
+        let Ok(Some(file)) = read else { return false };
         match self.sent.expected(&found.path, &*self.known) {
             Some(Was::Present(before)) => before.hash != ContentHash::of(&file.bytes),
             _ => false,
@@ -238,25 +238,34 @@ impl Intake {
         if let Verdict::Skip(reason) = rules.verdict(path, false) {
             return Seen::Gone(reason);
         }
-        let absolute = self.ground.absolute(path);
-        let metadata = match fs::metadata(&absolute) {
-            Ok(metadata) => metadata,
-            Err(error) => return missing_or_trouble(path, &absolute, &error),
+        let root = match self.ground.open() {
+            Ok(root) => root,
+            Err(error) => return absent_or_trouble(path, &error.into()),
         };
-        if let Err(reason) = self.ground.follow_all(rules, path) {
+        let found = match root.find(path) {
+            Ok(found) => found,
+            Err(error) if error.leads_out() => return Seen::Gone(led_out(&root, rules, path)),
+            Err(error) => return absent_or_trouble(path, &error),
+        };
+        if found.real != path
+            && let Err(reason) = follow_all(&root, rules, path)
+        {
             return Seen::Gone(reason);
         }
-        if metadata.is_dir() {
-            return Seen::Gone(SkipReason::Missing);
+        match found.meta.kind {
+            Kind::File => self.examine_file(ask, rules, &found),
+            Kind::Folder => Seen::Gone(SkipReason::Missing),
+            Kind::Link | Kind::Other => Seen::Gone(SkipReason::NotAFile),
         }
-        if !metadata.is_file() {
-            return Seen::Gone(SkipReason::NotAFile);
-        }
-        let stat = Stat::of(&metadata);
+    }
+
+    fn examine_file(&self, ask: &Ask, rules: &Rules, found: &confine::Found) -> Seen {
+        let path = ask.path.as_str();
+        let stat = Stat::of(&found.meta);
         if stat.n_bytes > rules.max_bytes_of(path) {
             return Seen::Gone(SkipReason::TooLarge);
         }
-        let version = version_of(&metadata);
+        let version = version_of(&found.meta);
         if self.is_given_up(ask, &version) {
             return Seen::SameStat;
         }
@@ -267,15 +276,13 @@ impl Intake {
             }
         }
         crate::fail::point("watch.read");
-        let read = read_regular(&absolute, rules.max_bytes_of(path));
+        let content = read(found, path, rules.max_bytes_of(path));
         crate::fail::point("watch.have");
-        match read {
-            Ok(file) if file.is_cut => Seen::Gone(SkipReason::TooLarge),
-            Ok(file) => Seen::Content(file),
-            Err(ReadTrouble::NotAFile) => Seen::Gone(SkipReason::NotAFile),
-            Err(ReadTrouble::Io(error)) => {
-                trouble_with(version, missing_or_trouble(path, &absolute, &error))
-            }
+        match content {
+            Ok(Some(file)) if file.is_cut => Seen::Gone(SkipReason::TooLarge),
+            Ok(Some(file)) => Seen::Content(file),
+            Ok(None) => Seen::Gone(SkipReason::NotAFile),
+            Err(error) => trouble_with(version, absent_or_trouble(path, &error)),
         }
     }
 
@@ -312,11 +319,11 @@ impl Intake {
         Look::Item(Item::Removed(ticket))
     }
 
-    fn conclude_content(&self, ask: &Ask, file: FileRead) -> Look {
+    fn conclude_content(&self, ask: &Ask, file: Content) -> Look {
         self.state.judged(&ask.path, None);
         let hash = ContentHash::of(&file.bytes);
-        let n_bytes = file.stat.n_bytes;
-        let now = KnownFile { hash, mtime_ms: file.stat.mtime_ms, n_bytes };
+        let n_bytes = file.meta.n_bytes;
+        let now = KnownFile { hash, mtime_ms: file.meta.mtime_ms, n_bytes };
         let version = FileVersion { hash: Some(hash), mode: 0, mtime_ms: now.mtime_ms, n_bytes };
         let is_racy = (self.now_ms)().abs_diff(now.mtime_ms) < RACY_MS;
         let expected = self.sent.expected(&ask.path, &*self.known);
@@ -374,7 +381,7 @@ impl Intake {
     }
 
     fn may_remove(&self) -> bool {
-        let now = identity(&self.ground.root);
+        let now = self.ground.identity();
         now.is_some() && now == self.root_identity()
     }
 
@@ -382,7 +389,7 @@ impl Intake {
     fn adopt_root(&self) {
         let mut root_identity = lock(&self.root_identity);
         if root_identity.is_none() {
-            *root_identity = identity(&self.ground.root);
+            *root_identity = self.ground.identity();
         }
     }
 }
@@ -393,25 +400,27 @@ fn day_of(mtime_ms: i64) -> i64 {
     mtime_ms.div_euclid(24 * 3600 * 1000)
 }
 
-fn missing_or_trouble(path: &str, absolute: &Path, error: &io::Error) -> Seen {
-    if is_endless(error) {
-        return Seen::Gone(SkipReason::LinkLoop);
+fn absent_or_trouble(path: &str, error: &Error) -> Seen {
+    match error {
+        Error::Dangling | Error::Endless => Seen::Gone(reason_of(error)),
+        error if error.is_missing() => Seen::Gone(SkipReason::Missing),
+        error => Seen::Trouble(fault_of(path, error), FileVersion::default()),
     }
-    if is_missing(error) {
-        let is_dangling = is_link(absolute);
-        return Seen::Gone(if is_dangling {
-            SkipReason::DanglingLink
-        } else {
-            SkipReason::Missing
-        });
+}
+
+/// Why a path that leads out is not read. Only the link itself is named to a person: names of what lies behind one that
+/// a person did not mean are nobody's business.
+fn led_out(root: &Root, rules: &Rules, path: &str) -> SkipReason {
+    match root.look(path) {
+        Ok(_) => follow_all(root, rules, path).err().unwrap_or(SkipReason::OutsideLink),
+        Err(_) => SkipReason::Outside,
     }
-    Seen::Trouble(fault_of(path, error), FileVersion::default())
 }
 
 /// A file by its looks; its content is not known yet.
-fn version_of(metadata: &fs::Metadata) -> FileVersion {
-    let Stat { n_bytes, mtime_ms } = Stat::of(metadata);
-    FileVersion { hash: None, mode: metadata.mode(), mtime_ms, n_bytes }
+fn version_of(meta: &Meta) -> FileVersion {
+    let Stat { n_bytes, mtime_ms } = Stat::of(meta);
+    FileVersion { hash: None, mode: meta.mode, mtime_ms, n_bytes }
 }
 
 fn trouble_with(version: FileVersion, seen: Seen) -> Seen {
@@ -421,9 +430,9 @@ fn trouble_with(version: FileVersion, seen: Seen) -> Seen {
     }
 }
 
-fn fault_of(path: &str, error: &io::Error) -> DocFault {
-    let hint = match error.kind() {
-        io::ErrorKind::PermissionDenied => {
+fn fault_of(path: &str, error: &Error) -> DocFault {
+    let hint = match error {
+        Error::Io(error) if error.kind() == io::ErrorKind::PermissionDenied => {
             "; hint: let the daemon's user read the file and search its folder"
         }
         _ => "; it is tried again later",

@@ -78,8 +78,6 @@ pub struct WatchOptions {
     pub privacy: Privacy,
     /// The first generation to give; above every one that was ever committed.
     pub first_generation: Generation,
-    /// True to follow symlinks that lead out of the root.
-    pub follows_outside: bool,
     /// The time, milliseconds since 1970.
     pub now_ms: fn() -> i64,
     /// The bytes that may be on the belt.
@@ -106,7 +104,7 @@ impl Watcher {
         let (stop, stopped) = watch::channel(false);
         let root = std::path::absolute(&options.root).unwrap_or(options.root);
         let ear = Arc::new(Ear::new(&root, raw_sender, state.clone()));
-        let ground = Ground { root, follows_outside: options.follows_outside };
+        let ground = Ground { root };
         let intake = Intake::new(ground, options.settings, known, state.clone())
             .starting_at(options.first_generation, options.now_ms)
             .within(options.budget)

@@ -12,7 +12,6 @@ use std::sync::Mutex;
 use rustc_hash::FxHashMap;
 
 use super::intake::{Ask, Intake};
-use super::read::{is_missing, read_regular};
 use super::sent::{KnownFile, KnownFiles, Was};
 use super::state::lock;
 use crate::terms::{ContentHash, RelPath};
@@ -143,17 +142,20 @@ impl Intake {
 
     /// True when there is nothing at the path, not even a symlink to nothing.
     pub(super) fn is_gone(&self, path: &RelPath) -> bool {
-        let found = self.ground.absolute(path.as_str()).symlink_metadata();
-        found.is_err_and(|error| is_missing(&error))
+        self.ground.is_gone(path)
     }
 
     /// True when the file at `path` has this content now.
     fn holds(&self, path: &RelPath, content: &KnownFile) -> bool {
-        let absolute = self.ground.absolute(path.as_str());
-        if !absolute.metadata().is_ok_and(|metadata| metadata.len() == content.n_bytes) {
-            return false;
+        let Ok(root) = self.ground.open() else { return false };
+        match root.find(path.as_str()) {
+            Ok(found) if found.meta.n_bytes == content.n_bytes => {
+                let read = found.read(content.n_bytes);
+                read.ok().flatten().is_some_and(|file| {
+                    !file.is_cut && ContentHash::of(&file.bytes) == content.hash
+                })
+            }
+            _ => false,
         }
-        read_regular(&absolute, content.n_bytes)
-            .is_ok_and(|file| !file.is_cut && ContentHash::of(&file.bytes) == content.hash)
     }
 }

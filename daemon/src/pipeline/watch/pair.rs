@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::crawl::Found;
 use super::intake::Intake;
-use super::read::{Stat, is_missing, read_regular};
+use super::read::{Stat, read_regular};
 use super::sent::Was;
 use super::settle::SettledChange;
 use crate::belt::Stage as _;
@@ -55,12 +55,11 @@ pub(super) fn join_settled(
 ) -> Vec<(SettledChange, bool)> {
     let (mut new, mut gone) = (Vec::new(), Vec::new());
     for (change, _) in changes.iter().filter(|(change, _)| change.moved_from.is_none()) {
-        let metadata = intake.ground.absolute(change.path.as_str()).metadata();
-        match (metadata, intake.expects(&change.path)) {
-            (Ok(metadata), false) if metadata.is_file() => {
-                new.push(Found { path: change.path.clone(), stat: Stat::of(&metadata) });
+        match (intake.ground.meta(&change.path), intake.expects(&change.path)) {
+            (Ok(meta), false) if meta.is_file() => {
+                new.push(Found { path: change.path.clone(), stat: Stat::of(&meta) });
             }
-            (Err(error), true) if is_missing(&error) => gone.push(change.path.clone()),
+            (Err(error), true) if error.is_absent() => gone.push(change.path.clone()),
             _ => {}
         }
     }
@@ -177,7 +176,7 @@ fn sketch(intake: &Intake, normalizer: &mut Normalizer, found: &Found) -> Option
 }
 
 fn read(intake: &Intake, found: &Found) -> Option<Vec<u8>> {
-    let absolute = intake.ground.absolute(found.path.as_str());
     let limit = intake.settings.max_bytes_of(&found.path.extension());
-    read_regular(&absolute, limit).ok().map(|file| file.bytes)
+    let root = intake.ground.open().ok()?;
+    Some(read_regular(&root, found.path.as_str(), limit).ok()??.bytes)
 }

@@ -12,6 +12,7 @@ use std::sync::Mutex;
 
 use super::Shared;
 use super::crawl::{Crawl, crawl};
+use super::links::follow_all;
 use super::rules::{Rules, Verdict, parent};
 use super::state::{WatchMode, is_below, lock};
 use crate::terms::RelPath;
@@ -111,7 +112,8 @@ impl Shared {
         let mut missed = Missed::default();
         let mut found = Crawl::default();
         let is_read = top.is_empty() || rules.verdict(top, true) == Verdict::Descend;
-        if is_read && self.intake.ground.follow_all(rules, top).is_ok() {
+        let root = self.intake.ground.open();
+        if is_read && root.is_ok_and(|root| follow_all(&root, rules, top).is_ok()) {
             let listener = self.listener();
             found = crawl(&self.intake.ground, rules, top, &mut |folder| {
                 if let Some(Err(why)) = listener.as_ref().map(|listener| listener.watch(folder)) {

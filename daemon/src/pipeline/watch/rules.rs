@@ -9,9 +9,10 @@
 //! git's own `info/exclude` and global excludes: the graph must not depend on what lies outside the folder.
 
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Arc, Mutex};
 
+use confine::Root;
 use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -67,7 +68,7 @@ pub enum SkipReason {
     LinkedTwice,
     /// A symlink to a folder inside a symlinked folder; links are followed once, so that no tree is endless.
     LinkInLink,
-    /// A symlink out of the root, while following those is off.
+    /// A symlink out of the root.
     OutsideLink,
     /// A folder, pipe, socket or device where a file should be.
     NotAFile,
@@ -119,6 +120,11 @@ impl SkipReason {
         }
     }
 
+    /// True for what is never read under this name, whatever the settings list.
+    pub fn is_denied(self) -> bool {
+        matches!(self, SkipReason::Denied | SkipReason::SecretName | SkipReason::Binary)
+    }
+
     /// True for what a person would want to see by name: a document that they may miss.
     pub fn is_notable(self) -> bool {
         matches!(
@@ -155,7 +161,8 @@ pub enum Verdict {
 
 /// Which paths are read, at one moment.
 pub struct Rules {
-    root: PathBuf,
+    /// None where there is no such folder: it has no ignore files either.
+    root: Option<Root>,
     extensions: FxHashSet<String>,
     limits: Watch,
     reads_hidden: bool,
@@ -178,7 +185,7 @@ impl Rules {
         let configured =
             build("`watch.ignore`", settings.ignore.iter().map(String::as_str), &mut warnings);
         Rules {
-            root: root.to_path_buf(),
+            root: Root::open(root).ok(),
             extensions: config::kinds::extensions_in(&settings.extensions).into_iter().collect(),
             limits: settings.clone(),
             reads_hidden: settings.hidden,
@@ -311,14 +318,17 @@ impl Rules {
     }
 
     fn load_file(&self, folder: &str, name: &str) -> Option<Gitignore> {
-        let path = self.root.join(folder).join(name);
         let shown = if folder.is_empty() { name.to_string() } else { format!("{folder}/{name}") };
-        let bytes = match read_regular(&path, MAX_IGNORE_FILE_BYTES) {
-            Ok(file) if file.is_cut => {
+        let bytes = match read_regular(self.root.as_ref()?, &shown, MAX_IGNORE_FILE_BYTES) {
+            Ok(Some(file)) if file.is_cut => {
                 self.warn(format!("`{shown}` is read only up to byte {MAX_IGNORE_FILE_BYTES}"));
                 file.bytes
             }
-            Ok(file) => file.bytes,
+            Ok(Some(file)) => file.bytes,
+            Ok(None) => {
+                self.warn(format!("`{shown}` is not a regular file"));
+                return None;
+            }
             Err(trouble) if trouble.is_missing() => return None,
             Err(trouble) => {
                 self.warn(format!("`{shown}` cannot be read: {trouble}"));

@@ -141,7 +141,6 @@ impl Project {
             root: folder.path().join("kb"),
             settings,
             first_generation: Generation(1),
-            follows_outside: true,
             now_ms,
             budget: crate::belt::Budget::new(u64::MAX),
             parsing: Default::default(),

@@ -1,9 +1,10 @@
 //! `ingest_docs` and `extract_and_link`: index now, wait, tell what happened.
 
 use std::collections::BTreeSet;
-use std::path::{Component, Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
+use confine::{Kind, Meta, Unfit, below};
 use globset::{GlobBuilder, GlobMatcher};
 use proto::error::{Code, ErrorView};
 use proto::tool::core::{ExtractAndLink, ExtractReply, IngestDocs, IngestError, IngestReply};
@@ -105,11 +106,11 @@ fn find_files(project: &Project, wanted: &[String]) -> Result<Found, ErrorView> 
     let mut errors = Vec::new();
     for text in wanted {
         let relative = inside(project, text)?;
-        let target = project.root.join(&relative);
-        if relative.contains(['*', '?', '[', '{']) && !target.exists() {
+        let found = found(project, &relative)?;
+        if relative.contains(['*', '?', '[', '{']) && found.is_none() {
             let glob = matcher(&relative)?;
             let before = files.len();
-            walk(project, "", &mut |path| {
+            walk_read(project, "", &mut |path| {
                 if glob.is_match(path) {
                     files.insert(RelPath::new(path));
                 }
@@ -117,11 +118,11 @@ fn find_files(project: &Project, wanted: &[String]) -> Result<Found, ErrorView> 
             if files.len() == before {
                 errors.push(missing(text, "no file matches this glob"));
             }
-        } else if target.is_dir() {
-            walk(project, &relative, &mut |path| {
+        } else if found.is_some_and(|meta| meta.is_folder()) {
+            walk_read(project, &relative, &mut |path| {
                 files.insert(RelPath::new(path));
             });
-        } else if target.exists() {
+        } else if found.is_some() {
             files.insert(RelPath::new(relative));
         } else {
             errors.push(missing(
@@ -154,50 +155,58 @@ fn missing(path: &str, reason: &str) -> IngestError {
 
 /// A path or glob relative to the root; refuses whatever leads out of it.
 pub(super) fn inside(project: &Project, text: &str) -> Result<String, ErrorView> {
-    let outside = || ErrorView {
+    match below(&project.root, text) {
+        Ok(relative) => Ok(relative),
+        Err(Unfit::Outside) => Err(outside(project, text)),
+        Err(Unfit::Bad(why)) => {
+            Err(invalid(format!("`{text}` is not a path: {why}"), "give a path in the project"))
+        }
+    }
+}
+
+fn outside(project: &Project, text: &str) -> ErrorView {
+    ErrorView {
         code: Code::OutsideProject,
         message: format!("`{text}` leads out of the project"),
         hint: Some(format!("give paths inside `{}`", project.root.display())),
         conflict: None,
-    };
-    let path = Path::new(text);
-    let relative = match path.strip_prefix(&project.root) {
-        Ok(relative) => relative.to_path_buf(),
-        Err(_) if path.is_absolute() => return Err(outside()),
-        Err(_) => path.to_path_buf(),
-    };
-    let mut clean = PathBuf::new();
-    for part in relative.components() {
-        match part {
-            Component::Normal(name) => clean.push(name),
-            Component::CurDir => {}
-            _ => return Err(outside()),
-        }
     }
-    // A link may lead out although the path does not.
-    if let (Ok(real), Ok(root)) =
-        (project.root.join(&clean).canonicalize(), project.root.canonicalize())
-        && !real.starts_with(root)
-    {
-        return Err(outside());
-    }
-    Ok(clean.to_string_lossy().into_owned())
 }
 
-/// Visits every file below `folder` that the watcher would read. Links to folders are not followed here.
-fn walk(project: &Project, folder: &str, visit: &mut dyn FnMut(&str)) {
-    let mut open = vec![folder.to_string()];
+/// What lies at a path of [`inside`], links followed; of a link to nothing, the link.
+pub(super) fn found(project: &Project, path: &str) -> Result<Option<Meta>, ErrorView> {
+    let root = project.opened_root().map_err(|error| unavailable(error.to_string()))?;
+    match root.find(path) {
+        Ok(found) => Ok(Some(found.meta)),
+        Err(error) if error.leads_out() => Err(outside(project, path)),
+        Err(_) => Ok(root.look(path).ok()),
+    }
+}
+
+/// Visits every file below `folder` that the watcher would read.
+fn walk_read(project: &Project, folder: &str, visit: &mut dyn FnMut(&str)) {
+    walk(project, folder, &mut |path, kind| {
+        match project.watcher().verdict(Path::new(&path), kind == Kind::Folder) {
+            Verdict::Descend => return true,
+            Verdict::Read => visit(&path),
+            Verdict::Skip(_) => {}
+        }
+        false
+    });
+}
+
+/// Visits what lies below a folder; `visit` says of a folder whether to go into it. Links are not followed.
+pub(super) fn walk(project: &Project, top: &str, visit: &mut dyn FnMut(String, Kind) -> bool) {
+    let Ok(root) = project.opened_root() else { return };
+    let mut open = vec![top.to_string()];
     while let Some(folder) = open.pop() {
-        let Ok(entries) = std::fs::read_dir(project.root.join(&folder)) else { continue };
-        for entry in entries.flatten() {
-            let (Ok(name), Ok(kind)) = (entry.file_name().into_string(), entry.file_type()) else {
-                continue;
-            };
-            let path = if folder.is_empty() { name } else { format!("{folder}/{name}") };
-            match project.watcher().verdict(Path::new(&path), kind.is_dir()) {
-                Verdict::Descend => open.push(path),
-                Verdict::Read => visit(&path),
-                Verdict::Skip(_) => {}
+        let Ok(listing) = root.list(&folder) else { continue };
+        for (name, kind) in &listing.entries {
+            let kind = kind.or_else(|| Some(listing.meta_of(name).ok()?.kind));
+            let (Some(name), Some(kind)) = (name.to_str(), kind) else { continue };
+            let path = if folder.is_empty() { name.into() } else { format!("{folder}/{name}") };
+            if visit(path.clone(), kind) && kind == Kind::Folder {
+                open.push(path);
             }
         }
     }

@@ -9,6 +9,7 @@ use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
 
 use client::render::questions::Told;
+use confine::Root;
 
 /// Most questions of a table.
 const MAX_QUESTIONS: usize = 10_000;
@@ -111,7 +112,7 @@ fn take((line, cells): (usize, &[&str]), columns: (usize, usize), root: &Path, t
     let mut missing = Vec::new();
     for path in named {
         match inside(path, root) {
-            Some(path) if root.join(&path).is_file() => drop(wanted.insert(path)),
+            Some(path) if is_file(root, &path) => drop(wanted.insert(path)),
             _ => missing.push(format!("`{path}`")),
         }
     }
@@ -123,6 +124,11 @@ fn take((line, cells): (usize, &[&str]), columns: (usize, usize), root: &Path, t
     if !wanted.is_empty() {
         table.questions.push(Question { line, text: (*text).to_string(), wanted });
     }
+}
+
+fn is_file(root: &Path, path: &str) -> bool {
+    let found = Root::open(root).map(|root| root.find(path));
+    found.is_ok_and(|found| found.is_ok_and(|found| found.meta.is_file()))
 }
 
 /// A path as the index names it; none when it leads out of the folder.

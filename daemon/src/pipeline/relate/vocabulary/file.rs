@@ -6,10 +6,10 @@
 //! Not here: which files (`vocabulary.rs`).
 
 use std::collections::BTreeMap;
-use std::io::{ErrorKind, Read as _};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
+use confine::{Content, Error, Root, below};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
@@ -63,27 +63,33 @@ pub(super) fn text_of(
 ) -> Result<Option<String>, VocabularyError> {
     let whole = root.join(path);
     let fail = |why: &str| VocabularyError::Unreadable { path: whole.clone(), why: why.into() };
-    let found = match whole.canonicalize() {
-        Ok(found) => found,
-        Err(error) if is_optional && error.kind() == ErrorKind::NotFound => return Ok(None),
+    // An absolute path is of the user's own configuration, and its links lead anywhere; a folder names files in it
+    // only.
+    let read = match path.is_absolute() {
+        true => read_anywhere(path),
+        false => read_inside(root, path),
+    };
+    let file = match read {
+        Ok(Some(file)) => file,
+        Ok(None) => return Err(fail("it is not a file")),
+        Err(error) if is_optional && error.is_missing() => return Ok(None),
+        Err(error) if error.leads_out() => return Err(fail("it lies outside the folder")),
         Err(error) => return Err(fail(&error.to_string())),
     };
-    let is_inside = root.canonicalize().is_ok_and(|root| found.starts_with(root));
-    if path.is_relative() && !is_inside {
-        return Err(fail("it lies outside the folder"));
-    }
-    let about = found.metadata().map_err(|error| fail(&error.to_string()))?;
-    if !about.is_file() {
-        return Err(fail("it is not a file"));
-    }
-    let mut text = String::new();
-    let file = std::fs::File::open(&found).map_err(|error| fail(&error.to_string()))?;
-    let read = file.take(MAX_FILE_BYTES + 1).read_to_string(&mut text);
-    read.map_err(|error| fail(&error.to_string()))?;
-    if text.len() as u64 > MAX_FILE_BYTES {
+    if file.is_cut {
         return Err(fail(&format!("it is longer than {MAX_FILE_BYTES} bytes")));
     }
-    Ok(Some(text))
+    String::from_utf8(file.bytes).map(Some).map_err(|_| fail("it is not UTF-8"))
+}
+
+fn read_anywhere(path: &Path) -> Result<Option<Content>, Error> {
+    let real = path.canonicalize()?;
+    read_inside(real.parent().unwrap_or(&real), &real)
+}
+
+fn read_inside(root: &Path, path: &Path) -> Result<Option<Content>, Error> {
+    let name = below(root, &path.to_string_lossy()).map_err(|_| Error::Outside)?;
+    Root::open(root)?.read(&name, MAX_FILE_BYTES)
 }
 
 /// What the files read so far state.

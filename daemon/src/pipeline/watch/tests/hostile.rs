@@ -1,6 +1,6 @@
 //! Files and folders that cannot or must not be read.
 
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
 
 use rustix::fs::{CWD, FileType, Mode, OFlags, mkdirat, mknodat, openat};
 
@@ -16,7 +16,9 @@ async fn what_is_no_readable_file_is_skipped_and_listed() {
     let folder = tempfile::tempdir().expect("temp folder");
     let root = folder.path().join("kb");
     write_all(&root, &[("a.md", "a"), ("s/b.md", "b"), (".store/c.md", "c")]);
-    write_all(folder.path(), &[("outside/o.md", "o"), ("outside/in/p.md", "p")]);
+    write_all(&root, &[(".away/o.md", "o"), (".away/in/p.md", "p")]);
+    write_all(folder.path(), &[("outside/secret.md", "s")]);
+    fs::write(root.join(".env"), "KEY=x").expect("write");
     fs::write(root.join("huge.md"), vec![b'x'; 10_000_000]).expect("write");
     make_pipe(&root.join("pipe.md"));
     for (target, link) in [
@@ -27,8 +29,11 @@ async fn what_is_no_readable_file_is_skipped_and_listed() {
         ("a.md", "twice.md"),
         ("s", "s2"),
         (".store/c.md", "c.md"),
-        ("../outside", "linked"),
-        (".", "../outside/in/again"),
+        (".away", "linked"),
+        (".", ".away/in/again"),
+        ("../outside", "out"),
+        ("../outside/secret.md", "out.md"),
+        (".env", "key.md"),
     ] {
         symlink(target, root.join(link)).expect("a symlink");
     }
@@ -47,9 +52,13 @@ async fn what_is_no_readable_file_is_skipped_and_listed() {
     let notable = project.handle.state().view().notable;
     let notable: Vec<String> = notable.iter().map(|(path, why)| format!("{path}: {why}")).collect();
     expect_test::expect![[r#"
+        .env: on the deny list
         dangling.md: dangling symlink
         huge.md: too large
+        key.md: on the deny list
         linked/in/again: symlink in a symlinked folder
+        out: symlink out of the root
+        out.md: symlink out of the root
         pipe.md: not a regular file
         s/all: symlink loop
         s/loop: symlink loop
@@ -83,27 +92,36 @@ async fn what_becomes_unreadable_while_watched_is_removed_and_listed() {
 #[tokio::test]
 async fn changes_behind_links_are_noticed() {
     let folder = tempfile::tempdir().expect("temp folder");
-    write_all(folder.path(), &[("kb/a.md", "a"), ("out/d/o.md", "o"), ("out/f.md", "f")]);
-    symlink("../out/d", folder.path().join("kb/d")).expect("a symlink");
-    symlink("../out/f.md", folder.path().join("kb/f.md")).expect("a symlink");
+    write_all(&folder.path().join("kb"), &[("a.md", "a"), (".in/d/o.md", "o"), (".in/f.md", "f")]);
+    symlink(".in/d", folder.path().join("kb/d")).expect("a symlink");
+    symlink(".in/f.md", folder.path().join("kb/f.md")).expect("a symlink");
     let mut project = Project::watch(folder, settings(), Arc::default(), 1_000);
     assert_eq!(project.open().await.len(), 3);
-    project.put("../out/d/o.md", "o2");
+    project.put(".in/d/o.md", "o2");
     assert_eq!(project.next().await, "first doc d/o.md `o2`");
     for text in ["f2", "f3"] {
-        project.put("../out/f.md", text);
+        project.put(".in/f.md", text);
         assert_eq!(project.next().await, format!("first doc f.md `{text}`"));
     }
     fs::remove_file(project.path("d")).expect("remove");
     assert_eq!(project.next().await, "first gone d/o.md");
 }
 
+/// In this thread and those that it starts.
+fn give_up_root_s_right_to_read_all() {
+    use rustix::thread::{CapabilitySet, capabilities, set_capabilities};
+    let mut sets = capabilities(None).expect("known");
+    sets.effective.remove(CapabilitySet::DAC_OVERRIDE | CapabilitySet::DAC_READ_SEARCH);
+    set_capabilities(None, sets).expect("given up");
+}
+
 #[tokio::test]
 async fn a_file_that_cannot_be_read_is_a_fault_once() {
-    // The system refuses to read the start of this file, even for root.
+    give_up_root_s_right_to_read_all();
     let folder = tempfile::tempdir().expect("temp folder");
-    fs::create_dir(folder.path().join("kb")).expect("root");
-    symlink("/proc/self/mem", folder.path().join("kb/m.md")).expect("a symlink");
+    write_all(&folder.path().join("kb"), &[("m.md", "m")]);
+    let nobody = fs::Permissions::from_mode(0o000);
+    fs::set_permissions(folder.path().join("kb/m.md"), nobody).expect("chmod");
     let mut project = Project::watch(folder, settings(), Arc::default(), 1_000);
     let opening = project.open().await;
     assert_eq!(opening.len(), 1, "{opening:?}");
@@ -149,7 +167,6 @@ async fn what_lies_in_an_unreadable_folder_is_not_taken_for_deleted() {
 
 #[tokio::test]
 async fn a_folder_without_permission_keeps_its_files() {
-    use std::os::unix::fs::PermissionsExt as _;
     let mut project = Project::start(&[("d/a.md", "a"), ("b.md", "b")]);
     project.open().await;
     fs::set_permissions(project.path("d"), fs::Permissions::from_mode(0o000)).expect("chmod");

@@ -5,6 +5,7 @@
 
 use std::path::Path;
 
+use confine::Kind;
 use globset::GlobBuilder;
 use proto::error::{Code, ErrorView};
 use proto::tool::kb::KbIngest;
@@ -43,9 +44,9 @@ const NAMES: [&str; 10] = [
 pub(super) fn find(project: &Project, request: &KbIngest) -> Result<Vec<String>, ErrorView> {
     let is_deep = request.recursive != Some(false);
     let relative = super::super::ingest::inside(project, request.path.trim())?;
-    let target = project.root.join(&relative);
+    let found = super::super::ingest::found(project, &relative)?;
     let mut files = Vec::new();
-    if relative.contains(['*', '?', '[', '{']) && !target.exists() {
+    if relative.contains(['*', '?', '[', '{']) && found.is_none() {
         let glob = GlobBuilder::new(&relative).literal_separator(true).build();
         let glob = glob.map_err(|why| {
             invalid(
@@ -59,9 +60,9 @@ pub(super) fn find(project: &Project, request: &KbIngest) -> Result<Vec<String>,
                 files.push(path);
             }
         });
-    } else if target.is_dir() {
+    } else if found.is_some_and(|meta| meta.is_folder()) {
         walk(project, &relative, is_deep, &mut |path| files.push(path));
-    } else if target.symlink_metadata().is_ok() {
+    } else if found.is_some() {
         files.push(relative);
     }
     if files.is_empty() {
@@ -82,25 +83,18 @@ pub(super) fn find(project: &Project, request: &KbIngest) -> Result<Vec<String>,
 
 /// Visits the files below a folder, but for folders that are not watched; links are not followed.
 fn walk(project: &Project, top: &str, is_deep: bool, visit: &mut dyn FnMut(String)) {
-    let mut open = vec![top.to_string()];
-    while let Some(at) = open.pop() {
-        let Ok(entries) = std::fs::read_dir(project.root.join(&at)) else { continue };
-        for entry in entries.flatten() {
-            let (Ok(name), Ok(kind)) = (entry.file_name().into_string(), entry.file_type()) else {
-                continue;
-            };
-            let path = if at.is_empty() { name } else { format!("{at}/{name}") };
-            if kind.is_dir() {
-                let verdict = project.watcher().verdict(Path::new(&path), true);
-                // Entries are no source of entries.
-                if is_deep && verdict == Verdict::Descend && path != folder(project) {
-                    open.push(path);
-                }
-            } else if kind.is_file() {
-                visit(path);
-            }
+    super::super::ingest::walk(project, top, &mut |path, kind| match kind {
+        Kind::Folder => {
+            let verdict = project.watcher().verdict(Path::new(&path), true);
+            // Entries are no source of entries.
+            is_deep && verdict == Verdict::Descend && path != folder(project)
         }
-    }
+        Kind::File => {
+            visit(path);
+            false
+        }
+        Kind::Link | Kind::Other => false,
+    });
 }
 
 /// Why a file is not read, if it is not: the deny list comes first, whatever its extension.

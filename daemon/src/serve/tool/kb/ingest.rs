@@ -144,13 +144,18 @@ fn bytes_of(project: &Project, path: &str) -> Result<Vec<u8>, (&'static str, Str
     if let Some(why) = objection(project, path) {
         return Err(("skipped", why));
     }
-    let whole = project.root.join(path);
-    match whole.symlink_metadata() {
-        Ok(meta) if meta.is_file() => check_size(project, meta.len())?,
-        Ok(_) => return Err(("skipped", "not a regular file".into())),
-        Err(error) => return Err(("error", error.to_string())),
+    let failed = |error: confine::Error| ("error", error.to_string());
+    let root = project.opened_root().map_err(|error| failed(error.into()))?;
+    let found = root.find(path).map_err(failed)?;
+    if found.real != path {
+        return Err(("skipped", "a symlink, or in a symlinked folder".into()));
     }
-    std::fs::read(&whole).map_err(|error| ("error", error.to_string()))
+    check_size(project, found.meta.n_bytes)?;
+    let content = found.read(project.settings.kb.max_ingest_bytes).map_err(failed)?;
+    let content = content.ok_or_else(|| ("skipped", "not a regular file".to_string()))?;
+    // It may have grown meanwhile.
+    check_size(project, content.meta.n_bytes.max(content.bytes.len() as u64))?;
+    Ok(content.bytes)
 }
 
 fn check_size(project: &Project, n_bytes: u64) -> Result<(), (&'static str, String)> {

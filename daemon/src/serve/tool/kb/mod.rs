@@ -64,8 +64,9 @@ fn refused(error: NoteError) -> ErrorView {
 
 /// Files of the folder of entries whose names begin with an id.
 fn files_in_folder(project: &Project) -> Vec<(u64, String)> {
-    let Ok(entries) = std::fs::read_dir(project.root.join(folder(project))) else { return vec![] };
-    let names = entries.flatten().filter_map(|it| it.file_name().into_string().ok());
+    let listing = project.opened_root().ok().and_then(|root| root.list(folder(project)).ok());
+    let entries = listing.map(|it| it.entries).unwrap_or_default();
+    let names = entries.into_iter().filter_map(|(name, _)| name.into_string().ok());
     let numbered = |name: String| {
         let number = number_of(&name).filter(|_| name.ends_with(".md"))?;
         Some((number, format!("{}/{name}", folder(project))))

@@ -127,7 +127,7 @@ async fn write(
         })
     };
     // Making it costs more than looking.
-    if project.root.join(&path).exists() {
+    if project.opened_root().is_ok_and(|root| root.find(&path).is_ok()) {
         return done("there already", String::new());
     }
     let (worker, at, to) = (project.clone(), now.clone(), path.clone());

@@ -5,7 +5,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use config::boundary::{self, Who};
+use config::registry::{Registered, RegistryError};
 use config::{Places, Registry};
+use confine::Missing;
 use notes::slug::slug;
 use proto::error::{Code, ErrorView};
 use proto::tool::notes::{
@@ -90,7 +93,7 @@ fn counts_of_other(places: &Places, project: &ProjectView) -> Option<(u64, u64)>
     counts(&Connection::open_with_flags(index, flags).ok()?).ok()
 }
 
-/// Registers a folder.
+/// Registers a folder below one of `projects.roots`, and makes it where it is missing.
 pub async fn create_memory_project(
     project: Arc<Project>,
     request: CreateMemoryProject,
@@ -105,39 +108,15 @@ pub async fn create_memory_project(
     }
     let folder = folder(&request.path)?;
     blocking(move || {
+        let wish = Wish::of(&folder, name, &project.settings.projects.roots)?;
         let places = Places::from_env().map_err(|error| unusable(&error.to_string()))?;
-        let is_made = !folder.exists();
-        std::fs::create_dir_all(&folder).map_err(|error| {
-            let message = format!("cannot make `{}`: {error}", folder.display());
-            ErrorView { code: Code::Refused, message, hint: Some("choose another folder".into()), conflict: None }
-        })?;
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |it| it.as_secs());
-        let registry =
-            Registry::load(&places.config).map_err(|error| unusable(&error.to_string()))?;
-        check_place(&registry, &folder, &name).inspect_err(|_| {
-            if is_made {
-                // Empty, since it was made just now.
-                let _ = std::fs::remove_dir(&folder);
-            }
-        })?;
+        let unusable = |error: RegistryError| unusable(&error.to_string());
+        // Before the registry is locked, which makes its folder: a refused call leaves nothing behind.
+        wish.check(&Registry::load(&places.config).map_err(unusable)?)?;
         let (registered, is_new) = Registry::update(&places.config, |registry| {
-            let before = registry.projects().len();
-            // One that is registered keeps its name: others name it by that.
-            let known = folder.canonicalize().ok().and_then(|root| registry.at(&root).cloned());
-            let registered = match known {
-                Some(known) => known,
-                None => registry.add(&folder, Some(&name), now)?,
-            };
-            if request.set_default == Some(true) {
-                registry.set_default(&registered.name);
-            }
-            Ok((registered, registry.projects().len() > before))
+            Ok(wish.register(registry, request.set_default == Some(true)))
         })
-        .map_err(|error| {
-            let text = error.to_string();
-            let (message, hint) = text.split_once("\nhint: ").unwrap_or((&text, "see `kgctl project list`"));
-            ErrorView { code: Code::Refused, message: message.into(), hint: Some(hint.into()), conflict: None }
-        })?;
+        .map_err(unusable)??;
         let hint = format!(
             "`kg-mcp --project {}` serves it; `kg-mcp --all-projects` serves all of them in one session",
             shell_word(&registered.name)
@@ -154,45 +133,139 @@ pub async fn create_memory_project(
     .await
 }
 
-/// What no agent registers by itself.
-const SYSTEM: [&str; 12] = [
-    "/bin", "/boot", "/dev", "/etc", "/lib", "/lib64", "/proc", "/run", "/sbin", "/sys", "/usr",
-    "/var",
-];
+/// A project that an agent wants, in a folder that it may have.
+struct Wish {
+    name: String,
+    /// Where the folder really lies, or will.
+    root: PathBuf,
+    /// The one of `projects.roots` that it lies in.
+    around: PathBuf,
+}
 
-/// Refuses the system, a whole home, a folder in or around another project, and a name that is taken or unfit.
-/// `kgctl project add` asks a person.
-fn check_place(registry: &Registry, folder: &Path, name: &str) -> Result<(), ErrorView> {
-    let refuse = |message: String| ErrorView {
-        code: Code::Refused,
-        message,
-        hint: Some("choose a folder of its own; a person may use `kgctl project add`".into()),
-        conflict: None,
-    };
-    let place = config::place::Project::at(folder).map_err(|error| refuse(error.to_string()))?;
-    if registry.at(&place.root).is_some() {
-        return Ok(());
+impl Wish {
+    /// Checks the folder; makes nothing.
+    fn of(folder: &Path, name: String, roots: &[String]) -> Result<Self, ErrorView> {
+        let shown = folder.display();
+        let root = boundary::real_path(folder)
+            .map_err(|error| refuse(format!("`{shown}` cannot be used: {error}"), OTHER))?;
+        if let Some(why) = boundary::objection(&root, Who::Agent) {
+            return Err(refuse(why, OTHER));
+        }
+        if root.symlink_metadata().is_ok_and(|found| !found.is_dir()) {
+            return Err(refuse(format!("`{shown}` is not a folder"), OTHER));
+        }
+        let real = boundary::roots(roots);
+        let Some(around) = real.into_iter().find(|it| root.starts_with(it) && root != *it) else {
+            let message = match roots.is_empty() {
+                true => "agents make no projects here (`projects.roots` is empty)".to_string(),
+                false => format!("`{shown}` does not lie below a folder of `projects.roots`"),
+            };
+            let (folder, name) = (shell_word(&shown.to_string()), shell_word(&name));
+            let when = if root.exists() { "" } else { " once the folder is there" };
+            let hint =
+                format!("ask the user to run `kgctl project add {folder} --name {name}`{when}");
+            return Err(refuse(message, &hint));
+        };
+        Ok(Wish { name, root, around })
     }
-    let home = std::env::var_os("HOME").map(PathBuf::from).and_then(|it| it.canonicalize().ok());
-    let is_system = place.root.parent().is_none()
-        || SYSTEM.iter().any(|system| place.root.starts_with(system))
-        || home.is_some_and(|home| home.starts_with(&place.root));
-    if is_system {
-        let root = place.root.display();
-        return Err(refuse(format!("`{root}` is of the system, or holds all of a user's files")));
+
+    /// Refuses a folder in or around another project, and a name that is taken or unfit.
+    fn check(&self, registry: &Registry) -> Result<(), ErrorView> {
+        if registry.at(&self.root).is_some() {
+            return Ok(());
+        }
+        let place = config::Project { root: self.root.clone(), name: self.name.clone() };
+        if let Some(other) = registry.overlapping(&place) {
+            let (root, other) = (self.root.display(), &other.name);
+            let hint = "choose a folder of its own; a person may use `kgctl project add`";
+            return Err(refuse(format!("`{root}` lies in or around the project `{other}`"), hint));
+        }
+        registry.check_name(&self.name, &place).map_err(refused)
     }
-    if let Some(other) = registry.overlapping(&place) {
-        let (root, other) = (place.root.display(), &other.name);
-        return Err(refuse(format!("`{root}` lies in or around the project `{other}`")));
+
+    /// The project as it is registered now, and whether it is new. One that was registered already keeps its name:
+    /// others name it by that.
+    fn register(
+        &self,
+        registry: &mut Registry,
+        is_default: bool,
+    ) -> Result<(Registered, bool), ErrorView> {
+        self.check(registry)?;
+        let known = registry.at(&self.root).cloned();
+        let is_new = known.is_none();
+        let registered = match known {
+            Some(known) => known,
+            None => {
+                let made = Made::below(&self.around, &self.root)?;
+                let added = self.add(registry)?;
+                made.keep();
+                added
+            }
+        };
+        if is_default {
+            registry.set_default(&registered.name);
+        }
+        Ok((registered, is_new))
     }
-    registry.check_name(name, &place).map_err(|error| {
-        let text = error.to_string();
-        refuse(text.split("\nhint: ").next().unwrap_or(&text).to_string())
-    })
+
+    fn add(&self, registry: &mut Registry) -> Result<Registered, ErrorView> {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |it| it.as_secs());
+        let before = registry.clone();
+        let added = registry.add(&self.root, Some(&self.name), now).map_err(refused)?;
+        if added.root != self.root {
+            *registry = before;
+            let message = format!("a link was put in the way of `{}`", self.root.display());
+            return Err(refuse(message, OTHER));
+        }
+        Ok(added)
+    }
+}
+
+/// Folders that were made; gone again unless they are kept.
+struct Made(Vec<PathBuf>);
+
+impl Made {
+    /// Makes what is missing of a folder below another; links that are put there meanwhile lead nowhere.
+    fn below(around: &Path, folder: &Path) -> Result<Made, ErrorView> {
+        let missing = folder.ancestors().take_while(|it| it.symlink_metadata().is_err());
+        let made = Made(missing.map(Path::to_path_buf).collect());
+        let inside = folder.strip_prefix(around).ok().and_then(Path::to_str).unwrap_or_default();
+        let opened = confine::Root::open(around).map_err(confine::Error::from);
+        match opened.and_then(|root| root.folder(inside, Missing::Make)) {
+            Ok(_) => Ok(made),
+            Err(error) => {
+                Err(refuse(format!("cannot make `{}`: {error}", folder.display()), OTHER))
+            }
+        }
+    }
+
+    fn keep(mut self) {
+        self.0.clear();
+    }
+}
+
+impl Drop for Made {
+    fn drop(&mut self) {
+        // Empty, since they were made just now; deepest first.
+        self.0.iter().for_each(|it| drop(std::fs::remove_dir(it)));
+    }
+}
+
+const OTHER: &str = "choose another folder";
+
+fn refuse(message: String, hint: &str) -> ErrorView {
+    ErrorView { code: Code::Refused, message, hint: Some(hint.into()), conflict: None }
+}
+
+fn refused(error: RegistryError) -> ErrorView {
+    let text = error.to_string();
+    let (message, hint) =
+        text.split_once("\nhint: ").unwrap_or((&text, "see `kgctl project list`"));
+    refuse(message.to_string(), hint)
 }
 
 fn shell_word(name: &str) -> String {
-    let is_plain = name.chars().all(|c| c.is_alphanumeric() || matches!(c, '-' | '_' | '.'));
+    let is_plain = name.chars().all(|c| c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | '/'));
     if is_plain { name.to_string() } else { format!("'{}'", name.replace('\'', "'\\''")) }
 }
 
@@ -231,6 +304,7 @@ pub fn get_mcp_instructions(
         ("project".to_string(), project.name.clone()),
         ("folder".to_string(), project.root.display().to_string()),
         ("write".to_string(), project.settings.write.to_string()),
+        ("projects.roots".to_string(), project.settings.projects.roots.join(", ")),
         ("watch.max_file_bytes".to_string(), project.settings.watch.max_file_bytes.to_string()),
         ("embed.model".to_string(), project.settings.embed.model.clone()),
     ]);

@@ -1,0 +1,141 @@
+//! Found: something that is open, but not yet read.
+//!
+//! Invariant: what is read is what was judged: reading opens the same file once more, not its name.
+
+use std::fs::OpenOptions;
+use std::io::{self, Read};
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::fs::OpenOptionsExt;
+
+use rustix::fs::{FileType, Mode, OFlags, Stat, fstat, openat};
+
+use crate::{Error, LOOKED_AT};
+
+/// What something is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// A regular file.
+    File,
+    /// A folder.
+    Folder,
+    /// A symlink.
+    Link,
+    /// A pipe, socket or device.
+    Other,
+}
+
+impl Kind {
+    pub(crate) fn of(kind: FileType) -> Self {
+        match kind {
+            FileType::RegularFile => Kind::File,
+            FileType::Directory => Kind::Folder,
+            FileType::Symlink => Kind::Link,
+            _ => Kind::Other,
+        }
+    }
+}
+
+/// What the system knows of something.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Meta {
+    /// What it is.
+    pub kind: Kind,
+    /// Size, bytes.
+    pub n_bytes: u64,
+    /// Modification time, milliseconds since 1970.
+    pub mtime_ms: i64,
+    /// Kind and permissions, as `st_mode` has them.
+    pub mode: u32,
+    /// Device and inode.
+    pub id: (u64, u64),
+}
+
+impl Meta {
+    pub(crate) fn of(stat: &Stat) -> Self {
+        let nanos = i64::try_from(stat.st_mtime_nsec).unwrap_or(0);
+        Meta {
+            kind: Kind::of(FileType::from_raw_mode(stat.st_mode)),
+            n_bytes: u64::try_from(stat.st_size).unwrap_or(0),
+            mtime_ms: stat.st_mtime.saturating_mul(1_000).saturating_add(nanos / 1_000_000),
+            mode: stat.st_mode,
+            id: (stat.st_dev, stat.st_ino),
+        }
+    }
+
+    /// True for a regular file.
+    pub fn is_file(&self) -> bool {
+        self.kind == Kind::File
+    }
+
+    /// True for a folder.
+    pub fn is_folder(&self) -> bool {
+        self.kind == Kind::Folder
+    }
+
+    /// True for a symlink.
+    pub fn is_link(&self) -> bool {
+        self.kind == Kind::Link
+    }
+}
+
+/// Something that was opened without reading it.
+#[derive(Debug)]
+pub struct Found {
+    /// What it is.
+    pub meta: Meta,
+    /// Its path without links.
+    pub real: String,
+    pub(crate) file: OwnedFd,
+}
+
+/// The bytes of a file.
+#[derive(Debug)]
+pub struct Content {
+    /// At most the limit.
+    pub bytes: Vec<u8>,
+    /// True when there were more.
+    pub is_cut: bool,
+    /// As it was before the first byte was read.
+    pub meta: Meta,
+}
+
+impl Found {
+    /// Opens a regular file to read it; none of anything else, which is not opened.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn open(&self) -> io::Result<Option<std::fs::File>> {
+        if !self.meta.is_file() {
+            return Ok(None);
+        }
+        // Opens the same file again. `NONBLOCK`: somebody may hold a lease on it.
+        let flags = i32::try_from((OFlags::NONBLOCK | OFlags::NOCTTY).bits()).unwrap_or(0);
+        let again = format!("/proc/self/fd/{}", self.file.as_raw_fd());
+        OpenOptions::new().read(true).custom_flags(flags).open(again).map(Some)
+    }
+
+    /// The bytes of a regular file, at most so many; none of anything else.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn read(&self, max_bytes: u64) -> Result<Option<Content>, Error> {
+        let Some(file) = self.open()? else { return Ok(None) };
+        let meta = Meta::of(&fstat(&file).map_err(io::Error::from)?);
+        let expected = meta.n_bytes.min(max_bytes).saturating_add(1);
+        let mut bytes = Vec::with_capacity(usize::try_from(expected).unwrap_or(0));
+        // One byte more than the limit tells a file that grew from one that fits.
+        file.take(max_bytes.saturating_add(1)).read_to_end(&mut bytes)?;
+        let is_cut = bytes.len() as u64 > max_bytes;
+        bytes.truncate(usize::try_from(max_bytes).unwrap_or(usize::MAX));
+        Ok(Some(Content { bytes, is_cut, meta }))
+    }
+}
+
+/// What lies under a name in an open folder; a link is not followed.
+///
+/// # Errors
+/// What the system says.
+pub fn entry(folder: &OwnedFd, name: &str) -> Result<Found, Error> {
+    let file = openat(folder, name, LOOKED_AT | OFlags::NOFOLLOW, Mode::empty())?;
+    Ok(Found { meta: Meta::of(&fstat(&file)?), real: name.to_string(), file })
+}

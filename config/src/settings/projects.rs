@@ -1,0 +1,13 @@
+//! Settings of what agents may make a project.
+
+use serde::{Deserialize, Serialize};
+
+/// Which folders agents may make projects. User only.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Projects {
+    /// Folders below which `create_memory_project` makes projects, absolute or beginning with `~/`; without one the tool
+    /// is not offered. Never made are projects in folders of the system, in hidden ones of your home folder, and where
+    /// keys are kept.
+    pub roots: Vec<String>,
+}
