@@ -101,7 +101,9 @@ fn nothing_from_outside_is_indexed_or_returned_while_links_are_swapped_in() {
                 }
             })
         });
-        swappers.map(|it| it.join().expect("both are there"));
+        for it in swappers {
+            it.join().expect("both are there");
+        }
         until(N_ROUNDS);
         is_over.store(true, Ordering::Relaxed);
     });
