@@ -248,11 +248,11 @@ fn a_question_to_a_new_index_waits_a_little() {
 }
 
 #[test]
-fn unlikely_folders_are_asked_about() {
+fn unlikely_folders_are_refused() {
     let home = Home::new();
     for folder in [".", "/"] {
-        let (code, _, err) = home.kgctl(&["init", folder]);
-        assert!(code == 2 && err.contains("hint: `--yes`"), "{err}");
+        let (code, _, err) = home.kgctl(&["init", "--yes", folder]);
+        assert!(code == 2 && err.contains("is a whole home folder"), "{err}");
     }
     let (code, _, err) = shown(
         home.command(env!("CARGO_BIN_EXE_kgctl"))

@@ -317,7 +317,7 @@ fn placed(arguments: &Value, project: &TestProject) -> Value {
 
 #[test]
 fn structured_content_fits_its_schema_and_text_is_for_reading() {
-    let mut project = TestProject::of(NOTES);
+    let mut project = TestProject::of_with_roots(NOTES);
     let tools = project.client().ask("tools/list", json!({}));
     let tools = tools["result"]["tools"].as_array().expect("tools").clone();
     for (name, arguments) in calls() {

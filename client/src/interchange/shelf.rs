@@ -1,8 +1,9 @@
 //! Shelf: the folder that new notes are put into.
 //!
 //! In: a folder, a path below it, bytes. Out: a file that is there whole or not at all.
-//! Invariants: nothing outside of the folder is made, changed or read, whatever links stand in it (`confine`); nothing that is there is overwritten; what is merged into a note replaces it
-//! only if it is still what was read; a temporary file is hidden, and named so that the watcher leaves it alone.
+//! Invariants: nothing outside of the folder is made, changed or read, whatever links stand in it (`confine`); nothing
+//! that is there is overwritten; what is merged into a note replaces it only if it is still what was read; a temporary
+//! file is hidden, and named so that the watcher leaves it alone.
 //! Not here: what stands in the notes.
 
 use std::fs::File;

@@ -1,6 +1,7 @@
 //! Open: a path without links, below an open folder.
 //!
-//! In: a folder, a path, flags. Out: a descriptor; `ELOOP` when a part of the path is a link, `EXDEV` when it leads out.
+//! In: a folder, a path, flags. Out: a descriptor; `ELOOP` where a part of the path is a link, `EXDEV` where it leads
+//! out.
 //! Invariant: both ways give the same for the same path; `tests.rs` holds them together.
 
 use std::os::fd::{AsFd, OwnedFd};

@@ -127,7 +127,7 @@ fn a_place_to_write_is_inside_and_is_made_where_that_is_wanted() {
 }
 
 /// Swaps of a file, and as many of a folder, that each way must withstand.
-const N_SWAPS: u32 = 10_000;
+const N_SWAPS: u32 = 5_000;
 
 /// Files and folders change places with links that lead out, as fast as they can.
 #[test]

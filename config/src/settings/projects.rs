@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Projects {
-    /// Folders below which `create_memory_project` makes projects, absolute or beginning with `~/`; without one the tool
-    /// is not offered. Never made are projects in folders of the system, in hidden ones of your home folder, and where
-    /// keys are kept.
+    /// Folders below which `create_memory_project` makes projects, absolute or beginning with `~/`. Without one the
+    /// tool is not offered. Folders of the system, hidden ones of your home folder and places for keys are always
+    /// refused.
     pub roots: Vec<String>,
 }

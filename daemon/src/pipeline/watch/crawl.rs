@@ -4,8 +4,8 @@
 //! skipped and why, and the folders that could not be read.
 //! Invariants: the walk keeps its own stack, so depth costs memory and not the thread's; what vanishes
 //! meanwhile is left out; a folder or entry that exists but cannot be looked at is reported as unreadable, so
-//! that nobody takes what lies below it for deleted; nothing outside the root is listed or looked at (`confine`); `on_folder` is called before a folder is listed, so a
-//! listener that is set up there misses nothing.
+//! that nobody takes what lies below it for deleted; nothing outside the root is listed or looked at
+//! (`confine`); `on_folder` is called before a folder is listed, so a listener that is set up there misses nothing.
 //! Not here: what is known already (`intake.rs`), or reading a file (`read.rs`).
 
 use std::collections::BTreeMap;

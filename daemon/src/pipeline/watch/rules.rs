@@ -9,7 +9,7 @@
 //! git's own `info/exclude` and global excludes: the graph must not depend on what lies outside the folder.
 
 use std::fmt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use confine::Root;
@@ -161,8 +161,8 @@ pub enum Verdict {
 
 /// Which paths are read, at one moment.
 pub struct Rules {
-    /// None where there is no such folder: it has no ignore files either.
-    root: Option<Root>,
+    /// Not open: an open folder could not be unmounted.
+    root: PathBuf,
     extensions: FxHashSet<String>,
     limits: Watch,
     reads_hidden: bool,
@@ -185,7 +185,7 @@ impl Rules {
         let configured =
             build("`watch.ignore`", settings.ignore.iter().map(String::as_str), &mut warnings);
         Rules {
-            root: Root::open(root).ok(),
+            root: root.to_path_buf(),
             extensions: config::kinds::extensions_in(&settings.extensions).into_iter().collect(),
             limits: settings.clone(),
             reads_hidden: settings.hidden,
@@ -308,8 +308,9 @@ impl Rules {
     }
 
     fn load(&self, folder: &str) -> Option<Arc<FolderRules>> {
-        let gitignore = self.load_file(folder, ".gitignore");
-        let kgignore = self.load_file(folder, ".kgignore");
+        let root = Root::open(&self.root).ok()?;
+        let gitignore = self.load_file(&root, folder, ".gitignore");
+        let kgignore = self.load_file(&root, folder, ".kgignore");
         if gitignore.is_none() && kgignore.is_none() {
             return None;
         }
@@ -317,9 +318,9 @@ impl Rules {
         Some(Arc::new(FolderRules { kgignore: or_empty(kgignore), gitignore: or_empty(gitignore) }))
     }
 
-    fn load_file(&self, folder: &str, name: &str) -> Option<Gitignore> {
+    fn load_file(&self, root: &Root, folder: &str, name: &str) -> Option<Gitignore> {
         let shown = if folder.is_empty() { name.to_string() } else { format!("{folder}/{name}") };
-        let bytes = match read_regular(self.root.as_ref()?, &shown, MAX_IGNORE_FILE_BYTES) {
+        let bytes = match read_regular(root, &shown, MAX_IGNORE_FILE_BYTES) {
             Ok(Some(file)) if file.is_cut => {
                 self.warn(format!("`{shown}` is read only up to byte {MAX_IGNORE_FILE_BYTES}"));
                 file.bytes

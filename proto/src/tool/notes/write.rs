@@ -306,8 +306,8 @@ pub struct CreatedProjectReply {
 
 impl Tool for CreateMemoryProject {
     const NAME: &'static str = "create_memory_project";
-    const SUMMARY: &'static str = "Register a folder as a project of its own, below a folder that the user set aside for this \
-        (`projects.roots`). Its daemon starts when it is first used.";
+    const SUMMARY: &'static str = "Register a folder as a project of its own, below a folder that the user \
+        set aside for this (`projects.roots`). Its daemon starts when it is first used.";
     const EFFECT: Effect = Effect::Writes;
     const SET: ToolSet = ToolSet::Notes;
     type Reply = CreatedProjectReply;
