@@ -145,7 +145,7 @@ impl File {
         if identity(&found) != self.identity {
             return Seen::Lost(format!("`{shown}` was replaced by another file"));
         }
-        let is_log = !self.path.extension().is_some_and(|it| it == "sqlite");
+        let is_log = self.path.extension().is_none_or(|it| it != "sqlite");
         match found.len() {
             n if n >= self.n_bytes => Seen::Same,
             // A log is emptied when all of it is in the database.

@@ -13,6 +13,9 @@ mod replay;
 
 use replay::{Disk, View};
 
+/// A kind of sync, and which paths it is of.
+type LeftOut<'a> = (&'a str, &'a dyn Fn(&Path) -> bool);
+
 /// Every file of the project with its bytes.
 fn contents(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let mut all = BTreeMap::new();
@@ -99,7 +102,7 @@ fn what_was_answered_survives_a_crash_at_every_instant() {
     // A daemon that leaves out any kind of sync is found out.
     let state = project.paths().dir.clone();
     let is_folder = |path: &Path| path.extension().is_none();
-    let left_out: [(&str, &dyn Fn(&Path) -> bool); 5] = [
+    let left_out: [LeftOut<'_>; 5] = [
         ("notes", &|path| path.starts_with(project.root()) && !is_folder(path)),
         ("folders of notes", &|path| path.starts_with(project.root()) && is_folder(path)),
         ("new folders only", &|path| path == project.root()),

@@ -12,6 +12,9 @@ use tests::TestProject;
 /// Looks until a test gives up, after about a minute.
 const LOOKS: u32 = 1_000;
 
+/// What is told of a loss, and how it is done to a file.
+type Damage = (&'static str, fn(&Path));
+
 fn notes(n: u32) -> TestProject {
     let mut project = TestProject::empty();
     for i in 0..n {
@@ -78,7 +81,7 @@ fn finds(project: &mut TestProject, word: &str) -> bool {
 fn an_index_that_is_deleted_replaced_or_cut_is_built_again() {
     let mut project = notes(12);
     let index = project.paths().index.clone();
-    let damages: [(&str, fn(&Path)); 4] = [
+    let damages: [Damage; 4] = [
         ("was deleted", delete),
         ("was replaced", replace),
         ("was cut", |path| cut(path, 0)),
@@ -204,8 +207,7 @@ fn a_lost_ledger_stops_every_write_and_comes_back_whole() {
 
 #[test]
 fn a_ledger_that_is_replaced_or_cut_stops_writes_too() {
-    let damages: [(&str, fn(&Path)); 2] =
-        [("was replaced", replace), ("was cut", |path| cut(path, 0))];
+    let damages: [Damage; 2] = [("was replaced", replace), ("was cut", |path| cut(path, 0))];
     for (what, damage) in damages {
         let mut project = notes(3);
         project.call("backup", json!({}));
