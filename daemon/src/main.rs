@@ -22,7 +22,7 @@ struct Flags {
     #[arg(long, value_name = "PATH")]
     socket: Option<PathBuf>,
     /// Serve MCP over HTTP, too, at this address, such as `127.0.0.1:8765`: at `/mcp`, for older clients at `/sse`.
-    /// Other machines may only reach it with a token (`http.token_file`).
+    /// Every request brings a token (`kgctl http token`), unless your own settings say `none`.
     #[arg(long, value_name = "ADDRESS")]
     http: Option<String>,
     /// A setting for this run, such as `watch.poll=true`; may be given several times.

@@ -33,8 +33,8 @@ Usage: kg-mcp [--project NAME|DIR]... [--all-projects] [--tools SETS] [--client 
   --client NAME       name shown in the daemon's log [default: kg-mcp]
   --http ADDRESS      serve agents over HTTP, such as at 127.0.0.1:8765, until stopped: Streamable HTTP at /mcp, for
                       older clients SSE at /sse. Of several projects the header `X-Memory-Workspace` names the one that
-                      a session is about, and tools take no `project`. Who may ask: settings `http.token_file`,
-                      `http.hosts`, `http.origins`
+                      a session is about, and tools take no `project`. Who may ask: whoever has the token (`kgctl http
+                      token --all-projects`); settings `http.token`, `http.token_file`, `http.hosts`, `http.origins`
   --version           print the version
   --help              print this
 ";
@@ -153,7 +153,7 @@ fn serve_http(flags: &Flags, places: &Places, address: &str) -> Result<(), Strin
         client: flags.client.clone(),
         dial: Box::new(move |project| lazy_dial(dials.clone(), project)),
     };
-    http::serve(address, &loaded.settings.http, served)
+    http::serve(address, (&loaded.settings.http, &places.http_token()), served)
 }
 
 /// As [`dial`], of a project that may be unusable without any harm to the others.

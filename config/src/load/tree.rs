@@ -45,7 +45,7 @@ pub(super) fn read(path: &Path) -> Result<Vec<Assignment>, LoadError> {
     parse(path, &text)
 }
 
-fn parse(path: &Path, text: &str) -> Result<Vec<Assignment>, LoadError> {
+pub(super) fn parse(path: &Path, text: &str) -> Result<Vec<Assignment>, LoadError> {
     let is_blank =
         |line: &str| matches!(line.trim_start(), "" | "---") || line.trim_start().starts_with('#');
     if text.trim_start_matches('\u{feff}').lines().all(is_blank) {
