@@ -1,17 +1,16 @@
 //! Accept: one task a connection, from the first byte to the last.
 //!
 //! In: a door, sessions that came in over HTTP (`http.rs`), a project. Out: sessions, until asked to stop.
-//! Invariants: at most `MAX_CLIENTS` at once: the next one takes the place of one that has opened no session, and is
-//! told so where all have; nothing that happens in one
-//! connection ends another; when asked to stop, nobody new comes in, and those who are here get the
-//! replies to what they asked.
+//! Invariants: at most `MAX_CLIENTS` at once, and `MAX_HTTP_CLIENTS` over HTTP: the next one takes the place of one
+//! that has opened no session, and is told so where all have; nothing that happens in one connection ends another;
+//! when asked to stop, nobody new comes in, and those who are here get the replies to what they asked.
 //! Not here: when to stop (`process.rs`).
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use config::limits::{
-    HALF_LINE_SECONDS, MAX_CLIENTS, MAX_CLIENTS_WITH_HTTP, MAX_FRAME_BYTES, OPENING_SECONDS,
+    HALF_LINE_SECONDS, MAX_CLIENTS, MAX_FRAME_BYTES, MAX_HTTP_CLIENTS, OPENING_SECONDS,
     SLOW_READER_SECONDS,
 };
 use mcp_http::{Leave, Seat, Seats};
@@ -70,24 +69,27 @@ pub(crate) async fn serve(
     stop: impl Future<Output = ()>,
 ) -> Sessions {
     let mut sessions = Sessions { tasks: JoinSet::new(), hang_up: watch::Sender::new(false) };
-    let seats = Seats::default();
-    let admit = |sessions: &mut Sessions, stream, (peer, most)| {
-        let guest = Guest {
-            project: Arc::clone(&project),
-            routes: Arc::clone(&routes),
-            hang_up: sessions.hang_up.subscribe(),
+    // A pool each, so that neither door can fill the other's.
+    let (of_socket, of_http) = (Seats::default(), Seats::default());
+    let admit =
+        |sessions: &mut Sessions, stream: UnixStream, (seats, most): (&Seats<Peer>, usize)| {
+            let peer = stream.peer_cred().ok().and_then(|it| it.pid());
+            let guest = Guest {
+                project: Arc::clone(&project),
+                routes: Arc::clone(&routes),
+                hang_up: sessions.hang_up.subscribe(),
+            };
+            // Taken here and not in the task, so that whoever came last is refused.
+            match seats.take(peer, most) {
+                Some(seat) => {
+                    let visit = project.activity().enter();
+                    sessions.tasks.spawn(guest.welcome(stream, visit, seat));
+                }
+                None => {
+                    sessions.tasks.spawn(refuse(stream));
+                }
+            }
         };
-        // Taken here and not in the task, so that whoever came last is refused.
-        match seats.take(peer, most) {
-            Some(seat) => {
-                let visit = project.activity().enter();
-                sessions.tasks.spawn(guest.welcome(stream, visit, seat));
-            }
-            None => {
-                sessions.tasks.spawn(refuse(stream));
-            }
-        }
-    };
     let mut stop = std::pin::pin!(stop);
     let mut tend = interval(TEND_INTERVAL);
     tend.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -102,12 +104,11 @@ pub(crate) async fn serve(
             // Only so that finished tasks do not pile up.
             Some(_) = sessions.tasks.join_next(), if !sessions.tasks.is_empty() => {}
             Some(stream) = visitors.recv() => {
-                admit(&mut sessions, stream, (Peer::Http, MAX_CLIENTS_WITH_HTTP));
+                admit(&mut sessions, stream, (&of_http, MAX_HTTP_CLIENTS));
             }
             accepted = door.accept() => match accepted {
                 Ok(stream) => {
-                    let peer = Peer::of(&stream);
-                    admit(&mut sessions, stream, (peer, MAX_CLIENTS));
+                    admit(&mut sessions, stream, (&of_socket, MAX_CLIENTS));
                 }
                 Err(error) => {
                     tracing::warn!(%error, "a connection was lost");
@@ -118,20 +119,9 @@ pub(crate) async fn serve(
     }
 }
 
-/// Whose a connection is. One that only connects again and again takes no other's place.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-enum Peer {
-    /// A session over HTTP.
-    Http,
-    /// A process, by its id, where the system says.
-    Process(Option<i32>),
-}
-
-impl Peer {
-    fn of(stream: &UnixStream) -> Self {
-        Peer::Process(stream.peer_cred().ok().and_then(|it| it.pid()))
-    }
-}
+/// Whose a connection is: a process, by its id, where the system says. One that only connects again and again takes no
+/// other's place.
+type Peer = Option<i32>;
 
 /// What a connection's task needs.
 struct Guest {
