@@ -43,6 +43,14 @@ impl Client {
         Ok(Client { reader, writer, next_id: 1, meta: None, notifications: Vec::new() })
     }
 
+    /// Gives up on a write that takes longer than this.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn set_write_timeout(&self, limit: Duration) -> io::Result<()> {
+        self.writer.set_write_timeout(Some(limit))
+    }
+
     /// Connects as an agent does: no preamble, the given revision.
     ///
     /// # Panics

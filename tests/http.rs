@@ -79,6 +79,15 @@ impl Http {
 
     /// Sends a request.
     pub fn send(&self, method: &str, path: &str, body: Option<&[u8]>) -> Reply {
+        Reply::read(self.begin(method, path, body))
+    }
+
+    /// Sends a message and reads no answer; the connection on which it comes.
+    pub fn send_only(&self, message: &Value) -> TcpStream {
+        self.begin("POST", "/mcp", Some(message.to_string().as_bytes()))
+    }
+
+    fn begin(&self, method: &str, path: &str, body: Option<&[u8]>) -> TcpStream {
         let mut stream = self.connect();
         let has =
             |wanted: &str| self.headers.iter().any(|(name, _)| name.eq_ignore_ascii_case(wanted));
@@ -101,7 +110,7 @@ impl Http {
         let _ = stream.write_all(format!("{head}\r\n").as_bytes());
         // A server that refuses may close before it has all.
         let _ = stream.write_all(body.unwrap_or_default());
-        Reply::read(stream)
+        stream
     }
 
     /// Posts a message.
@@ -205,6 +214,15 @@ impl Reply {
         let is_chunked =
             headers.iter().any(|(name, value)| name == "transfer-encoding" && value == "chunked");
         Reply { status, headers, reader, is_chunked, buffer: Vec::new() }
+    }
+
+    /// Whether the other side may still say something.
+    pub fn is_open(&self) -> bool {
+        let stream = self.reader.get_ref();
+        stream.set_nonblocking(true).expect("ours");
+        let peeked = stream.peek(&mut [0]);
+        stream.set_nonblocking(false).expect("ours");
+        !peeked.is_ok_and(|n| n == 0)
     }
 
     /// A header.

@@ -21,7 +21,8 @@ impl SharedHome {
     pub fn of(projects: &[(&str, &str, &str)]) -> Self {
         let home = SharedHome { dir: tempfile::tempdir().expect("a temporary folder") };
         std::fs::create_dir(home.at("config")).expect("a folder");
-        let settings = "watch: {debounce_ms: 30}\nembed: {background: \"off\"}\n";
+        let settings =
+            "watch: {debounce_ms: 30}\nembed: {background: \"off\"}\nhttp: {token: none}\n";
         std::fs::write(home.at("config/config.yaml"), settings).expect("a file");
         for (name, file, text) in projects {
             home.write(&format!("{name}/{file}"), text);

@@ -9,9 +9,11 @@
 
 use std::io::{self, Write};
 use std::os::unix::net::UnixStream as StdUnixStream;
+use std::path::Path;
 use std::sync::Arc;
 use std::thread::Builder;
 
+use config::place::create_private_dir;
 use config::registry::{is_same_name, permalink};
 use config::settings::Http;
 use config::{Project, Registry};
@@ -77,16 +79,21 @@ impl Workspaces for Served {
     }
 }
 
-/// Serves HTTP until SIGTERM, SIGINT or SIGHUP; says where on standard error.
+/// Serves HTTP until SIGTERM, SIGINT or SIGHUP, with the token at `token` unless the settings name another; says where
+/// on standard error.
 ///
 /// # Errors
 /// What is wrong with the address or the settings; the message may end in a line `hint: …`.
-pub fn serve(address: &str, settings: &Http, served: Served) -> Result<(), String> {
-    let access = Access::of(settings).map_err(|error| error.to_string())?;
-    if let Some(warning) = access.warning() {
-        // There is nobody left to tell when this fails.
-        let _ = io::stderr().write_all(format!("kg-mcp: warning: {warning}\n").as_bytes());
+pub fn serve(
+    address: &str,
+    (settings, token): (&Http, &Path),
+    served: Served,
+) -> Result<(), String> {
+    if let Some(folder) = token.parent() {
+        create_private_dir(folder).map_err(|error| error.to_string())?;
     }
+    let access = Access::of(settings, token).map_err(|error| error.to_string())?;
+    let warning = access.warning().map(|it| format!("kg-mcp: warning: {it}\n"));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| error.to_string())?;
     runtime.block_on(async {
@@ -96,7 +103,7 @@ pub fn serve(address: &str, settings: &Http, served: Served) -> Result<(), Strin
         let names = served.names().join(", ");
         let told = format!("kg-mcp: serving {names} at http://{}{MCP_PATH}\n", server.address());
         // There is nobody left to tell when this fails.
-        let _ = io::stderr().write_all(told.as_bytes());
+        let _ = io::stderr().write_all((told + &warning.unwrap_or_default()).as_bytes());
         server.serve(Arc::new(served), stop).await;
         Ok(())
     })

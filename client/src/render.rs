@@ -9,6 +9,7 @@ use std::io::IsTerminal;
 
 use comfy_table::presets::NOTHING;
 use comfy_table::{ContentArrangement, Table};
+use proto::visible::show;
 
 pub mod answer;
 pub mod entries;
@@ -94,21 +95,17 @@ impl Style {
     }
 }
 
-/// Text of a document or file name, safe to print: a control character could move the cursor, recolor
-/// the terminal or fake a line. Line breaks and tabs become spaces.
+/// Text of a document or file name, safe to print on one line: a control character could move the cursor, recolor the
+/// terminal or fake a line, and others disguise a path. They are written out; line breaks and tabs become spaces.
 pub fn clean(text: &str) -> Cow<'_, str> {
-    // Beside the control characters: marks that reorder text, which can disguise a path.
-    let is_harmful =
-        |c: char| c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    if !text.contains(is_harmful) {
-        return Cow::Borrowed(text);
+    let breaks = ["\r\n", "\n", "\t"];
+    let shown = show(text);
+    match breaks.iter().any(|it| shown.contains(it)) {
+        true => {
+            Cow::Owned(breaks.iter().fold(shown.into_owned(), |it, part| it.replace(part, " ")))
+        }
+        false => shown,
     }
-    let safe = |c: char| match c {
-        '\n' | '\t' | '\r' => ' ',
-        c if is_harmful(c) => '\u{fffd}',
-        c => c,
-    };
-    Cow::Owned(text.chars().map(safe).collect())
 }
 
 /// A table without lines: a bold header, and rows whose cells wrap within the width.
@@ -184,9 +181,9 @@ mod tests {
         let table = [
             ("plain text, ünïcode", "plain text, ünïcode"),
             ("a\nb\tc", "a b c"),
-            ("\x1b[31mred\x1b]0;title\x07", "\u{fffd}[31mred\u{fffd}]0;title\u{fffd}"),
-            ("txt.\u{202e}exe", "txt.\u{fffd}exe"),
-            ("\u{9b}2J", "\u{fffd}2J"),
+            ("\x1b[31mred\x1b]0;title\x07", r"\u{1b}[31mred\u{1b}]0;title\u{7}"),
+            ("txt.\u{202e}exe", r"txt.\u{202e}exe"),
+            ("\u{9b}2J", r"\u{9b}2J"),
         ];
         for (text, expected) in table {
             assert_eq!(clean(text), expected);

@@ -22,9 +22,9 @@ pub const HALF_LINE_SECONDS: u64 = 60;
 /// Connections over HTTP at once; each costs a task and a buffer.
 pub const MAX_HTTP_CONNECTIONS: usize = 256;
 
-/// Clients connected from which on none of HTTP is let in: fewer than [`MAX_CLIENTS`], so that there is always room for
-/// the socket's.
-pub const MAX_CLIENTS_WITH_HTTP: usize = 192;
+/// Sessions and single requests over HTTP that are open in the daemon at once, beside [`MAX_CLIENTS`]: neither door can
+/// fill the other's. More than [`MAX_HTTP_SESSIONS`], so that those leave room for single requests.
+pub const MAX_HTTP_CLIENTS: usize = 192;
 
 /// Sessions over HTTP at once.
 pub const MAX_HTTP_SESSIONS: usize = 128;

@@ -21,6 +21,7 @@ use crate::registry::{self, Registry, RegistryError};
 use crate::settings::{Privacy, Settings};
 
 mod check;
+pub mod edit;
 mod tree;
 
 /// The name of the settings file in a project's folder.

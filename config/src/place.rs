@@ -17,6 +17,9 @@ use crate::limits::MAX_SOCKET_PATH_BYTES;
 /// Most bytes of a folder's name that a slug keeps; the hash tells longer names apart.
 const MAX_SLUG_NAME_BYTES: usize = 48;
 
+/// The file of a token that was made.
+const HTTP_TOKEN: &str = "http.token";
+
 /// Bytes of a slug after its name: a dash and eight hexadecimal digits.
 const SLUG_HASH_BYTES: usize = 9;
 
@@ -109,6 +112,7 @@ impl Places {
             ledger: dir.join("ledger.sqlite"),
             log: dir.join("daemon.log"),
             lock: dir.join("lock"),
+            http_token: dir.join(HTTP_TOKEN),
             dir,
         })
     }
@@ -116,6 +120,11 @@ impl Places {
     /// The user's settings: `config.yaml` in the configuration folder.
     pub fn user_settings(&self) -> PathBuf {
         self.config.join("config.yaml")
+    }
+
+    /// The token of `kg-mcp --http`, which serves several projects.
+    pub fn http_token(&self) -> PathBuf {
+        self.state.join(HTTP_TOKEN)
     }
 
     /// The models that were added, one folder each, for all projects.
@@ -138,6 +147,8 @@ impl Places {
 pub struct ProjectPaths {
     /// The folder that holds all of them but the socket.
     pub dir: PathBuf,
+    /// The token of the daemon's HTTP, where it was made.
+    pub http_token: PathBuf,
     /// The derived index.
     pub index: PathBuf,
     /// What files cannot hold.

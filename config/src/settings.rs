@@ -18,7 +18,7 @@ mod retrieval;
 mod vectors;
 
 pub use embed::{Background, Embed, Remote, RemoteApi};
-pub use http::Http;
+pub use http::{Http, HttpToken};
 pub use kb::Kb;
 pub use llm::{Llm, LlmApi, LlmSlot};
 pub use memory::{Memory, WeeklyReport};

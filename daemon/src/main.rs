@@ -22,7 +22,7 @@ struct Flags {
     #[arg(long, value_name = "PATH")]
     socket: Option<PathBuf>,
     /// Also serve MCP over HTTP at this address, such as `127.0.0.1:8765`: at `/mcp`, for older clients at `/sse`.
-    /// Who may ask: see the settings `http.*`.
+    /// Clients need the token that `kgctl http token` prints, unless your own settings say `none`.
     #[arg(long, value_name = "ADDRESS")]
     http: Option<String>,
     /// A setting for this run, such as `watch.poll=true`; may be given several times.

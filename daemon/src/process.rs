@@ -231,8 +231,9 @@ async fn live(
     let manager = Manager::new();
     let usual = options.socket.as_deref().unwrap_or(&paths.socket);
     let door = open_door(usual).await?;
+    let named = (place.name.as_str(), paths.http_token.as_path());
     let (http, visitors) =
-        HttpDoor::bind(options.http.as_deref(), &place.settings.http, &place.name).await?;
+        HttpDoor::bind(options.http.as_deref(), &place.settings.http, named).await?;
     let (root, socket) = (place.root.display(), door.path().display());
     tracing::info!(project = place.name, %root, %socket, "starting");
     let project = tokio::select! {
@@ -241,7 +242,7 @@ async fn live(
         name = signals.next() => return Ok(End::Asked(name)),
     };
     if let Some(http) = &http {
-        project.serves_http_at(http.address());
+        project.serves_http_at(http.address(), http.warning());
     }
     manager.ready();
     let watching = watch((&project, lock), &manager, options.idle_exit, &mut signals);
@@ -254,7 +255,7 @@ async fn live(
     };
     let routes = Arc::new(routes());
     let serving = tokio::spawn(serve((door, visitors), Arc::clone(&project), routes, stop()));
-    let serving_http = http.map(|http| tokio::spawn(http.serve(stop())));
+    let serving_http = http.map(|http| tokio::spawn(http.serve(Arc::clone(&project), stop())));
     let end = watching.await;
     tracing::info!(
         ?end,

@@ -101,7 +101,7 @@ pub struct Project {
     /// Held from the write of an entry to its record: versions are kept in the order of writes.
     pub(crate) entries_turn: tokio::sync::Mutex<()>,
     /// Where MCP is served over HTTP, once it is.
-    http: OnceLock<String>,
+    http: OnceLock<(String, Option<String>)>,
     /// When the settings were read.
     opened: SystemTime,
     /// Permalinks that new notes will have once the index shows them.
@@ -369,15 +369,20 @@ impl Project {
         Timestamp::try_from(self.opened).unwrap_or_default()
     }
 
-    /// Remembers where MCP is served over HTTP.
-    pub fn serves_http_at(&self, address: String) {
+    /// Remembers where MCP is served over HTTP, and what the user should know about that.
+    pub fn serves_http_at(&self, address: String, warning: Option<String>) {
         // It is said once.
-        let _ = self.http.set(address);
+        let _ = self.http.set((address, warning));
     }
 
     /// Where MCP is served over HTTP.
     pub fn http(&self) -> Option<&str> {
-        self.http.get().map(String::as_str)
+        self.http.get().map(|(address, _)| address.as_str())
+    }
+
+    /// What the user should know about HTTP.
+    pub fn http_warning(&self) -> Option<&str> {
+        self.http.get()?.1.as_deref()
     }
 
     /// Commands to the watcher.

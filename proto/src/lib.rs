@@ -8,6 +8,7 @@ pub mod error;
 pub mod reference;
 pub mod shape;
 pub mod tool;
+pub mod visible;
 
 use std::sync::OnceLock;
 

@@ -122,7 +122,7 @@ fn what_cannot_be_served_ends_it_with_a_reason() {
     .join("\n");
     expect![[r#"
         error: `0.0.0.0:0` can be reached from other machines, which needs a token
-        hint: set `http.token_file` in your own `config.yaml`, or serve at `127.0.0.1` behind a proxy
+        hint: remove `http.token: none` from your own `config.yaml`, or serve at `127.0.0.1` behind a proxy
 
         error: `nowhere` is no address to serve HTTP at
         hint: such as `127.0.0.1:8765`

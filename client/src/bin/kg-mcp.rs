@@ -32,7 +32,8 @@ Usage: kg-mcp [--project NAME|DIR]... [--all-projects] [--tools SETS] [--client 
   --client NAME       name shown in the daemon's log [default: kg-mcp]
   --http ADDRESS      serve agents over HTTP, such as at 127.0.0.1:8765, until stopped: Streamable HTTP at /mcp, SSE
                       for older clients at /sse. With several projects, the header `X-Memory-Workspace` names the one
-                      of a session. Who may ask: see the settings `http.*`
+                      of a session. Clients need the token that `kgctl http token --all-projects` prints; see the
+                      settings `http.*`
   --version           print the version
   --help              print this
 ";
@@ -151,7 +152,7 @@ fn serve_http(flags: &Flags, places: &Places, address: &str) -> Result<(), Strin
         client: flags.client.clone(),
         dial: Box::new(move |project| lazy_dial(dials.clone(), project)),
     };
-    http::serve(address, &loaded.settings.http, served)
+    http::serve(address, (&loaded.settings.http, &places.http_token()), served)
 }
 
 /// As [`dial`], of a project that may be unusable without any harm to the others.

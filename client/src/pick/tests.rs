@@ -62,7 +62,7 @@ fn the_screen_shows_where_one_is_and_no_control_characters() {
         2 of 3, 1 decided   j/k move  a accept  r reject  u undo  enter evidence  q quit
 
           + 0.68  same_as  `A` may be `B`
-        >   0.68  same_as  `C` may be `D�[2J`
+        >   0.68  same_as  `C` may be `D\u{1b}[2J`
               cosine 0.80  string 0.90
               link:c>d
             0.68  same_as  `E` may be `F`"#]]

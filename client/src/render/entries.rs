@@ -262,7 +262,7 @@ mod tests {
         let hints = vec!["See also: [kb-00001] X (via tag:db)".to_string()];
         let reply = KbSearchReply { results: vec![hit], hints, ..KbSearchReply::default() };
         expect![[r#"
-            kb-00042  factual_reference  WAL� mode (45 %)
+            kb-00042  factual_reference  WAL\u{1b} mode (45 %)
                 SQLite runs in WAL mode
                 #db project:kgd
                 warning: may be out of date

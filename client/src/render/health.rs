@@ -326,8 +326,8 @@ mod tests {
             daemon     pid 4711, version 0.1.0, since , 0 errors, 1 client, watching by events
             orphans    entities without a mention: 1; report this
 
-            FAILED   STAGE      REASON
-            bad�.md  normalize  too deep
+            FAILED        STAGE      REASON
+            bad\u{1b}.md  normalize  too deep
 
             WARNED  WARNING
             odd.md  frontmatter is not YAML: line 2

@@ -54,8 +54,8 @@ mod tests {
         };
         let reply = BrokenLinksReply { links: vec![link], ..BrokenLinksReply::default() };
         expect![[r#"
-            place    target      missing
-            a�.md:3  Plan#Later  heading in plan.md
+            place         target      missing
+            a\u{1b}.md:3  Plan#Later  heading in plan.md
         "#]]
         .assert_eq(&broken(&reply, Style::plain()));
     }

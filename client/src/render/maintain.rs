@@ -177,7 +177,7 @@ mod tests {
             documents  120    120      0
             mentions   3,002  3,001    3
 
-            - live    mentions: a.md 3..9� "Ada"
+            - live    mentions: a.md 3..9\u{1b} "Ada"
             + rebuilt mentions: a.md 3..9 "Ada L."
             1 more; `--limit` prints more of them
             hint: `kgctl verify --repair` puts the rebuilt index in its place

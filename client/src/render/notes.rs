@@ -41,8 +41,8 @@ mod tests {
         let row = json!({"path": "a/b\u{1b}.md", "at": "20260131T093000.123456Z", "why": "removed", "bytes": 1234});
         let text = kept(&json!({ "versions": [row] }), Style::plain());
         expect![[r#"
-            note     time                     why kept  bytes
-            a/b�.md  20260131T093000.123456Z  removed   1,234
+            note          time                     why kept  bytes
+            a/b\u{1b}.md  20260131T093000.123456Z  removed   1,234
             `kgctl restore NOTE --at TIME` writes one back
         "#]]
         .assert_eq(&text);

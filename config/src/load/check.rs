@@ -7,7 +7,7 @@ use std::iter::Peekable;
 use std::str::Chars;
 
 use crate::boundary::fault_of_root;
-use crate::settings::{ChunkProfiles, Settings};
+use crate::settings::{ChunkProfiles, HttpToken, Settings};
 
 /// A numeric setting with its least and greatest value.
 type Range = (&'static str, f64, f64, f64);
@@ -304,6 +304,10 @@ pub(super) fn together(settings: &Settings) -> Result<(), (&'static str, String)
         if least > most {
             return Err((min_key, format!("is {least}; it must be at most `{most_key}`")));
         }
+    }
+    if settings.http.token == HttpToken::None && !settings.http.token_file.is_empty() {
+        let why = "is `none`, but `http.token_file` names a token: remove one of them";
+        return Err(("http.token", why.to_string()));
     }
     let (memory, kb) = (&settings.memory.folder, &settings.kb.folder);
     let rest = kb.strip_prefix(memory.as_str());

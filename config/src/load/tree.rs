@@ -74,7 +74,7 @@ fn unreadable(path: &Path, why: String) -> LoadError {
     LoadError::Unreadable { path: path.to_path_buf(), why }
 }
 
-fn parse(path: &Path, text: &str) -> Result<Vec<Assignment>, LoadError> {
+pub(super) fn parse(path: &Path, text: &str) -> Result<Vec<Assignment>, LoadError> {
     let is_blank =
         |line: &str| matches!(line.trim_start(), "" | "---") || line.trim_start().starts_with('#');
     if text.trim_start_matches('\u{feff}').lines().all(is_blank) {

@@ -13,17 +13,19 @@ pub struct Http {
     pub listen: String,
     /// Sets of tools that the daemon offers there: `core`, `notes`, `memory`, `kb`.
     pub tools: Vec<String>,
-    /// A file with a token of at least 16 characters that every request must bring; an absolute path. Needed where
-    /// other machines can reach the address; on loopback it keeps other users of this machine out. Who else can
-    /// read that file is let in, too: it is warned of. Empty: none.
+    /// Whether every request must bring a token: `required`, or `none`, which lets every program and user of this
+    /// machine in and is refused where other machines can reach the address. `kgctl http token` prints the token.
+    pub token: HttpToken,
+    /// A file with a token of your own, of at least 16 characters; an absolute path. Whoever can read that file is let
+    /// in: one that others can read is warned of. Empty: the first start makes a token in the state folder.
     pub token_file: String,
     /// Names by which the server is called beside `localhost` and its address, such as that of a proxy before it;
     /// with or without port.
     pub hosts: Vec<String>,
-    /// Web pages that may ask and read the answers (CORS), such as `https://app.example.org`, beside those of this
-    /// machine and of `hosts`.
+    /// Web pages that may ask and read the answers (CORS), such as `https://app.example.org` or
+    /// `http://localhost:6274`; no others may, not even pages of this machine.
     pub origins: Vec<String>,
-    /// Connections at once, 1 to 10000; further ones are answered 503.
+    /// Connections at once, 1 to 10000; one more takes the place of one that was not used, else it is answered 503.
     pub max_connections: u32,
     /// Sessions at once, of each transport, 1 to 10000.
     pub max_sessions: u32,
@@ -36,11 +38,22 @@ pub struct Http {
     pub max_body_bytes: u32,
 }
 
+/// Whether HTTP asks for a token.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum HttpToken {
+    /// Every request brings it.
+    Required,
+    /// Nobody needs one.
+    None,
+}
+
 impl Default for Http {
     fn default() -> Self {
         Http {
             listen: String::new(),
             tools: vec!["core".to_string()],
+            token: HttpToken::Required,
             token_file: String::new(),
             hosts: Vec::new(),
             origins: Vec::new(),

@@ -16,6 +16,7 @@ mod journal;
 mod kept;
 mod moving;
 mod secrets;
+mod shown;
 #[cfg(test)]
 mod tests;
 
@@ -28,6 +29,7 @@ use config::Settings;
 use jiff::Timestamp;
 use notes::edit::{Change, EditError, Op, apply, edit_all};
 use notes::filename::is_device;
+use proto::visible::restore_from;
 use sha2::{Digest, Sha256};
 
 use self::confine::{Missing, Spot, below, spot};
@@ -209,8 +211,9 @@ impl Notes {
         if overwrite == Overwrite::No {
             return Err(NoteError::Exists { path, checksum: checksum(&old.bytes) });
         }
-        self.check_expected(&path, expected, &old.bytes, Some(content))?;
         let before = String::from_utf8_lossy(&old.bytes).into_owned();
+        let content = &*restore_from(content, &before);
+        self.check_expected(&path, expected, &old.bytes, Some(content))?;
         self.check_content(&path, &before, content)?;
         let changes = vec![Change { span: 0..old.bytes.len(), replacement: content.into() }];
         self.replace(&path, &spot, Some(&old), content, changes)
@@ -421,6 +424,7 @@ impl Notes {
         expected: Option<&str>,
     ) -> Result<(Vec<Change>, String), NoteError> {
         let path = &note.path;
+        let ops = &*ops.iter().map(|op| shown::meant(op, &note.text)).collect::<Vec<_>>();
         let failed = |why| NoteError::Edit { path: path.clone(), why };
         if expected.is_some_and(|it| it != note.checksum) {
             // What would have been written is kept, where the edit fits the note as it is now.

@@ -1,18 +1,19 @@
 //! Accept: one task a connection, from the first byte to the last.
 //!
 //! In: a door, sessions that came in over HTTP (`http.rs`), a project. Out: sessions, until asked to stop.
-//! Invariants: at most `MAX_CLIENTS` at once, the next one is told so; nothing that happens in one
-//! connection ends another; when asked to stop, nobody new comes in, and those who are here get the
-//! replies to what they asked.
+//! Invariants: at most `MAX_CLIENTS` at once, and `MAX_HTTP_CLIENTS` over HTTP: the next one takes the place of one
+//! that has opened no session, and is told so where all have; nothing that happens in one connection ends another;
+//! when asked to stop, nobody new comes in, and those who are here get the replies to what they asked.
 //! Not here: when to stop (`process.rs`).
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use config::limits::{
-    HALF_LINE_SECONDS, MAX_CLIENTS, MAX_CLIENTS_WITH_HTTP, MAX_FRAME_BYTES, OPENING_SECONDS,
+    HALF_LINE_SECONDS, MAX_CLIENTS, MAX_FRAME_BYTES, MAX_HTTP_CLIENTS, OPENING_SECONDS,
     SLOW_READER_SECONDS,
 };
+use mcp_http::{Leave, Seat, Seats};
 use proto::error::{Code, ErrorView};
 use rmcp::ServiceExt;
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
@@ -71,16 +72,27 @@ pub(crate) async fn serve(
     stop: impl Future<Output = ()>,
 ) -> Sessions {
     let mut sessions = Sessions { tasks: JoinSet::new(), hang_up: watch::Sender::new(false) };
-    let admit = |sessions: &mut Sessions, stream, most| {
-        let guest = Guest {
-            project: Arc::clone(&project),
-            routes: Arc::clone(&routes),
-            hang_up: sessions.hang_up.subscribe(),
+    // A pool each, so that neither door can fill the other's.
+    let (of_socket, of_http) = (Seats::default(), Seats::default());
+    let admit =
+        |sessions: &mut Sessions, stream: UnixStream, (seats, most): (&Seats<Peer>, usize)| {
+            let peer = stream.peer_cred().ok().and_then(|it| it.pid());
+            let guest = Guest {
+                project: Arc::clone(&project),
+                routes: Arc::clone(&routes),
+                hang_up: sessions.hang_up.subscribe(),
+            };
+            // Taken here and not in the task, so that whoever came last is refused.
+            match seats.take(peer, most) {
+                Some(seat) => {
+                    let visit = project.activity().enter();
+                    sessions.tasks.spawn(guest.welcome(stream, visit, seat));
+                }
+                None => {
+                    sessions.tasks.spawn(refuse(stream));
+                }
+            }
         };
-        // Counted here and not in the task, so that whoever came last is refused.
-        let visit = project.activity().enter(most);
-        sessions.tasks.spawn(guest.welcome(stream, visit));
-    };
     let mut stop = std::pin::pin!(stop);
     let mut tend = interval(TEND_INTERVAL);
     tend.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -98,9 +110,13 @@ pub(crate) async fn serve(
             }
             // Only so that finished tasks do not pile up.
             Some(_) = sessions.tasks.join_next(), if !sessions.tasks.is_empty() => {}
-            Some(stream) = visitors.recv() => admit(&mut sessions, stream, MAX_CLIENTS_WITH_HTTP),
+            Some(stream) = visitors.recv() => {
+                admit(&mut sessions, stream, (&of_http, MAX_HTTP_CLIENTS));
+            }
             accepted = door.accept() => match accepted {
-                Ok(stream) => admit(&mut sessions, stream, MAX_CLIENTS),
+                Ok(stream) => {
+                    admit(&mut sessions, stream, (&of_socket, MAX_CLIENTS));
+                }
                 Err(error) => {
                     tracing::warn!(%error, "a connection was lost");
                     tokio::time::sleep(REFUSED_PAUSE).await;
@@ -123,6 +139,10 @@ async fn look_after(door: &mut Door, project: &Project, n_looks: u32) -> Result<
     Ok(())
 }
 
+/// Whose a connection is: a process, by its id, where the system says. One that only connects again and again takes no
+/// other's place.
+type Peer = Option<i32>;
+
 /// What a connection's task needs.
 struct Guest {
     project: Arc<Project>,
@@ -131,21 +151,26 @@ struct Guest {
 }
 
 impl Guest {
-    async fn welcome(self, stream: UnixStream, visit: Option<Visit>) {
+    async fn welcome(self, stream: UnixStream, visit: Visit, (seat, leave): (Seat<Peer>, Leave)) {
         let mut hang_up = self.hang_up.clone();
         let hang_up = async move {
             // An error means that the sender is gone, which comes to the same.
             let _ = hang_up.wait_for(|hang_up| *hang_up).await;
         };
-        match visit {
-            Some(visit) => self.converse(stream, visit, hang_up).await,
-            None => {
-                refuse(stream).await;
-            }
+        tokio::select! {
+            () = self.converse(stream, &seat, hang_up) => {}
+            // Only where no session was opened: one that is open is in use.
+            _ = leave => never_opened("a connection"),
         }
+        drop(visit);
     }
 
-    async fn converse(&self, stream: UnixStream, visit: Visit, hang_up: impl Future<Output = ()>) {
+    async fn converse(
+        &self,
+        stream: UnixStream,
+        seat: &Seat<Peer>,
+        hang_up: impl Future<Output = ()>,
+    ) {
         let (reading, writing) = stream.into_split();
         let gone = Gone::default();
         let reading = Ear::new(reading, gone.clone());
@@ -172,6 +197,7 @@ impl Guest {
         };
         match served {
             Ok(running) => {
+                seat.occupy();
                 let cancel = running.cancellation_token();
                 let mut ended = std::pin::pin!(running.waiting());
                 // Without `cancel`, what is asked before the end is answered.
@@ -190,7 +216,6 @@ impl Guest {
             Err(error) => tracing::debug!(%error, "a handshake failed"),
         }
         tracing::debug!(client = preamble.client, "disconnected");
-        drop(visit);
     }
 }
 

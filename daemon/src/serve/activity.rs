@@ -62,14 +62,10 @@ impl Activity {
         let _ = stop.wait_for(|stop| *stop).await;
     }
 
-    /// Counts a client in until the visit is dropped; `None` when `limit` are here already.
-    pub(crate) fn enter(&self, limit: usize) -> Option<Visit> {
-        let mut state = self.locked();
-        if state.n_clients >= limit {
-            return None;
-        }
-        state.n_clients += 1;
-        Some(Visit { activity: self.clone() })
+    /// Counts a client in until the visit is dropped.
+    pub(crate) fn enter(&self) -> Visit {
+        self.locked().n_clients += 1;
+        Visit { activity: self.clone() }
     }
 
     fn locked(&self) -> std::sync::MutexGuard<'_, State> {
@@ -96,11 +92,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn visits_are_counted_up_to_the_limit() {
+    fn visits_are_counted() {
         let activity = Activity::default();
-        let first = activity.enter(2);
-        let second = activity.enter(2);
-        assert!(first.is_some() && second.is_some() && activity.enter(2).is_none());
+        let (first, second) = (activity.enter(), activity.enter());
+        assert_eq!(activity.n_clients(), 2);
         assert_eq!(activity.idle_for(Instant::now() + Duration::from_secs(60)), Duration::ZERO);
         drop((first, second));
         assert_eq!(activity.n_clients(), 0);

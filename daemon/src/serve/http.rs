@@ -6,12 +6,13 @@
 //! Not here: HTTP itself (`mcp_http`).
 
 use std::io;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use config::limits::{DRAIN_SECONDS, FAREWELL_SECONDS};
 use config::settings::Http;
-use mcp_http::{Access, Limits, ListenError, MCP_PATH, Server, Workspaces};
+use mcp_http::{Access, Health, Limits, ListenError, MCP_PATH, Server, Workspaces};
 use notes::slug::slug;
 use proto::PREAMBLE_VERSION;
 use proto::tool::ToolSet;
@@ -21,6 +22,7 @@ use tokio::sync::mpsc;
 
 use super::accept::limit;
 use crate::fail;
+use crate::project::Project;
 
 /// Sessions that wait to be let in.
 const MAX_WAITING: usize = 64;
@@ -29,6 +31,7 @@ const MAX_WAITING: usize = 64;
 pub(crate) struct HttpDoor {
     server: Server,
     sessions: Sessions,
+    warning: Option<String>,
 }
 
 /// Hands sessions over.
@@ -36,18 +39,20 @@ struct Sessions {
     project: String,
     preamble: Vec<u8>,
     visitors: mpsc::Sender<UnixStream>,
+    serves: Option<Arc<Project>>,
 }
 
 impl HttpDoor {
-    /// Takes the address that the flag or else the settings name; gives the sessions to come, too. None where neither
-    /// names one, or where only the settings do and another program has it: they may be those of several projects.
+    /// Takes the address that the flag or else the settings name, with the token at `token` unless they name another;
+    /// gives the sessions to come, too. None where neither names one, or where only the settings do and another
+    /// program has it: they may be those of several projects.
     ///
     /// # Errors
     /// What is wrong with the address or the settings.
     pub(crate) async fn bind(
         flag: Option<&str>,
         settings: &Http,
-        project: &str,
+        (project, token): (&str, &Path),
     ) -> anyhow::Result<(Option<Self>, mpsc::Receiver<UnixStream>)> {
         let (visitors, coming) = mpsc::channel(MAX_WAITING);
         let address = flag.unwrap_or(&settings.listen);
@@ -55,8 +60,9 @@ impl HttpDoor {
             return Ok((None, coming));
         }
         let tools = sets(&settings.tools)?;
-        let access = Access::of(settings).map_err(ListenError::Access)?;
-        if let Some(warning) = access.warning() {
+        let access = Access::of(settings, token).map_err(ListenError::Access)?;
+        let warning = access.warning().map(str::to_string);
+        if let Some(warning) = &warning {
             tracing::warn!("{warning}");
         }
         let server = match Server::bind(address, access, limits(settings)).await {
@@ -69,8 +75,8 @@ impl HttpDoor {
         };
         let preamble = json!({ "kgd": PREAMBLE_VERSION, "tools": tools, "client": "HTTP" });
         let preamble = format!("{preamble}\n").into_bytes();
-        let sessions = Sessions { project: project.to_string(), preamble, visitors };
-        let door = HttpDoor { server, sessions };
+        let sessions = Sessions { project: project.to_string(), preamble, visitors, serves: None };
+        let door = HttpDoor { server, sessions, warning };
         tracing::info!(at = door.address(), "serving MCP over HTTP");
         Ok((Some(door), coming))
     }
@@ -80,8 +86,14 @@ impl HttpDoor {
         format!("http://{}{MCP_PATH}", self.server.address())
     }
 
+    /// What the user should know about who may ask.
+    pub(crate) fn warning(&self) -> Option<String> {
+        self.warning.clone()
+    }
+
     /// Answers until told to stop.
-    pub(crate) async fn serve(self, stop: impl Future<Output = ()>) {
+    pub(crate) async fn serve(mut self, project: Arc<Project>, stop: impl Future<Output = ()>) {
+        self.sessions.serves = Some(project);
         self.server.serve(Arc::new(self.sessions), stop).await;
     }
 }
@@ -135,5 +147,14 @@ impl Workspaces for Sessions {
         let busy = |_| io::Error::other("the daemon is stopping, or very busy");
         self.visitors.try_send(theirs).map_err(busy)?;
         Ok(ours)
+    }
+
+    fn health(&self) -> Health {
+        match &self.serves {
+            Some(project) if project.is_poisoned().is_some() => Health::Degraded,
+            Some(project) if project.health().stalled().is_some() => Health::Degraded,
+            Some(project) if project.settled().searchable => Health::Ok,
+            _ => Health::Starting,
+        }
     }
 }

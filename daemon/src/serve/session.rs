@@ -15,6 +15,7 @@ use std::time::Duration;
 use notes::slug::slug;
 use proto::catalog::{CATALOG, Entry};
 use proto::error::{Code, ErrorView};
+use proto::tool::admin::Dump;
 use proto::tool::notes::{Backlinks, CreateMemoryProject, ListNotes, Search};
 use proto::tool::{Effect, Tool as _, ToolSet, core};
 use rmcp::ErrorData;
@@ -147,7 +148,8 @@ fn takes_vault(tool: &str) -> bool {
 async fn notify(peer: &Peer<RoleServer>, token: &ProgressToken, step: Step) {
     let mut progress = ProgressNotificationParam::new(token.clone(), step.done as f64);
     progress.total = step.total.map(|total| total as f64);
-    progress.message = Some(step.message).filter(|message| !message.is_empty());
+    let message = leaving::clean_text(&step.message);
+    progress.message = Some(message).filter(|message| !message.is_empty());
     let _ = peer.notify_progress(progress).await;
 }
 
@@ -182,6 +184,10 @@ fn to_result(
     match answer {
         Ok(mut reply) => {
             leaving::clean_reply(&mut reply);
+            // Its rows are the graph as it is, for `kgctl`, which makes them visible where it prints them.
+            if tool != Dump::NAME {
+                leaving::show_reply(&mut reply);
+            }
             let text = match max_chars {
                 Some(max_chars) => text::render(tool, &reply, max_chars),
                 None => reply.to_string(),

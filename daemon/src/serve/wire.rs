@@ -27,9 +27,9 @@ use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
 use super::ear::Gone;
+use super::leaving::clean_text;
 use super::lines::{Line, Lines};
 use super::turns::InFlight;
-use crate::pipeline::normalize::redact::clean;
 
 mod lenient;
 mod outbox;
@@ -180,7 +180,7 @@ impl<R: AsyncRead + Unpin + Send> Wire<R> {
     }
 
     fn refuse(&mut self, code: ErrorCode, id: Value, why: &str) {
-        self.refusal = Some(error_line(code, &id, &clean(why)));
+        self.refusal = Some(error_line(code, &id, &clean_text(why)));
     }
 }
 
@@ -236,7 +236,7 @@ impl<R: AsyncRead + Unpin + Send + 'static> Transport<RoleServer> for Wire<R> {
         async move {
             // The library's own refusals repeat what was asked for.
             if let ServerJsonRpcMessage::Error(refused) = &mut message {
-                refused.error.message = clean(&refused.error.message).into_owned().into();
+                refused.error.message = clean_text(&refused.error.message).into();
             }
             let answered = match &message {
                 ServerJsonRpcMessage::Response(response) => Some(response.id.clone()),

@@ -5,19 +5,21 @@
 //! Why: any web page may send requests to this machine's loopback, and a name that it owns may lead there (DNS
 //! rebinding). Its requests bear its name in `Host` or `Origin`, and no token.
 //! Invariants: a `Host` is a loopback name, the very address that was connected to, or a name that the user listed;
-//! an `Origin`, where there is one, is of such a host or listed; where a token is set, nothing is answered without
-//! it; tokens are compared in constant time.
+//! an `Origin`, where there is one, is that very host's or listed, and only pages that are listed may read answers; a
+//! token is asked for unless the user's own settings say `none`; tokens are compared in constant time.
 //! Not here: how often somebody may try (`rate.rs`).
 
 use std::net::IpAddr;
 use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use config::settings::Http;
+use config::settings::{Http, HttpToken};
 use hyper::header::{AUTHORIZATION, HOST, HeaderMap, HeaderValue, ORIGIN};
 use hyper::http::uri::Authority;
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
+
+use crate::token;
 
 /// Shortest token, in characters: 16 random ones cannot be guessed.
 const MIN_TOKEN_CHARS: usize = 16;
@@ -40,7 +42,7 @@ pub struct Access {
 pub enum AccessError {
     /// The file with the token cannot be used.
     #[error(
-        "the file of `http.token_file`, `{path}`, {why}\nhint: `(umask 077; openssl rand -hex 32 > {path})` makes one"
+        "the token's file `{path}` {why}\nhint: `(umask 077; openssl rand -hex 32 > {path})` makes one"
     )]
     Token {
         /// The file.
@@ -64,15 +66,23 @@ pub(crate) enum Denied {
 }
 
 impl Access {
-    /// As the settings say; reads the token.
+    /// As the settings say. The token is read from the file that they name, else from `made`, where it is made if
+    /// there is none.
     ///
     /// # Errors
     /// [`AccessError`].
-    pub fn of(settings: &Http) -> Result<Self, AccessError> {
+    pub fn of(settings: &Http, made: &Path) -> Result<Self, AccessError> {
         let lower = |list: &[String]| list.iter().map(|it| it.trim().to_lowercase()).collect();
-        let (token, warning) = match settings.token_file.as_str() {
-            "" => (None, None),
-            path => (Some(read_token(path)?), told_of_others(path)),
+        let file = token_file(settings, made);
+        let (token, warning) = match file.as_deref() {
+            None => (None, Some(OPEN.to_string())),
+            Some(path) => {
+                let wrong = |error| unusable(path, format!("cannot be made: {error}"));
+                if path == made {
+                    token::make(path).map_err(wrong)?;
+                }
+                (Some(read_token(path)?), told_of_others(path))
+            }
         };
         let (hosts, origins) = (lower(&settings.hosts), lower(&settings.origins));
         Ok(Access { hosts, origins, token: token.map(|it| digest(&it)), warning })
@@ -107,11 +117,17 @@ impl Access {
         let mut origins = headers.get_all(ORIGIN).iter();
         let Some(origin) = origins.next() else { return Ok(None) };
         let named = text(origin).to_lowercase();
-        let host = named.strip_prefix("http://").or_else(|| named.strip_prefix("https://"));
-        let is_ours = host.is_some_and(|host| self.is_ours(host, local));
-        let may_ask = (is_ours || self.origins.contains(&named)) && origins.next().is_none();
-        // Who may ask may read: a page on another port of this machine, say, is another origin.
-        if may_ask { Ok(Some(origin.clone())) } else { Err(Denied::Origin(named)) }
+        if origins.next().is_some() {
+            return Err(Denied::Origin(named));
+        }
+        if self.origins.contains(&named) {
+            return Ok(Some(origin.clone()));
+        }
+        // A page of the very host that is asked, such as one behind the same proxy, needs no leave to read. A page on
+        // another port of this machine is somebody else's.
+        let page = named.strip_prefix("http://").or_else(|| named.strip_prefix("https://"));
+        let is_same = page.is_some_and(|page| page.eq_ignore_ascii_case(host.trim()));
+        if is_same { Ok(None) } else { Err(Denied::Origin(named)) }
     }
 
     /// Looks at the token.
@@ -160,22 +176,44 @@ fn digest(token: &str) -> [u8; 32] {
     Sha256::digest(token.as_bytes()).into()
 }
 
+/// What the user should know who asks for no token.
+const OPEN: &str =
+    "`http.token` is `none`: every program and every user of this machine may ask over HTTP";
+
+/// Where the token stands: in the file that the settings name, else in `made`; nowhere where none is asked for.
+pub fn token_file(settings: &Http, made: &Path) -> Option<PathBuf> {
+    match (settings.token, settings.token_file.as_str()) {
+        (HttpToken::None, _) => None,
+        (HttpToken::Required, "") => Some(made.to_path_buf()),
+        (HttpToken::Required, named) => Some(PathBuf::from(named)),
+    }
+}
+
 /// That others than its owner can read a file, where they can.
-fn told_of_others(path: &str) -> Option<String> {
-    let mode = Path::new(path).metadata().ok()?.permissions().mode();
+fn told_of_others(path: &Path) -> Option<String> {
+    let mode = path.metadata().ok()?.permissions().mode();
+    let path = path.display();
     (mode & 0o077 != 0).then(|| {
         format!(
-            "the file of `http.token_file`, `{path}`, is open to other users of this machine (mode {:03o}); \
-             `chmod 600 {path}` closes it",
+            "the token's file `{path}` is open to other users of this machine (mode {:03o}); `chmod 600 {path}` \
+             closes it",
             mode & 0o777
         )
     })
 }
 
-fn read_token(path: &str) -> Result<String, AccessError> {
-    let wrong = |why: String| AccessError::Token { path: path.to_string(), why };
+fn unusable(path: &Path, why: String) -> AccessError {
+    AccessError::Token { path: path.display().to_string(), why }
+}
+
+/// Reads the token of a file.
+///
+/// # Errors
+/// [`AccessError`].
+pub fn read_token(path: &Path) -> Result<String, AccessError> {
+    let wrong = |why: String| unusable(path, why);
     let unreadable = |error: std::io::Error| wrong(format!("cannot be read: {error}"));
-    let found = Path::new(path).metadata().map_err(unreadable)?;
+    let found = path.metadata().map_err(unreadable)?;
     if !found.is_file() || found.len() > MAX_TOKEN_BYTES {
         return Err(wrong(format!("is no file of at most {MAX_TOKEN_BYTES} bytes")));
     }
@@ -196,12 +234,13 @@ mod tests {
     const LAN: &str = "192.0.2.7";
 
     fn access() -> Access {
-        Access::of(&Http {
+        let settings = Http {
+            token: HttpToken::None,
             hosts: vec!["KG.example.org".into(), "proxied:8443".into()],
             origins: vec!["https://app.example.org".into()],
             ..Http::default()
-        })
-        .expect("no token")
+        };
+        Access::of(&settings, Path::new("/nowhere")).expect("no token")
     }
 
     fn asked(host: &str, origin: Option<&str>) -> Result<bool, Denied> {
@@ -264,18 +303,21 @@ mod tests {
     }
 
     #[test]
-    fn pages_of_others_are_foreign() {
-        for ours in ["http://localhost:6274", "https://kg.example.org", "https://app.example.org"] {
-            assert_eq!(asked("localhost", Some(ours)), Ok(true), "{ours} may read");
-        }
+    fn only_pages_that_are_listed_may_read() {
+        assert_eq!(asked("localhost", Some("https://app.example.org")), Ok(true));
+        let own = asked("kg.example.org", Some("https://KG.example.org"));
+        assert_eq!(own, Ok(false), "the same origin needs no leave");
         for foreign in [
+            "http://localhost:6274",
+            "http://127.0.0.1",
+            "https://kg.example.org",
             "https://evil.example.com",
             "null",
             "file://",
             "https://app.example.org:444",
             "ftp://localhost",
         ] {
-            assert_eq!(asked("localhost", Some(foreign)), Err(Denied::Origin(foreign.into())));
+            assert_eq!(asked("localhost:1", Some(foreign)), Err(Denied::Origin(foreign.into())));
         }
     }
 
@@ -284,22 +326,25 @@ mod tests {
         let folder = std::env::temp_dir().join(format!("mcp-http-token-{}", std::process::id()));
         std::fs::create_dir_all(&folder).expect("a folder");
         let file = folder.join("token").display().to_string();
+        let made = folder.join("made");
+        let named = |file: &str| {
+            Access::of(&Http { token_file: file.to_string(), ..Http::default() }, &made)
+        };
         let of = |text: &str| {
             std::fs::write(&file, text).expect("a file");
-            Access::of(&Http { token_file: file.clone(), ..Http::default() })
+            named(&file)
         };
         assert!(
             of("short\n").is_err() && of("with spaces in it, long").is_err() && of("").is_err()
         );
-        let missing = Access::of(&Http { token_file: "/nowhere/token".into(), ..Http::default() });
-        assert!(missing.expect_err("no file").to_string().contains("cannot be read"));
+        let missing = named("/nowhere/token").expect_err("no file");
+        assert!(missing.to_string().contains("cannot be read") && !made.exists());
         let access = of("0123456789abcdef\n").expect("a token");
         for (mode, is_told) in [(0o644, true), (0o640, true), (0o600, false), (0o400, false)] {
             std::fs::set_permissions(&file, std::fs::Permissions::from_mode(mode)).expect("set");
-            let told = told_of_others(&file);
+            let told = told_of_others(Path::new(&file));
             assert_eq!(told.is_some_and(|it| it.contains(&file)), is_told, "{mode:o}");
         }
-        assert_eq!(access.warning().is_some(), told_of_others("/nowhere").is_none());
         let asked = |value: Option<&str>| {
             let mut headers = HeaderMap::new();
             if let Some(value) = value {
@@ -320,6 +365,15 @@ mod tests {
             assert_eq!(asked(Some(wrong)), Err(Denied::WrongToken), "{wrong}");
         }
         assert!(!format!("{access:?}").contains("0123456789abcdef"));
+        let usual = Access::of(&Http::default(), &made).expect("made");
+        assert!(usual.has_token() && usual.warning().is_none());
+        let made = read_token(&made).expect("a token");
+        let mut headers = HeaderMap::new();
+        headers.insert(AUTHORIZATION, format!("Bearer {made}").parse().expect("a value"));
+        assert_eq!(usual.check_token(&headers), Ok(()));
+        let open = Http { token: HttpToken::None, ..Http::default() };
+        let open = Access::of(&open, Path::new("/nowhere")).expect("no token");
+        assert!(!open.has_token() && open.warning().is_some_and(|it| it.contains("`none`")));
         std::fs::remove_dir_all(folder).expect("removed");
     }
 }

@@ -1,12 +1,13 @@
 //! Endpoint: what each path and method does.
 //!
 //! In: one request. Out: its reply.
-//! In order: rate, Host and Origin, token, path, workspace, body; then it is a session's.
-//! Invariants: an unknown or ended session is 404, from which a client knows that it has to begin anew; nothing else
-//! is but an unknown path or method; a session stays with the workspace in which it began.
+//! In order: token and rate, Host and Origin, `/health`, path, workspace, body; then it is a session's.
+//! Invariants: without the token nothing is answered but how the server is, and a browser that asks for a page that is
+//! listed whether it may ask; an unknown or ended session is 404, from which a client knows that it has to begin
+//! anew; nothing else is but an unknown path or method; a session stays with the workspace in which it began.
 //! Not here: connections (`listen.rs`), what is said to those who are refused (`refused.rs`).
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
@@ -14,26 +15,27 @@ use bytes::Bytes;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use hyper::body::Incoming;
 use hyper::header::{
-    ACCEPT, ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS,
-    ACCESS_CONTROL_ALLOW_ORIGIN, ACCESS_CONTROL_EXPOSE_HEADERS, ALLOW, CONTENT_LENGTH,
-    CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, VARY,
+    ACCESS_CONTROL_ALLOW_ORIGIN, ACCESS_CONTROL_EXPOSE_HEADERS, CONTENT_LENGTH, CONTENT_TYPE,
+    HeaderMap, HeaderName, HeaderValue, VARY,
 };
 use hyper::{Method, Request, StatusCode};
 use proto::error::Code;
 use tokio::net::UnixStream;
 
 use crate::access::Denied;
+use crate::head::{check_accept, named_in, preflight, style};
 use crate::legacy::Streams;
 use crate::message::{self, Posted, Unreadable};
-use crate::rate::Rates;
+use crate::rate::{Rates, owner};
 use crate::refused::{not_allowed, refusal_of, too_large, too_many, too_often, unknown_session};
 use crate::reply::{
-    Answering, Refusal, Reply, Style, answer, brief, empty, over, place_of, resumed,
+    Answering, Busy, Refusal, Reply, Style, answer, brief, empty, json, over, place_of, resumed,
 };
+use crate::seats::Seat;
 use crate::session::Session;
 use crate::table::{Table, new_id};
 use crate::{
-    Access, Limits, MCP_PATH, SSE_MESSAGES_PATH, SSE_PATH, WORKSPACE_HEADER, Workspaces, legacy,
+    Access, HEALTH_PATH, Health, Limits, MCP_PATH, SSE_MESSAGES_PATH, SSE_PATH, Workspaces, legacy,
     oneshot,
 };
 
@@ -46,15 +48,15 @@ const WRONG_TOKEN_COST: u32 = 20;
 /// Revisions that have sessions over HTTP; 2024-11-05 is that of the older transport, but some name it here, too.
 const WITH_SESSIONS: [&str; 4] = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"];
 
-/// The first of them in which a stream begins with an event for those who are cut off.
-const FIRST_PRIMED: &str = "2025-11-25";
-
 /// Everything behind one address.
 pub(crate) struct Endpoint {
     workspaces: Arc<dyn Workspaces>,
     access: Access,
     limits: Limits,
-    rates: Mutex<Rates>,
+    /// Of those who bring no token, or a wrong one, by address.
+    strangers: Mutex<Rates<IpAddr>>,
+    /// Of the others, by address and session: nobody else can use up what is theirs.
+    known: Mutex<Rates<(IpAddr, Option<HeaderValue>)>>,
     table: Arc<Table>,
     streams: Arc<Streams>,
 }
@@ -64,7 +66,8 @@ impl Endpoint {
         Endpoint {
             workspaces,
             access,
-            rates: Mutex::new(Rates::new(limits.requests_per_second, limits.burst)),
+            strangers: Mutex::new(Rates::new(limits.requests_per_second, limits.burst)),
+            known: Mutex::new(Rates::new(limits.requests_per_second, limits.burst)),
             table: Arc::new(Table::new(limits.max_sessions)),
             streams: Arc::default(),
             limits,
@@ -90,25 +93,44 @@ impl Endpoint {
         self.table.clear();
     }
 
-    /// Answers one request.
+    /// Answers one request, which came by a connection that has this seat.
     pub(crate) async fn answer(
         &self,
         request: Request<Incoming>,
-        peer: SocketAddr,
-        local: SocketAddr,
+        (peer, local): (SocketAddr, SocketAddr),
+        seat: &Arc<Seat<IpAddr>>,
     ) -> Reply {
         let named = named_in(request.headers()).ok().flatten();
         let refused = |refusal: Refusal| -> Reply {
             tracing::debug!(%peer, why = refusal.message, "an HTTP request was refused");
             refusal.about_unless_told(named.as_deref()).into()
         };
-        let page = match self.page_of(&request, peer, local) {
+        let known = self.access.check_token(request.headers());
+        let place =
+            self.check_rate(&request, owner(peer.ip()), known.as_ref().err()).and_then(|()| {
+                let authority = request.uri().authority();
+                let place = self.access.check_place(request.headers(), authority, local.ip());
+                place.map_err(|it| refusal_of(&it))
+            });
+        let page = match place {
             Ok(page) => page,
             Err(refusal) => return refused(refusal),
         };
-        let mut reply = match self.admit(&request, peer) {
-            Err(refusal) => refused(refusal),
-            Ok(()) => self.route(request).await.unwrap_or_else(refused),
+        if request.uri().path() == HEALTH_PATH {
+            return self.health(request.method()).unwrap_or_else(refused);
+        }
+        // A browser asks without the token whether its page may ask with it.
+        let is_preflight = request.method() == Method::OPTIONS && page.is_some();
+        let mut reply = match known {
+            Err(denied) if !is_preflight => refused(refusal_of(&denied)),
+            _ => {
+                // From here on it is somebody who may ask: no newcomer takes the connection's place.
+                let busy = Busy::of(seat);
+                let routed = self.route(request, owner(peer.ip())).await;
+                let mut reply = routed.unwrap_or_else(refused);
+                reply.body_mut().busy = Some(busy);
+                reply
+            }
         };
         if let Some(page) = page {
             let headers = reply.headers_mut();
@@ -120,42 +142,48 @@ impl Endpoint {
         reply
     }
 
-    /// The web page that may read the answer to a request, if one sent it; looks where it came from.
-    fn page_of(
+    /// Counts a request towards the allowance of who sent it: of its session where it brings the token, else of its
+    /// address. On loopback all have one address, and a stranger must not use up what the others need.
+    fn check_rate(
         &self,
         request: &Request<Incoming>,
-        peer: SocketAddr,
-        local: SocketAddr,
-    ) -> Result<Option<HeaderValue>, Refusal> {
-        self.rates().take(peer.ip(), 1, Instant::now()).map_err(too_often)?;
-        let authority = request.uri().authority();
-        let place = self.access.check_place(request.headers(), authority, local.ip());
-        place.map_err(|it| refusal_of(&it))
-    }
-
-    /// Lets a request in, or not.
-    fn admit(&self, request: &Request<Incoming>, peer: SocketAddr) -> Result<(), Refusal> {
-        // A browser asks without the token whether it may ask with it.
-        if request.method() == Method::OPTIONS {
-            return Ok(());
+        peer: IpAddr,
+        denied: Option<&Denied>,
+    ) -> Result<(), Refusal> {
+        fn lock<T>(rates: &Mutex<T>) -> MutexGuard<'_, T> {
+            rates.lock().unwrap_or_else(PoisonError::into_inner)
         }
-        self.access.check_token(request.headers()).map_err(|denied| {
-            if denied == Denied::WrongToken {
-                self.rates().charge(peer.ip(), WRONG_TOKEN_COST, Instant::now());
-            }
-            refusal_of(&denied)
-        })
+        let now = Instant::now();
+        let Some(denied) = denied else {
+            let session = request.headers().get(SESSION).cloned();
+            return lock(&self.known).take((peer, session), 1, now).map_err(too_often);
+        };
+        let mut strangers = lock(&self.strangers);
+        strangers.take(peer, 1, now).map_err(too_often)?;
+        if *denied == Denied::WrongToken {
+            strangers.charge(peer, WRONG_TOKEN_COST, now);
+        }
+        Ok(())
     }
 
-    fn rates(&self) -> MutexGuard<'_, Rates> {
-        self.rates.lock().unwrap_or_else(PoisonError::into_inner)
+    /// How the server is, and no more.
+    fn health(&self, method: &Method) -> Result<Reply, Refusal> {
+        if method != Method::GET {
+            return Err(not_allowed(method, "GET"));
+        }
+        let health = self.workspaces.health();
+        let status = match health {
+            Health::Ok | Health::Starting => StatusCode::OK,
+            Health::Degraded => StatusCode::SERVICE_UNAVAILABLE,
+        };
+        Ok(json(status, serde_json::json!({ "status": health.as_str() }).to_string()))
     }
 
-    async fn route(&self, request: Request<Incoming>) -> Result<Reply, Refusal> {
+    async fn route(&self, request: Request<Incoming>, peer: IpAddr) -> Result<Reply, Refusal> {
         let path = request.uri().path().to_string();
         let method = request.method().clone();
         match (path.as_str(), &method) {
-            (MCP_PATH, &Method::POST) => self.post(request).await,
+            (MCP_PATH, &Method::POST) => self.post(request, peer).await,
             (MCP_PATH, &Method::GET) => self.listen(request.headers()),
             (MCP_PATH, &Method::DELETE) => self.delete(request.headers()),
             (SSE_PATH, &Method::GET) => self.listen_legacy(request.headers()),
@@ -240,7 +268,7 @@ impl Endpoint {
         }
     }
 
-    async fn post(&self, request: Request<Incoming>) -> Result<Reply, Refusal> {
+    async fn post(&self, request: Request<Incoming>, peer: IpAddr) -> Result<Reply, Refusal> {
         let headers = request.headers().clone();
         check_accept(&headers, true)?;
         let posted = self.body(request).await?;
@@ -249,7 +277,7 @@ impl Endpoint {
         }
         let is_hello = posted.messages.iter().any(|it| it.method() == Some("initialize"));
         if is_hello {
-            return self.begin(&headers, posted).await;
+            return self.begin((&headers, peer), posted).await;
         }
         let session = self.session(&headers)?;
         let is_batch = posted.is_batch;
@@ -263,7 +291,11 @@ impl Endpoint {
     }
 
     /// Begins a session.
-    async fn begin(&self, headers: &HeaderMap, posted: Posted) -> Result<Reply, Refusal> {
+    async fn begin(
+        &self,
+        (headers, peer): (&HeaderMap, IpAddr),
+        posted: Posted,
+    ) -> Result<Reply, Refusal> {
         let id = posted.messages.first().map(message::Message::id).unwrap_or_default();
         let is_alone = posted.messages.len() == 1 && !posted.is_batch;
         if !is_alone || !posted.messages.iter().all(message::Message::is_request) {
@@ -278,7 +310,7 @@ impl Endpoint {
         })?;
         let stream = self.open(&workspace).map_err(|it| it.of_request(id.clone()))?;
         let (table, name) = (Arc::downgrade(&self.table), key.clone());
-        let session = Session::begin(stream, workspace, move || {
+        let session = Session::begin(stream, (workspace, peer), move || {
             if let Some(table) = table.upgrade() {
                 table.remove(&name);
             }
@@ -344,7 +376,7 @@ impl Endpoint {
     fn listen_legacy(&self, headers: &HeaderMap) -> Result<Reply, Refusal> {
         check_accept(headers, false)?;
         let workspace = self.workspace(headers)?;
-        if self.streams.len() >= self.limits.max_sessions {
+        if !self.streams.make_room(self.limits.max_sessions) {
             return Err(too_many("streams"));
         }
         let id = new_id().map_err(|error| {
@@ -357,7 +389,7 @@ impl Endpoint {
     async fn post_legacy(&self, request: Request<Incoming>) -> Result<Reply, Refusal> {
         let query = request.uri().query().unwrap_or_default();
         let id = query.split('&').find_map(|it| it.strip_prefix("session_id="));
-        let post = id.and_then(|id| self.streams.find(id)).ok_or_else(|| {
+        let post = id.and_then(|id| self.streams.open(id)).ok_or_else(|| {
             let message = "no stream has this `session_id`";
             Refusal::new(StatusCode::NOT_FOUND, Code::NotFound, message)
                 .hint(format!("the first event of `{SSE_PATH}` tells where to post"))
@@ -406,63 +438,4 @@ impl Endpoint {
             Refusal::new(StatusCode::BAD_REQUEST, Code::InvalidParams, why).of_request(id).rpc(code)
         })
     }
-}
-
-/// What `X-Memory-Workspace` says; in UTF-8.
-fn named_in(headers: &HeaderMap) -> Result<Option<String>, Refusal> {
-    let mut values = headers.get_all(WORKSPACE_HEADER).iter();
-    let Some(value) = values.next() else { return Ok(None) };
-    let named = String::from_utf8_lossy(value.as_bytes()).trim().to_string();
-    match values.next() {
-        None => Ok(Some(named)),
-        Some(_) => {
-            let message = "the header `X-Memory-Workspace` is there several times";
-            Err(Refusal::new(StatusCode::BAD_REQUEST, Code::InvalidParams, message).about(&named))
-        }
-    }
-}
-
-/// How events are written for who sent these headers.
-fn style(headers: &HeaderMap) -> Style {
-    let version = headers.get(oneshot::VERSION).and_then(|it| it.to_str().ok());
-    match version.is_some_and(|it| it >= FIRST_PRIMED) {
-        true => Style::Primed,
-        false => Style::Numbered,
-    }
-}
-
-/// Who does not say what it accepts accepts everything.
-fn check_accept(headers: &HeaderMap, with_json: bool) -> Result<(), Refusal> {
-    let values: Vec<String> = headers
-        .get_all(ACCEPT)
-        .iter()
-        .map(|it| String::from_utf8_lossy(it.as_bytes()).to_lowercase())
-        .collect();
-    let accepts = |kind: &str, group: &str| {
-        let mut ranges = values.iter().flat_map(|it| it.split(','));
-        values.is_empty()
-            || ranges.any(|it| {
-                let range = it.split(';').next().unwrap_or_default().trim();
-                range == kind || range == group || range == "*/*"
-            })
-    };
-    let has_events = accepts("text/event-stream", "text/*");
-    if has_events && (!with_json || accepts("application/json", "application/*")) {
-        return Ok(());
-    }
-    let wanted =
-        if with_json { "application/json, text/event-stream" } else { "text/event-stream" };
-    let message = format!("the header `Accept` must list `{wanted}`");
-    Err(Refusal::new(StatusCode::NOT_ACCEPTABLE, Code::InvalidParams, message))
-}
-
-fn preflight(methods: &'static str) -> Reply {
-    let mut reply = empty(StatusCode::NO_CONTENT);
-    let headers = reply.headers_mut();
-    headers.insert(ALLOW, HeaderValue::from_static(methods));
-    headers.insert(ACCESS_CONTROL_ALLOW_METHODS, HeaderValue::from_static(methods));
-    let allowed = "Authorization, Content-Type, Last-Event-ID, MCP-Protocol-Version, Mcp-Method, Mcp-Name, \
-        Mcp-Session-Id, X-Memory-Workspace";
-    headers.insert(ACCESS_CONTROL_ALLOW_HEADERS, HeaderValue::from_static(allowed));
-    reply
 }

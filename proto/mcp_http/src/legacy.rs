@@ -6,6 +6,7 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
 
 use bytes::Bytes;
 use tokio::net::UnixStream;
@@ -25,6 +26,10 @@ const MAX_WAITING: usize = 64;
 pub(crate) struct Post {
     pub(crate) workspace: String,
     pub(crate) outgoing: Outgoing,
+    /// Whether anything was posted.
+    is_opened: bool,
+    begun: Instant,
+    reader: AbortHandle,
 }
 
 /// The sessions of the older transport, by their ids.
@@ -36,14 +41,25 @@ impl Streams {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The session of that id.
-    pub(crate) fn find(&self, id: &str) -> Option<Post> {
-        self.posts().get(id).cloned()
+    /// The session of that id, which is used herewith.
+    pub(crate) fn open(&self, id: &str) -> Option<Post> {
+        let mut posts = self.posts();
+        let post = posts.get_mut(id)?;
+        post.is_opened = true;
+        Some(post.clone())
     }
 
-    /// How many there are.
-    pub(crate) fn len(&self) -> usize {
-        self.posts().len()
+    /// Makes room for one more of `max`: the oldest goes to which nothing was posted. False where there is none.
+    pub(crate) fn make_room(&self, max: usize) -> bool {
+        let mut posts = self.posts();
+        if posts.len() < max {
+            return true;
+        }
+        let unopened = posts.iter().filter(|(_, it)| !it.is_opened);
+        let oldest = unopened.min_by_key(|(_, it)| it.begun).map(|(id, _)| id.clone());
+        let leaving = oldest.and_then(|id| posts.remove(&id));
+        // Its stream ends with the task that feeds it.
+        leaving.map(|it| it.reader.abort()).is_some()
     }
 }
 
@@ -80,9 +96,11 @@ pub(crate) fn begin(
             }
         }
     });
-    streams.posts().insert(id.to_string(), Post { workspace, outgoing });
+    let (begun, reader) = (Instant::now(), reader.abort_handle());
+    let post = Post { workspace, outgoing, is_opened: false, begun, reader: reader.clone() };
+    streams.posts().insert(id.to_string(), post);
     let (streams, id) = (Arc::clone(streams), id.to_string());
     let place = format!("event: endpoint\ndata: {SSE_MESSAGES_PATH}?session_id={id}\n\n");
-    let held = Held { streams, id, reader: reader.abort_handle() };
+    let held = Held { streams, id, reader };
     events(VecDeque::from([Bytes::from(place)]), Some(coming), Style::Legacy, Some(Box::new(held)))
 }

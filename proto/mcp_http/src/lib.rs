@@ -2,10 +2,11 @@
 //! a line, as the daemon's socket does.
 //!
 //! In: a TCP address, who may ask ([`Access`]), and a way to open sessions ([`Workspaces`]). Out: HTTP replies.
-//! In reading order: `listen` (connections), `endpoint` (which path does what), `access` and `rate` (who is let in),
-//! `message` (what a body says), `link` (one session, line by line), `oneshot` (revision 2026-07-28: a request is all
-//! there is), `session` and `board` (the revisions before it: what came is told to the stream that waits for it),
-//! `table` (all sessions), `legacy` (`/sse`), `reply` (HTTP's side of an answer).
+//! In reading order: `listen` (connections), `endpoint` (which path does what), `head`, `access` and `rate` (who is
+//! let in), `message` (what a body says), `link` (one session, line by line), `oneshot` (revision 2026-07-28: a
+//! request is all there is), `session` and `board` (the revisions before it: what came is told to the stream that
+//! waits for it), `table` (all sessions), `seats` (who makes room for whom), `legacy` (`/sse`), `reply` (HTTP's side
+//! of an answer).
 //! Invariants: nothing that is asked reaches a session before Host, Origin, token and rate were looked at; every
 //! session is about one workspace, which the header `X-Memory-Workspace` names where there are several; what waits
 //! for a client that does not read is bounded, and holds up nobody else; what belongs to a session ends with it.
@@ -14,6 +15,7 @@
 mod access;
 mod board;
 mod endpoint;
+mod head;
 mod legacy;
 mod link;
 mod listen;
@@ -22,11 +24,14 @@ mod oneshot;
 mod rate;
 mod refused;
 mod reply;
+mod seats;
 mod session;
 mod table;
+pub mod token;
 
-pub use access::{Access, AccessError};
-pub use listen::{Limits, ListenError, Server};
+pub use access::{Access, AccessError, read_token, token_file};
+pub use listen::{Limits, ListenError, Server, address};
+pub use seats::{Leave, Seat, Seats};
 
 use std::io;
 
@@ -46,10 +51,39 @@ pub trait Workspaces: Send + Sync + 'static {
     /// # Errors
     /// Why there is none; said to the client.
     fn open(&self, name: &str) -> io::Result<UnixStream>;
+
+    /// How the server is: all that anybody may ask without a token.
+    fn health(&self) -> Health {
+        Health::Ok
+    }
+}
+
+/// How a server is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Health {
+    /// It answers.
+    Ok,
+    /// It answers, from an index that is still being built.
+    Starting,
+    /// Something is wrong that a person should look at.
+    Degraded,
+}
+
+impl Health {
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Health::Ok => "ok",
+            Health::Starting => "starting",
+            Health::Degraded => "degraded",
+        }
+    }
 }
 
 /// The path of Streamable HTTP.
 pub const MCP_PATH: &str = "/mcp";
+
+/// The path at which anybody may ask how the server is.
+pub const HEALTH_PATH: &str = "/health";
 
 /// The path of the older SSE transport.
 pub const SSE_PATH: &str = "/sse";

@@ -1,9 +1,10 @@
 //! Listen: connections, from the first byte to the last.
 //!
 //! In: an address, who may ask, workspaces. Out: a server that answers until it is told to stop.
-//! Invariants: off loopback there is a token, or there is no server; there are at most `max_connections` at once, and
-//! the next is told so; who is slow to send a head or a body, or does not read, is cut off; told to stop, the server
-//! takes nothing new, and lets those be answered who have asked.
+//! Invariants: off loopback there is a token, or there is no server; there are at most `max_connections` at once: the
+//! next takes the place of one that was not used, and is told so where there is none; who is slow to send a head or a
+//! body, or does not read, is cut off; told to stop, the server takes nothing new, and lets those be answered who
+//! have asked.
 //! Not here: what a request means (`endpoint.rs`).
 
 use std::io;
@@ -24,6 +25,8 @@ use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
 
 use crate::endpoint::Endpoint;
+use crate::rate::owner;
+use crate::seats::{Seat, Seats};
 use crate::{Access, AccessError, Workspaces};
 
 /// Largest head of a request, in bytes.
@@ -99,8 +102,8 @@ pub enum ListenError {
     NoAddress(String),
     /// Others could reach it, and nobody would ask who they are.
     #[error(
-        "`{0}` can be reached from other machines, which needs a token\nhint: set `http.token_file` in your own \
-         `config.yaml`, or serve at `127.0.0.1` behind a proxy"
+        "`{0}` can be reached from other machines, which needs a token\nhint: remove `http.token: none` from your \
+         own `config.yaml`, or serve at `127.0.0.1` behind a proxy"
     )]
     NoToken(SocketAddr),
     /// The token cannot be used.
@@ -135,7 +138,7 @@ pub struct Server {
 }
 
 /// `address:port`, `localhost:port`, or a port alone, which is one of loopback.
-fn parse(text: &str) -> Option<SocketAddr> {
+pub fn address(text: &str) -> Option<SocketAddr> {
     let text = text.trim();
     if let Ok(port) = text.parse::<u16>() {
         return Some(SocketAddr::new(IpAddr::from([127, 0, 0, 1]), port));
@@ -151,8 +154,8 @@ impl Server {
     ///
     /// # Errors
     /// [`ListenError`].
-    pub async fn bind(address: &str, access: Access, limits: Limits) -> Result<Self, ListenError> {
-        let address = parse(address).ok_or_else(|| ListenError::NoAddress(address.to_string()))?;
+    pub async fn bind(at: &str, access: Access, limits: Limits) -> Result<Self, ListenError> {
+        let address = address(at).ok_or_else(|| ListenError::NoAddress(at.to_string()))?;
         if !address.ip().to_canonical().is_loopback() && !access.has_token() {
             return Err(ListenError::NoToken(address));
         }
@@ -171,7 +174,7 @@ impl Server {
     pub async fn serve(self, workspaces: Arc<dyn Workspaces>, stop: impl Future<Output = ()>) {
         let Server { listener, access, limits, .. } = self;
         let endpoint = Arc::new(Endpoint::new(workspaces, access, limits.clone()));
-        let room = Arc::new(Semaphore::new(limits.max_connections));
+        let seats = Seats::default();
         let room_to_refuse = Arc::new(Semaphore::new(MAX_REFUSED));
         let closing = watch::Sender::new(false);
         let mut connections = JoinSet::new();
@@ -185,16 +188,18 @@ impl Server {
                 // Only so that finished tasks do not pile up.
                 Some(_) = connections.join_next(), if !connections.is_empty() => {}
                 accepted = listener.accept() => match accepted {
-                    Ok((stream, peer)) => match Arc::clone(&room).try_acquire_owned() {
-                        Ok(place) => {
-                            let serving =
-                                converse(stream, peer, Arc::clone(&endpoint), closing.subscribe());
+                    Ok((stream, peer)) => match seats.take(owner(peer.ip()), limits.max_connections) {
+                        Some((seat, leave)) => {
+                            let (endpoint, closing) = (Arc::clone(&endpoint), closing.subscribe());
+                            let serving = converse((stream, peer), endpoint, closing, Arc::new(seat));
                             connections.spawn(async move {
-                                serving.await;
-                                drop(place);
+                                tokio::select! {
+                                    () = serving => {}
+                                    _ = leave => tracing::debug!(%peer, "an unused connection made room"),
+                                }
                             });
                         }
-                        Err(_) => {
+                        None => {
                             tracing::warn!(%peer, "a connection too many was refused");
                             if let Ok(place) = Arc::clone(&room_to_refuse).try_acquire_owned() {
                                 connections.spawn(async move {
@@ -223,10 +228,10 @@ impl Server {
 }
 
 async fn converse(
-    stream: TcpStream,
-    peer: SocketAddr,
+    (stream, peer): (TcpStream, SocketAddr),
     endpoint: Arc<Endpoint>,
     mut closing: watch::Receiver<bool>,
+    seat: Arc<Seat<IpAddr>>,
 ) {
     let Ok(local) = stream.local_addr() else { return };
     let limits = endpoint.limits();
@@ -236,8 +241,11 @@ async fn converse(
     let _ = sockopt::set_tcp_user_timeout(&stream, slow);
     let patience = limits.patience;
     let service = service_fn(|request| {
-        let endpoint = Arc::clone(&endpoint);
-        async move { Ok::<_, std::convert::Infallible>(endpoint.answer(request, peer, local).await) }
+        let (endpoint, seat) = (Arc::clone(&endpoint), Arc::clone(&seat));
+        async move {
+            let reply = endpoint.answer(request, (peer, local), &seat).await;
+            Ok::<_, std::convert::Infallible>(reply)
+        }
     });
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())

@@ -1,33 +1,31 @@
-//! Rate: how often one address may ask.
+//! Rate: how often one address, or one session of somebody who has the token, may ask.
 //!
-//! In: an address, what a request costs, the time. Out: whether it may, else how long to wait.
-//! Invariants: pure but for the table, which is bounded: addresses that have not asked for a while are forgotten, and
-//! those for which there is no room share one allowance.
+//! In: who asks, what a request costs, the time. Out: whether it may, else how long to wait.
+//! Invariants: pure but for the table, which is bounded: who has not asked for a while is forgotten, and those for whom
+//! there is no room share one allowance.
 
 use std::collections::HashMap;
+use std::hash::Hash;
 use std::net::{IpAddr, Ipv6Addr};
 use std::time::{Duration, Instant};
 
-/// Most addresses that are remembered.
-const MAX_ADDRESSES: usize = 4_096;
+/// Most rows that are remembered.
+const MAX_ROWS: usize = 4_096;
 
 /// Shortest time between two looks through the table.
 const CLEANED_EVERY: Duration = Duration::from_secs(1);
 
-/// The row of those for whom there is none.
-const SHARED: IpAddr = IpAddr::V6(Ipv6Addr::UNSPECIFIED);
-
-/// Allowances of addresses.
+/// Allowances. Those for whom there is no row share that of `None`.
 #[derive(Debug)]
-pub(crate) struct Rates {
+pub(crate) struct Rates<K> {
     per_second: f64,
     burst: f64,
-    left: HashMap<IpAddr, (f64, Instant)>,
+    left: HashMap<Option<K>, (f64, Instant)>,
     /// When the table was last looked through.
     cleaned: Option<Instant>,
 }
 
-impl Rates {
+impl<K: Eq + Hash> Rates<K> {
     /// So many requests a second, after `burst` at once.
     pub(crate) fn new(per_second: u32, burst: u32) -> Self {
         Rates {
@@ -38,13 +36,13 @@ impl Rates {
         }
     }
 
-    /// Takes `cost` of the address's allowance.
+    /// Takes `cost` of an allowance.
     ///
     /// # Errors
     /// How long to wait, where there is not enough left.
-    pub(crate) fn take(&mut self, from: IpAddr, cost: u32, now: Instant) -> Result<(), Duration> {
+    pub(crate) fn take(&mut self, from: K, cost: u32, now: Instant) -> Result<(), Duration> {
         let from = self.row_of(from, now);
-        let left = self.left_at(from, now);
+        let left = self.left_at(&from, now);
         let rest = left - f64::from(cost);
         if rest < 0.0 {
             return Err(Duration::from_secs_f64(-rest / self.per_second));
@@ -54,25 +52,25 @@ impl Rates {
     }
 
     /// Takes `cost` for something that was done already; what is not there is owed.
-    pub(crate) fn charge(&mut self, from: IpAddr, cost: u32, now: Instant) {
+    pub(crate) fn charge(&mut self, from: K, cost: u32, now: Instant) {
         let from = self.row_of(from, now);
-        let rest = self.left_at(from, now) - f64::from(cost);
+        let rest = self.left_at(&from, now) - f64::from(cost);
         // No longer than a minute, however often.
         self.left.insert(from, (rest.max(-60.0 * self.per_second), now));
     }
 
-    fn left_at(&self, from: IpAddr, now: Instant) -> f64 {
-        self.left.get(&from).map_or(self.burst, |(left, at)| {
+    fn left_at(&self, from: &Option<K>, now: Instant) -> f64 {
+        self.left.get(from).map_or(self.burst, |(left, at)| {
             let since = now.saturating_duration_since(*at).as_secs_f64();
             (left + since * self.per_second).min(self.burst)
         })
     }
 
-    fn row_of(&mut self, from: IpAddr, now: Instant) -> IpAddr {
-        let from = owner(from);
-        if self.left.len() >= MAX_ADDRESSES && !self.left.contains_key(&from) {
+    fn row_of(&mut self, from: K, now: Instant) -> Option<K> {
+        let from = Some(from);
+        if self.left.len() >= MAX_ROWS && !self.left.contains_key(&from) {
             if self.cleaned.is_some_and(|at| now.saturating_duration_since(at) < CLEANED_EVERY) {
-                return SHARED;
+                return None;
             }
             self.cleaned = Some(now);
             let (per_second, burst) = (self.per_second, self.burst);
@@ -80,8 +78,8 @@ impl Rates {
                 left + now.saturating_duration_since(*at).as_secs_f64() * per_second < burst
             };
             self.left.retain(|_, row| is_short(row));
-            if self.left.len() >= MAX_ADDRESSES {
-                return SHARED;
+            if self.left.len() >= MAX_ROWS {
+                return None;
             }
         }
         from
@@ -89,7 +87,7 @@ impl Rates {
 }
 
 /// Whoever has one address of IPv6 has the 64 bits behind it.
-fn owner(from: IpAddr) -> IpAddr {
+pub(crate) fn owner(from: IpAddr) -> IpAddr {
     match from.to_canonical() {
         IpAddr::V6(address) if !address.is_loopback() => {
             IpAddr::V6(Ipv6Addr::from_bits(address.to_bits() >> 64 << 64))
@@ -107,7 +105,7 @@ mod tests {
         let mut rates = Rates::new(10, 3);
         let start = Instant::now();
         let from: IpAddr = "192.0.2.1".parse().expect("an address");
-        let mapped: IpAddr = "::ffff:192.0.2.1".parse().expect("an address");
+        let mapped = owner("::ffff:192.0.2.1".parse().expect("an address"));
         assert!((0..3).all(|_| rates.take(from, 1, start).is_ok()));
         assert_eq!(rates.take(mapped, 1, start), Err(Duration::from_millis(100)));
         assert_eq!(rates.take("192.0.2.2".parse().expect("an address"), 1, start), Ok(()));
@@ -123,9 +121,9 @@ mod tests {
         let mut rates = Rates::new(1, 2);
         let now = Instant::now();
         for n in 0..10_000_u32 {
-            let _ = rates.take(IpAddr::V4(n.into()), 1, now);
+            let _ = rates.take(n, 1, now);
         }
-        assert!(rates.left.len() <= MAX_ADDRESSES + 1, "{}", rates.left.len());
+        assert!(rates.left.len() <= MAX_ROWS + 1, "{}", rates.left.len());
         let neighbors =
             ["2001:db8::1", "2001:db8::2"].map(|it| owner(it.parse().expect("an address")));
         assert_eq!(neighbors[0], neighbors[1]);

@@ -62,7 +62,7 @@ pub(crate) fn refusal_of(denied: &Denied) -> Refusal {
                 _ => "the token is another one",
             };
             refuse(StatusCode::UNAUTHORIZED, message.to_string())
-                .hint("send `Authorization: Bearer …` with the text of `http.token_file`")
+                .hint("send `Authorization: Bearer …`; `kgctl http clients` prints what to paste")
                 .header(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"))
         }
     }

@@ -8,13 +8,15 @@
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
+use std::net::IpAddr;
 use std::ops::Deref;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use bytes::Bytes;
-use hyper::body::{Body, Frame, SizeHint};
+use hyper::body::{Frame, SizeHint};
 use hyper::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderName, HeaderValue, X_CONTENT_TYPE_OPTIONS};
 use hyper::{Response, StatusCode};
 use proto::error::Code;
@@ -23,6 +25,7 @@ use tokio::sync::mpsc;
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at};
 
 use crate::board::{Event, Heard};
+use crate::seats::Seat;
 
 /// Longest silence of a stream.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
@@ -36,7 +39,29 @@ const MAX_ECHO_CHARS: usize = 60;
 pub(crate) type Reply = Response<Content>;
 
 /// What a response holds.
-pub(crate) enum Content {
+pub(crate) struct Content {
+    body: Body,
+    /// Dropped with the response: its connection is not in use any more.
+    pub(crate) busy: Option<Busy>,
+}
+
+/// Marks a connection's seat as in use until it is dropped.
+pub(crate) struct Busy(Arc<Seat<IpAddr>>);
+
+impl Busy {
+    pub(crate) fn of(seat: &Arc<Seat<IpAddr>>) -> Self {
+        seat.occupy();
+        Busy(Arc::clone(seat))
+    }
+}
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        self.0.rest();
+    }
+}
+
+enum Body {
     /// All of it.
     Whole(Option<Bytes>),
     /// Events, as they come.
@@ -82,7 +107,7 @@ pub(crate) fn place_of(id: &str) -> Option<(u64, u64)> {
     Some((stream.parse().ok()?, number.parse().ok()?))
 }
 
-impl Body for Content {
+impl hyper::body::Body for Content {
     type Data = Bytes;
     type Error = Infallible;
 
@@ -90,9 +115,9 @@ impl Body for Content {
         mut self: Pin<&mut Self>,
         ctx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        match &mut *self {
-            Content::Whole(bytes) => Poll::Ready(bytes.take().map(|it| Ok(Frame::data(it)))),
-            Content::Events(events) => {
+        match &mut self.body {
+            Body::Whole(bytes) => Poll::Ready(bytes.take().map(|it| Ok(Frame::data(it)))),
+            Body::Events(events) => {
                 let next = ready!(events.poll_next(ctx));
                 Poll::Ready(next.map(|it| Ok(Frame::data(it))))
             }
@@ -100,15 +125,15 @@ impl Body for Content {
     }
 
     fn is_end_stream(&self) -> bool {
-        matches!(self, Content::Whole(None))
+        matches!(self.body, Body::Whole(None))
     }
 
     fn size_hint(&self) -> SizeHint {
-        match self {
-            Content::Whole(bytes) => {
+        match &self.body {
+            Body::Whole(bytes) => {
                 SizeHint::with_exact(bytes.as_ref().map_or(0, |it| it.len() as u64))
             }
-            Content::Events(_) => SizeHint::default(),
+            Body::Events(_) => SizeHint::default(),
         }
     }
 }
@@ -131,8 +156,8 @@ impl Events {
     }
 }
 
-fn response(status: StatusCode, kind: &'static str, content: Content) -> Reply {
-    let mut response = Response::new(content);
+fn response(status: StatusCode, kind: &'static str, body: Body) -> Reply {
+    let mut response = Response::new(Content { body, busy: None });
     *response.status_mut() = status;
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(kind));
@@ -143,14 +168,14 @@ fn response(status: StatusCode, kind: &'static str, content: Content) -> Reply {
 
 /// A response without a body.
 pub(crate) fn empty(status: StatusCode) -> Reply {
-    let mut response = Response::new(Content::Whole(None));
+    let mut response = Response::new(Content { body: Body::Whole(None), busy: None });
     *response.status_mut() = status;
     response
 }
 
 /// JSON.
 pub(crate) fn json(status: StatusCode, text: impl Into<Bytes>) -> Reply {
-    response(status, "application/json", Content::Whole(Some(text.into())))
+    response(status, "application/json", Body::Whole(Some(text.into())))
 }
 
 /// A stream: first what is ready, then what comes. `held` is dropped with it.
@@ -163,7 +188,7 @@ pub(crate) fn events(
     let mut pulse = interval_at(Instant::now() + KEEP_ALIVE, KEEP_ALIVE);
     pulse.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let events = Events { ready, coming, style, pulse, _held: held };
-    let mut response = response(StatusCode::OK, "text/event-stream", Content::Events(events));
+    let mut response = response(StatusCode::OK, "text/event-stream", Body::Events(events));
     // Asks nginx not to gather what it passes on.
     let name = HeaderName::from_static("x-accel-buffering");
     response.headers_mut().insert(name, HeaderValue::from_static("no"));

@@ -5,6 +5,8 @@
 //! what was asked goes on when its connection breaks, as MCP has it up to 2025-11-25, and can be heard when resumed.
 //! Not here: which stream is told what (`board.rs`), who finds it (`table.rs`).
 
+use std::net::IpAddr;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
@@ -22,6 +24,10 @@ use crate::reply::{Refusal, over};
 #[derive(Debug)]
 pub(crate) struct Session {
     pub(crate) workspace: String,
+    /// Who began it.
+    pub(crate) peer: IpAddr,
+    /// Whether anything followed the handshake's first message.
+    is_opened: AtomicBool,
     outgoing: Outgoing,
     board: Mutex<Board>,
     used: Mutex<Instant>,
@@ -32,12 +38,14 @@ impl Session {
     /// Begins one over `stream`; `on_end` is called when the other side ends it.
     pub(crate) fn begin(
         stream: UnixStream,
-        workspace: String,
+        (workspace, peer): (String, IpAddr),
         on_end: impl FnOnce() + Send + 'static,
     ) -> Arc<Self> {
         let (mut incoming, outgoing) = split(stream);
         let session = Arc::new(Session {
             workspace,
+            peer,
+            is_opened: AtomicBool::new(false),
             outgoing,
             board: Mutex::new(Board::default()),
             used: Mutex::new(Instant::now()),
@@ -65,8 +73,19 @@ impl Session {
     }
 
     /// Somebody uses it.
-    pub(crate) fn touch(&self) {
+    fn touch(&self) {
         *self.used.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
+    }
+
+    /// Its client knows its id, and comes back.
+    pub(crate) fn open(&self) {
+        self.is_opened.store(true, Ordering::Relaxed);
+        self.touch();
+    }
+
+    /// Whether its client ever came back.
+    pub(crate) fn is_opened(&self) -> bool {
+        self.is_opened.load(Ordering::Relaxed)
     }
 
     /// Since when nobody uses it; none while somebody waits or listens.

@@ -1,12 +1,14 @@
 //! Table: all sessions, by the ids that clients were given.
 //!
 //! Invariants: ids are random, 128 bits, so that nobody guesses one; there are at most `max` sessions: where one more
-//! comes, the one goes that was unused longest; one that is in use never does.
+//! comes, one goes that is not in use: of those that were only begun the oldest, else the one that was unused longest
+//! (`seats.rs`).
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use crate::seats::{Candidate, who_leaves};
 use crate::session::Session;
 
 /// Sessions by their ids.
@@ -28,7 +30,7 @@ impl Table {
     /// The session of that id, which is used herewith.
     pub(crate) fn find(&self, id: &str) -> Option<Arc<Session>> {
         let found = self.sessions().get(id).cloned()?;
-        found.touch();
+        found.open();
         Some(found)
     }
 
@@ -36,9 +38,13 @@ impl Table {
     pub(crate) fn add(&self, id: &str, session: Arc<Session>) -> bool {
         let mut sessions = self.sessions();
         if sessions.len() >= self.max {
-            let idle = |(id, it): (&String, &Arc<Session>)| Some((it.idle_since()?, id.clone()));
-            let Some((_, longest)) = sessions.iter().filter_map(idle).min() else { return false };
-            sessions.remove(&longest);
+            let idle = |(id, it): (&String, &Arc<Session>)| {
+                let (key, peer, is_opened) = (id.clone(), it.peer, it.is_opened());
+                Some(Candidate { key, peer, is_opened, since: it.idle_since()? })
+            };
+            let candidates = sessions.iter().filter_map(idle).collect();
+            let Some(leaving) = who_leaves(candidates) else { return false };
+            sessions.remove(&leaving);
         }
         sessions.insert(id.to_string(), session);
         true
@@ -95,7 +101,8 @@ mod tests {
 
     fn session() -> (Arc<Session>, UnixStream) {
         let (ours, theirs) = UnixStream::pair().expect("a pair");
-        (Session::begin(ours, "notes".to_string(), || ()), theirs)
+        let peer = std::net::IpAddr::from([127, 0, 0, 1]);
+        (Session::begin(ours, ("notes".to_string(), peer), || ()), theirs)
     }
 
     #[tokio::test]
@@ -116,6 +123,18 @@ mod tests {
         assert!(!table.add("one more", session().0), "both are in use");
         drop(kept);
         assert!(table.add("one more", session().0));
+    }
+
+    #[tokio::test]
+    async fn who_only_begins_sessions_ends_nobody_s_but_his_own() {
+        let table = Table::new(4);
+        assert!(table.add("live", session().0) && table.find("live").is_some(), "it is used");
+        let others: Vec<_> = (0..400).map(|_| session()).collect();
+        for (n, (begun, _)) in others.iter().enumerate() {
+            assert!(table.add(&n.to_string(), Arc::clone(begun)));
+        }
+        assert!(table.find("live").is_some());
+        assert!(table.find("396").is_none() && table.find("399").is_some());
     }
 
     #[tokio::test]

@@ -12,6 +12,7 @@ use client::launch::{Life, Target, version_note};
 use client::render::Style;
 use proto::PROTOCOL_VERSION;
 use proto::tool::core::StatusReply;
+use proto::visible::show_json;
 use serde::Serialize;
 
 use super::failure::{Exit, Failure};
@@ -111,7 +112,7 @@ impl Context {
         } else {
             serde_json::to_string(value)?
         };
-        self.print(&(text + "\n"))
+        self.print(&(show_json(&text) + "\n"))
     }
 
     /// Prints a reply: as JSON if that was asked for, else as `text` draws it.

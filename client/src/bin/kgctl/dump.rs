@@ -1,9 +1,11 @@
-//! `kgctl dump`: the whole graph as JSON lines, of one tick.
+//! `kgctl dump`: the whole graph as JSON lines, of one tick. Texts are as documents have them; what hides in them
+//! stands as JSON's own escapes.
 
 use std::io::{BufWriter, Write};
 
 use client::connect::Session;
 use proto::tool::admin::Dump;
+use proto::visible::show_json;
 use serde_json::Value;
 
 use super::context::Context;
@@ -27,8 +29,7 @@ pub(crate) async fn run(ctx: &Context) -> Result<Exit, Failure> {
     session.close().await;
     let mut out = BufWriter::new(std::io::stdout().lock());
     for row in &graph.rows {
-        serde_json::to_writer(&mut out, row).map_err(std::io::Error::from)?;
-        out.write_all(b"\n")?;
+        writeln!(out, "{}", show_json(&serde_json::to_string(row)?))?;
     }
     out.flush()?;
     Ok(Exit::Done)

@@ -25,6 +25,7 @@ mod export;
 mod extract;
 mod failure;
 mod graph;
+mod http;
 mod import;
 mod ingest;
 mod init;
@@ -119,6 +120,7 @@ enum Command {
     Config(config::Arguments),
     Model(model::Arguments),
     McpConfig(mcp_config::Arguments),
+    Http(http::Arguments),
     Completions(completions::Arguments),
     Eval(eval::Arguments),
 }
@@ -177,6 +179,7 @@ async fn run(command: Command, ctx: &Context) -> Result<Exit, Failure> {
         Command::Config(arguments) => config::run(&arguments, ctx),
         Command::Model(arguments) => model::run(&arguments, ctx),
         Command::McpConfig(arguments) => mcp_config::run(&arguments, ctx),
+        Command::Http(arguments) => http::run(&arguments, ctx).await,
         Command::Completions(arguments) => completions::run(&arguments, ctx),
         Command::Eval(arguments) => eval::run(&arguments, ctx).await,
     }

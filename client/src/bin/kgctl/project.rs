@@ -100,7 +100,7 @@ async fn add(arguments: &Add, ctx: &Context) -> Result<Exit, Failure> {
     load(&places, Some(&folder.root), &[])?;
     let is_heeded = match &before {
         Some(before) if before.name != now.name || before.read_only != now.read_only => {
-            restart(&places, &now).await?
+            restart(&places, now.project()).await?
         }
         _ => false,
     };
@@ -156,8 +156,8 @@ fn register(places: &Places, folder: &Project, arguments: &Add) -> Result<Regist
 
 /// A daemon that runs was told name and settings when it started: it is started anew, to live as long as the one
 /// before. False when none runs.
-async fn restart(places: &Places, project: &Registered) -> Result<bool, Failure> {
-    let target = Target::new(places, project.project())?;
+pub(super) async fn restart(places: &Places, project: Project) -> Result<bool, Failure> {
+    let target = Target::new(places, project)?;
     let Some(holder) = target.holder() else { return Ok(false) };
     target.check()?;
     let claim = target.claim()?;

@@ -272,8 +272,8 @@ fn what_documents_say_cannot_break_a_line() {
         vec![good(reply), good(json!({"chunks": []})), good(json!({"odd": 1}))],
         expect![[r#"
             (gamma is not in this: the answer is of another shape than this version knows; `kgctl restart` runs the installed daemon)
-            1. [alpha] a 1. [beta] b�.md:1-2 (score .50)
-               one�[2J
+            1. [alpha] a 1. [beta] b\u{202e}.md:1-2 (score .50)
+               one\u{1b}[2J
                two
             entities: A (Term, [alpha])
             (alpha tick 7, beta tick 0)"#]],

@@ -7,8 +7,11 @@
 //! backslash before a quotation mark as an escape unless `db.import.csv.legacy_quote_escaping` is false. Memgraph reads
 //! the dialect of Excel, and its server opens the file itself. Labels and types of relationships cannot be parameters
 //! in both, so the scripts have a statement for each. In backticks a backtick is doubled.
-//! Decisions: every entity has the label `Entity` and its own type; a character U+001F within a text becomes a blank.
+//! Decisions: every entity has the label `Entity` and its own type; a character U+001F within a text becomes a blank. A
+//! text that a spreadsheet would take for a formula has a `'` before it (OWASP, "CSV Injection"); the scripts take that
+//! off again, `neo4j-admin` does not. Numbers are none.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::io::{self, Write};
@@ -83,8 +86,26 @@ fn list<'a>(items: impl Iterator<Item = &'a str>) -> String {
     items.join(&SEPARATOR.to_string())
 }
 
+/// Characters with which a formula begins, those of wide scripts included, and those that a spreadsheet skips.
+const FORMULA: [char; 11] = ['=', '+', '-', '@', '\t', '\r', '\n', '＝', '＋', '－', '＠'];
+
+/// A text that no spreadsheet takes for a formula: one `'` before it, also where it begins with one, so that taking one
+/// off gives what was meant.
+fn harmless(text: &str) -> Cow<'_, str> {
+    match text.starts_with(FORMULA) || text.starts_with('\'') {
+        true => Cow::Owned(format!("'{text}")),
+        false => Cow::Borrowed(text),
+    }
+}
+
+/// What was meant by a column, in Cypher.
+fn meant(column: &str) -> String {
+    format!("CASE WHEN {column} STARTS WITH '\\'' THEN substring({column}, 1) ELSE {column} END")
+}
+
 /// A field as RFC 4180 has it.
 fn field(text: &str) -> String {
+    let text = &*harmless(text);
     let is_plain = |c: char| !matches!(c, '"' | ',' | '\n' | '\r' | '\'' | '\\' | '\u{feff}');
     let has_edges = text.trim() != text;
     if !text.is_empty() && !has_edges && text.chars().all(is_plain) {
@@ -108,12 +129,15 @@ pub(super) fn load(graph: &Graph, dialect: Dialect, out: &mut dyn Write) -> io::
             text,
             "\n{}\nWITH row WHERE coalesce(row.type, '') = {}\n\
              MERGE (n:Entity {{id: row['id:ID']}})\n{labels}\
-             SET n.name = coalesce(row.name, ''), n.type = coalesce(row.type, ''),\n\
-             \x20   n.home = CASE WHEN coalesce(row.home, '') = '' THEN null ELSE row.home END,\n\
+             SET n.name = coalesce({}, ''), n.type = {},\n\
+             \x20   n.home = CASE WHEN coalesce(row.home, '') = '' THEN null ELSE {} END,\n\
              \x20   n.aliases = {}, n.documents = toInteger(row['documents:int']),\n\
              \x20   n.confidence = toFloat(row['confidence:float']);\n",
             reading(dialect, "nodes.csv"),
+            literal(&harmless(it)),
+            meant("row.name"),
             literal(it),
+            meant("row.home"),
             items("aliases:string[]"),
         );
     }
@@ -126,7 +150,7 @@ pub(super) fn load(graph: &Graph, dialect: Dialect, out: &mut dyn Write) -> io::
              SET r.confidence = toFloat(row['confidence:float']),\n\
              \x20   r.evidence = {},\n\x20   r.denied = {};\n",
             reading(dialect, "relationships.csv"),
-            literal(it),
+            literal(&harmless(it)),
             quoted(it),
             items("evidence:string[]"),
             items("denied:string[]"),
@@ -167,7 +191,8 @@ fn reading(dialect: Dialect, file: &str) -> String {
 /// The items of a list in a field.
 fn items(column: &str) -> String {
     format!(
-        "CASE WHEN coalesce(row['{column}'], '') = '' THEN [] ELSE split(row['{column}'], '\\u001F') END"
+        "CASE WHEN coalesce(row['{column}'], '') = '' THEN [] ELSE split({}, '\\u001F') END",
+        meant(&format!("row['{column}']"))
     )
 }
 
@@ -204,5 +229,21 @@ mod tests {
         assert_eq!(field("a\"b"), "\"a\"\"b\"");
         assert_eq!(field(" a"), "\" a\"");
         assert_eq!(field("a b"), "a b");
+    }
+
+    #[test]
+    fn no_spreadsheet_takes_a_field_for_a_formula() {
+        for (text, written) in [
+            ("=cmd|' /C calc'!A0", "\"'=cmd|' /C calc'!A0\""),
+            ("+1", "\"'+1\""),
+            ("-1+1", "\"'-1+1\""),
+            ("@SUM(A1)", "\"'@SUM(A1)\""),
+            ("\t=1", "\"'\t=1\""),
+            ("＝1", "\"'＝1\""),
+            ("'tis", "\"''tis\""),
+            ("a=b", "a=b"),
+        ] {
+            assert_eq!(field(text), written);
+        }
     }
 }

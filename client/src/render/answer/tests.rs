@@ -30,7 +30,7 @@ fn hits_show_place_score_and_reason() {
     expect![[r#"
         services/a.md:12  A › Dependencies  0.812
           A uses B.
-          It �[31mneeds C.
+          It \u{1b}[31mneeds C.
           words and meaning
 
         entities: A (Service), B (Product)

@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use proto::error::{Code, ErrorView};
+use proto::visible::{restore, show};
 use rmcp::model::{
     ArgumentInfo, CompleteResult, CompletionInfo, GetPromptResult, ListPromptsResult,
     ListResourceTemplatesResult, ListResourcesResult, Prompt, PromptArgument, PromptMessage,
@@ -226,11 +227,12 @@ pub(super) async fn read(
     project: &Arc<Project>,
     uri: String,
 ) -> Result<ReadResourceResult, ErrorData> {
-    let asked = uri.clone();
+    let asked = restore(&uri).into_owned();
     let read =
         view(project.clone(), move |project, snapshot| resources::read(project, snapshot, &asked));
     let (text, is_markdown) = read.await.map_err(|error| refused_at(&uri, error))?;
     let mime = if is_markdown { MARKDOWN } else { "application/json" };
+    let text = show(&text);
     Ok(ReadResourceResult::new(vec![ResourceContents::text(text, uri).with_mime_type(mime)]))
 }
 
@@ -255,7 +257,7 @@ pub(super) async fn prompt(
     let made = view(project.clone(), move |project, snapshot| {
         prompts::message(project, snapshot, &name, &arguments)
     });
-    let message = PromptMessage::new_text(Role::User, made.await.map_err(refused)?);
+    let message = PromptMessage::new_text(Role::User, show(&made.await.map_err(refused)?));
     Ok(GetPromptResult::new(vec![message]).with_description(about))
 }
 

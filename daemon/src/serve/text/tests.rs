@@ -102,14 +102,14 @@ fn hits_one_line_and_a_snippet_each() {
         &hybrid(vec![first, second]),
         2000,
         expect![[r#"
-        1. runbooks/deploy-1.md:1-7 § Deploy › Rollback (score .78: text .41 vector .39 graph .03 same_document -.05)
-           Roll back first.
-             Then ask.
-        2. runbooks/deploy-2.md:9 (score .83)
-           A  [31mred [0m word.
-        entities: Key Store (Service), Auth API (Service)
-        (notes, tick 41)
-    "#]],
+            1. runbooks/deploy-1.md:1-7 § Deploy › Rollback (score .78: text .41 vector .39 graph .03 same_document -.05)
+               Roll back first.
+                 Then ask.
+            2. runbooks/deploy-2.md:9 (score .83)
+               A \u{1b}[31mred\u{1b}[0m word.
+            entities: Key Store (Service), Auth API (Service)
+            (notes, tick 41)
+        "#]],
     );
     let mut nothing = hybrid(vec![]);
     nothing.entities.clear();

@@ -355,8 +355,9 @@ fn warnings(
         .reranker_trouble()
         .map(|why| format!("{UNRANKED}, so hits keep their order: {why}"));
     let ignored = project.ignored_settings().map(String::from);
-    let of_models = failed.into_iter().chain(unranked).chain(ignored);
-    out.extend(of_models.map(|warning| WarningView { path: ".".into(), warning }));
+    let of_http = project.http_warning().map(String::from);
+    let general = failed.into_iter().chain(unranked).chain(ignored).chain(of_http);
+    out.extend(general.map(|warning| WarningView { path: ".".into(), warning }));
     let rels = &project.settings.retrieval.rels;
     let unknown = ask::unknown_relations(&project.desk(db), rels).unwrap_or_default();
     out.extend(unknown.into_iter().map(|rel| WarningView {

@@ -253,11 +253,13 @@ fn documents(status: &StatusReply, checkup: &CheckupReply) -> Vec<Finding> {
 /// What is said of the folder as a whole, its settings and the models they name; of no document.
 fn of_folder(status: &StatusReply) -> Vec<Finding> {
     let told = |it: &WarningView| {
+        let warned_of = |start: &str| it.warning.starts_with(start);
         let (subject, place) = match OF_SETTINGS.contains(&&*it.path) {
             true => ("settings", format!("`{}`: ", it.path)),
             false if OF_MODELS.iter().any(|key| it.warning.starts_with(key)) => {
                 ("models", String::new())
             }
+            false if OF_HTTP.iter().any(|it| warned_of(it)) => ("http", String::new()),
             false => ("folder", String::new()),
         };
         let (warned, hint) = it.warning.split_once("\nhint: ").unwrap_or((&it.warning, ""));
@@ -270,6 +272,9 @@ fn of_folder(status: &StatusReply) -> Vec<Finding> {
 
 /// How warnings begin that are about a model.
 const OF_MODELS: [&str; 2] = ["`embed.", "`retrieval.rerank."];
+
+/// How warnings begin that are about HTTP.
+const OF_HTTP: [&str; 2] = ["`http.", "the token's file"];
 
 /// Files of settings in the folder, which are no documents.
 const OF_SETTINGS: [&str; 2] = [::config::load::PROJECT_FILE, ::config::limits::DEFAULT_PREDICATES];

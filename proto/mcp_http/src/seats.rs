@@ -1,0 +1,191 @@
+//! Seats: who is let in where there is room for a few, and who makes room for a newcomer.
+//!
+//! In: connections as they come, are used and end; the socket's door uses this, too. Out: a seat each, or none.
+//! Invariants: a seat that was never used goes before one that was; what is in use never goes. Among equals the peer
+//! that holds most of them gives one up, its oldest: so nobody is locked out by who only connects, and a peer that
+//! holds few loses none to one that holds many.
+//! Not here: what counts as a use (`endpoint.rs`, and the daemon's `accept.rs`).
+
+use std::collections::HashMap;
+use std::hash::Hash;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::oneshot;
+
+/// One of those who could make room.
+#[derive(Debug, Clone)]
+pub(crate) struct Candidate<K, P, T> {
+    pub(crate) key: K,
+    pub(crate) peer: P,
+    /// Whether it was ever used.
+    pub(crate) is_opened: bool,
+    /// Since when it is not in use.
+    pub(crate) since: T,
+}
+
+/// The one that makes room.
+pub(crate) fn who_leaves<K, P: Eq + Hash + Clone, T: Ord>(
+    mut candidates: Vec<Candidate<K, P, T>>,
+) -> Option<K> {
+    if candidates.iter().any(|it| !it.is_opened) {
+        candidates.retain(|it| !it.is_opened);
+    }
+    let mut held: HashMap<P, usize> = HashMap::new();
+    for it in &candidates {
+        *held.entry(it.peer.clone()).or_default() += 1;
+    }
+    // Of the largest share the oldest: the first by (most held, least recent).
+    let rank = |it: &Candidate<K, P, T>| std::cmp::Reverse(held.get(&it.peer).copied());
+    let first = candidates
+        .into_iter()
+        .min_by(|one, other| rank(one).cmp(&rank(other)).then_with(|| one.since.cmp(&other.since)));
+    first.map(|it| it.key)
+}
+
+/// What a seat is used for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Use {
+    /// For nothing yet.
+    Unopened,
+    /// For nothing at the moment.
+    Idle,
+    /// It is in use.
+    Busy,
+}
+
+#[derive(Debug)]
+struct Row<P> {
+    peer: P,
+    now: Use,
+    since: u64,
+    /// Dropped with the row, which its holder hears.
+    _leave: oneshot::Sender<()>,
+}
+
+#[derive(Debug)]
+struct Rows<P> {
+    rows: HashMap<u64, Row<P>>,
+    /// Counts what happens; a time that two seats never share.
+    clock: u64,
+}
+
+/// A bounded number of seats. Clones share them.
+#[derive(Debug, Clone)]
+pub struct Seats<P>(Arc<Mutex<Rows<P>>>);
+
+/// One seat, until it is dropped.
+#[derive(Debug)]
+pub struct Seat<P> {
+    seats: Seats<P>,
+    number: u64,
+}
+
+/// Resolves once the seat is needed by somebody else.
+pub type Leave = oneshot::Receiver<()>;
+
+impl<P> Default for Seats<P> {
+    fn default() -> Self {
+        Seats(Arc::new(Mutex::new(Rows { rows: HashMap::new(), clock: 0 })))
+    }
+}
+
+impl<P: Eq + Hash + Clone> Seats<P> {
+    /// Takes a seat for `peer`, one of `most`. Where all are taken one makes room; `None` where all are in use.
+    pub fn take(&self, peer: P, most: usize) -> Option<(Seat<P>, Leave)> {
+        let mut rows = self.locked();
+        let n_busy = rows.rows.values().filter(|row| row.now == Use::Busy).count();
+        if n_busy >= most {
+            // Nobody who makes room would help.
+            return None;
+        }
+        while rows.rows.len() >= most {
+            let unused = rows.rows.iter().filter(|(_, row)| row.now != Use::Busy);
+            let candidates = unused.map(|(number, row)| Candidate {
+                key: *number,
+                peer: row.peer.clone(),
+                is_opened: row.now != Use::Unopened,
+                since: row.since,
+            });
+            let leaving = who_leaves(candidates.collect())?;
+            rows.rows.remove(&leaving);
+        }
+        rows.clock += 1;
+        let number = rows.clock;
+        let (sender, leave) = oneshot::channel();
+        rows.rows.insert(number, Row { peer, now: Use::Unopened, since: number, _leave: sender });
+        Some((Seat { seats: self.clone(), number }, leave))
+    }
+}
+
+impl<P> Seats<P> {
+    fn locked(&self) -> MutexGuard<'_, Rows<P>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<P> Seat<P> {
+    /// It is in use from now on.
+    pub fn occupy(&self) {
+        self.is(Use::Busy);
+    }
+
+    /// It is not in use any more.
+    pub(crate) fn rest(&self) {
+        self.is(Use::Idle);
+    }
+
+    fn is(&self, now: Use) {
+        let mut rows = self.seats.locked();
+        rows.clock += 1;
+        let since = rows.clock;
+        if let Some(row) = rows.rows.get_mut(&self.number) {
+            (row.now, row.since) = (now, since);
+        }
+    }
+}
+
+impl<P> Drop for Seat<P> {
+    fn drop(&mut self) {
+        self.seats.locked().rows.remove(&self.number);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn is_evicted(leave: &mut Leave) -> bool {
+        leave.try_recv() == Err(oneshot::error::TryRecvError::Closed)
+    }
+
+    #[test]
+    fn who_only_connects_makes_room_oldest_first_and_who_is_in_use_never_does() {
+        let seats = Seats::default();
+        let (live, mut live_leave) = seats.take("one", 3).expect("room");
+        live.occupy();
+        let (_oldest, mut oldest) = seats.take("one", 3).expect("room");
+        let (used, mut used_leave) = seats.take("one", 3).expect("room");
+        used.occupy();
+        used.rest();
+        let (third, mut third_leave) = seats.take("one", 3).expect("the oldest makes room");
+        assert!(is_evicted(&mut oldest) && !is_evicted(&mut used_leave));
+        third.occupy();
+        let (fourth, _leave) = seats.take("one", 3).expect("one that rests makes room");
+        assert!(is_evicted(&mut used_leave) && !is_evicted(&mut third_leave));
+        fourth.occupy();
+        assert!(seats.take("one", 3).is_none(), "all are in use");
+        assert!(!is_evicted(&mut live_leave));
+        drop(live);
+        assert!(seats.take("one", 3).is_some());
+    }
+
+    #[test]
+    fn a_peer_that_holds_few_loses_none_to_one_that_holds_many() {
+        let seats = Seats::default();
+        let (_few, mut few) = seats.take("few", 10).expect("room");
+        let many: Vec<_> = (0..100).map(|_| seats.take("many", 10).expect("room")).collect();
+        assert!(!is_evicted(&mut few));
+        let mut left = many.into_iter().map(|(_seat, leave)| leave);
+        assert!(left.by_ref().take(91).all(|mut leave| is_evicted(&mut leave)));
+    }
+}

@@ -1,0 +1,81 @@
+//! Token: the secret that every request over HTTP brings, where the user names none of his own.
+//!
+//! In: the path of a file in the state folder. Out: the token; the file is made where it is not there.
+//! Invariants: 32 random bytes as hexadecimal digits; the file has mode 0600 and is whole or not there, and of several
+//! programs that make it at once all read the same one.
+//! Not here: where the file is (`config::place`), comparing tokens (`access.rs`).
+
+use std::fs::{self, OpenOptions};
+use std::io::{self, ErrorKind, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+
+/// Bytes of a token that is made. Twice as many as could be guessed in this universe.
+const N_BYTES: usize = 32;
+
+/// Makes the token, unless there is one.
+///
+/// # Errors
+/// What the system says.
+pub fn make(path: &Path) -> io::Result<()> {
+    if path.exists() {
+        return Ok(());
+    }
+    let part = write_beside(path)?;
+    // Unlike a rename, it leaves alone what somebody else made meanwhile.
+    let linked = fs::hard_link(&part, path);
+    fs::remove_file(&part)?;
+    linked
+        .or_else(|error| if error.kind() == ErrorKind::AlreadyExists { Ok(()) } else { Err(error) })
+}
+
+/// Makes another token in the place of the one that is there.
+///
+/// # Errors
+/// What the system says.
+pub fn renew(path: &Path) -> io::Result<()> {
+    let part = write_beside(path)?;
+    fs::rename(part, path)
+}
+
+/// Writes a new token to a file beside `path`.
+fn write_beside(path: &Path) -> io::Result<PathBuf> {
+    let mut bytes = [0_u8; N_BYTES];
+    getrandom::fill(&mut bytes).map_err(|error| io::Error::other(error.to_string()))?;
+    let token: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    let part = path.with_extension(format!("{}.part", std::process::id()));
+    match fs::remove_file(&part) {
+        Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&part)?;
+    file.write_all(format!("{token}\n").as_bytes())?;
+    file.sync_all()?;
+    Ok(part)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    use super::*;
+
+    #[test]
+    fn a_token_is_made_once_for_its_owner_and_renewed_when_asked() {
+        let folder = std::env::temp_dir().join(format!("mcp-http-made-{}", std::process::id()));
+        fs::create_dir_all(&folder).expect("a folder");
+        let path = folder.join("http.token");
+        let read = || fs::read_to_string(&path).expect("a file");
+        make(&path).expect("made");
+        let first = read();
+        assert!(first.trim().len() == 64 && first.trim().bytes().all(|it| it.is_ascii_hexdigit()));
+        assert_eq!(path.metadata().expect("there").permissions().mode() & 0o777, 0o600);
+        make(&path).expect("there already");
+        assert_eq!(read(), first);
+        renew(&path).expect("renewed");
+        assert_ne!(read(), first);
+        assert_eq!(path.metadata().expect("there").permissions().mode() & 0o777, 0o600);
+        assert_eq!(fs::read_dir(&folder).expect("a folder").count(), 1, "nothing is left over");
+        fs::remove_dir_all(folder).expect("removed");
+    }
+}

@@ -1,0 +1,204 @@
+//! Doors: how long a newcomer waits, and how long others' calls take, while somebody keeps connections half open,
+//! begins sessions, or floods without reading; beside the same without them, in the same run.
+//!
+//! `cargo bench -p tests --bench doors -- [--notes 1000] [--half-open-http 600] [--half-open-socket 3000] [--deaf 60]`
+
+#![allow(clippy::print_stdout, reason = "a bench prints its table")]
+
+mod support;
+
+use std::io::Write;
+use std::net::TcpStream;
+use std::os::unix::net::UnixStream;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Instant;
+
+use anyhow::{Result, ensure};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use serde_json::{Value, json};
+use support::spread;
+use tests::http::{Http, initialize, request};
+use tests::{Client, Revision, TestProject};
+
+/// Newcomers whose waits are shown.
+const N_NEWCOMERS: usize = 20;
+
+/// Calls whose times are shown.
+const N_CALLS: usize = 200;
+
+/// A question that finds much.
+fn question() -> Value {
+    json!({"name": "hybrid_query", "arguments": {"q": "who runs the service when latency rises", "k": 20}})
+}
+
+fn main() -> Result<()> {
+    let mut arguments = support::arguments();
+    let mut number = |name: &str, otherwise: usize| -> Result<usize> {
+        Ok(support::option(&mut arguments, name).map_or(Ok(otherwise), |n| n.parse())?)
+    };
+    let (n_notes, n_http) = (number("--notes", 1_000)?, number("--half-open-http", 600)?);
+    let (n_socket, n_deaf) = (number("--half-open-socket", 3_000)?, number("--deaf", 60)?);
+    let limit = getrlimit(Resource::Nofile);
+    setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit })?;
+
+    let mut project = TestProject::empty();
+    support::generated::write(project.root(), n_notes)?;
+    project.set("http.listen=127.0.0.1:0");
+    project.start();
+    project.settle();
+    let token = std::fs::read_to_string(&project.paths().http_token)?;
+    let http = project.http().with("Authorization", &format!("Bearer {}", token.trim()));
+    let mut live = (http.open("2025-06-18"), project.agent());
+
+    println!(
+        "ms, of {N_NEWCOMERS} newcomers (connect, open a session, ask) and {N_CALLS} calls of others:"
+    );
+    measure("unloaded", &project, &http, &mut live)?;
+
+    let half_open: Vec<TcpStream> = (0..n_http).map(|n| half_a_head(&http, n)).collect();
+    measure(&format!("{n_http} half-open HTTP connections"), &project, &http, &mut live)?;
+    drop(half_open);
+
+    let socket = &project.paths().socket;
+    let half_open: Vec<UnixStream> =
+        (0..n_socket).map(|n| half_a_line(socket, n)).collect::<std::io::Result<_>>()?;
+    measure(&format!("{n_socket} half-open socket connections"), &project, &http, &mut live)?;
+    drop(half_open);
+
+    for _ in 0..400 {
+        http.post("/mcp", &initialize("2025-06-18"));
+    }
+    measure("400 sessions begun by somebody", &project, &http, &mut live)?;
+
+    for over_http in [false, true] {
+        let what = if over_http { "over HTTP" } else { "over the socket" };
+        flooded(over_http, n_deaf, &project, &http, |n_sent| {
+            measure(
+                &format!("{n_deaf} that flood and read nothing, {what}"),
+                &project,
+                &http,
+                &mut live,
+            )?;
+            println!("    {} requests of theirs meanwhile", n_sent.load(Ordering::Relaxed));
+            Ok(())
+        })?;
+    }
+    Ok(())
+}
+
+fn half_a_head(http: &Http, n: usize) -> TcpStream {
+    let mut stream = http.connect();
+    if n % 2 == 0 {
+        // Who is evicted at once may not be written to.
+        let _ = stream.write_all(b"POST /mcp HTTP/1.1\r\nHost: localh");
+    }
+    stream
+}
+
+fn half_a_line(socket: &std::path::Path, n: usize) -> std::io::Result<UnixStream> {
+    let mut stream = UnixStream::connect(socket)?;
+    if n % 2 == 0 {
+        let _ = stream.write_all(b"{\"jsonrpc\":\"2.0\",\"id\":1,\"meth");
+    }
+    Ok(stream)
+}
+
+/// How long newcomers wait by both doors, and the calls of sessions that were there before, which must live.
+fn measure(
+    what: &str,
+    project: &TestProject,
+    http: &Http,
+    live: &mut (Http, Client),
+) -> Result<()> {
+    let ms = |since: Instant| since.elapsed().as_secs_f64() * 1e3;
+    println!("{what}");
+    let mut rows: [(&str, Vec<f64>); 4] = [
+        ("newcomer, socket", vec![]),
+        ("newcomer, HTTP", vec![]),
+        ("call, socket", vec![]),
+        ("call, HTTP", vec![]),
+    ];
+    for _ in 0..N_NEWCOMERS {
+        let since = Instant::now();
+        let answer = Client::agent(&project.paths().socket, Revision::Initialize("2025-06-18"))
+            .call("status", json!({}));
+        ensure!(answer.is_ok(), "{answer:?}");
+        rows[0].1.push(ms(since));
+        let since = Instant::now();
+        let answer = http.open("2025-06-18").call("status", json!({}));
+        ensure!(answer.is_ok(), "{answer:?}");
+        rows[1].1.push(ms(since));
+    }
+    for id in 0..N_CALLS as u64 {
+        let since = Instant::now();
+        let answer = live.1.ask("tools/call", question());
+        ensure!(answer["result"]["isError"] != true && answer["result"].is_object(), "{answer}");
+        rows[2].1.push(ms(since));
+        let since = Instant::now();
+        let answer = live.0.post("/mcp", &request(1_000_000 + id, "tools/call", question())).json();
+        ensure!(answer["result"]["isError"] != true && answer["result"].is_object(), "{answer}");
+        rows[3].1.push(ms(since));
+    }
+    for (name, times) in &rows {
+        println!("    {name:<17} {}", spread(times));
+    }
+    Ok(())
+}
+
+/// Does something while `n` clients send as much as they may, and read nothing; who is cut off comes again.
+fn flooded(
+    over_http: bool,
+    n: usize,
+    project: &TestProject,
+    http: &Http,
+    meanwhile: impl FnOnce(&AtomicU64) -> Result<()>,
+) -> Result<()> {
+    let (is_over, n_sent) = (AtomicBool::new(false), AtomicU64::new(0));
+    let is_on = || !is_over.load(Ordering::Relaxed);
+    std::thread::scope(|scope| {
+        for _ in 0..n {
+            scope.spawn(|| {
+                while is_on() {
+                    match over_http {
+                        true => flood_http(http, &n_sent, &is_on),
+                        false => flood_socket(project, &n_sent, &is_on),
+                    }
+                }
+            });
+        }
+        let done = meanwhile(&n_sent);
+        is_over.store(true, Ordering::Relaxed);
+        done
+    })
+}
+
+fn flood_socket(project: &TestProject, n_sent: &AtomicU64, is_on: &impl Fn() -> bool) {
+    let Some(mut deaf) = Client::try_admin(&project.paths().socket) else { return };
+    let _ = deaf.set_write_timeout(std::time::Duration::from_millis(200));
+    for id in 1_000.. {
+        let line = format!("{}\n", request(id, "tools/call", question()));
+        if !is_on() || deaf.send_bytes(line.as_bytes()).is_err() {
+            return;
+        }
+        n_sent.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+/// One session, each request of which comes over a connection of its own.
+fn flood_http(http: &Http, n_sent: &AtomicU64, is_on: &impl Fn() -> bool) {
+    let hello = http.post("/mcp", &initialize("2025-06-18"));
+    let Some(id) = hello.header("mcp-session-id") else { return };
+    let session = http.with("Mcp-Session-Id", &id);
+    // Held unread: as many as one may have under way.
+    let mut unread = std::collections::VecDeque::new();
+    for id in 1_000..1_300 {
+        if !is_on() {
+            return;
+        }
+        unread.push_back(session.send_only(&request(id, "tools/call", question())));
+        if unread.len() > 3 {
+            unread.pop_front();
+        }
+        n_sent.fetch_add(1, Ordering::Relaxed);
+    }
+}
