@@ -1,8 +1,9 @@
 //! Leaving: what leaves the daemon is without secrets, too.
 //!
 //! In: replies and errors as tools made them. Out: the same, cleaned.
-//! Documents were cleaned when they were read, and their text goes out as it is stored: what an author allowed there
-//! (`kg:allow`) is shown. Everything else may repeat a request, a path or a reason, and is cleaned here.
+//! Documents were cleaned when they were read, and their text goes out as it is stored: what the user allowed there
+//! (`privacy.allow_paths`, `privacy.allow_marks`) is shown. Everything else may repeat a request, a path or a reason,
+//! and is cleaned here.
 //! Not here: what a secret is (`pipeline/normalize/redact.rs`); the log (`process.rs`).
 
 use proto::error::ErrorView;
