@@ -142,10 +142,12 @@ fn header(text: &str, label: &Range<usize>) -> Option<(Range<usize>, char)> {
     let is_short = words.split_whitespace().count() <= MAX_HEADER_WORDS;
     // Words parted by blanks are a header only where each has a column below it.
     // Code has commas and blanks, too, and is indented.
-    let is_plain =
-        !line.starts_with([' ', '\t', '#', '/']) && !line.ends_with([',', ';', '{', '(']);
+    let is_plain = !line.starts_with(['#', '/']) && !line.ends_with([',', ';', '{', '(']);
     let is_table = match separator {
-        ' ' => is_plain && (2..=6).contains(&n_cells) && !line.contains(['.', ':', '=']),
+        ' ' => {
+            let is_sentence = line.starts_with([' ', '\t']) || line.contains(['.', ':', '=']);
+            is_plain && !is_sentence && (2..=6).contains(&n_cells)
+        }
         ',' | ';' => is_plain && n_cells > 1,
         _ => n_cells > 1,
     };

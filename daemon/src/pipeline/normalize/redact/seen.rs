@@ -10,6 +10,9 @@ use std::ops::Range;
 /// How much before and after a hidden character belongs to its piece, bytes: a long token, and the name before it.
 const ROOM_BYTES: usize = 400;
 
+/// A word of this many bytes may fill a line, so that its end stands on the next.
+const LONG_LINE_BYTES: usize = 40;
+
 /// Lines after its first that a token is followed over.
 const MAX_LINES: usize = 12;
 
@@ -85,7 +88,7 @@ impl Seen {
     pub(super) fn each_longer(text: &str, start: usize, at: usize, look: &mut impl FnMut(Seen)) {
         let bytes = text.as_bytes();
         let Some(blank) = bytes.get(at).filter(|byte| matches!(byte, b' ' | b'\n')) else { return };
-        let mut ends = vec![(at, 1, None)];
+        let (mut ends, end_of_first) = (vec![(at, 1, None)], at);
         let mut end = at;
         while ends.len() <= MAX_LINES {
             let next = end + 1;
@@ -93,7 +96,8 @@ impl Seen {
             end = floor(text, next + rest.take_while(|byte| **byte > b' ').count());
             let part = bytes.get(next..end).unwrap_or(&[]);
             // Between two words of a line nothing but their looks says that they are one.
-            if !is_random(part) || (*blank == b' ' && !is_part_of_token(part)) {
+            if !is_random(part) || (*blank == b' ' && !is_part_of_token(part, end_of_first - start))
+            {
                 break;
             }
             look(Seen::without(text, start..end, ends.clone()));
@@ -147,14 +151,16 @@ impl Seen {
     }
 }
 
-/// True for a long word of letters and digits in which no name is given a value.
-fn is_part_of_token(part: &[u8]) -> bool {
+/// True for what may be the rest of a token of which `n_before` bytes stand before a blank: a long word, or what is left
+/// of a long line. No name in it is given a value.
+fn is_part_of_token(part: &[u8], n_before: usize) -> bool {
+    let is_inside = |byte: &&u8| !b"\"'`<>()[]{}|;,".contains(byte);
+    let n = part.iter().take_while(is_inside).count();
+    let body = part.get(..n).unwrap_or(&[]);
     let is_set = |pair: &[u8]| matches!(pair, [b'=', next] if next.is_ascii_alphanumeric());
-    part.len() >= 8
-        && part.iter().any(u8::is_ascii_digit)
-        && part.iter().any(u8::is_ascii_alphabetic)
-        && !part.iter().any(|byte| b"\"'`<>()[]{}|;,".contains(byte))
-        && !part.windows(2).any(is_set)
+    let is_mixed = body.iter().any(u8::is_ascii_digit) && body.iter().any(u8::is_ascii_alphabetic);
+    let is_rest = n_before >= LONG_LINE_BYTES && is_random(body);
+    (is_rest || (body.len() >= 8 && is_mixed)) && !body.windows(2).any(is_set)
 }
 
 /// True when this looks like a part of a token, and not like the next word.

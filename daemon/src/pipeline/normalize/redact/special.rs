@@ -78,7 +78,7 @@ fn url_password(text: &str, literal: Range<usize>) -> Option<Range<usize>> {
 fn dsn_password(text: &str, literal: Range<usize>) -> Option<Range<usize>> {
     let from = literal.start.saturating_sub(MAX_AUTHORITY_BYTES);
     let before = text.as_bytes().get(from..literal.start)?;
-    let is_end = |byte: &u8| byte.is_ascii_whitespace() || b"/\"'`<>=".contains(byte);
+    let is_end = |byte: &u8| byte.is_ascii_whitespace() || b"/\"'`<>=[]".contains(byte);
     let start = before.iter().rposition(is_end).map_or(0, |at| at + 1);
     let colon = start + memchr(b':', before.get(start..)?)?;
     let password = from + colon + 1..literal.start;
