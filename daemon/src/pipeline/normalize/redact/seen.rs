@@ -83,8 +83,8 @@ impl Seen {
         }
     }
 
-    /// A word from `start` on that goes on behind the blank at `at`, also behind more of them, as formats join lines. The
-    /// token may end with any of the parts: what follows it may be another word.
+    /// A word from `start` on that goes on behind the blank at `at`, also behind more of them, as formats join lines.
+    /// The token may end with any of the parts: what follows it may be another word.
     pub(super) fn each_longer(text: &str, start: usize, at: usize, look: &mut impl FnMut(Seen)) {
         let bytes = text.as_bytes();
         let Some(blank) = bytes.get(at).filter(|byte| matches!(byte, b' ' | b'\n')) else { return };
@@ -151,8 +151,8 @@ impl Seen {
     }
 }
 
-/// True for what may be the rest of a token of which `n_before` bytes stand before a blank: a long word, or what is left
-/// of a long line. No name in it is given a value.
+/// True for what may be the rest of a token of which `n_before` bytes stand before a blank: a long word, or what is
+/// left of a long line. No name in it is given a value.
 fn is_part_of_token(part: &[u8], n_before: usize) -> bool {
     let is_inside = |byte: &&u8| !b"\"'`<>()[]{}|;,".contains(byte);
     let n = part.iter().take_while(is_inside).count();
@@ -169,7 +169,8 @@ fn is_random(part: &[u8]) -> bool {
         || part.get(1..).is_some_and(|rest| rest.iter().any(u8::is_ascii_uppercase))
 }
 
-/// The length of the character that a text begins with, bytes, where that is hidden or of full width, and what is seen.
+/// The length of the character that a text begins with, bytes, where that is hidden or of full width, and what is
+/// seen.
 fn odd_at(bytes: &[u8]) -> Option<(usize, Option<char>)> {
     match bytes {
         [0xc2, 0xad, ..] => Some((2, None)),
