@@ -16,6 +16,7 @@ mod index;
 mod kills;
 mod marked;
 pub mod papers;
+pub mod planted;
 mod project;
 pub mod score;
 mod shared_home;

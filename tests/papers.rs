@@ -27,7 +27,6 @@ pub fn paged(pages: &[&[&str]]) -> Vec<u8> {
 
 /// A DOCX of these paragraphs: the level of a heading, or 0, and the text.
 pub fn letter(paragraphs: &[(u8, &str)]) -> Vec<u8> {
-    let space = "xmlns:w=\"http://schemas.openxmlformats.org/wordprocessingml/2006/main\"";
     let body: String = paragraphs
         .iter()
         .map(|(level, text)| {
@@ -38,6 +37,12 @@ pub fn letter(paragraphs: &[(u8, &str)]) -> Vec<u8> {
             format!("<w:p>{style}<w:r><w:t xml:space=\"preserve\">{text}</w:t></w:r></w:p>")
         })
         .collect();
+    word(&body)
+}
+
+/// A DOCX with this body, in WordprocessingML.
+pub fn word(body: &str) -> Vec<u8> {
+    let space = "xmlns:w=\"http://schemas.openxmlformats.org/wordprocessingml/2006/main\"";
     let styles: String = (1..=3)
         .map(|level| {
             format!(

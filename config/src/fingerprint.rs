@@ -89,6 +89,7 @@ mod tests {
         assert!(changed(|s| s.embed.window_tokens = 100));
         assert!(changed(|s| s.privacy.pii = crate::settings::PiiMode::Flag));
         assert!(changed(|s| s.privacy.allow_paths.push("fixtures/".into())));
+        assert!(changed(|s| s.privacy.allow_marks = true));
         assert!(changed(|s| s.dedup.enabled = false));
         assert!(!changed(|s| s.watch.extensions.push("org".into())));
         assert!(!changed(|s| s.retrieval.k = 3));
@@ -107,7 +108,7 @@ mod tests {
     #[test]
     fn the_text_is_the_same_in_every_build() {
         // A change here means that every index of every user is rebuilt: do it knowingly.
-        expect_test::expect!["2afe5245ae2906b89ca6eea4a1c50246"]
+        expect_test::expect!["9a4af6b6e5caeff42e6b3b376e1ffb36"]
             .assert_eq(&rows(&Settings::default(), "schema 1"));
     }
 }

@@ -41,6 +41,7 @@ const USER_ONLY: &[&str] = &[
     "watch.max_file_bytes",
     "watch.max_document_bytes",
     "privacy.allow_paths",
+    "privacy.allow_marks",
     "recognize.model",
     "recognize.given",
     "embed.model",

@@ -252,6 +252,9 @@ pub struct Privacy {
     /// Glob patterns of paths that hold no secrets: files there are read although their names are on the deny list, and
     /// nothing in them is removed. User only.
     pub allow_paths: Vec<String>,
+    /// Whether a line with `kg:allow` in it (or after one with `kg:allow-next`) keeps its secrets. Whoever writes into
+    /// the folder can write that, too. User only.
+    pub allow_marks: bool,
     /// Personal data: `off` (left alone), `flag` (kinds and numbers are shown, the text is kept) or `redact` (removed).
     /// A folder may only make this stricter.
     pub pii: PiiMode,

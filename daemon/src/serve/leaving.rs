@@ -2,9 +2,9 @@
 //!
 //! In: replies and errors as tools made them. Out: the same, cleaned.
 //! Every text that leaves is made visible here (`proto::visible`), and names that come back so are read as they were
-//! meant. Documents were cleaned of secrets when they were read, and their text goes out as it is stored: what an
-//! author allowed there
-//! (`kg:allow`) is shown. Everything else may repeat a request, a path or a reason, and is cleaned here.
+//! meant. Documents were cleaned of secrets when they were read, and their text goes out as it is stored: what the user
+//! allowed there (`privacy.allow_paths`, `privacy.allow_marks`) is shown. Everything else may repeat a request, a path
+//! or a reason, and is cleaned here.
 //! Not here: what a secret is (`pipeline/normalize/redact.rs`); the log (`process.rs`).
 
 use std::borrow::Cow;

@@ -6,24 +6,30 @@
 //! because formats over bytes have no first.
 //! Invariants: each pass is linear; what is replaced once is never replaced again; a secret never appears in a
 //! warning, a count or a log.
-//! Not here: what a secret looks like (`redact/shape.rs`, `redact/assign.rs`, `redact/header.rs`), what personal
-//! data looks like (`redact/personal.rs`), which files are not read at all (`watch/deny.rs`).
+//! Not here: what a secret looks like (`config/secrets.tsv`, `config/secret_labels.tsv`, `redact/find.rs`), what
+//! personal data looks like (`redact/personal.rs`), which files are not read at all (`watch/deny.rs`).
 //!
-//! A new kind is a line in a table; since it changes what is stored, [`DETECTORS`] is raised with it.
+//! A new kind is a row of a table; since it changes what is stored, [`DETECTORS`] is raised with it.
+//! Whoever cleans other text than documents calls [`clean`], or [`places_of_secrets`] for places and kinds.
 
 mod allow;
 mod assign;
+mod column;
 mod find;
 mod header;
 mod key;
+mod label;
 mod likely;
 mod note;
+mod operator;
 mod parsed;
 mod personal;
+mod phrase;
 mod seen;
 mod shape;
 mod special;
 mod token;
+mod words;
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -34,18 +40,21 @@ use config::settings::{PiiMode, Privacy};
 use super::builder::push_replaced;
 use crate::pipeline::parcel::Findings;
 use crate::terms::SpanMap;
-use find::{Found, secrets_in, take_allowed};
+use allow::AllowedLines;
+use find::{Found, secrets_in};
 
 pub use allow::AllowedPaths;
 pub use personal::{Kind, personal_data_in};
 
 /// Raised with every change of what is found: part of the index's fingerprint, so that a rebuild follows.
-pub const DETECTORS: u32 = 3;
+pub const DETECTORS: u32 = 4;
 
 /// What is removed from documents.
 #[derive(Debug, Clone)]
 pub(crate) struct Redactor {
     allowed: AllowedPaths,
+    /// Whether a line may say that it is left alone.
+    allows_marks: bool,
     /// What to do with each kind of personal data; those that are left alone are not there.
     personal: BTreeMap<Kind, PiiMode>,
 }
@@ -69,6 +78,7 @@ impl Redactor {
         let all = Kind::ALL.into_iter().map(|kind| (kind, settings.mode_of(kind.as_str())));
         Redactor {
             allowed: AllowedPaths::new(&settings.allow_paths),
+            allows_marks: settings.allow_marks,
             personal: all.filter(|(_, mode)| *mode != PiiMode::Off).collect(),
         }
     }
@@ -81,7 +91,7 @@ impl Redactor {
     /// The parts of a file's text that nobody is shown: secrets, and personal data that is to be removed.
     pub(crate) fn hidden_in<'t>(&self, text: &'t str) -> Vec<&'t str> {
         let mut found = secrets_in(text);
-        take_allowed(text, &mut found);
+        self.take_allowed(text, &mut found);
         let wanted = |kind: Kind| self.personal.get(&kind) == Some(&PiiMode::Redact);
         let personal =
             if self.personal.is_empty() { vec![] } else { personal_data_in(text, wanted) };
@@ -94,7 +104,7 @@ impl Redactor {
     pub(crate) fn shown(&self, path: &str, text: &str) -> String {
         let Some(redactor) = self.for_path(path) else { return text.to_string() };
         let mut found = secrets_in(text);
-        take_allowed(text, &mut found);
+        self.take_allowed(text, &mut found);
         let wanted = |kind: Kind| redactor.personal.get(&kind) == Some(&PiiMode::Redact);
         if !redactor.personal.is_empty() {
             let hidden: Vec<Range<usize>> = found.iter().map(|it| it.range.clone()).collect();
@@ -109,6 +119,29 @@ impl Redactor {
         replace(text.to_string(), &found).0
     }
 
+    /// The kinds of secrets of a text that nobody is shown, each once.
+    pub(crate) fn kinds_hidden_in(&self, text: &str) -> Vec<&'static str> {
+        let mut found = secrets_in(text);
+        self.take_allowed(text, &mut found);
+        let mut kinds: Vec<&'static str> = found.into_iter().map(|it| it.kind).collect();
+        kinds.sort_unstable();
+        kinds.dedup();
+        kinds
+    }
+
+    /// Those of `found` that stand on lines which say that they are left alone, taken out of it, where the user lets
+    /// them.
+    fn take_allowed(&self, text: &str, found: &mut Vec<Found>) -> Vec<Found> {
+        if found.is_empty() || !self.allows_marks {
+            return Vec::new();
+        }
+        let lines = AllowedLines::of(text);
+        let (allowed, rest) =
+            std::mem::take(found).into_iter().partition(|it| lines.hold(it.range.start));
+        *found = rest;
+        allowed
+    }
+
     /// What applies to the document at `path`; `None` when the user has allowed everything there.
     pub(super) fn for_path(&self, path: &str) -> Option<&Self> {
         (!self.allowed.hold(path)).then_some(self)
@@ -117,7 +150,7 @@ impl Redactor {
     /// Replaces every secret in the text of a file.
     pub(super) fn redact(&self, text: String) -> Redacted {
         let mut found = secrets_in(&text);
-        let allowed = take_allowed(&text, &mut found);
+        let allowed = self.take_allowed(&text, &mut found);
         let allowed = allowed.iter().filter_map(|it| text.get(it.range.clone()));
         let allowed = allowed.map(str::to_string).collect();
         let mut findings = Findings::default();
@@ -142,7 +175,7 @@ impl Redactor {
         if !self.personal.is_empty() {
             self.add_personal_data(&text, &mut found, &mut findings);
         }
-        take_allowed(&text, &mut found);
+        self.take_allowed(&text, &mut found);
         count(&mut findings.redacted, &found);
         found.extend(find::cut_off(&text));
         let found = find::joined(found);

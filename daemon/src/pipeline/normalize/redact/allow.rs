@@ -1,7 +1,8 @@
 //! Allow: the lines and paths that are left alone.
 //!
-//! A line that contains `kg:allow`, in a comment or not, is left alone; one that contains `kg:allow-next` also
-//! leaves the line after it alone. Paths are globs of the user's own configuration.
+//! Where the user's own configuration says so (`privacy.allow_marks`), a line that contains `kg:allow`, in a comment or
+//! not, is left alone; one that contains `kg:allow-next` also leaves the line after it alone. Paths are globs of that
+//! configuration.
 //! Not here: which names are never read (`watch/deny.rs`).
 
 use std::ops::Range;

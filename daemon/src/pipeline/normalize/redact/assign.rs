@@ -1,168 +1,174 @@
-//! Assignments: values given to names that say they are secret, in any syntax.
+//! Assignments: values given to labels that say they are secret, in any syntax.
 //!
 //! ```text
-//! DB_PASSWORD=…   password: …   "api_key": "…"   secret := `…`   config["token"] = '…'   <password>…</password>
-//! --password …    Password=…;   ?token=…&        | password | … |   value="…"   the password is …
+//! DB_PASSWORD=…   Secret access key: …   "api_key": "…"   secret := `…`   config["token"] = '…'   <password>…
+//! --password …    Password=…;   ?token=…&     | password | … |   value="…"   the password for the wifi is …   密码：…
 //! ```
-//! In: a text and the place of such a name's last word. Out: the range of the value, if it looks like a secret.
-//! Invariant: a fixed number of bytes is looked at before and after the name.
-//! Not here: what a secret looks like (`likely.rs`), headers and short flags (`header.rs`).
+//! In: a text and the place of a label. Out: the range of the value, if it looks like a secret.
+//! Invariant: a fixed number of bytes is looked at before and after the label.
+//! Not here: labels (`label.rs`), what leads to a value (`operator.rs`), what a secret looks like (`likely.rs`),
+//! headers and short flags (`header.rs`).
 
 use std::ops::Range;
 
-use super::likely::{Form, is_bare_uuid, is_example_token, is_key, is_password};
-use super::token::{BASE64, is_in};
+use super::label::{Label, Promise};
+use super::likely::{
+    Form, is_bare_uuid, is_example_token, is_key, is_password, is_plain_word, is_sure_key,
+};
+use super::operator::{Op, operator};
+use super::phrase;
+use super::shape::Shape;
+use super::token::{BASE64, is_in, run_within};
 
 /// Longest value looked at, bytes.
 const MAX_VALUE_BYTES: usize = 512;
-/// Most white space between a name and its value, bytes: tables in configuration files are aligned by it.
-const MAX_SPACES: usize = 40;
 
-/// What a name promises.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Promise {
-    /// Something that people type.
-    Password,
-    /// Something that a machine made.
-    Key,
-    /// A word that also means other things: what it names must be long and irregular, and no UUID.
-    Token,
-    /// 40 characters of base64, which is what Amazon makes.
-    Amazon,
-}
+/// Longest base64 taken as a value, bytes: a key of a cluster.
+const MAX_BASE64_BYTES: usize = 16_000;
 
-/// The last words of telling names, lowercase. Those with `is_word` must begin a word: `bypass` is none.
-pub(super) struct Name {
-    literal: &'static str,
-    promise: Promise,
-    is_word: bool,
-}
-
-impl Name {
-    /// What its values are called in marks and counts.
-    pub(super) fn kind(&self) -> &'static str {
-        match self.promise {
-            Promise::Password => "password",
-            Promise::Key | Promise::Token => "secret",
-            Promise::Amazon => "aws-secret-key",
-        }
-    }
-}
-
-const fn name(literal: &'static str, promise: Promise, is_word: bool) -> Name {
-    Name { literal, promise, is_word }
-}
-
-#[rustfmt::skip]
-pub(super) static NAMES: &[Name] = &[
-    name("password", Promise::Password, false),
-    name("passwd", Promise::Password, false),
-    name("passphrase", Promise::Password, false),
-    name("passwort", Promise::Password, false),
-    name("pwd", Promise::Password, true),
-    name("pass", Promise::Password, true),
-    name("passcode", Promise::Password, false),
-    name("secret", Promise::Key, false),
-    name("token", Promise::Token, false),
-    name("secret_access_key", Promise::Amazon, false),
-    name("secretaccesskey", Promise::Amazon, false),
-    name("apikey", Promise::Key, false),
-    name("api_key", Promise::Key, false),
-    name("api-key", Promise::Key, false),
-    name("api key", Promise::Key, false),
-    name("access_key", Promise::Key, false),
-    name("access-key", Promise::Key, false),
-    name("accesskey", Promise::Key, false),
-    name("secret_key", Promise::Key, false),
-    name("secret-key", Promise::Key, false),
-    name("secretkey", Promise::Key, false),
-    name("private_key", Promise::Key, false),
-    name("private-key", Promise::Key, false),
-    name("privatekey", Promise::Key, false),
-    name("signing_key", Promise::Key, false),
-    name("signingkey", Promise::Key, false),
-    name("encryption_key", Promise::Key, false),
-    name("encryptionkey", Promise::Key, false),
-    name("master_key", Promise::Key, false),
-    name("account_key", Promise::Key, false),
-    name("storage_key", Promise::Key, false),
-    name("auth_key", Promise::Key, false),
-    name("authkey", Promise::Key, false),
-    name("app_key", Promise::Key, false),
-    name("appkey", Promise::Key, false),
-    name("subscription-key", Promise::Key, false),
-    name("subscription_key", Promise::Key, false),
-    name("shared_key", Promise::Key, false),
-    name("session_key", Promise::Key, false),
-    name("jwt_key", Promise::Key, false),
-    name("consumer_key", Promise::Key, false),
-    name("credential", Promise::Key, false),
-    name("credentials", Promise::Key, false),
-    name("sessionid", Promise::Key, false),
-    name("session_id", Promise::Key, true),
-    name("sessid", Promise::Key, false),
-    name("_auth", Promise::Key, false),
-    name("\"auth", Promise::Key, false),
+/// Quotation marks of print with those that close them.
+const PRINTED_QUOTES: [(&str, &str); 8] = [
+    ("“", "”"),
+    ("„", "“"),
+    ("«", "»"),
+    ("‘", "’"),
+    ("‚", "‘"),
+    ("「", "」"),
+    ("『", "』"),
+    ("»", "«"),
 ];
 
-/// The name whose last word ends at `end`, and where that word begins; of several the longest.
-pub(super) fn name_at(text: &str, end: usize) -> Option<(usize, &'static Name)> {
+/// The range of the value that is given to a label, which stands at `place`.
+pub(super) fn assigned(text: &str, place: Range<usize>, label: &Label) -> Option<Range<usize>> {
     let bytes = text.as_bytes();
-    let ends_here = |name: &&Name| {
-        let before = end.checked_sub(name.literal.len()).and_then(|start| bytes.get(start..end));
-        before.is_some_and(|word| word.eq_ignore_ascii_case(name.literal.as_bytes()))
-    };
-    let name = NAMES.iter().filter(ends_here).max_by_key(|name| name.literal.len())?;
-    Some((end - name.literal.len(), name))
-}
-
-/// The range of the value that is given to a name whose last word stands at `place`.
-pub(super) fn assigned(text: &str, place: Range<usize>, name: &Name) -> Option<Range<usize>> {
-    let bytes = text.as_bytes();
-    if name.is_word && !begins_word(bytes, place.start) {
-        return None;
-    }
     if is_in_mark(bytes, place.start) {
         return None;
     }
-    let after = skip_number(bytes, place.end);
-    if bytes.get(after).is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_') {
-        return None;
+    let (start, op) = operator(text, (place.start, place.end))?;
+    if label.promise == Promise::Phrase {
+        return phrase::announced(text, start);
     }
-    let (start, op) = operator(bytes, (place.start, after))?;
     let (range, form) = value(text, start, op)?;
     let shown = text.get(range.clone())?;
-    let form = if op == Op::Is { Form::Prose } else { form };
-    let is_secret = match name.promise {
-        Promise::Password => is_password(shown, form),
-        Promise::Key => is_key(shown, form) || (form != Form::Prose && is_short_secret(shown)),
+    let form = if matches!(op, Op::Is | Op::Next | Op::Below) { Form::Prose } else { form };
+    let is_secret = match label.promise {
+        Promise::Password => {
+            is_password(shown, form)
+                || (op == Op::Sets && is_variable(bytes, &place) && is_plain_word(shown))
+        }
+        Promise::Key => {
+            is_key(shown, form) || (form != Form::Prose && is_short_secret(shown, form))
+        }
         Promise::Token => is_key(shown, form) && !is_bare_uuid(shown),
         Promise::Amazon => {
             let is_base64 = shown.bytes().all(|byte| is_in(&BASE64, byte));
             (shown.len() == 40 && is_base64 && !is_example_token(shown)) || is_key(shown, form)
         }
+        Promise::Any => {
+            let is_secret_name = is_variable(bytes, &place) && !is_public(text, &place);
+            op == Op::Sets && is_secret_name && is_sure_key(shown)
+        }
+        Promise::Phrase => false,
     };
     // Beside words, only what cannot be one of them.
-    let is_sure = !matches!(op, Op::Cell | Op::Is) || shown.len() >= 8;
-    (is_secret && is_sure).then_some(range)
+    let least = match op {
+        // `pass` is also a verb.
+        Op::Next if place.len() < 6 => usize::MAX,
+        Op::Next if label.promise == Promise::Password => 10,
+        Op::Next => 20,
+        Op::Cell | Op::Is | Op::Below => 8,
+        _ => 0,
+    };
+    let is_alone = op != Op::Below || ends_line(bytes, range.end);
+    (is_secret && is_alone && shown.len() >= least).then_some(range)
 }
 
+/// The range of a value of one of `shapes`, given to a name that begins at `place` with the word that the shapes have.
+pub(super) fn named(
+    text: &str,
+    place: Range<usize>,
+    shapes: &[Shape],
+) -> Option<(Range<usize>, &'static str)> {
+    let bytes = text.as_bytes();
+    let before = place.start.checked_sub(1).and_then(|i| bytes.get(i));
+    if before.is_some_and(u8::is_ascii_alphabetic) || is_in_mark(bytes, place.start) {
+        return None;
+    }
+    let n = bytes.get(place.end..)?.iter().take(MAX_NAME_BYTES).take_while(is_in_name).count();
+    if is_public(text, &(place.start..place.end + n)) {
+        return None;
+    }
+    let (start, op) = operator(text, (place.start, place.end + n))?;
+    if !matches!(op, Op::Sets | Op::Quote | Op::Element | Op::Flag) {
+        return None;
+    }
+    let (range, _) = value(text, start, op)?;
+    let shown = text.get(range.clone())?;
+    let shape = shapes.iter().find(|shape| shape.is(shown))?;
+    (is_key(shown, Form::Quoted) && !is_example_token(shown)).then_some((range, shape.kind))
+}
+
+/// Longest part of a name before or after a word in it that is looked at, bytes.
+const MAX_NAME_BYTES: usize = 40;
+
+fn is_in_name(byte: &&u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.')
+}
+
+/// True when the name that `part` ends says that its value is public, however long that is.
+fn is_public(text: &str, part: &Range<usize>) -> bool {
+    let before = text.as_bytes().get(..part.start).unwrap_or(&[]);
+    let n = before.iter().rev().take(MAX_NAME_BYTES).take_while(is_in_name).count();
+    let name = text.get(part.start - n..part.end).unwrap_or("").to_ascii_lowercase();
+    PUBLIC_NAMES.iter().any(|word| name.contains(word))
+}
+
+/// Parts of names whose long values are public.
+const PUBLIC_NAMES: [&str; 21] = [
+    "primary",
+    "foreign",
+    "cache",
+    "partition",
+    "idempotency",
+    "sha",
+    "hash",
+    "commit",
+    "rev",
+    "checksum",
+    "digest",
+    "integrity",
+    "version",
+    "public",
+    "url",
+    "image",
+    "etag",
+    "uuid",
+    "project",
+    "path",
+    "file",
+];
+
 /// A value shorter than machines make them, but of three kinds of character.
-fn is_short_secret(value: &str) -> bool {
+fn is_short_secret(value: &str, form: Form) -> bool {
     let has = |test: fn(&u8) -> bool| value.bytes().any(|byte| test(&byte));
     value.len() >= 8
         && has(u8::is_ascii_digit)
         && has(u8::is_ascii_lowercase)
         && (has(u8::is_ascii_uppercase) || has(u8::is_ascii_punctuation))
-        && is_password(value, Form::Quoted)
+        && is_password(value, form)
 }
 
-/// True when a word begins here: after anything but a letter, or with a capital after a small letter.
-fn begins_word(bytes: &[u8], place: usize) -> bool {
-    let Some(before) = place.checked_sub(1).and_then(|i| bytes.get(i)) else { return true };
-    let is_hump =
-        before.is_ascii_lowercase() && bytes.get(place).is_some_and(u8::is_ascii_uppercase);
-    !before.is_ascii_alphabetic() || is_hump
+/// True for a variable of an environment, all capitals with an equals sign right after it: `DB_PASSWORD=…`.
+fn is_variable(bytes: &[u8], label: &Range<usize>) -> bool {
+    let is_capital = |byte: &u8| byte.is_ascii_uppercase() || *byte == b'_';
+    bytes.get(label.clone()).is_some_and(|label| label.iter().all(is_capital))
+        && bytes
+            .get(label.end)
+            .is_some_and(|byte| *byte == b'=' || byte.is_ascii_digit() || *byte == b'_')
+}
+
+fn ends_line(bytes: &[u8], at: usize) -> bool {
+    bytes.get(at).is_none_or(|byte| matches!(byte, b'\n' | b'\r' | b'\\' | b'"'))
 }
 
 /// True inside of `[redacted:password]`: marks are no names, and announce nothing. What only begins like one is none.
@@ -175,109 +181,6 @@ pub(super) fn is_in_mark(bytes: &[u8], place: usize) -> bool {
     let mut rest = bytes.get(place..).unwrap_or(&[]).iter().take(MAX_MARK_BYTES);
     kind.is_some_and(|kind| kind.iter().all(is_kind))
         && rest.find(|byte| !is_kind(byte)) == Some(&b']')
-}
-
-/// Passes a number that belongs to the name: `password2`, `SECRET_1`; and what Rails adds, `secret_key_base`.
-fn skip_number(bytes: &[u8], mut at: usize) -> usize {
-    if bytes.get(at..).is_some_and(|rest| rest.starts_with(b"_base") || rest.starts_with(b"_BASE"))
-    {
-        return at + 5;
-    }
-    let has_digit = |at: usize| bytes.get(at).is_some_and(u8::is_ascii_digit);
-    if has_digit(at) || (bytes.get(at) == Some(&b'_') && has_digit(at + 1)) {
-        at += 1;
-        while has_digit(at) {
-            at += 1;
-        }
-    }
-    at
-}
-
-/// What stands between a name and its value.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Op {
-    /// `=`, `:`, `:=`, `=>`, `->`, `==`.
-    Sets,
-    /// Only something in quotes may follow: `password('…')`, `PASSWORD '…'`, `"password", "…"`.
-    Quote,
-    /// An element of XML.
-    Element,
-    /// A flag on a command line.
-    Flag,
-    /// A cell of a table.
-    Cell,
-    /// Words.
-    Is,
-}
-
-/// Where the value begins, and what leads there.
-fn operator(bytes: &[u8], (name_start, name_end): (usize, usize)) -> Option<(usize, Op)> {
-    let at = |i: usize| bytes.get(i).copied().unwrap_or(b'\n');
-    let mut i = name_end;
-    if at(i) == b'\\' && matches!(at(i + 1), b'"' | b'\'') {
-        i += 1;
-    }
-    let is_quoted = matches!(at(i), b'"' | b'\'' | b'`');
-    i += usize::from(is_quoted);
-    let is_tag = at(i) == b'>';
-    i += usize::from(at(i) == b']');
-    // Emphasis around a label: `**Password**: …`, `**Password:** …`.
-    while at(i) == b'*' {
-        i += 1;
-    }
-    let spaces = spaces_at(bytes, i);
-    let next = i + spaces;
-    let op = match (at(next), at(next + 1)) {
-        _ if is_tag => (i + 1, Op::Element),
-        (b':', b'=') | (b'=', b'>' | b'=') | (b'-', b'>') => (next + 2, Op::Sets),
-        (b'?', b':') => (next + 2, Op::Sets),
-        (b':' | b'=', _) => (next + 1, Op::Sets),
-        (b'|', _) => (next + 1, Op::Cell),
-        (b'(', b'"' | b'\'') if spaces == 0 && !is_quoted => (next + 1, Op::Quote),
-        (b',', _) if is_quoted => (next + 1, Op::Quote),
-        (b'"' | b'\'', _) if spaces > 0 && !is_quoted => (next, Op::Quote),
-        (b'v' | b'c', _) if spaces > 0 && is_quoted => (attribute(bytes, next)?, Op::Quote),
-        (b'i' | b'w', b's' | b'a') if spaces > 0 => (copula(bytes, next)?, Op::Is),
-        _ if spaces > 0 && is_flag(bytes, name_start) => (next, Op::Flag),
-        _ => return None,
-    };
-    let mut start = op.0;
-    while at(start) == b'*' {
-        start += 1;
-    }
-    Some((start + spaces_at(bytes, start), op.1))
-}
-
-fn spaces_at(bytes: &[u8], at: usize) -> usize {
-    let rest = bytes.get(at..).unwrap_or(&[]);
-    rest.iter().take(MAX_SPACES).take_while(|byte| matches!(byte, b' ' | b'\t')).count()
-}
-
-/// The value in `key="Password" value="…"` and `name="csrf-token" content="…"`.
-fn attribute(bytes: &[u8], at: usize) -> Option<usize> {
-    let rest = bytes.get(at..)?;
-    let n = [&b"value="[..], b"content="].iter().find(|it| rest.starts_with(it))?.len();
-    Some(at + n)
-}
-
-/// What follows `is`, `is:`, `was` and the like.
-fn copula(bytes: &[u8], at: usize) -> Option<usize> {
-    let rest = bytes.get(at..)?;
-    let words = [&b"is now "[..], b"is set to ", b"is: ", b"is ", b"was ", b"will be "];
-    Some(at + words.iter().find(|word| rest.starts_with(word))?.len())
-}
-
-/// True when the name is the end of a long flag, `--db-password`, or of one with a single dash, `-Password`.
-fn is_flag(bytes: &[u8], name_start: usize) -> bool {
-    let from = name_start.saturating_sub(32);
-    let before = bytes.get(from..name_start).unwrap_or(&[]);
-    let n = before
-        .iter()
-        .rev()
-        .take_while(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_'))
-        .count();
-    let word = before.get(before.len() - n..).unwrap_or(&[]);
-    word.starts_with(b"-") && word.len() < 30
 }
 
 /// The value that begins at `start`, without its quotes.
@@ -296,6 +199,9 @@ fn value(text: &str, start: usize, op: Op) -> Option<(Range<usize>, Form)> {
     if matches!(at(i), b'"' | b'\'' | b'`') {
         return quoted(text, i + 1, at(i));
     }
+    if let Some(found) = printed(text, i) {
+        return Some(found);
+    }
     if op == Op::Quote {
         return None;
     }
@@ -304,7 +210,27 @@ fn value(text: &str, start: usize, op: Op) -> Option<(Range<usize>, Form)> {
     {
         return quoted(text, next + 1, at(next));
     }
+    let n_base64 = run_within(text, start, &BASE64, MAX_BASE64_BYTES);
+    if n_base64 > MAX_VALUE_BYTES {
+        return Some((start..start + n_base64, Form::Bare));
+    }
     bare(text, start, op)
+}
+
+/// A value in quotation marks of print.
+fn printed(text: &str, at: usize) -> Option<(Range<usize>, Form)> {
+    let rest = text.get(at..)?;
+    let (open, close) = PRINTED_QUOTES.iter().find(|(open, _)| rest.starts_with(open))?;
+    let inner = rest.get(open.len()..)?;
+    let mut end = inner.len().min(MAX_VALUE_BYTES);
+    while !inner.is_char_boundary(end) {
+        end -= 1;
+    }
+    let n = inner.get(..end)?.find(close)?;
+    let shown = inner.get(..n)?;
+    let value = shown.trim();
+    let start = at + open.len() + (shown.len() - shown.trim_start().len());
+    (!value.contains('\n')).then_some((start..start + value.len(), Form::Quoted))
 }
 
 /// The quote after a type: `password: String = "…"`, `password: Option<&str> = "…"`.
@@ -321,7 +247,7 @@ fn after_type(bytes: &[u8], at: usize) -> Option<usize> {
 fn quoted(text: &str, start: usize, quote: u8) -> Option<(Range<usize>, Form)> {
     let rest = text.as_bytes().get(start..)?;
     let mut is_escaped = false;
-    for (n, byte) in rest.iter().take(MAX_VALUE_BYTES).enumerate() {
+    for (n, byte) in rest.iter().take(MAX_BASE64_BYTES).enumerate() {
         match *byte {
             _ if is_escaped => is_escaped = false,
             b'\n' => return None,
@@ -333,6 +259,7 @@ fn quoted(text: &str, start: usize, quote: u8) -> Option<(Range<usize>, Form)> {
                 return Some((start..start + n, Form::Quoted));
             }
             b'\\' => is_escaped = true,
+            byte if n > MAX_VALUE_BYTES && !is_in(&BASE64, byte) => return None,
             _ => {}
         }
     }
@@ -345,7 +272,8 @@ fn bare(text: &str, start: usize, op: Op) -> Option<(Range<usize>, Form)> {
     let mut end = 0;
     while end < MAX_VALUE_BYTES {
         let Some(byte) = rest.get(end) else { break };
-        if byte.is_ascii_whitespace() || b"\"'`<>".contains(byte) {
+        if byte.is_ascii_whitespace() || b"\"'`<>".contains(byte) || is_full_stop(rest.get(end..)?)
+        {
             break;
         }
         let ends_here = match byte {
@@ -373,6 +301,16 @@ fn bare(text: &str, start: usize, op: Op) -> Option<(Range<usize>, Form)> {
     // A bracket that closes one inside is part of the value: `get(1)` must be seen as code.
     let kept = if kept.contains(['(', '[', '{']) { shown } else { kept };
     Some((start..start + kept.len(), form))
+}
+
+/// `。`, `、`, `，`, `；`, `）`, `」` and a space of full width end a value as their narrow kin do.
+fn is_full_stop(rest: &[u8]) -> bool {
+    matches!(
+        rest,
+        [0xe3, 0x80, 0x80..=0x82 | 0x8d | 0x8f, ..]
+            | [0xef, 0xbc, 0x8c | 0x9b | 0x89, ..]
+            | [0xc2, 0xa0, ..]
+    )
 }
 
 /// True when a name and `=` follow, as in `Password=…;Server=…` and `?token=…&page=…`.

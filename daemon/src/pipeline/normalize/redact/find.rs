@@ -2,10 +2,10 @@
 //!
 //! In: a text. Out: [`Found`], in order, without overlap.
 //!
-//! Two searches that read most of a text at the speed of memory: tokens are long, so only runs of at least
-//! [`MIN_RUN_BYTES`] without white space are searched for the literals they begin with (`shape.rs`); names,
-//! programs and key files are searched by a few fragments (`assign.rs`, `header.rs`, `key.rs`).
-//! Invariants: each place is verified in bounded time; what an allowed line holds is left alone.
+//! Two searches: tokens are long, so only runs of at least [`MIN_RUN_BYTES`] without white space are searched for the
+//! literals they begin with (`shape.rs`) and for names of issuers; the whole text is searched for words that announce a
+//! secret (`words.rs`). Phrases (`phrase.rs`) are found by their blanks.
+//! Invariants: each place is verified in bounded time.
 //! Not here: what a secret looks like, or replacing it.
 
 use std::ops::Range;
@@ -14,41 +14,27 @@ use std::sync::LazyLock;
 use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 
 use super::super::bytes::count;
-use super::allow::AllowedLines;
-use super::assign::{assigned, is_in_mark, name_at};
-use super::header::{COMMANDS, authorization, bearer, flagged};
+use super::assign::{assigned, is_in_mark, named};
+use super::column::below;
+use super::header::{authorization, bearer, flagged};
 use super::key::pem_key;
+use super::label::{Label, label_at};
 use super::likely::is_example_token;
+use super::phrase::phrases_around;
 use super::seen::Seen;
-use super::shape::SHAPES;
+use super::shape::{NAMED, SHAPES};
 use super::token::{URL_SAFE, run};
+use super::words::{Meaning, WORDS};
 
 /// Shortest run without white space that may hold a token or a URL with a password, bytes: no token is shorter. From 9
 /// to 16 (see `run_start`).
 pub(super) const MIN_RUN_BYTES: usize = 15;
 
-/// Longest word looked at around a fragment, bytes.
-const MAX_WORD_BYTES: usize = 24;
-
-/// What names, headers and key files are found by. Each in the three ways that words are capitalized; three
-/// bytes or more, and with [`COMMANDS`] at most 64: beyond either the search loses its SIMD form.
-#[rustfmt::skip]
-const FRAGMENTS: [&str; 23] = [
-    "pass", "Pass", "PASS", "pwd", "Pwd", "PWD", "ecret", "ECRET", "oken", "OKEN", "key", "Key", "KEY",
-    "redential", "REDENTIAL", "auth", "Auth", "AUTH", "earer", "EARER", "sess", "Sess", "SESS",
-];
-
-/// How the words end that announce a secret: most words with a fragment in them are others.
-const LAST_LETTERS: [&[u8; 3]; 18] = [
-    b"ord", b"swd", b"ase", b"ort", b"pwd", b"ass", b"ode", b"ret", b"ken", b"key", b"ial", b"als",
-    b"nid", b"_id", b"sid", b"uth", b"ion", b"rer",
-];
-
 /// What the rest of a secret is called.
 const CUT_OFF: &str = "rest";
 
-/// How key files begin; a space makes their first line no run.
-const KEY_FILES: [&str; 2] = ["-----BEGIN ", "---- BEGIN SSH2 "];
+/// How far before a long value the name of its issuer may stand, bytes.
+const NEAR_BYTES: usize = 64;
 
 /// A secret.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -68,13 +54,14 @@ impl Found {
     }
 }
 
-/// Finds fragments, programs and key files. `None` cannot happen with fixed tables; a test holds that.
-pub(super) static WORDS: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
-    let programs = COMMANDS.iter().map(|it| it.literal);
+/// Finds names of issuers, which stand before values that nothing else shows. `None` cannot happen with fixed tables; a
+/// test holds that.
+pub(super) static ISSUERS: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
     AhoCorasick::builder()
-        .match_kind(MatchKind::LeftmostFirst)
+        .match_kind(MatchKind::LeftmostLongest)
         .kind(Some(AhoCorasickKind::DFA))
-        .build(FRAGMENTS.into_iter().chain(KEY_FILES).chain(programs))
+        .ascii_case_insensitive(true)
+        .build(NAMED.iter().map(|(word, _)| word))
         .ok()
 });
 
@@ -99,37 +86,36 @@ pub(super) fn secrets_in(text: &str) -> Vec<Found> {
     joined(found)
 }
 
-/// Tokens that go on after a line end, as a PDF prints them.
+/// Tokens that go on after a line end, as a PDF prints them, or after the blank that a format put there.
 pub(super) fn wrapped_in(text: &str) -> Vec<Found> {
     let Some(finder) = TOKENS.as_ref() else { return Vec::new() };
     let mut found = Vec::new();
-    let look = |seen: Seen| {
+    let mut look = |seen: Seen| {
         let mut here = Vec::new();
         find_tokens(&seen.text, &(0..seen.text.len()), &mut here);
         found.extend(here.into_iter().map(|it| Found { range: seen.place(&it.range), ..it }));
     };
-    Seen::each_wrapped(text, |word| finder.is_match(word), look);
-    found
-}
-
-/// Those of `found` that stand on lines which are left alone, taken out of it.
-pub(super) fn take_allowed(text: &str, found: &mut Vec<Found>) -> Vec<Found> {
-    if found.is_empty() {
-        return Vec::new();
+    Seen::each_wrapped(text, |word| finder.is_match(word), &mut look);
+    let bytes = text.as_bytes();
+    let mut from = 0;
+    while let Some(run) = next_run(bytes, from) {
+        from = run.end;
+        let goes_on = bytes.get(run.end) == Some(&b' ');
+        if goes_on && bytes.get(run.clone()).is_some_and(|it| finder.is_match(it)) {
+            Seen::each_longer(text, run.start, run.end, &mut look);
+        }
     }
-    let lines = AllowedLines::of(text);
-    let (allowed, rest) =
-        std::mem::take(found).into_iter().partition(|it| lines.hold(it.range.start));
-    *found = rest;
-    allowed
+    found
 }
 
 fn scan(text: &str) -> Vec<Found> {
     let mut found = Vec::new();
     find_words(text, &mut found);
+    find_phrases(text, &mut found);
     let mut from = 0;
     while let Some(run) = next_run(text.as_bytes(), from) {
         find_tokens(text, &run, &mut found);
+        find_named(text, &run, &mut found);
         from = run.end;
     }
     found
@@ -201,66 +187,79 @@ pub(super) fn find_tokens(text: &str, run: &Range<usize>, found: &mut Vec<Found>
     for hit in finder.find_overlapping_iter(slice) {
         let Some(shape) = SHAPES.get(hit.pattern().as_usize()) else { continue };
         let place = run.start + hit.start()..run.start + hit.end();
-        let range = (shape.verify)(text, place).filter(|range| !is_example(text, range));
+        let range = shape.at(text, place).filter(|range| !is_example(text, range));
         found.extend(range.map(|range| Found { range, kind: shape.kind, rank: 0 }));
     }
 }
 
-pub(super) fn find_words(text: &str, found: &mut Vec<Found>) {
-    let Some(finder) = WORDS.as_ref() else { return };
-    let mut last_word = 0;
-    for hit in finder.find_iter(text) {
-        let (pattern, place) = (hit.pattern().as_usize(), hit.start()..hit.end());
-        let n_before = FRAGMENTS.len() + KEY_FILES.len();
-        let (range, kind, rank) = if pattern >= n_before {
-            let Some(command) = COMMANDS.get(pattern - n_before) else { continue };
-            (flagged(text, place, command), "password", 1)
-        } else if pattern >= FRAGMENTS.len() {
-            (pem_key(text, place), "private-key", 0)
-        } else {
-            let end = word_end(text.as_bytes(), place.end);
-            // Two fragments of one word lead to the same end.
-            if end == last_word {
-                continue;
+fn find_phrases(text: &str, found: &mut Vec<Found>) {
+    let bytes = text.as_bytes();
+    let mut at = 0;
+    let mut checked = 0;
+    while at < bytes.len() {
+        let blanks = blanks_in(bytes.get(at..).unwrap_or(&[]));
+        // Words of three to eight letters have no two blanks within three bytes, and no nine bytes without one.
+        let close = blanks & (blanks >> 1 | blanks >> 2 | blanks >> 3);
+        let long = [1, 2, 4, 1].iter().fold(!blanks, |runs, n| runs & (runs >> n));
+        for from in [0, 32] {
+            let has = |bits: u64| bits >> from & 0xffff_ffff != 0;
+            let start = at + from;
+            if !has(close) && !has(long) && start >= checked {
+                checked = start + 32;
+                let ranges = phrases_around(text, start);
+                checked = ranges.last().map_or(checked, |it| it.end.max(checked));
+                let found_here = ranges.into_iter();
+                found.extend(found_here.map(|range| Found { range, kind: "seed-phrase", rank: 1 }));
             }
-            last_word = end;
-            match by_word(text, end) {
-                (Some(_), ..) if is_in_mark(text.as_bytes(), end) => continue,
-                found => found,
-            }
-        };
-        found.extend(range.map(|range| Found { range, kind, rank }));
-    }
-}
-
-/// Where the letters end that begin before `from`.
-fn word_end(bytes: &[u8], from: usize) -> usize {
-    let rest = bytes.get(from..).unwrap_or(&[]);
-    from + rest.iter().take(MAX_WORD_BYTES).take_while(|byte| byte.is_ascii_alphabetic()).count()
-}
-
-/// What follows a word that ends at `end`, if that word announces a secret.
-fn by_word(text: &str, end: usize) -> (Option<Range<usize>>, &'static str, u8) {
-    let before = text.as_bytes().get(end.saturating_sub(13)..end).unwrap_or(&[]);
-    let last = before.last_chunk::<3>().map(|last| last.map(|byte| byte.to_ascii_lowercase()));
-    if !last.is_some_and(|last| LAST_LETTERS.contains(&&last)) {
-        return (None, "", 2);
-    }
-    let ends_with = |word: &str| {
-        let from = before.len().checked_sub(word.len());
-        from.and_then(|from| before.get(from..))
-            .is_some_and(|it| it.eq_ignore_ascii_case(word.as_bytes()))
-    };
-    if ends_with("authorization") {
-        (authorization(text, end), "authorization", 1)
-    } else if ends_with("bearer") {
-        (bearer(text, end), "authorization", 1)
-    } else {
-        match name_at(text, end) {
-            Some((start, name)) => (assigned(text, start..end, name), name.kind(), 2),
-            None => (None, "", 2),
         }
+        at += WINDOW_BYTES;
     }
+}
+
+/// Values whose only sign is the issuer that their name begins with.
+fn find_named(text: &str, run: &Range<usize>, found: &mut Vec<Found>) {
+    let from = run.start.saturating_sub(NEAR_BYTES);
+    let (Some(finder), Some(slice)) = (ISSUERS.as_ref(), text.as_bytes().get(from..run.end)) else {
+        return;
+    };
+    for hit in finder.find_iter(slice) {
+        let Some((_, shapes)) = NAMED.get(hit.pattern().as_usize()) else { continue };
+        let place = from + hit.start()..from + hit.end();
+        found.extend(named(text, place, shapes).map(|(range, kind)| Found {
+            range,
+            kind,
+            rank: 1,
+        }));
+    }
+}
+
+pub(super) fn find_words(text: &str, found: &mut Vec<Found>) {
+    WORDS.each(text, |end, meaning| {
+        let (range, kind) = match meaning {
+            Meaning::Labels(labels) => return by_label(text, end, labels, found),
+            Meaning::Command(command) => (flagged(text, end, command), "password"),
+            Meaning::KeyFile => (pem_key(text, end), "private-key"),
+            _ if is_in_mark(text.as_bytes(), end) => return,
+            Meaning::Authorization => (authorization(text, end), "authorization"),
+            Meaning::Bearer => (bearer(text, end), "authorization"),
+        };
+        let rank = u8::from(kind != "private-key");
+        found.extend(range.map(|range| Found { range, kind, rank }));
+    });
+}
+
+/// What a label announces whose last word ends at `end`: a value, or the column below it.
+fn by_label(text: &str, end: usize, labels: &[Label], found: &mut Vec<Found>) {
+    let Some((start, label)) = label_at(text, end, labels) else { return };
+    if is_in_mark(text.as_bytes(), end) {
+        return;
+    }
+    let kind = label.promise.kind();
+    let ranges = match assigned(text, start..end, label) {
+        Some(range) => vec![range],
+        None => below(text, start..end, label.promise),
+    };
+    found.extend(ranges.into_iter().map(|range| Found { range, kind, rank: 2 }));
 }
 
 /// What markup had parted from a secret whose first part was one by itself: it stands right after a mark, and goes with

@@ -47,6 +47,7 @@ pub(super) static COMMANDS: &[Command] = &[
     command("sshpass ", "-p", Style::Apart),
     command("sshpass ", "-p", Style::Joined),
     command("mysql ", "-p", Style::Joined),
+    command("wget ", "--http-password", Style::Apart),
     command("mysqldump ", "-p", Style::Joined),
     command("mysqladmin ", "-p", Style::Joined),
     command("mariadb ", "-p", Style::Joined),
@@ -85,7 +86,10 @@ pub(super) fn authorization(text: &str, word_end: usize) -> Option<Range<usize>>
     match scheme.as_str() {
         "basic" => credential(text, from, is_basic),
         "bearer" | "token" | "apikey" | "api-key" | "key" | "splunk" | "genie-key" | "sso-key"
-        | "bot" => credential(text, from, |it| is_key(it, Form::Bare)),
+        | "bot" | "ssws" | "geniekey" | "api-token" | "sharedkey" | "negotiate" | "hawk"
+        | "oauth" | "deepl-auth-key" | "client-id" | "discogs" | "klaviyo-api-key" => {
+            credential(text, from, |it| is_key(it, Form::Bare))
+        }
         _ => None,
     }
 }
@@ -96,17 +100,17 @@ pub(super) fn bearer(text: &str, word_end: usize) -> Option<Range<usize>> {
     credential(text, from, |it| it.len() >= 20 && is_key(it, Form::Bare))
 }
 
-/// The password that a program is given by a short flag.
-pub(super) fn flagged(
-    text: &str,
-    literal: Range<usize>,
-    command: &Command,
-) -> Option<Range<usize>> {
-    let before = literal.start.checked_sub(1).and_then(|i| text.as_bytes().get(i));
+/// The password that a program, whose name ends at `end`, is given by a short flag.
+pub(super) fn flagged(text: &str, end: usize, command: &Command) -> Option<Range<usize>> {
+    let start = end.checked_sub(command.literal.trim_end().len())?;
+    if text.as_bytes().get(end) != Some(&b' ') {
+        return None;
+    }
+    let before = start.checked_sub(1).and_then(|i| text.as_bytes().get(i));
     if before.is_some_and(|byte| byte.is_ascii_alphanumeric() || b"_-.".contains(byte)) {
         return None;
     }
-    let from = literal.end - 1;
+    let from = end;
     let rest = text.as_bytes().get(from..)?;
     let n =
         rest.iter().take(MAX_COMMAND_BYTES).position(|byte| matches!(byte, b'\n' | b'|' | b';'));

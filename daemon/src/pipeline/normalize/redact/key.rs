@@ -9,8 +9,11 @@ use super::token::{BASE64, is_in};
 /// Longest private key replaced as a whole, bytes: a 16,384-bit RSA key in PEM has 13 kB.
 const MAX_KEY_BYTES: usize = 16 * 1024;
 
-/// A PEM block whose label says that it is private, with its `END` line if that is there.
-pub(super) fn pem_key(text: &str, literal: Range<usize>) -> Option<Range<usize>> {
+/// A PEM block whose label says that it is private, with its `END` line if that is there; `BEGIN` ends at `end`.
+pub(super) fn pem_key(text: &str, end: usize) -> Option<Range<usize>> {
+    let before = text.get(..end)?;
+    let n = ["-----BEGIN", "---- BEGIN"].into_iter().find(|it| before.ends_with(it))?.len();
+    let literal = end - n..end + 1;
     let window = window(text, literal.start);
     if window.starts_with("---- BEGIN SSH2 ENCRYPTED PRIVATE KEY") {
         let end = memmem::find(window.as_bytes(), b"---- END SSH2 ENCRYPTED PRIVATE KEY ----");

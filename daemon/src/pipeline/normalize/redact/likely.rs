@@ -105,6 +105,31 @@ pub(super) fn is_placeholder(value: &str) -> bool {
         || ["${", "{{", "$(", "%(", "#{", "[redacted"].iter().any(|open| lower.contains(open))
 }
 
+/// Words that stand for a password in the URLs of documentation.
+const PASSWORD_WORDS: [&str; 14] = [
+    "password",
+    "passwd",
+    "pass",
+    "pwd",
+    "pw",
+    "secret",
+    "token",
+    "passphrase",
+    "mypassword",
+    "mypass",
+    "userpass",
+    "userpassword",
+    "mysecretpassword",
+    "p",
+];
+
+/// True for what stands in the place of a password where only a password can stand: a word for one, a variable.
+pub(super) fn is_stand_in(value: &str) -> bool {
+    PASSWORD_WORDS.iter().any(|word| value.eq_ignore_ascii_case(word))
+        || value.bytes().next().is_none_or(|byte| b"$*%{[(".contains(&byte))
+        || is_placeholder(value)
+}
+
 /// True for a token that says that it is an example: `AKIAIOSFODNN7EXAMPLE`, `ghp_xxxxxxxxxx…`.
 pub(super) fn is_example_token(token: &str) -> bool {
     let lower = token.to_ascii_lowercase();
@@ -173,6 +198,9 @@ pub(super) enum Form {
 /// True when the value of something called a password looks like one.
 pub(super) fn is_password(value: &str, form: Form) -> bool {
     let mix = Mix::of(value);
+    if is_crypt(value) && value.len() <= 200 && form != Form::Prose {
+        return true;
+    }
     if !(6..=200).contains(&value.len()) || !may_be_secret(value, form) {
         return false;
     }
@@ -180,7 +208,8 @@ pub(super) fn is_password(value: &str, form: Form) -> bool {
     match form {
         Form::Prose => {
             let has_both = mix.n_digits > 0 && mix.n_letters() > 0;
-            value.len() >= 8 && has_both && (is_mixed_case || mix.n_symbols > 0)
+            let has_signs = value.bytes().any(|byte| b"!@#$%^&*?+=~".contains(&byte));
+            value.len() >= 7 && (has_both || (has_signs && mix.n_letters() > 3))
         }
         _ if mix.n_digits > 0 => mix.n_letters() > 0 || mix.n_symbols == 0,
         // Letters with punctuation that names are not written with.
@@ -197,13 +226,41 @@ pub(super) fn is_password(value: &str, form: Form) -> bool {
 pub(super) fn is_key(value: &str, form: Form) -> bool {
     let mix = Mix::of(value);
     let least = if form == Form::Quoted { 14 } else { 16 };
-    if !(least..=512).contains(&value.len()) || !may_be_secret(value, form) {
+    if !(least..=16_000).contains(&value.len()) || !may_be_secret(value, form) {
         return false;
     }
     let is_random_case = mix.n_lower > 0 && mix.n_upper > 0 && mix.n_switches * 3 >= value.len();
     let is_mixed = mix.n_digits > 0 && mix.n_letters() >= 2;
     let is_plain = mix.n_symbols * 6 <= value.len();
     is_plain && (is_mixed || (is_random_case && value.len() >= 20)) && entropy(value) >= 3.0
+}
+
+/// True when a value can be nothing but a key: long, of capitals, small letters and digits, or hexadecimal.
+pub(super) fn is_sure_key(value: &str) -> bool {
+    let mix = Mix::of(value);
+    let is_random =
+        mix.n_lower >= 3 && mix.n_upper >= 3 && mix.n_digits >= 2 && entropy(value) >= 3.8;
+    let is_hex = value.len() >= 32 && value.bytes().all(|byte| byte.is_ascii_hexdigit());
+    value.len() >= 20 && (is_random || is_hex) && is_key(value, Form::Bare)
+}
+
+/// True for letters alone that may be a password where nothing else can stand: `DB_PASSWORD=sunshine`.
+pub(super) fn is_plain_word(value: &str) -> bool {
+    (6..=64).contains(&value.len())
+        && value.bytes().all(|byte| byte.is_ascii_alphabetic())
+        && !PLAIN_VALUES.contains(&value.to_ascii_lowercase().as_str())
+        && !is_placeholder(value)
+}
+
+/// True for the hash of a password as `crypt` writes it.
+fn is_crypt(value: &str) -> bool {
+    let mut parts = value.split('$');
+    parts.next() == Some("")
+        && parts.next().is_some_and(|id| {
+            (1..=10).contains(&id.len())
+                && id.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-')
+        })
+        && parts.next_back().is_some_and(|hash| hash.len() >= 22)
 }
 
 /// True when nothing says that a value is a placeholder, a reference, code, or a name.
@@ -298,7 +355,7 @@ pub(super) fn is_bare_uuid(value: &str) -> bool {
 }
 
 /// Shannon's entropy of the bytes, bits a byte.
-fn entropy(value: &str) -> f64 {
+pub(super) fn entropy(value: &str) -> f64 {
     let mut counts = [0_u32; 256];
     value.bytes().for_each(|byte| counts[usize::from(byte)] += 1);
     let n = value.len() as f64;

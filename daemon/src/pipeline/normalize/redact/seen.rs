@@ -1,5 +1,5 @@
-//! Seen: a text as a reader sees it, without the characters that have no width, and without the line ends inside of
-//! words that are too long for a line.
+//! Seen: a text as a reader sees it, without the characters that have no width, with letters of full width made
+//! narrow, and without the line ends inside of words that are too long for a line.
 //!
 //! Copying from pages leaves soft hyphens and zero-width spaces inside of tokens; a PDF breaks them over lines. In: a
 //! text. Out: pieces around such characters, without them, with the way back to the text.
@@ -10,6 +10,9 @@ use std::ops::Range;
 /// How much before and after a hidden character belongs to its piece, bytes: a long token, and the name before it.
 const ROOM_BYTES: usize = 400;
 
+/// A word of this many bytes may fill a line, so that its end stands on the next.
+const LONG_LINE_BYTES: usize = 40;
+
 /// Lines after its first that a token is followed over.
 const MAX_LINES: usize = 12;
 
@@ -17,36 +20,43 @@ const MAX_LINES: usize = 12;
 pub(super) struct Seen {
     /// What is left.
     pub(super) text: String,
-    /// Where the piece begins in the whole text.
-    start: usize,
-    /// Places in `text` before which something is left out, and how much was left out up to there.
-    gaps: Vec<(usize, usize)>,
+    /// What the text is made of, in order.
+    parts: Vec<Part>,
 }
 
-/// A piece of the whole text, with places and lengths of what is hidden in it.
-type Piece = (Range<usize>, Vec<(usize, usize)>);
+/// A part of a piece: where it begins in the piece and in the whole text, and its length there.
+struct Part {
+    seen: usize,
+    start: usize,
+    len: usize,
+}
+
+/// A character that is not seen as it is written: its place, its length, and what is seen.
+type Odd = (usize, usize, Option<char>);
 
 impl Seen {
-    /// The pieces of a text that hold hidden characters; as a rule none.
+    /// The pieces of a text that hold such characters; as a rule none.
     pub(super) fn pieces_of(text: &str) -> Vec<Seen> {
         let bytes = text.as_bytes();
         let places = memchr::memchr3_iter(0xc2, 0xe2, 0xef, bytes);
-        let mut pieces: Vec<Piece> = Vec::new();
-        for (at, n) in places.filter_map(|at| Some((at, n_hidden(bytes.get(at..)?)?))) {
+        let mut pieces: Vec<(Range<usize>, Vec<Odd>)> = Vec::new();
+        for (at, (n, seen)) in places.filter_map(|at| Some((at, odd_at(bytes.get(at..)?)?))) {
             let end = ceil(text, at + n + ROOM_BYTES);
             match pieces.last_mut() {
-                Some((range, hidden)) if at <= range.end => {
+                Some((range, odd)) if at <= range.end => {
                     range.end = end;
-                    hidden.push((at, n));
+                    odd.push((at, n, seen));
                 }
+                // Punctuation of full width is how some languages are written.
+                _ if seen.is_some_and(|seen| !seen.is_ascii_alphanumeric()) => {}
                 last => {
                     let least = last.map_or(0, |(range, _)| range.end);
                     let start = floor(text, at.saturating_sub(ROOM_BYTES)).max(least);
-                    pieces.push((start..end, vec![(at, n)]));
+                    pieces.push((start..end, vec![(at, n, seen)]));
                 }
             }
         }
-        pieces.into_iter().map(|(range, hidden)| Seen::without(text, range, hidden)).collect()
+        pieces.into_iter().map(|(range, odd)| Seen::without(text, range, odd)).collect()
     }
 
     /// Words that go on after a line end, where `may_begin` says of what stands before it that it may begin a token.
@@ -69,49 +79,88 @@ impl Seen {
             if !text.get(start..at).is_some_and(&may_begin) {
                 continue;
             }
-            // The token may end with any of the lines: what follows it may be another word.
-            let mut ends = vec![(at, 1)];
-            let mut end = at;
-            while ends.len() <= MAX_LINES {
-                let next = end + 1;
-                let rest = bytes.get(next..).unwrap_or(&[]).iter().take(ROOM_BYTES);
-                end = floor(text, next + rest.take_while(|byte| **byte > b' ').count());
-                if !is_random(bytes.get(next..end).unwrap_or(&[])) {
-                    break;
-                }
-                look(Seen::without(text, start..end, ends.clone()));
-                if bytes.get(end) != Some(&b'\n') || !is_inside(end + 1) {
-                    break;
-                }
-                ends.push((end, 1));
-            }
+            Seen::each_longer(text, start, at, &mut look);
         }
     }
 
-    fn without(text: &str, range: Range<usize>, hidden: Vec<(usize, usize)>) -> Seen {
-        let mut seen = Seen { text: String::new(), start: range.start, gaps: Vec::new() };
-        let (mut n_hidden, mut from) = (0, range.start);
-        for (at, n) in hidden {
-            seen.text.push_str(text.get(from..at).unwrap_or(""));
-            n_hidden += n;
-            seen.gaps.push((seen.text.len(), n_hidden));
+    /// A word from `start` on that goes on behind the blank at `at`, also behind more of them, as formats join lines.
+    /// The token may end with any of the parts: what follows it may be another word.
+    pub(super) fn each_longer(text: &str, start: usize, at: usize, look: &mut impl FnMut(Seen)) {
+        let bytes = text.as_bytes();
+        let Some(blank) = bytes.get(at).filter(|byte| matches!(byte, b' ' | b'\n')) else { return };
+        let (mut ends, end_of_first) = (vec![(at, 1, None)], at);
+        let mut end = at;
+        while ends.len() <= MAX_LINES {
+            let next = end + 1;
+            let rest = bytes.get(next..).unwrap_or(&[]).iter().take(ROOM_BYTES);
+            end = floor(text, next + rest.take_while(|byte| **byte > b' ').count());
+            let part = bytes.get(next..end).unwrap_or(&[]);
+            // Between two words of a line nothing but their looks says that they are one.
+            if !is_random(part) || (*blank == b' ' && !is_part_of_token(part, end_of_first - start))
+            {
+                break;
+            }
+            look(Seen::without(text, start..end, ends.clone()));
+            if bytes.get(end) != Some(blank) || bytes.get(end + 1).is_none_or(|byte| *byte <= b' ')
+            {
+                break;
+            }
+            ends.push((end, 1, None));
+        }
+    }
+
+    fn without(text: &str, range: Range<usize>, odd: Vec<Odd>) -> Seen {
+        let mut seen = Seen { text: String::new(), parts: Vec::new() };
+        let mut from = range.start;
+        for (at, n, shown) in odd {
+            seen.push(text.get(from..at).unwrap_or(""), from, at - from);
+            if let Some(shown) = shown {
+                seen.push(shown.encode_utf8(&mut [0; 4]), at, n);
+            }
             from = at + n;
         }
-        seen.text.push_str(text.get(from..range.end).unwrap_or(""));
+        seen.push(text.get(from..range.end).unwrap_or(""), from, range.end - from);
         seen
+    }
+
+    fn push(&mut self, shown: &str, start: usize, len: usize) {
+        if !shown.is_empty() {
+            self.parts.push(Part { seen: self.text.len(), start, len });
+            self.text.push_str(shown);
+        }
     }
 
     /// The range in the whole text.
     pub(super) fn place(&self, range: &Range<usize>) -> Range<usize> {
-        let hidden_before = |place: usize, is_end: bool| {
-            let n = self
-                .gaps
-                .partition_point(|(at, _)| if is_end { *at < place } else { *at <= place });
-            n.checked_sub(1).and_then(|i| self.gaps.get(i)).map_or(0, |(_, n)| *n)
+        let part = |place: usize| {
+            let n = self.parts.partition_point(|part| part.seen <= place);
+            n.checked_sub(1).and_then(|i| Some((self.parts.get(i)?, self.parts.get(n))))
         };
-        self.start + range.start + hidden_before(range.start, false)
-            ..self.start + range.end + hidden_before(range.end, true)
+        let within = |part: &Part, next: Option<&Part>, place: usize| {
+            let n_seen = next.map_or(self.text.len(), |next| next.seen) - part.seen;
+            // A character that stands for a longer one is taken as a whole.
+            if n_seen == part.len { part.start + place - part.seen } else { part.start }
+        };
+        let start = part(range.start).map_or(0, |(it, next)| within(it, next, range.start));
+        let last = range.end.saturating_sub(1);
+        let end = part(last).map_or(start, |(it, next)| {
+            let n_seen = next.map_or(self.text.len(), |next| next.seen) - it.seen;
+            if n_seen == it.len { it.start + range.end - it.seen } else { it.start + it.len }
+        });
+        start..end
     }
+}
+
+/// True for what may be the rest of a token of which `n_before` bytes stand before a blank: a long word, or what is
+/// left of a long line. No name in it is given a value.
+fn is_part_of_token(part: &[u8], n_before: usize) -> bool {
+    let is_inside = |byte: &&u8| !b"\"'`<>()[]{}|;,".contains(byte);
+    let n = part.iter().take_while(is_inside).count();
+    let body = part.get(..n).unwrap_or(&[]);
+    let is_set = |pair: &[u8]| matches!(pair, [b'=', next] if next.is_ascii_alphanumeric());
+    let is_mixed = body.iter().any(u8::is_ascii_digit) && body.iter().any(u8::is_ascii_alphabetic);
+    let is_rest = n_before >= LONG_LINE_BYTES && is_random(body);
+    (is_rest || (body.len() >= 8 && is_mixed)) && !body.windows(2).any(is_set)
 }
 
 /// True when this looks like a part of a token, and not like the next word.
@@ -120,13 +169,17 @@ fn is_random(part: &[u8]) -> bool {
         || part.get(1..).is_some_and(|rest| rest.iter().any(u8::is_ascii_uppercase))
 }
 
-/// The length of the hidden character that a text begins with, bytes.
-fn n_hidden(bytes: &[u8]) -> Option<usize> {
+/// The length of the character that a text begins with, bytes, where that is hidden or of full width, and what is
+/// seen.
+fn odd_at(bytes: &[u8]) -> Option<(usize, Option<char>)> {
     match bytes {
-        [0xc2, 0xad, ..] => Some(2),
-        [0xe2, 0x80, 0x8b..=0x8f, ..] | [0xe2, 0x81, 0xa0..=0xa4, ..] | [0xef, 0xbb, 0xbf, ..] => {
-            Some(3)
-        }
+        [0xc2, 0xad, ..] => Some((2, None)),
+        [0xe2, 0x80, 0x8b..=0x8f, ..]
+        | [0xe2, 0x81, 0xa0..=0xa4, ..]
+        | [0xef, 0xbb, 0xbf, ..]
+        | [0xef, 0xb8, 0x80..=0x8f, ..] => Some((3, None)),
+        [0xef, 0xbc, last @ 0x81..=0xbf, ..] => Some((3, Some((last - 0x81 + b'!') as char))),
+        [0xef, 0xbd, last @ 0x80..=0x9e, ..] => Some((3, Some((last - 0x80 + b'`') as char))),
         _ => None,
     }
 }

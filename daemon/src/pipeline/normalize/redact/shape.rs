@@ -1,238 +1,301 @@
-//! What secrets of known issuers look like: one line a kind.
+//! Shapes: what secrets of known issuers look like, one a row of `config/secrets.tsv`.
 //!
-//! Each shape has a literal that the scan finds and a check of what stands around it. The check gives the range
-//! to replace. The shapes are those their issuers document or the public rule sets of secret scanners list; none
-//! matches a git hash, a UUID or a checksum.
-//! Not here: assignments to telling names (`assign.rs`), headers and command lines (`header.rs`).
+//! In: a text and the place of the literal that a shape has. Out: the range to replace.
+//! Invariants: a check reads no more than the shape is long; a shape without a literal of two characters is no row.
+//! Not here: finding the literals (`find.rs`), shapes that a row cannot say (`special.rs`), assignments (`assign.rs`).
 
+use std::collections::BTreeMap;
 use std::ops::Range;
+use std::sync::LazyLock;
 
-use super::key::putty_key;
-use super::special::{
-    azure_client_secret, discord_token, json_web_token, mailchimp_key, mailgun_key, next_part,
-    sendgrid_key, sentry_dsn, slack_token, telegram_token, url_password, uuid_after,
-};
-use super::token::{
-    ALNUM, BASE64, BASE64_ANY, HEX, PATH, UPPER, URL_SAFE, URL_SAFE_DOT, WORD, around, mixed_token,
-    token, value,
-};
+use super::likely::{entropy, is_stand_in};
+use super::special::{self, Special};
+use super::token::{Set, begins_token, is_in, is_uuid, run_before, run_within, set_of};
 
-/// The check of what stands around a literal.
-pub(super) type Verify = fn(&str, Range<usize>) -> Option<Range<usize>>;
+const TABLE: &str = include_str!("../../../../../config/secrets.tsv");
+
+/// How far before a token one of its words may stand, bytes.
+const NEAR_BYTES: usize = 120;
 
 /// A kind of secret.
 pub(super) struct Shape {
     /// Its name in marks and counts.
     pub(super) kind: &'static str,
-    /// What every secret of this kind contains, near its start.
+    /// What every secret of this kind contains: the longest of its literals.
     pub(super) literal: &'static str,
-    /// The range to replace, given the text and the place of the literal.
-    pub(super) verify: Verify,
+    /// What stands before the literal, the nearest first, and after it.
+    before: Vec<Item>,
+    after: Vec<Item>,
+    checks: Checks,
+    special: Option<Special>,
 }
 
-const fn shape(kind: &'static str, literal: &'static str, verify: Verify) -> Shape {
-    Shape { kind, literal, verify }
+/// What is asked of a token beside its shape.
+#[derive(Default)]
+struct Checks {
+    /// Least entropy, bits a character.
+    floor: f64,
+    is_mixed: bool,
+    has_digits: bool,
+    stands_apart: bool,
+    is_password: bool,
+    /// One of these stands shortly before, lowercase.
+    words: Vec<&'static str>,
 }
 
-/// Every kind of secret that is removed wherever it stands.
-#[rustfmt::skip]
-pub(super) static SHAPES: &[Shape] = &[
-    shape("private-key", "PuTTY-User-Key-File-", putty_key),
-    shape("private-key", "AGE-SECRET-KEY-1", |t, r| token(t, r, &ALNUM, 58..=58)),
-    shape("aws-access-key", "AKIA", |t, r| token(t, r, &UPPER, 16..=16)),
-    shape("aws-access-key", "ASIA", |t, r| token(t, r, &UPPER, 16..=16)),
-    shape("aws-access-key", "ABIA", |t, r| token(t, r, &UPPER, 16..=16)),
-    shape("aws-access-key", "ACCA", |t, r| token(t, r, &UPPER, 16..=16)),
-    shape("aws-access-key", "ABSK", |t, r| token(t, r, &BASE64, 109..=269)),
-    shape("azure-key", "AccountKey=", |t, r| value(t, r, &BASE64, 80..=100)),
-    shape("azure-key", "SharedAccessKey=", |t, r| value(t, r, &BASE64, 40..=100)),
-    shape("azure-key", "sig=", |t, r| value(t, r, &BASE64_ANY, 43..=70)),
-    shape("azure-key", "7Q~", azure_client_secret),
-    shape("azure-key", "8Q~", azure_client_secret),
-    shape("azure-key", "JQQJ9", |t, r| around(t, r, &ALNUM, (52, 27..=27))),
-    shape("google-key", "AIza", |t, r| token(t, r, &URL_SAFE, 35..=35)),
-    shape("google-key", "GOCSPX-", |t, r| token(t, r, &URL_SAFE, 28..=28)),
-    shape("google-key", "ya29.", |t, r| mixed_token(t, r, &URL_SAFE_DOT, 20..=2_048)),
-    shape("google-key", "1//0", |t, r| mixed_token(t, r, &URL_SAFE, 40..=200)),
-    shape("firebase-key", ":APA91b", |t, r| value(t, r, &URL_SAFE, 100..=300)),
-    shape("github-token", "ghp_", |t, r| token(t, r, &ALNUM, 36..=255)),
-    shape("github-token", "gho_", |t, r| token(t, r, &ALNUM, 36..=255)),
-    shape("github-token", "ghu_", |t, r| token(t, r, &ALNUM, 36..=255)),
-    shape("github-token", "ghs_", |t, r| token(t, r, &URL_SAFE_DOT, 36..=800)),
-    shape("github-token", "ghr_", |t, r| token(t, r, &ALNUM, 36..=255)),
-    shape("github-token", "github_pat_", |t, r| token(t, r, &WORD, 36..=255)),
-    shape("gitlab-token", "glpat-", |t, r| token(t, r, &URL_SAFE_DOT, 20..=300)),
-    shape("gitlab-token", "glptt-", |t, r| token(t, r, &HEX, 40..=40)),
-    shape("gitlab-token", "glrt-", |t, r| token(t, r, &URL_SAFE_DOT, 20..=300)),
-    shape("gitlab-token", "glrtr-", |t, r| token(t, r, &URL_SAFE_DOT, 20..=300)),
-    shape("gitlab-token", "gldt-", |t, r| token(t, r, &URL_SAFE_DOT, 20..=300)),
-    shape("gitlab-token", "glcbt-", |t, r| mixed_token(t, r, &URL_SAFE_DOT, 20..=300)),
-    shape("gitlab-token", "glft-", |t, r| token(t, r, &URL_SAFE_DOT, 20..=300)),
-    shape("gitlab-token", "glimt-", |t, r| token(t, r, &URL_SAFE_DOT, 25..=300)),
-    shape("gitlab-token", "glagent-", |t, r| token(t, r, &URL_SAFE_DOT, 40..=300)),
-    shape("gitlab-token", "gloas-", |t, r| token(t, r, &URL_SAFE_DOT, 40..=300)),
-    shape("gitlab-token", "glsoat-", |t, r| token(t, r, &URL_SAFE_DOT, 20..=300)),
-    shape("gitlab-token", "glffct-", |t, r| token(t, r, &URL_SAFE_DOT, 20..=300)),
-    shape("gitlab-token", "GR1348941", |t, r| token(t, r, &URL_SAFE, 20..=40)),
-    shape("slack-token", "xoxa-", slack_token),
-    shape("slack-token", "xoxb-", slack_token),
-    shape("slack-token", "xoxc-", slack_token),
-    shape("slack-token", "xoxd-", slack_token),
-    shape("slack-token", "xoxe-", slack_token),
-    shape("slack-token", "xoxe.xox", slack_token),
-    shape("slack-token", "xoxo-", slack_token),
-    shape("slack-token", "xoxp-", slack_token),
-    shape("slack-token", "xoxr-", slack_token),
-    shape("slack-token", "xoxs-", slack_token),
-    shape("slack-token", "xapp-", slack_token),
-    shape("slack-token", "hooks.slack.com/services/", |t, r| value(t, r, &PATH, 30..=100)),
-    shape("slack-token", "hooks.slack.com/workflows/", |t, r| value(t, r, &PATH, 30..=120)),
-    shape("webhook", "discord.com/api/webhooks/", |t, r| value(t, r, &PATH, 60..=120)),
-    shape("webhook", "discordapp.com/api/webhooks/", |t, r| value(t, r, &PATH, 60..=120)),
-    shape("webhook", "hooks.zapier.com/hooks/catch/", |t, r| value(t, r, &PATH, 10..=60)),
-    shape("webhook", ".webhook.office.com/webhookb2/", |t, r| value(t, r, &BASE64_ANY, 60..=300)),
-    shape("stripe-key", "sk_live_", |t, r| token(t, r, &ALNUM, 16..=255)),
-    shape("stripe-key", "rk_live_", |t, r| token(t, r, &ALNUM, 16..=255)),
-    shape("stripe-key", "sk_test_", |t, r| token(t, r, &ALNUM, 16..=255)),
-    shape("stripe-key", "rk_test_", |t, r| token(t, r, &ALNUM, 16..=255)),
-    shape("stripe-key", "whsec_", |t, r| mixed_token(t, r, &BASE64, 24..=80)),
-    shape("anthropic-key", "sk-ant-", |t, r| mixed_token(t, r, &URL_SAFE, 20..=255)),
-    shape("openai-key", "sk-", |t, r| mixed_token(t, r, &URL_SAFE, 20..=255)),
-    shape("huggingface-token", "hf_", |t, r| token(t, r, &ALNUM, 34..=37)),
-    shape("huggingface-token", "api_org_", |t, r| mixed_token(t, r, &ALNUM, 30..=60)),
-    shape("model-api-key", "gsk_", |t, r| mixed_token(t, r, &ALNUM, 40..=80)),
-    shape("model-api-key", "xai-", |t, r| mixed_token(t, r, &ALNUM, 60..=120)),
-    shape("model-api-key", "pplx-", |t, r| mixed_token(t, r, &ALNUM, 40..=80)),
-    shape("model-api-key", "r8_", |t, r| mixed_token(t, r, &ALNUM, 37..=40)),
-    shape("model-api-key", "lsv2_pt_", |t, r| mixed_token(t, r, &WORD, 32..=60)),
-    shape("model-api-key", "lsv2_sk_", |t, r| mixed_token(t, r, &WORD, 32..=60)),
-    shape("model-api-key", "tgp_v1_", |t, r| mixed_token(t, r, &URL_SAFE, 40..=60)),
-    shape("model-api-key", "nvapi-", |t, r| mixed_token(t, r, &URL_SAFE, 60..=80)),
-    shape("npm-token", "npm_", |t, r| token(t, r, &ALNUM, 36..=36)),
-    shape("pypi-token", "pypi-AgE", |t, r| token(t, r, &URL_SAFE, 50..=1_000)),
-    shape("rubygems-key", "rubygems_", |t, r| token(t, r, &HEX, 48..=48)),
-    shape("crates-token", "cio", |t, r| mixed_token(t, r, &ALNUM, 32..=32)),
-    shape("nuget-key", "oy2", |t, r| mixed_token(t, r, &ALNUM, 43..=43)),
-    shape("clojars-token", "CLOJARS_", |t, r| token(t, r, &ALNUM, 60..=60)),
-    shape("docker-token", "dckr_pat_", |t, r| token(t, r, &URL_SAFE, 27..=60)),
-    shape("docker-token", "dckr_oat_", |t, r| token(t, r, &URL_SAFE, 27..=60)),
-    shape("digitalocean-token", "dop_v1_", |t, r| token(t, r, &HEX, 64..=64)),
-    shape("digitalocean-token", "doo_v1_", |t, r| token(t, r, &HEX, 64..=64)),
-    shape("digitalocean-token", "dor_v1_", |t, r| token(t, r, &HEX, 64..=64)),
-    shape("vault-token", "hvs.", |t, r| mixed_token(t, r, &URL_SAFE, 24..=300)),
-    shape("vault-token", "hvb.", |t, r| mixed_token(t, r, &URL_SAFE, 24..=300)),
-    shape("vault-token", "hvr.", |t, r| mixed_token(t, r, &URL_SAFE, 24..=300)),
-    shape("terraform-token", ".atlasv1.", |t, r| around(t, r, &ALNUM, (14, 60..=70))),
-    shape("jwt", "eyJ", json_web_token),
-    shape("shopify-token", "shpat_", |t, r| token(t, r, &HEX, 32..=32)),
-    shape("shopify-token", "shpca_", |t, r| token(t, r, &HEX, 32..=32)),
-    shape("shopify-token", "shppa_", |t, r| token(t, r, &HEX, 32..=32)),
-    shape("shopify-token", "shpss_", |t, r| token(t, r, &HEX, 32..=32)),
-    shape("sendgrid-key", "SG.", sendgrid_key),
-    shape("mailgun-key", "key-", mailgun_key),
-    shape("mailchimp-key", "-us", mailchimp_key),
-    shape("brevo-key", "xkeysib-", |t, r| token(t, r, &URL_SAFE, 81..=81)),
-    shape("brevo-key", "xsmtpsib-", |t, r| token(t, r, &URL_SAFE, 81..=81)),
-    shape("mailersend-key", "mlsn.", |t, r| mixed_token(t, r, &HEX, 64..=64)),
-    shape("resend-key", "re_", |t, r| mixed_token(t, r, &WORD, 30..=36)),
-    shape("postmark-key", "X-Postmark-Server-Token: ", uuid_after),
-    shape("telegram-token", ":AA", telegram_token),
-    shape("discord-token", ".G", discord_token),
-    shape("discord-token", ".X", discord_token),
-    shape("discord-token", ".Y", discord_token),
-    shape("twilio-key", "SK", |t, r| token(t, r, &HEX, 32..=32)),
-    shape("square-token", "sq0atp-", |t, r| token(t, r, &URL_SAFE, 22..=43)),
-    shape("square-token", "sq0csp-", |t, r| token(t, r, &URL_SAFE, 43..=43)),
-    shape("square-token", "EAAA", |t, r| mixed_token(t, r, &URL_SAFE, 60..=64)),
-    shape("facebook-token", "EAACEdEose0cBA", |t, r| token(t, r, &ALNUM, 20..=255)),
-    shape("facebook-token", "EAA", |t, r| mixed_token(t, r, &ALNUM, 100..=400)),
-    shape("adyen-key", "AQE", |t, r| mixed_token(t, r, &BASE64, 150..=400)),
-    shape("paypal-token", "access_token$production$", |t, r| value(t, r, &ALNUM, 30..=60)),
-    shape("paypal-token", "A21AA", |t, r| mixed_token(t, r, &URL_SAFE, 80..=110)),
-    shape("plaid-token", "access-production-", uuid_after),
-    shape("plaid-token", "access-sandbox-", uuid_after),
-    shape("gocardless-token", "live_", |t, r| mixed_token(t, r, &URL_SAFE, 40..=44)),
-    shape("flutterwave-key", "FLWSECK", |t, r| mixed_token(t, r, &URL_SAFE, 13..=50)),
-    shape("razorpay-key", "rzp_live_", |t, r| token(t, r, &ALNUM, 14..=14)),
-    shape("shippo-token", "shippo_live_", |t, r| token(t, r, &HEX, 40..=40)),
-    shape("shippo-token", "shippo_test_", |t, r| token(t, r, &HEX, 40..=40)),
-    shape("easypost-key", "EZAK", |t, r| token(t, r, &ALNUM, 54..=54)),
-    shape("easypost-key", "EZTK", |t, r| token(t, r, &ALNUM, 54..=54)),
-    shape("atlassian-token", "ATATT3", |t, r| mixed_token(t, r, &BASE64_ANY, 150..=250)),
-    shape("atlassian-token", "ATCTT3", |t, r| mixed_token(t, r, &BASE64_ANY, 150..=250)),
-    shape("atlassian-token", "ATBB", |t, r| mixed_token(t, r, &BASE64_ANY, 28..=36)),
-    shape("linear-key", "lin_api_", |t, r| token(t, r, &ALNUM, 40..=40)),
-    shape("linear-key", "lin_oauth_", |t, r| token(t, r, &ALNUM, 40..=64)),
-    shape("notion-token", "ntn_", |t, r| mixed_token(t, r, &ALNUM, 43..=50)),
-    shape("notion-token", "secret_", |t, r| mixed_token(t, r, &ALNUM, 43..=43)),
-    shape("figma-token", "figd_", |t, r| mixed_token(t, r, &URL_SAFE, 38..=60)),
-    shape("airtable-token", "pat", airtable_token),
-    shape("hubspot-token", "pat-na1-", uuid_after),
-    shape("hubspot-token", "pat-na2-", uuid_after),
-    shape("hubspot-token", "pat-eu1-", uuid_after),
-    shape("postman-key", "PMAK-", |t, r| token(t, r, &URL_SAFE, 59..=59)),
-    shape("readme-key", "rdme_", |t, r| token(t, r, &ALNUM, 60..=80)),
-    shape("typeform-token", "tfp_", |t, r| mixed_token(t, r, &URL_SAFE_DOT, 40..=70)),
-    shape("contentful-token", "CFPAT-", |t, r| mixed_token(t, r, &URL_SAFE, 43..=43)),
-    shape("frameio-token", "fio-u-", |t, r| mixed_token(t, r, &URL_SAFE, 64..=64)),
-    shape("adafruit-key", "aio_", |t, r| token(t, r, &ALNUM, 28..=28)),
-    shape("adobe-secret", "p8e-", |t, r| mixed_token(t, r, &URL_SAFE, 32..=40)),
-    shape("alibaba-key", "LTAI", |t, r| mixed_token(t, r, &ALNUM, 12..=30)),
-    shape("tencent-key", "AKID", |t, r| mixed_token(t, r, &ALNUM, 32..=36)),
-    shape("yandex-key", "AQVN", |t, r| mixed_token(t, r, &URL_SAFE, 35..=38)),
-    shape("yandex-key", "t1.9eu", |t, r| mixed_token(t, r, &URL_SAFE_DOT, 80..=400)),
-    shape("artifactory-token", "AKCp", |t, r| mixed_token(t, r, &ALNUM, 60..=80)),
-    shape("buildkite-token", "bkua_", |t, r| token(t, r, &HEX, 40..=40)),
-    shape("circleci-token", "CCIPAT_", |t, r| mixed_token(t, r, &WORD, 40..=80)),
-    shape("databricks-token", "dapi", |t, r| token(t, r, &HEX, 32..=34)),
-    shape("databricks-token", "dkea", |t, r| token(t, r, &HEX, 32..=34)),
-    shape("doppler-token", "dp.pt.", |t, r| token(t, r, &ALNUM, 40..=44)),
-    shape("doppler-token", "dp.st.", |t, r| mixed_token(t, r, &URL_SAFE_DOT, 40..=80)),
-    shape("dynatrace-token", "dt0c01.", |t, r| token(t, r, &URL_SAFE_DOT, 80..=100)),
-    shape("dynatrace-token", "dt0s01.", |t, r| token(t, r, &URL_SAFE_DOT, 60..=100)),
-    shape("fly-token", "fo1_", |t, r| mixed_token(t, r, &URL_SAFE, 40..=60)),
-    shape("fly-token", "fm1r_", |t, r| mixed_token(t, r, &BASE64, 80..=1_000)),
-    shape("fly-token", "fm2_", |t, r| mixed_token(t, r, &BASE64, 80..=1_000)),
-    shape("grafana-token", "glc_", |t, r| mixed_token(t, r, &BASE64, 32..=400)),
-    shape("grafana-token", "glsa_", |t, r| token(t, r, &WORD, 41..=41)),
-    shape("heroku-key", "HRKU-", |t, r| mixed_token(t, r, &URL_SAFE, 36..=70)),
-    shape("infracost-key", "ico-", |t, r| mixed_token(t, r, &ALNUM, 32..=32)),
-    shape("launchdarkly-key", "sdk-", uuid_after),
-    shape("mapbox-token", "sk.eyJ", |t, r| mixed_token(t, r, &URL_SAFE_DOT, 60..=200)),
-    shape("newrelic-key", "NRAK-", |t, r| token(t, r, &ALNUM, 27..=27)),
-    shape("newrelic-key", "NRII-", |t, r| token(t, r, &URL_SAFE, 32..=32)),
-    shape("newrelic-key", "NRJS-", |t, r| token(t, r, &HEX, 19..=19)),
-    shape("newrelic-key", "NRRA-", |t, r| token(t, r, &HEX, 42..=42)),
-    shape("octopus-key", "API-", |t, r| mixed_token(t, r, &UPPER, 26..=27)),
-    shape("onepassword-token", "ops_eyJ", |t, r| token(t, r, &BASE64, 200..=1_500)),
-    shape("openshift-token", "sha256~", |t, r| token(t, r, &URL_SAFE, 43..=43)),
-    shape("planetscale-token", "pscale_tkn_", |t, r| token(t, r, &URL_SAFE_DOT, 32..=64)),
-    shape("planetscale-token", "pscale_pw_", |t, r| token(t, r, &URL_SAFE_DOT, 32..=64)),
-    shape("planetscale-token", "pscale_oauth_", |t, r| token(t, r, &URL_SAFE_DOT, 32..=64)),
-    shape("prefect-token", "pnu_", |t, r| token(t, r, &ALNUM, 36..=36)),
-    shape("pulumi-token", "pul-", |t, r| token(t, r, &HEX, 40..=40)),
-    shape("sentry-token", "sntrys_", |t, r| mixed_token(t, r, &BASE64_ANY, 80..=400)),
-    shape("sentry-token", "sntryu_", |t, r| token(t, r, &HEX, 64..=64)),
-    shape("sentry-token", "ingest.sentry.io/", sentry_dsn),
-    shape("snyk-token", "snyk_uat.", |t, r| mixed_token(t, r, &URL_SAFE_DOT, 60..=120)),
-    shape("sonar-token", "squ_", |t, r| token(t, r, &HEX, 40..=40)),
-    shape("sonar-token", "sqp_", |t, r| token(t, r, &HEX, 40..=40)),
-    shape("sonar-token", "sqa_", |t, r| token(t, r, &HEX, 40..=40)),
-    shape("sourcegraph-token", "sgp_", |t, r| token(t, r, &WORD, 40..=60)),
-    shape("supabase-key", "sbp_", |t, r| token(t, r, &HEX, 40..=40)),
-    shape("supabase-key", "sb_secret_", |t, r| mixed_token(t, r, &URL_SAFE, 31..=40)),
-    shape("tailscale-key", "tskey-", |t, r| mixed_token(t, r, &URL_SAFE, 20..=80)),
-    shape("cloudflare-key", "v1.0-", |t, r| mixed_token(t, r, &URL_SAFE, 171..=171)),
-    shape("url-password", "://", url_password),
-];
+#[derive(Clone, Copy)]
+enum Item {
+    Literal(&'static str),
+    Run {
+        set: &'static Set,
+        least: usize,
+        most: usize,
+    },
+    Uuid,
+    /// Where the part begins and ends that is replaced.
+    Open,
+    Close,
+}
 
-/// `pat`, 14 characters, a dot, 64 hexadecimal digits.
-fn airtable_token(text: &str, literal: Range<usize>) -> Option<Range<usize>> {
-    let dot = literal.end + 14;
-    if text.as_bytes().get(dot) != Some(&b'.') {
-        return None;
+/// Shapes without a literal, by the word that names of their values begin with.
+pub(super) type Named = Vec<(&'static str, Vec<Shape>)>;
+
+/// The rows of the table.
+pub(super) static SHAPES: LazyLock<Vec<Shape>> =
+    LazyLock::new(|| rows().filter(|row| !row.is_named()).filter_map(|row| row.shape()).collect());
+
+/// The rows that count only as the value of a name.
+pub(super) static NAMED: LazyLock<Named> = LazyLock::new(|| {
+    let mut out = BTreeMap::<_, Vec<Shape>>::new();
+    for row in rows().filter(Row::is_named) {
+        if let Some(shape) = row.shape() {
+            out.entry(row.words.trim_start_matches('=')).or_default().push(shape);
+        }
     }
-    let head = token(text, literal, &ALNUM, 14..=14)?;
-    let end = next_part(text, dot, 64)?;
-    (end == dot + 65).then_some(head.start..end)
+    out.into_iter().collect()
+});
+
+/// A line of the table.
+pub(super) struct Row {
+    kind: &'static str,
+    shape: &'static str,
+    floor: &'static str,
+    flags: &'static str,
+    words: &'static str,
+}
+
+/// Every line that is a row.
+pub(super) fn rows() -> impl Iterator<Item = Row> {
+    TABLE.lines().filter(|line| !line.starts_with('#') && !line.is_empty()).map(|line| {
+        let mut cells = line.split('\t');
+        let mut next = || cells.next().unwrap_or("");
+        Row { kind: next(), shape: next(), floor: next(), flags: next(), words: next() }
+    })
+}
+
+impl Row {
+    fn is_named(&self) -> bool {
+        self.words.starts_with('=')
+    }
+
+    /// The shape that the row says; `None` where it says none, which a test holds never to be.
+    pub(super) fn shape(&self) -> Option<Shape> {
+        let checks = Checks {
+            floor: self.floor.parse().unwrap_or(0.0),
+            is_mixed: self.flags.contains("mixed"),
+            has_digits: self.flags.contains("digits"),
+            stands_apart: self.flags.contains("apart"),
+            is_password: self.flags.contains("password"),
+            words: self.words.split(',').filter(|it| !it.is_empty() && !self.is_named()).collect(),
+        };
+        let kind = self.kind;
+        if let Some((name, literal)) =
+            self.shape.strip_prefix('@').and_then(|it| it.split_once(':'))
+        {
+            let special = Some(special::by_name(name)?);
+            return Some(Shape { kind, literal, before: vec![], after: vec![], checks, special });
+        }
+        let mut items = items_of(self.shape)?;
+        if self.is_named() {
+            let after = items;
+            return Some(Shape { kind, literal: "", before: vec![], after, checks, special: None });
+        }
+        let length = |item: &Item| if let Item::Literal(it) = item { it.len() } else { 0 };
+        let anchor = (0..items.len()).rev().max_by_key(|i| items.get(*i).map_or(0, length))?;
+        let after = items.split_off(anchor + 1);
+        let Some(Item::Literal(literal)) = items.pop() else { return None };
+        items.reverse();
+        let shape = Shape { kind, literal, before: items, after, checks, special: None };
+        (literal.len() >= 2).then_some(shape)
+    }
+}
+
+/// The parts of a shape as the table writes it.
+fn items_of(shape: &'static str) -> Option<Vec<Item>> {
+    let mut items = Vec::new();
+    let mut rest = shape;
+    while let Some(first) = rest.chars().next() {
+        let (item, n) = match first {
+            '(' => (Item::Open, 1),
+            ')' => (Item::Close, 1),
+            _ => match run_of(rest) {
+                Some(found) => found,
+                None => {
+                    let is_end = |(i, c): &(usize, char)| {
+                        matches!(c, '(' | ')')
+                            || (*i > 0
+                                && *c == '{'
+                                && run_of(rest.get(*i..).unwrap_or("")).is_some())
+                    };
+                    let n = rest.char_indices().find(is_end).map_or(rest.len(), |(i, _)| i);
+                    (Item::Literal(rest.get(..n)?), n)
+                }
+            },
+        };
+        items.push(item);
+        rest = rest.get(n..)?;
+    }
+    Some(items)
+}
+
+/// `{h32}`, `{u20-300}`, `{g}` at the start of a text, and its length.
+fn run_of(text: &str) -> Option<(Item, usize)> {
+    let (inner, _) = text.strip_prefix('{')?.split_once('}')?;
+    let n = inner.len() + 2;
+    if inner == "g" {
+        return Some((Item::Uuid, n));
+    }
+    let mut letters = inner.chars();
+    let set = set_of(letters.next()?)?;
+    let (least, most) =
+        letters.as_str().split_once('-').unwrap_or((letters.as_str(), letters.as_str()));
+    Some((Item::Run { set, least: least.parse().ok()?, most: most.parse().ok()? }, n))
+}
+
+impl Shape {
+    /// The range to replace where the literal stands at `place`.
+    pub(super) fn at(&self, text: &str, place: Range<usize>) -> Option<Range<usize>> {
+        if let Some(special) = self.special {
+            return special(text, place);
+        }
+        let mut part = Part::default();
+        let start = backward(text, place.start, &self.before, &mut part)?;
+        let end = forward(text, place.end, &self.after, &mut part)?;
+        // A part that is replaced without what leads to it stands wherever that stands.
+        if part.start.is_none() && !begins_token(text, start) {
+            return None;
+        }
+        let range = part.start.unwrap_or(start)..part.end.unwrap_or(end);
+        self.checks.hold(text, (start, place.len()), &range).then_some(range)
+    }
+
+    /// True when a whole value has this shape.
+    pub(super) fn is(&self, value: &str) -> bool {
+        forward(value, 0, &self.after, &mut Part::default()) == Some(value.len())
+    }
+}
+
+/// The part of a match that is replaced.
+#[derive(Default)]
+struct Part {
+    start: Option<usize>,
+    end: Option<usize>,
+}
+
+impl Checks {
+    fn hold(&self, text: &str, (start, n_literal): (usize, usize), range: &Range<usize>) -> bool {
+        let token = text.get(range.clone()).unwrap_or("");
+        let before = start.checked_sub(1).and_then(|i| text.as_bytes().get(i));
+        let is_apart = !before.is_some_and(|byte| b"-./".contains(byte));
+        // The literal may hold the only mixture: it is not looked at.
+        let body = if range.start == start { token.get(n_literal..).unwrap_or("") } else { token };
+        let n_digits = token.bytes().filter(u8::is_ascii_digit).count();
+        (!self.stands_apart || is_apart)
+            && (!self.is_mixed || is_mixed(body))
+            && (!self.has_digits || n_digits >= 4)
+            && (!self.is_password || !is_stand_in(token))
+            && (self.floor == 0.0 || entropy(token) >= self.floor)
+            && (self.words.is_empty() || self.is_near(text, start))
+    }
+
+    fn is_near(&self, text: &str, place: usize) -> bool {
+        let from = place.saturating_sub(NEAR_BYTES);
+        let before = text.as_bytes().get(from..place).unwrap_or(&[]).to_ascii_lowercase();
+        self.words.iter().any(|word| memchr::memmem::find(&before, word.as_bytes()).is_some())
+    }
+}
+
+/// A stretch of 10 letters and digits, of both sorts: `sk-learn-model-selection` is a name.
+fn is_mixed(body: &str) -> bool {
+    body.split(|c: char| !c.is_ascii_alphanumeric()).any(|part| {
+        part.len() >= 10
+            && part.bytes().any(|byte| byte.is_ascii_digit())
+            && part.bytes().any(|byte| byte.is_ascii_alphabetic())
+    })
+}
+
+fn backward(text: &str, from: usize, items: &[Item], part: &mut Part) -> Option<usize> {
+    let mut at = from;
+    for (i, item) in items.iter().enumerate() {
+        at -= match item {
+            Item::Literal(literal) => {
+                text.get(..at)?.ends_with(literal).then_some(literal.len())?
+            }
+            Item::Uuid => text.get(at.checked_sub(36)?..at).filter(|it| is_uuid(it))?.len(),
+            Item::Run { set, least, most } => {
+                let bound = if least == most && i + 1 < items.len() { *most } else { most + 1 };
+                let n = run_before(text, at, set, bound);
+                (*least..=*most).contains(&n).then_some(n)?
+            }
+            Item::Open => {
+                part.start = Some(at);
+                0
+            }
+            Item::Close => {
+                part.end = Some(at);
+                0
+            }
+        };
+    }
+    Some(at)
+}
+
+fn forward(text: &str, from: usize, items: &[Item], part: &mut Part) -> Option<usize> {
+    let bytes = text.as_bytes();
+    let mut at = from;
+    for (i, item) in items.iter().enumerate() {
+        at += match item {
+            Item::Literal(literal) => {
+                text.get(at..)?.starts_with(literal).then_some(literal.len())?
+            }
+            Item::Uuid => text.get(at..at.checked_add(36)?).filter(|it| is_uuid(it))?.len(),
+            Item::Run { set, least, most } => {
+                let is_last = items
+                    .get(i + 1..)
+                    .is_none_or(|rest| rest.iter().all(|it| matches!(it, Item::Close)));
+                let bound = if least == most && !is_last { *most } else { most + 1 };
+                let mut n = run_within(text, at, set, bound);
+                // A dot at the end belongs to the sentence.
+                while is_last
+                    && n > *least
+                    && is_in(set, b'.')
+                    && bytes.get(at + n - 1) == Some(&b'.')
+                {
+                    n -= 1;
+                }
+                (*least..=*most).contains(&n).then_some(n)?
+            }
+            Item::Open => {
+                part.start = Some(at);
+                0
+            }
+            Item::Close => {
+                part.end = Some(at);
+                0
+            }
+        };
+    }
+    // A letter, digit or `_` right after means a longer word of another kind.
+    let is_cut = bytes.get(at).is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_');
+    (!is_cut || items.is_empty()).then_some(at)
 }

@@ -1,5 +1,6 @@
-use super::find::{MIN_RUN_BYTES, TOKENS, WORDS, next_run};
-use super::shape::SHAPES;
+use super::find::{ISSUERS, MIN_RUN_BYTES, TOKENS, next_run};
+use super::label::n_unread;
+use super::shape::{NAMED, SHAPES, rows};
 use super::{Redacted, Redactor, clean};
 use config::settings::{PiiMode, Privacy};
 use expect_test::{Expect, expect};
@@ -7,6 +8,10 @@ use proptest::prelude::*;
 
 fn redact(text: String) -> Redacted {
     Redactor::new(&Privacy::default()).redact(text)
+}
+
+fn allowing_marks() -> Redactor {
+    Redactor::new(&Privacy { allow_marks: true, ..Privacy::default() })
 }
 
 fn check(lines: &[&str], expected: Expect) {
@@ -21,18 +26,30 @@ fn joined(parts: &[&str]) -> String {
 
 #[test]
 fn the_tables_build() {
-    assert!(WORDS.is_some() && TOKENS.is_some());
-    let is_kind = |kind: &str| kind.bytes().all(|b| b.is_ascii_lowercase() || b == b'-');
-    assert!(SHAPES.iter().all(|shape| is_kind(shape.kind)));
+    assert!(ISSUERS.is_some() && TOKENS.is_some());
+    let n_named: usize = NAMED.iter().map(|(_, shapes)| shapes.len()).sum();
+    assert_eq!(
+        SHAPES.len() + n_named,
+        rows().count(),
+        "a row of `config/secrets.tsv` says no shape"
+    );
+    assert!(SHAPES.len() > 300 && n_named > 100, "{} {n_named}", SHAPES.len());
+    assert_eq!(n_unread(), 0, "a line of `config/secret_labels.tsv` promises nothing");
+    let is_kind = |kind: &str| {
+        kind.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
+    };
+    assert!(SHAPES.iter().all(|shape| is_kind(shape.kind) && shape.literal.len() >= 2));
 }
 
 #[test]
 fn a_change_of_the_tables_raises_the_version() {
     // Whoever changes what is found raises `DETECTORS`, so that every index is built again, and then this.
-    let literals: Vec<_> =
-        SHAPES.iter().map(|shape| format!("{}{}", shape.kind, shape.literal)).collect();
-    let hash = xxhash_rust::xxh3::xxh3_64(literals.concat().as_bytes());
-    expect!["3 d546ffc9425d21ad"].assert_eq(&format!("{} {hash:x}", super::DETECTORS));
+    let tables = [
+        include_str!("../../../../../config/secrets.tsv"),
+        include_str!("../../../../../config/secret_labels.tsv"),
+    ];
+    let hash = xxhash_rust::xxh3::xxh3_64(tables.concat().as_bytes());
+    expect!["4 449c03ddc09b57d"].assert_eq(&format!("{} {hash:x}", super::DETECTORS));
 }
 
 #[test]
@@ -110,7 +127,6 @@ fn what_only_looks_like_a_secret_stays() {
         "-----BEGIN PUBLIC KEY-----\nMIIBIjANBgkqhkiG9w0BAQEF\n-----END PUBLIC KEY-----",
         "a file that begins with -----BEGIN RSA PRIVATE KEY----- is a key",
         "time 12:AA, key:AAAA",
-        "AKIAABCDEFGHIJKLMNOP kg:allow",
         "AKIAIOSFODNN7EXAMPLE your-api-key-here ghp_xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx <TOKEN>",
     ];
     for line in lines {
@@ -157,10 +173,11 @@ fn private_keys_go_as_a_whole() {
 }
 
 #[test]
-fn only_the_allowed_line_is_left_alone() {
+fn only_the_allowed_line_is_left_alone_and_only_where_the_user_lets_it() {
     let token = joined(&["AK", "IAQZ7XWV5NTRK3MPLD"]);
     let text = format!("{token} # kg:allow {token}\n{token}\nkg:allow\n{token}");
-    let redacted = redact(text);
+    assert_eq!(redact(text.clone()).text.matches(&token).count(), 0);
+    let redacted = allowing_marks().redact(text);
     assert_eq!(redacted.text.matches(&token).count(), 2);
     assert_eq!(redacted.findings.redacted.get("aws-access-key"), Some(&2));
 }
@@ -233,6 +250,102 @@ fn assignments_in_many_syntaxes() {
 }
 
 #[test]
+fn labels_of_many_languages_and_layouts() {
+    let strong = "Xk7!qMz2#pLw9";
+    let key = "q9W8e7R6t5Y4u3I2o1P0a9S8";
+    let rows = [
+        format!("Secret access key: {}", joined(&["wJalrXUtnFEMI/K7MDENG+", "bPxRfiCYq8Zt3mLwKY"])),
+        format!("Signing key: {key} / Private-Key = {key} / access_key -> {key}"),
+        format!("Kennwort: {strong}, Passwort (WLAN): {strong}"),
+        format!("Das Passwort fürs WLAN lautet {strong}."),
+        format!("Zugangsschlüssel: {key}"),
+        format!("mot de passe\u{a0}: {strong}"),
+        format!("clé d'accès : « {key} »"),
+        format!("La contraseña del wifi es {strong}"),
+        format!("La password è {strong}; chiave segreta: {key}"),
+        format!("A senha é {strong}"),
+        format!("wachtwoord voor de wifi: {strong}"),
+        format!("Hasło to {strong}"),
+        format!("ПАРОЛЬ = {strong}; секретный ключ: {key}"),
+        format!("密码：{strong}。"),
+        format!("パスワードは {strong} です"),
+        format!("the password for the wifi is {}", joined(&["hunter2", "hunter2"])),
+        format!("new password - {strong}"),
+        format!("password:\n{strong}\nnext"),
+        format!("machine h.example login ann password {strong}"),
+        format!("db.example:5432:shop:ann:{strong}"),
+        format!("root:$6$a1b2c3d4${}:19700:0:99999:7:::", "aB3/.".repeat(17) + "x"),
+        format!("curl -H 'Authorization: SSWS 00{key}{key}'"),
+        format!("client-key-data: {}==", key.repeat(40)),
+        format!("HEROKU={}", "9b1d4e6f-3a2c-4d5e-8f70-1a2b3c4d5e6f"),
+        "legal winner thank year wave sausage worth useful legal winner thank yellow".to_string(),
+        "seed phrase: 1. wave 2. year 3. thank 4. winner 5. legal 6. useful 7. worth 8. sausage \
+         9. yellow 10. zoo 11. abandon 12. ability"
+            .to_string(),
+        format!(
+            "| user | password |\n|---|---|\n| ann | {strong} |\n| bob | Tr0ub4dor3 |\n\n| x | y |"
+        ),
+        format!("user,password\nann,{strong}\nbob,Tr0ub4dor3\n"),
+    ];
+    let lines: Vec<&str> = rows.iter().map(String::as_str).collect();
+    check(
+        &lines,
+        expect![[r#"
+            Secret access key: [redacted:aws-secret-key]
+            Signing key: [redacted:secret] / Private-Key = [redacted:secret] / access_key -> [redacted:secret]
+            Kennwort: [redacted:password], Passwort (WLAN): [redacted:password]
+            Das Passwort fürs WLAN lautet [redacted:password].
+            Zugangsschlüssel: [redacted:secret]
+            mot de passe : [redacted:password]
+            clé d'accès : « [redacted:secret] »
+            La contraseña del wifi es [redacted:password]
+            La password è [redacted:password]; chiave segreta: [redacted:secret]
+            A senha é [redacted:password]
+            wachtwoord voor de wifi: [redacted:password]
+            Hasło to [redacted:password]
+            ПАРОЛЬ = [redacted:password]; секретный ключ: [redacted:secret]
+            密码：[redacted:password]。
+            パスワードは [redacted:password] です
+            the password for the wifi is [redacted:password]
+            new password - [redacted:password]
+            password:
+            [redacted:password]
+            next
+            machine h.example login ann password [redacted:password]
+            db.example:5432:shop:ann:[redacted:pgpass]
+            root:[redacted:password-hash]:19700:0:99999:7:::
+            curl -H 'Authorization: SSWS [redacted:authorization]'
+            client-key-data: [redacted:secret]
+            HEROKU=[redacted:heroku-key]
+            [redacted:seed-phrase]
+            seed phrase: 1. [redacted:seed-phrase]
+            | user | password |
+            |---|---|
+            | ann | [redacted:password] |
+            | bob | [redacted:password] |
+
+            | x | y |
+            user,password
+            ann,[redacted:password]
+            bob,[redacted:password]
+
+        "#]],
+    );
+}
+
+#[test]
+fn letters_of_full_width_hide_nothing() {
+    let token = joined(&["AK", "IAQZ7XWV5NTRK3MPLD"]);
+    let wide: String = token.chars().filter_map(|c| char::from_u32(c as u32 + 0xfee0)).collect();
+    let redacted = redact(format!("é {wide} end"));
+    assert_eq!(redacted.text, "é [redacted:aws-access-key] end");
+    let map = redacted.map.expect("something was replaced");
+    assert_eq!(map.source_range(3, 20), 3..3 + wide.len());
+    let chinese = "用法：先登录，再查看（设置）。".to_string();
+    assert_eq!(redact(chinese.clone()).text, chinese);
+}
+
+#[test]
 fn what_is_said_about_secrets_stays() {
     let lines = [
         "password: must be 12 characters",
@@ -259,6 +372,15 @@ fn what_is_said_about_secrets_stays() {
         "primary_key: id, public_key = ssh-rsa AAAAB3NzaC1yc2EAAAADAQABAAABgQC7",
         "secret_name: projects/p1/secrets/db-password-1",
         "amqp://guest:<password>@h postgres://user:password@localhost:5432/db",
+        "public_key: 9aF3kLmN2pQ7rS1tUvWx9aF3kLmN2pQ7, cache_key = 0123456789abcdef0123456789abcdef",
+        "HEROKU_COMMIT=0123456789abcdef0123456789abcdef01234567",
+        "the password column of the table is hashed with argon2id",
+        "| Option | Password |\n|---|---|\n| required | yes |\n| length | 8-64 characters |",
+        "Token::RecursiveZeroOrMore => aes_key = aes::Key::new(bytes[0..16])",
+        "abandon abandon abandon abandon abandon abandon abandon abandon abandon abandon abandon about",
+        "time like this when people come near that river they often stop there just once again",
+        "Le mot de passe est obligatoire. Das Passwort ist erforderlich. La contraseña es obligatoria.",
+        "密码是必填项。パスワードは必須です。Пароль обязателен.",
     ];
     for line in lines {
         let redacted = redact(line.to_string());
@@ -279,7 +401,7 @@ fn hidden_characters_do_not_hide_a_token() {
 fn the_next_line_can_be_allowed_too() {
     let token = joined(&["AK", "IAQZ7XWV5NTRK3MPLD"]);
     let text = format!("<!-- kg:allow-next -->\n{token}\n{token}\n");
-    let redacted = redact(text);
+    let redacted = allowing_marks().redact(text);
     assert_eq!(redacted.text.matches(&token).count(), 1);
     assert_eq!(redacted.allowed, vec![token]);
 }
@@ -378,9 +500,11 @@ proptest! {
 
     #[test]
     fn any_text_is_redacted_without_panic(pieces in proptest::collection::vec(
-        (0..SHAPES.len() + 4, "[A-Za-z0-9_.:/@ é\u{200b}\n=\"'-]{0,50}"), 0..8)) {
-        let names = ["password=", "api_key: \"", "Authorization: Bearer ", "curl -u a:"];
-        let literal = |i: usize| SHAPES.get(i).map_or_else(|| names[i % 4], |shape| shape.literal);
+        (0..SHAPES.len() + 8, "[A-Za-z0-9_.:/@ é\u{200b}\n=\"'-]{0,50}"), 0..8)) {
+        let names = [
+            "password=", "api_key: \"", "Authorization: Bearer ", "curl -u a:", "密码：", "| password |\n", "ｐ", "\u{a0}",
+        ];
+        let literal = |i: usize| SHAPES.get(i).map_or_else(|| names[i % 8], |shape| shape.literal);
         let text: String = pieces.iter().map(|(i, rest)| format!("{}{rest}", literal(*i))).collect();
         let redacted = redact(text.clone());
         if let Some(map) = redacted.map {

@@ -21,7 +21,7 @@ use super::{blocking, index, invalid, ledger, record, type_text, unreadable};
 use crate::llm::file::{self, FoundEntry};
 use crate::llm::{Asker, Prompt};
 use crate::notes::checksum;
-use crate::pipeline::normalize::redact::{Redactor, places_of_secrets};
+use crate::pipeline::normalize::redact::Redactor;
 use crate::project::Project;
 use crate::serve::routes::Who;
 use crate::store::{IngestedFile, KbRecord};
@@ -189,8 +189,9 @@ fn read(project: &Project, path: &str, content: Option<&str>) -> Result<Read, Er
     {
         return done("skipped", "it is an entry itself");
     }
-    let hides = Redactor::new(&project.settings.privacy).shows_marks_in(name);
-    let kinds = if hides { secret_kinds(&text) } else { vec![] };
+    let redactor = Redactor::new(&project.settings.privacy);
+    let kinds =
+        if redactor.shows_marks_in(name) { redactor.kinds_hidden_in(&text) } else { vec![] };
     if !kinds.is_empty() {
         return done("flagged", &format!("holds what looks like a secret: {}", kinds.join(", ")));
     }
@@ -205,19 +206,6 @@ fn read(project: &Project, path: &str, content: Option<&str>) -> Result<Read, Er
 /// What is kept as the hash of a file of which a model did not give all: it is asked the next time.
 fn owed(hash: &str) -> String {
     format!("owed {hash}")
-}
-
-/// Kinds of the secrets of a text, but for lines that its author allows.
-fn secret_kinds(text: &str) -> Vec<String> {
-    let mut kinds: Vec<String> = Vec::new();
-    for (range, kind) in places_of_secrets(text) {
-        let start = text.get(..range.start).and_then(|it| it.rfind('\n')).map_or(0, |at| at + 1);
-        let line = text.get(start..).and_then(|it| it.lines().next()).unwrap_or("");
-        if !line.contains("kg:allow") && !kinds.iter().any(|it| it == kind) {
-            kinds.push(kind.to_string());
-        }
-    }
-    kinds
 }
 
 /// What is shown, with words in the place of marks, which no note may hold; and the kinds of what was hidden.

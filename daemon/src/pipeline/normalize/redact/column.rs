@@ -1,0 +1,185 @@
+//! Columns: tables whose header names a secret, so that the cells below it are some.
+//!
+//! In: a text and a label in it. Out: the cells below the label that look like secrets, where it heads a column.
+//! Cells are parted by `|` (Markdown, and what every format makes of its tables), tabs, `;`, `,`, or by blanks where
+//! each row has as many words as the header.
+//! Invariant: at most [`MAX_ROWS`] lines of at most [`MAX_ROW_BYTES`] are looked at, and each header is looked at once.
+//! Not here: rows of a name and a value, which are assignments (`assign.rs`).
+
+use std::ops::Range;
+
+use super::label::Promise;
+use super::likely::{Form, is_key, is_password};
+
+/// Most rows looked at below a header.
+const MAX_ROWS: usize = 200;
+
+/// Longest row, bytes.
+const MAX_ROW_BYTES: usize = 2_000;
+
+/// Most words beside the label in its header cell: `initial password (temporary)`.
+const MAX_HEADER_WORDS: usize = 4;
+
+/// The values below a label, which stands at `label`.
+pub(super) fn below(text: &str, label: Range<usize>, promise: Promise) -> Vec<Range<usize>> {
+    let flowed = below_flowed(text, &label, promise);
+    if !flowed.is_empty() {
+        return flowed;
+    }
+    let Some((line, separator)) = header(text, &label) else { return Vec::new() };
+    let header = text.get(line.clone()).unwrap_or("");
+    let column = cells(header, separator).position(|cell| {
+        cell.start <= label.start - line.start && label.start - line.start < cell.end
+    });
+    let Some(column) = column else { return Vec::new() };
+    let n_columns = cells(header, separator).count();
+    let mut found = Vec::new();
+    let (mut at, mut was_blank) = (line.end + 1, false);
+    for _ in 0..MAX_ROWS {
+        let Some(rest) = text.get(at..).filter(|rest| !rest.is_empty()) else { break };
+        let row = rest.split('\n').next().unwrap_or("");
+        // What was a line of its own may be a paragraph now.
+        if row.trim().is_empty() && !was_blank {
+            was_blank = true;
+            at += row.len() + 1;
+            continue;
+        }
+        was_blank = false;
+        let n_cells = cells(row, separator).count();
+        let is_row = match separator {
+            ' ' => n_cells == n_columns,
+            _ => n_cells > 1 || (n_columns == 1 && n_cells == 1 && !row.trim().is_empty()),
+        };
+        if !is_row || row.len() > MAX_ROW_BYTES {
+            break;
+        }
+        if let Some(cell) = cells(row, separator).nth(column) {
+            found.extend(secret_in(text, at + cell.start..at + cell.end, separator, promise));
+        }
+        at += row.len() + 1;
+    }
+    found
+}
+
+/// The same where a format has joined the lines of a table.
+fn below_flowed(text: &str, label: &Range<usize>, promise: Promise) -> Vec<Range<usize>> {
+    let line = line_around(text, label);
+    let shown = text.get(line.clone()).unwrap_or("");
+    let (found, separator) = match shown.contains('|') {
+        true => (in_bars(text, &line, label), '|'),
+        false => (in_words(text, &line, label).unwrap_or_default(), ','),
+    };
+    found.into_iter().filter_map(|it| secret_in(text, it, separator, promise)).collect()
+}
+
+/// The cells below a label in a table of bars, whose rule of dashes says how many columns it has.
+fn in_bars(text: &str, line: &Range<usize>, label: &Range<usize>) -> Vec<Range<usize>> {
+    let shown = text.get(line.clone()).unwrap_or("");
+    let cells: Vec<Range<usize>> =
+        cells(shown, '|').map(|it| line.start + it.start..line.start + it.end).collect();
+    let is_rule = |cell: &Range<usize>| {
+        let shown = text.get(cell.clone()).unwrap_or("").trim();
+        shown.len() >= 3 && shown.bytes().all(|byte| matches!(byte, b'-' | b':'))
+    };
+    let is_label = |cell: &Range<usize>| cell.start <= label.start && label.end <= cell.end;
+    let (Some(first), Some(at)) = (cells.iter().position(is_rule), cells.iter().position(is_label))
+    else {
+        return Vec::new();
+    };
+    // An empty cell stands between two rows; the rule is the second.
+    let n_columns = cells.iter().skip(first).take_while(|it| is_rule(it)).count();
+    let is_header = at < first && first <= at + n_columns + 1;
+    let below = cells.into_iter().skip(at).step_by(n_columns + 1).skip(2).take(MAX_ROWS);
+    below.filter(|_| is_header).collect()
+}
+
+/// The cells below a label in rows that are words, for their cells hold no blanks: `user,password ann,…`.
+fn in_words(text: &str, line: &Range<usize>, label: &Range<usize>) -> Option<Vec<Range<usize>>> {
+    let shown = text.get(line.clone())?;
+    let parts = shown.split([' ', '\t']).flat_map(|word| word.split("\\n"));
+    let parts = parts.map(|part| part.trim_matches(['"', '\'']));
+    let start_of = |part: &str| line.start + (part.as_ptr() as usize - shown.as_ptr() as usize);
+    let mut rows = parts.skip_while(|part| start_of(part) + part.len() < label.end);
+    let header = rows.next().filter(|it| start_of(it) <= label.start)?;
+    let separator = [';', ','].into_iter().find(|it| header.contains(*it))?;
+    let cell_at = |row: &str, i: usize| {
+        cells(row, separator).nth(i).map(|it| start_of(row) + it.start..start_of(row) + it.end)
+    };
+    let n_cells = cells(header, separator).count();
+    let at = (0..n_cells).find(|i| cell_at(header, *i).as_ref() == Some(label))?;
+    let is_row = |row: &&str| cells(row, separator).count() == n_cells;
+    Some(rows.take_while(is_row).take(MAX_ROWS).filter_map(|row| cell_at(row, at)).collect())
+}
+
+/// The line of a place, up to a number of bytes.
+fn line_around(text: &str, place: &Range<usize>) -> Range<usize> {
+    let bytes = text.as_bytes();
+    let mut from = place.start.saturating_sub(MAX_ROW_BYTES);
+    while !text.is_char_boundary(from) {
+        from += 1;
+    }
+    let mut to = bytes.len().min(place.end + MAX_ROW_BYTES);
+    while !text.is_char_boundary(to) {
+        to -= 1;
+    }
+    let before = bytes.get(from..place.start).unwrap_or(&[]);
+    let start = memchr::memrchr(b'\n', before).map_or(from, |at| from + at + 1);
+    let after = bytes.get(place.end..to).unwrap_or(&[]);
+    start..memchr::memchr(b'\n', after).map_or(to, |at| place.end + at)
+}
+
+/// The line of a label and what parts its cells, if the label fills one of several.
+fn header(text: &str, label: &Range<usize>) -> Option<(Range<usize>, char)> {
+    let Range { start, end } = line_around(text, label);
+    text.as_bytes().get(end).filter(|byte| **byte == b'\n')?;
+    let line = text.get(start..end)?;
+    let separator = ['|', '\t', ';', ','].into_iter().find(|it| line.contains(*it)).unwrap_or(' ');
+    let cell = cells(line, separator)
+        .find(|cell| cell.start <= label.start - start && label.end - start <= cell.end)?;
+    let words = line.get(cell)?.trim_matches([' ', '*', '"', '\'', '`', '\r']);
+    let is_name = !words.contains(['=', ':', '.', '?', '<', '(', ')', '{', '$', '/', '!']);
+    let n_cells = cells(line, separator).count();
+    let is_short = words.split_whitespace().count() <= MAX_HEADER_WORDS;
+    // Words parted by blanks are a header only where each has a column below it.
+    // Code has commas and blanks, too, and is indented.
+    let is_plain = !line.starts_with(['#', '/']) && !line.ends_with([',', ';', '{', '(']);
+    let is_table = match separator {
+        ' ' => {
+            let is_sentence = line.starts_with([' ', '\t']) || line.contains(['.', ':', '=']);
+            is_plain && !is_sentence && (2..=6).contains(&n_cells)
+        }
+        ',' | ';' => is_plain && n_cells > 1,
+        _ => n_cells > 1,
+    };
+    (is_name && is_short && is_table).then_some((start..end, separator))
+}
+
+/// The cells of a row.
+fn cells(row: &str, separator: char) -> impl Iterator<Item = Range<usize>> {
+    let mut at = 0;
+    row.split(separator).filter_map(move |cell| {
+        let range = at..at + cell.len();
+        at += cell.len() + separator.len_utf8();
+        (separator != ' ' || !cell.is_empty()).then_some(range)
+    })
+}
+
+/// What a cell holds, without quotes and emphasis, if it is a secret.
+fn secret_in(
+    text: &str,
+    cell: Range<usize>,
+    separator: char,
+    promise: Promise,
+) -> Option<Range<usize>> {
+    const AROUND: [char; 7] = [' ', '\t', '"', '\'', '`', '*', '\r'];
+    let shown = text.get(cell.clone())?;
+    let start = cell.start + (shown.len() - shown.trim_start_matches(AROUND).len());
+    let value = shown.trim_matches(AROUND);
+    let form = if separator == ' ' { Form::Prose } else { Form::Bare };
+    let is_secret = match promise {
+        Promise::Password => is_password(value, form),
+        Promise::Key | Promise::Token | Promise::Amazon => is_key(value, form),
+        Promise::Any | Promise::Phrase => false,
+    };
+    is_secret.then_some(start..start + value.len())
+}

@@ -1,0 +1,236 @@
+//! Operators: what stands between a label and its value.
+//!
+//! ```text
+//! = : := => -> → ： ＝    |    >    --password …    "password", "…"    is, lautet, は    password of the router: …
+//! ```
+//! In: a text and where a label stands. Out: where the value begins, and what leads there.
+//! Invariant: a fixed number of bytes after the label is looked at.
+//! Not here: the value (`assign.rs`); columns of tables (`column.rs`).
+
+use super::label::{LABELS, SUFFIXES, is_ideographic};
+
+/// Most white space between a name and its value, bytes: tables in configuration files are aligned by it.
+const MAX_SPACES: usize = 40;
+
+/// Longest words between a label and what leads to its value, bytes: `password for the wifi in the attic is …`.
+const MAX_WORDS_BYTES: usize = 60;
+
+/// How far before a word its program or `login` may stand, bytes.
+const MAX_BEFORE_BYTES: usize = 200;
+
+/// What stands between a name and its value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Op {
+    /// `=`, `:`, `:=`, `=>`, `->`, `==`.
+    Sets,
+    /// The same, and the value on a line of its own.
+    Below,
+    /// Only something in quotes may follow: `password('…')`, `PASSWORD '…'`, `"password", "…"`.
+    Quote,
+    /// An element of XML.
+    Element,
+    /// A flag on a command line, `password …` in a `.netrc`.
+    Flag,
+    /// A cell of a table.
+    Cell,
+    /// Words or a dash.
+    Is,
+    /// Nothing but white space.
+    Next,
+}
+
+/// Where the value begins, and what leads there.
+pub(super) fn operator(text: &str, (name_start, name_end): (usize, usize)) -> Option<(usize, Op)> {
+    let bytes = text.as_bytes();
+    let at = |i: usize| bytes.get(i).copied().unwrap_or(b'\n');
+    let mut i = skip_suffix(text, name_end)?;
+    if at(i) == b'\\' && matches!(at(i + 1), b'"' | b'\'') {
+        i += 1;
+    }
+    let is_quoted = matches!(at(i), b'"' | b'\'' | b'`');
+    i += usize::from(is_quoted);
+    let is_tag = at(i) == b'>';
+    i += usize::from(at(i) == b']');
+    i = skip_emphasis(bytes, i);
+    if is_tag {
+        return Some((i + 1, Op::Element)).map(|it| after_spaces(text, it));
+    }
+    let spaces = spaces_at(bytes, i);
+    let mut next = i + spaces;
+    if at(next) == b'(' && !matches!(at(next + 1), b'"' | b'\'') && !is_quoted {
+        next = skip_aside(bytes, next).unwrap_or(next);
+    }
+    let rest = text.get(next..)?;
+    let found = match (at(next), at(next + 1)) {
+        _ if let Some(n) = n_sign(rest) => (next + n, Op::Sets),
+        (b'|' | b'\t', _) => (next + 1, Op::Cell),
+        (b'(', b'"' | b'\'') if spaces == 0 && !is_quoted => (next + 1, Op::Quote),
+        (b',', _) if is_quoted => (next + 1, Op::Quote),
+        (b'"' | b'\'', _) if spaces > 0 && !is_quoted => (next, Op::Quote),
+        (b'v' | b'c', _) if spaces > 0 && is_quoted => (attribute(bytes, next)?, Op::Quote),
+        _ if let Some(n) = n_dash(rest).filter(|_| spaces > 0) => (next + n, Op::Is),
+        _ if let Some(n) = n_copula(rest, spaces > 0) => (next + n, Op::Is),
+        _ if let Some(n) = n_words(rest).filter(|_| spaces > 0) => (next + n.0, n.1),
+        _ if spaces > 0 && is_flag(bytes, name_start) => (next, Op::Flag),
+        _ if spaces > 0 && follows_login(bytes, name_start) => (next, Op::Flag),
+        _ if spaces > 0 => (next, Op::Next),
+        (b'\n', _) if follows_login(bytes, name_start) => (next + 1, Op::Flag),
+        _ => return None,
+    };
+    Some(after_spaces(text, found))
+}
+
+/// Passes white space and marks of emphasis; over the end of a line, where nothing else follows on it.
+fn after_spaces(text: &str, (start, op): (usize, Op)) -> (usize, Op) {
+    let bytes = text.as_bytes();
+    let mut i = skip_emphasis(bytes, start);
+    i += spaces_at(bytes, i);
+    i = skip_emphasis(bytes, i);
+    if op != Op::Sets {
+        return (i, op);
+    }
+    // `password: |` in YAML, and a label on a line of its own, also in a string of code.
+    let rest = bytes.get(i..).unwrap_or(&[]);
+    if let Some(rest) = rest.strip_prefix(b"\\n") {
+        return (i + if rest.starts_with(b"\\n") { 4 } else { 2 }, Op::Below);
+    }
+    let n_block = rest.iter().take(2).take_while(|byte| b"|>-+".contains(byte)).count();
+    let rest = rest.get(n_block..).unwrap_or(&[]);
+    let n_blank =
+        rest.iter().take(MAX_SPACES).take_while(|byte| byte.is_ascii_whitespace()).count();
+    let blank = rest.get(..n_blank).unwrap_or(&[]);
+    match blank.iter().filter(|byte| **byte == b'\n').count() {
+        1 | 2 if blank.iter().position(|byte| *byte == b'\n').is_some_and(|n| n < 3) => {
+            (i + n_block + n_blank, Op::Below)
+        }
+        _ => (i, op),
+    }
+}
+
+fn skip_emphasis(bytes: &[u8], mut i: usize) -> usize {
+    while matches!(bytes.get(i), Some(b'*')) || bytes.get(i..i + 2) == Some(b"__") {
+        i += 1 + usize::from(bytes.get(i) == Some(&b'_'));
+    }
+    i
+}
+
+/// Passes what belongs to a name after its label: a plural, a number, `_base`; `None` when the word goes on.
+fn skip_suffix(text: &str, mut at: usize) -> Option<usize> {
+    let bytes = text.as_bytes();
+    at += usize::from(matches!(bytes.get(at), Some(b's' | b'S')));
+    let rest = text.get(at..)?;
+    at += SUFFIXES.iter().find(|it| rest.starts_with(**it)).map_or(0, |it| it.len());
+    let has_digit = |at: usize| bytes.get(at).is_some_and(u8::is_ascii_digit);
+    if has_digit(at) || (matches!(bytes.get(at), Some(b'_' | b' ' | b'-')) && has_digit(at + 1)) {
+        let is_apart = bytes.get(at) == Some(&b' ');
+        let mut end = at + 1;
+        while has_digit(end) {
+            end += 1;
+        }
+        // `password 2: …` is numbered, `password 12345678` has a value.
+        if !is_apart || end < at + 4 {
+            at = end;
+        }
+    }
+    let goes_on = |c: char| (c.is_alphanumeric() && !is_ideographic(c)) || c == '_';
+    let is_emphasis = bytes.get(at..at + 2) == Some(b"__");
+    (is_emphasis || !text.get(at..)?.chars().next().is_some_and(goes_on)).then_some(at)
+}
+
+/// Bytes of spaces and tabs, also those without a break and those of full width.
+fn spaces_at(bytes: &[u8], at: usize) -> usize {
+    let mut n = 0;
+    while n < MAX_SPACES {
+        n += match bytes.get(at + n..).unwrap_or(&[]) {
+            [b' ' | b'\t', ..] => 1,
+            [0xc2, 0xa0, ..] => 2,
+            [0xe2, 0x80, 0xaf, ..] | [0xe3, 0x80, 0x80, ..] => 3,
+            _ => break,
+        };
+    }
+    n
+}
+
+/// The length of a sign that gives a value.
+fn n_sign(rest: &str) -> Option<usize> {
+    let signs = ["?:", ":=", "=>", "==", "->", "→", "⇒", "：", "＝"];
+    let found = signs.iter().find(|it| rest.starts_with(**it)).map(|it| it.len());
+    // `::` parts names in code.
+    let is_path = rest.starts_with("::");
+    found.or_else(|| (rest.starts_with([':', '=']) && !is_path).then_some(1))
+}
+
+/// The length of a dash with a space after it.
+fn n_dash(rest: &str) -> Option<usize> {
+    ["- ", "– ", "— "].iter().find(|it| rest.starts_with(**it)).map(|it| it.len())
+}
+
+/// The length of `is`, `is:`, `lautet` and their like with the space after it, which ideographs do without.
+fn n_copula(rest: &str, has_space: bool) -> Option<usize> {
+    let is_here = |it: &&&str| {
+        let parts_words = !it.starts_with(is_ideographic);
+        rest.starts_with(**it)
+            && (has_space || !parts_words)
+            && (!parts_words
+                || rest.get(it.len()..).is_some_and(|it| it.starts_with([' ', ':', '\u{a0}'])))
+    };
+    let n = LABELS.copulas.iter().find(is_here)?.len();
+    Some(n + usize::from(rest.get(n..)?.starts_with(':')))
+}
+
+/// The length of words that a link begins (`for the wifi`) up to and with what leads to the value.
+fn n_words(rest: &str) -> Option<(usize, Op)> {
+    let is_link = |it: &&&str| {
+        rest.starts_with(**it) && rest.get(it.len()..).is_some_and(|rest| rest.starts_with(' '))
+    };
+    let mut at = LABELS.links.iter().find(is_link)?.len();
+    while at < MAX_WORDS_BYTES {
+        let here = rest.get(at..)?;
+        match here.chars().next()? {
+            '\n' | '.' | ',' | ';' | '"' | '`' | '|' | '?' | '!' => return None,
+            ' ' | '\u{a0}' => {
+                let behind = here.trim_start_matches([' ', '\u{a0}']);
+                let n_space = here.len() - behind.len();
+                if let Some(n) = n_copula(behind, true).or_else(|| n_dash(behind)) {
+                    return Some((at + n_space + n, Op::Is));
+                }
+                at += n_space;
+            }
+            ':' | '=' | '：' | '＝' | '→' => return Some((at + n_sign(here)?, Op::Sets)),
+            c => at += c.len_utf8(),
+        }
+    }
+    None
+}
+
+/// Where an aside in parentheses ends: `password (wifi): …`.
+fn skip_aside(bytes: &[u8], at: usize) -> Option<usize> {
+    let inside = bytes.get(at..)?;
+    let n = inside.iter().take(48).position(|byte| matches!(byte, b')' | b'\n'))?;
+    let end = at + n + 1;
+    (inside.get(n) == Some(&b')')).then(|| end + spaces_at(bytes, end))
+}
+
+/// The value in `key="Password" value="…"` and `name="csrf-token" content="…"`.
+fn attribute(bytes: &[u8], at: usize) -> Option<usize> {
+    let rest = bytes.get(at..)?;
+    let n = [&b"value="[..], b"content="].iter().find(|it| rest.starts_with(it))?.len();
+    Some(at + n)
+}
+
+/// True when the name is the end of a long flag, `--db-password`, or of one with a single dash, `-Password`.
+fn is_flag(bytes: &[u8], name_start: usize) -> bool {
+    let before = bytes.get(name_start.saturating_sub(32)..name_start).unwrap_or(&[]);
+    let is_name = |b: &&u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_');
+    let n = before.iter().rev().take_while(is_name).count();
+    let word = before.get(before.len() - n..).unwrap_or(&[]);
+    word.starts_with(b"-") && word.len() < 30
+}
+
+/// True for `machine … login … password …`, as in a `.netrc`.
+fn follows_login(bytes: &[u8], name_start: usize) -> bool {
+    let before = bytes.get(name_start.saturating_sub(MAX_BEFORE_BYTES)..name_start).unwrap_or(&[]);
+    let place = |word: &[u8]| memchr::memmem::rfind(before, word);
+    let (machine, login) = (place(b"machine ").or_else(|| place(b"default ")), place(b"login "));
+    login.is_some_and(|login| machine.is_some_and(|machine| machine < login))
+}
