@@ -4,6 +4,7 @@
 //! (`project/verify.rs`), the socket (`serve/`), the process (`process.rs`).
 
 mod enrichment;
+pub mod forget;
 pub mod indexing;
 #[cfg(test)]
 mod tests;
@@ -189,6 +190,7 @@ impl Project {
         });
         upkeep::begin(&project);
         enrichment::begin(&project);
+        forget::begin(&project);
         crate::serve::begin_reports(&project);
         Ok(project)
     }

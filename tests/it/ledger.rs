@@ -118,7 +118,7 @@ fn a_newer_ledger_is_refused_and_nothing_is_written() {
     let (before, index) =
         (fs::read(&ledger).expect("read"), fs::read(&project.paths().index).expect("read"));
     expect![[r#"
-        kgd: the ledger `<state>/ledger.sqlite` has version 99, this kgd knows versions up to 6
+        kgd: the ledger `<state>/ledger.sqlite` has version 99, this kgd knows versions up to 7
         hint: install the newer kgd again
     "#]]
     .assert_eq(&refusal(&project));

@@ -305,6 +305,7 @@ fn calls() -> Vec<(&'static str, Value)> {
         ("deep_pass", json!({})),
         ("checkup", json!({})),
         ("backup", json!({})),
+        ("forget", json!({"text": "a string that nobody wrote", "prove": true})),
     ]
 }
 

@@ -12,6 +12,7 @@ mod confine;
 mod conflict;
 mod error;
 mod files;
+mod forget;
 mod journal;
 mod kept;
 mod moving;
@@ -332,6 +333,11 @@ impl Notes {
     /// Waits for the turn to write; others wait until it is dropped.
     fn turn(&self) -> Result<File, NoteError> {
         self.check_writable()?;
+        self.lock()
+    }
+
+    /// As [`Notes::turn`], for what does not write notes.
+    fn lock(&self) -> Result<File, NoteError> {
         let path = self.state_dir.join("notes.lock");
         let opened = OpenOptions::new().create(true).append(true).mode(0o600).open(&path);
         let locked = opened.and_then(|file| file.lock().map(|()| file));
