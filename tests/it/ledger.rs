@@ -459,7 +459,7 @@ fn doctor_looks_into_the_databases_and_lists_what_failed() {
         rows.map(|it| it["detail"].as_str().expect("text").to_string()).collect()
     };
     assert!(of("index", "good").contains(&"no damage".to_string()), "{out}");
-    assert!(of("ledger", "good")[0].starts_with("no damage, version 6; no backup yet"), "{out}");
+    assert!(of("ledger", "good")[0].starts_with("no damage, version 7; no backup yet"), "{out}");
     assert_eq!(of("watching", "good"), ["by events"]);
     assert!(of("memory", "good")[0].contains(" its own, the rest mapped files; peak "), "{out}");
     let documents = of("document", "warning");

@@ -1,8 +1,8 @@
 //! Folder: the files of a project's state folder, by what they are for.
 //!
 //! In: the folder. Out: each file with its role; logs without what is to be gone; pages that held it removed.
-//! Invariants: a log is rewritten in place, for a daemon holds it open; what is derived and not in use is removed, never
-//! rewritten.
+//! Invariants: a log is rewritten in place, for a daemon holds it open; what is derived and not in use is removed and
+//! never rewritten.
 //! Not here: databases (`store/`), kept versions of notes (`notes/kept.rs`).
 
 use std::fs::{self, OpenOptions};

@@ -1,7 +1,7 @@
 //! Erase: what is to be gone from everything that kgd keeps, how it is found, and how it is taken out.
 //!
-//! In: strings that a person wants forgotten ([`Needles`]), or the present detectors of secrets ([`Secrets`]). Out: texts
-//! and files without them; where a string still stands.
+//! In: strings that a person wants forgotten ([`Needles`]), or the present detectors of secrets ([`Secrets`]). Out:
+//! texts and files without them; where a string still stands.
 //! Invariants: of a text only the span goes, and a mark takes its place; a string is looked for in every form in which
 //! kgd stores text; nothing here writes what it looks for anywhere, the log included.
 //! Not here: rows of the databases (`store/erase.rs`), the order of a run (`project/forget.rs`), who may ask for one

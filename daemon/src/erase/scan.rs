@@ -2,8 +2,8 @@
 //!
 //! In: the folder, what to look for, and index words that stand in no document. Out: every file that holds it.
 //! How: the bytes of every file, also of logs, journals and free pages of databases, and its name; then each value of
-//! each row, because SQLite parts long values where a page ends, and the words of the text index, because it stores of a
-//! word only where it differs from the one before.
+//! each row, because SQLite parts long values where a page ends, and the words of the text index, because it stores of
+//! a word only where it differs from the one before.
 //! It runs in a process of its own: where one closes a file, the system gives up the locks of all databases that the
 //! same process has open in that file.
 //! Not here: the project's own files (`project/forget.rs`).

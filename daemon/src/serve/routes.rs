@@ -473,11 +473,8 @@ fn unreadable(error: &crate::store::StoreError) -> ErrorView {
 }
 
 fn stopping() -> ErrorView {
-    error_view(
-        Code::Unavailable,
-        "the daemon is stopping".to_string(),
-        Some("try again in a moment"),
-    )
+    let message = "the daemon is stopping".to_string();
+    error_view(Code::Unavailable, message, Some("try again in a moment"))
 }
 
 fn called_off(tool: &str) -> ErrorView {

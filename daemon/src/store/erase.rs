@@ -1,10 +1,11 @@
-//! Erase: takes rows, and spans of texts, out of the ledger and its copies, and reads databases through for what is left.
+//! Erase: takes rows, and spans of texts, out of the ledger and its copies, and reads databases for what is left.
 //!
-//! In: which documents and entries are to be gone ([`Gone`]), and how texts are rewritten. Out: how much went, by table.
+//! In: which documents and entries are to be gone ([`Gone`]), and how texts are rewritten. Out: how much went, by
+//! table.
 //! Invariants: one transaction a database; a document whose file is still there keeps its identity (uid, tags, used
 //! ordinals), or the index would differ from a rebuild; text is taken out of any column of any table, whatever version
 //! the ledger has, and a row that is known by what is to be gone goes.
-//! Not here: free pages and logs (`Ledger::compact`, `IndexWriter::compact`), which files there are (`erase/`).
+//! Not here: free pages and logs (`open::vacuum`, `IndexWriter::compact`), which files there are (`erase/`).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;

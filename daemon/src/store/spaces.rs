@@ -191,8 +191,8 @@ impl Spaces {
     }
 }
 
-/// Forgets the vectors of texts that the index does not have, in all spaces, and leaves nothing of them in the file; how
-/// many those were.
+/// Forgets the vectors of texts that the index does not have, in all spaces, and leaves nothing of them in the file;
+/// how many those were.
 ///
 /// # Errors
 /// When a file cannot be read or written.

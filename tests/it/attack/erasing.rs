@@ -56,7 +56,8 @@ fn planted() -> TestProject {
     let details = format!("The harbor opens at noon.\n\nSay {STRING} to the keeper of the lock.");
     let entry = json!({"short_title": "Harbor", "knowledge_details": details, "tags": ["harbor"]});
     project.call("kb_store", entry);
-    let said = json!({"paths": ["other.md"], "tags": ["ops"], "source_url": "https://x.org/Xyzzy-Plugh%20%224711%22%20gr%C3%BCn"});
+    let source = "https://x.org/Xyzzy-Plugh%20%224711%22%20gr%C3%BCn";
+    let said = json!({"paths": ["other.md"], "tags": ["ops"], "source_url": source});
     project.call("ingest_docs", said);
     project.call("backup", json!({}));
     let state = &project.paths().dir;

@@ -1,8 +1,8 @@
 //! Unasked: the runs that a start makes by itself: one that a crash cut short, and one for secrets, by a program with
 //! other detectors than those that saw what is kept.
 //!
-//! In: a project that was just opened. Out: nothing anybody waits for; kept texts with marks in the place of what only the
-//! present detectors find, never a whole version less.
+//! In: a project that was just opened. Out: nothing anybody waits for; kept texts with marks in the place of what only
+//! the present detectors find, never a whole version less.
 //! Not here: the index, which other detectors build anew (`store/open.rs`).
 
 use std::sync::{Arc, Weak};
