@@ -9,6 +9,7 @@ use std::collections::HashSet;
 use std::time::Duration;
 
 use proto::PREAMBLE_VERSION;
+use proto::tool::ToolSet;
 use serde_json::{Value, json};
 
 pub(crate) mod line;
@@ -87,7 +88,11 @@ pub struct Shim {
 
 impl Shim {
     /// A session over the project of that name that asks for these tool sets in the name of `client`.
+    ///
+    /// Whoever passed them on, an agent never gets those of `kgctl`.
     pub fn new(project: &str, tools: &[String], client: &str) -> Self {
+        let is_for_agents = |set: &&String| set.as_str() != ToolSet::Admin.as_str();
+        let tools: Vec<&String> = tools.iter().filter(is_for_agents).collect();
         let preamble = json!({ "kgd": PREAMBLE_VERSION, "tools": tools, "client": client });
         Shim {
             preamble: preamble.to_string().into_bytes(),

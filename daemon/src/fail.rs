@@ -87,6 +87,15 @@ pub const POINTS: &[&str] = &[
     "note.renamed",
     "note.removed",
     "note.moved",
+    // What a person wants forgotten.
+    "forget.begun",
+    "forget.ledger",
+    "forget.copy",
+    "forget.kept",
+    "forget.logs",
+    "forget.vectors",
+    "forget.index",
+    "forget.done",
     // The end.
     "drain.begun",
     "drain.watched",

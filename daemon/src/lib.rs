@@ -8,6 +8,7 @@ pub mod ask;
 pub mod belt;
 mod build;
 pub mod embedder;
+mod erase;
 pub mod fail;
 pub mod health;
 pub mod language;
@@ -27,4 +28,5 @@ pub mod vectors;
 pub mod words;
 pub mod worker;
 
+pub use erase::read_through;
 pub use process::{KeptJob, Options, run};

@@ -59,6 +59,9 @@ struct Flags {
     /// Try the re-ranking model of this folder for the daemon that started this process, and end.
     #[arg(long, hide = true, value_name = "DIR")]
     try_reranking: Option<PathBuf>,
+    /// Look through this state folder for the daemon that started this process, and end.
+    #[arg(long, hide = true, value_name = "DIR")]
+    read_through: Option<PathBuf>,
     /// With `--prepare-model`: round weights that are converted to 8 bits.
     #[arg(long, hide = true, requires = "prepare_model")]
     int8: bool,
@@ -68,6 +71,9 @@ fn main() -> ExitCode {
     let flags = Flags::parse();
     if flags.worker {
         return daemon::worker::run();
+    }
+    if let Some(folder) = flags.read_through {
+        return daemon::read_through(&folder);
     }
     if let Some(folder) = flags.try_model {
         return daemon::pipeline::recognize::tagger::trial::run(&folder);

@@ -4,6 +4,7 @@
 //! (`project/verify.rs`), the socket (`serve/`), the process (`process.rs`).
 
 mod enrichment;
+pub mod forget;
 pub mod indexing;
 mod naming;
 pub mod scrub;
@@ -198,6 +199,7 @@ impl Project {
         upkeep::begin(&project);
         scrub::begin(&project);
         enrichment::begin(&project);
+        forget::begin(&project);
         crate::serve::begin_reports(&project);
         Ok(project)
     }

@@ -103,6 +103,7 @@ pub const CATALOG: &[Entry] = &[
     entry::<admin::DeepPass>(),
     entry::<admin::Checkup>(),
     entry::<admin::Backup>(),
+    entry::<admin::Forget>(),
     entry::<admin::Shutdown>(),
 ];
 

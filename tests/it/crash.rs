@@ -203,8 +203,8 @@ fn points(when: When) -> Vec<String> {
     let only: Vec<&str> = only.split(',').collect();
     let is_full = std::env::var_os("KG_FULL").is_some();
     let mut points = Vec::new();
-    // No life here writes notes; `notes.rs` dies there.
-    let met = |point: &&&str| is_among(point, &only) && !point.starts_with("note.");
+    // No life here writes notes or forgets; `notes.rs` and `attack/erasing.rs` die there.
+    let met = |point: &&&str| is_among(point, &only) && !is_among(point, &["note.", "forget."]);
     for point in POINTS.iter().filter(met) {
         if when != When::Cold && is_among(point, FIRST) {
             continue;

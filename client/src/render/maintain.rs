@@ -7,7 +7,8 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use proto::tool::admin::{
-    BackupReply, DeepPassReply, RescanReply, RetryReply, VerifiedPart, VerifyReply,
+    BackupReply, DeepPassReply, ForgetReply, Removed, RescanReply, RetryReply, VerifiedPart,
+    VerifyReply,
 };
 use proto::tool::core::DeepView;
 use serde_json::Value;
@@ -107,6 +108,39 @@ pub fn backup(reply: &BackupReply) -> String {
         "{path}: {bytes} bytes, checked; {rows}\n\
          `kgctl backup --restore {path}` puts it back; the index needs no backup\n"
     )
+}
+
+/// A receipt: what went, what a scan saw, and which files still hold it.
+pub fn forget(reply: &ForgetReply, style: Style) -> String {
+    let mut text = String::new();
+    if reply.removed.is_empty() {
+        text += "nothing of it was kept outside the index\n";
+    } else {
+        let row =
+            |it: &Removed| vec![it.store.clone(), clean(&it.what).into_owned(), thousands(it.n)];
+        let rows = reply.removed.iter().map(row).collect();
+        text += &table(style, &["STORE", "WHAT", "REMOVED"], rows);
+    }
+    for path in &reply.in_folder {
+        let _ = writeln!(text, "{} {}", style.yellow("still in"), style.cyan(&clean(path)));
+    }
+    let more = reply.n_in_folder - reply.in_folder.len() as u64;
+    if more > 0 {
+        let _ = writeln!(text, "and in {}", counted(more, "more file"));
+    }
+    if reply.n_in_folder > 0 {
+        text += "hint: these files are yours, and are indexed as they are: edit or delete them, or list them in \
+                 `.kgignore`, then again\n";
+    }
+    let Some(proof) = &reply.proof else { return text };
+    for it in &proof.left {
+        let (file, place) = (clean(&it.file), clean(&it.place));
+        let _ = writeln!(text, "{} {file}: {} ({place})", style.red("left in"), thousands(it.n));
+    }
+    let (files, bytes) = (counted(proof.files, "file"), thousands(proof.bytes));
+    let verdict = if proof.gone { style.green("gone") } else { style.red("not gone") };
+    let _ = writeln!(text, "{verdict}: {files} of the state folder read, {bytes} bytes");
+    text
 }
 
 /// What was put back, as `kgd --restore` tells it.

@@ -403,3 +403,10 @@ fn ids_come_back_as_they_went() {
         "#]],
     );
 }
+
+#[test]
+fn an_agent_gets_no_tools_of_kgctl() {
+    let sets = ["core", "admin"].map(String::from);
+    let first = Shim::new("notes", &sets, "test").on_connect(None).remove(0);
+    assert!(String::from_utf8_lossy(&first).contains(r#""tools":["core"]"#));
+}

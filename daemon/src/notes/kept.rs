@@ -2,8 +2,9 @@
 //!
 //! In: a note's path and its bytes. Out: versions, by path and time; their bytes.
 //! Invariants: what is kept lies in the user's own state folder, readable for the user alone, durably, before the note
-//! changes; it is the file as it was, secrets and all; nothing but age, and the oldest when there is too much, removes
-//! it. There is no index but the names of the files: `kept/PATH/TIME-HASH.WHY`.
+//! changes; it is the file as it was, secrets and all, until other detectors come or somebody forgets a part of it
+//! (`forget.rs`); nothing else but age, and the oldest when there is too much, removes it. There is no index but the
+//! names of the files: `kept/PATH/TIME-HASH.WHY`.
 //! Not here: writing a version back (`mod.rs`).
 
 use std::fs::OpenOptions;
@@ -89,22 +90,23 @@ impl Kept {
         (why, mode): (Why, Option<u32>),
         now: Timestamp,
     ) -> io::Result<PathBuf> {
-        self.put(path, bytes, (why, mode), now).map_err(|why| in_state(&self.dir, &why))
+        let at = now.strftime(TIME).to_string();
+        self.keep_as(path, bytes, (why, mode), &at).map_err(|why| in_state(&self.dir, &why))
     }
 
-    fn put(
+    fn keep_as(
         &self,
         path: &str,
         bytes: &[u8],
         (why, mode): (Why, Option<u32>),
-        now: Timestamp,
+        at: &str,
     ) -> io::Result<PathBuf> {
         let dir = self.dir.join(path);
         make_dir(&dir)?;
         let hash = super::checksum(bytes);
         let hash = hash.get(..HASH_DIGITS).unwrap_or(&hash);
         let mode = mode.map(|mode| format!("-{mode:o}")).unwrap_or_default();
-        let file = dir.join(format!("{}-{hash}.{}{mode}", now.strftime(TIME), why.as_str()));
+        let file = dir.join(format!("{at}-{hash}.{}{mode}", why.as_str()));
         match OpenOptions::new().write(true).create_new(true).mode(0o600).open(&file) {
             Ok(mut new) => {
                 let written = new.write_all(bytes).and_then(|()| new.sync_all());
@@ -158,13 +160,23 @@ impl Kept {
         for version in all {
             n_bytes += version.n_bytes;
             if version.at < oldest || n_bytes > MAX_KEPT_BYTES {
-                self.forget(&version);
+                let _ = self.remove(&version);
             }
         }
     }
 
-    fn forget(&self, version: &Version) {
-        let _ = std::fs::remove_file(&version.file);
+    /// Keeps other bytes, or another path, in the place of a version.
+    pub(super) fn rewrite(&self, version: &Version, path: &str, bytes: &[u8]) -> io::Result<()> {
+        let now = self.keep_as(path, bytes, (version.why, version.mode), &version.at)?;
+        if now == version.file { Ok(()) } else { self.remove(version) }
+    }
+
+    /// Removes a version, and the folders that are empty without it.
+    pub(super) fn remove(&self, version: &Version) -> io::Result<()> {
+        match std::fs::remove_file(&version.file) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
         let folders = version
             .file
             .ancestors()
@@ -176,6 +188,7 @@ impl Kept {
                 break;
             }
         }
+        Ok(())
     }
 }
 

@@ -12,6 +12,7 @@ mod confine;
 mod conflict;
 mod error;
 mod files;
+mod forget;
 mod journal;
 mod kept;
 mod moving;
@@ -340,6 +341,11 @@ impl Notes {
     fn turn(&self) -> Result<File, NoteError> {
         self.check_writable()?;
         self.held.check_ledger().map_err(|lost| NoteError::NoLedger(lost.to_string()))?;
+        self.lock()
+    }
+
+    /// As [`Notes::turn`], for what does not write notes.
+    fn lock(&self) -> Result<File, NoteError> {
         let path = self.state_dir.join("notes.lock");
         let opened = OpenOptions::new().create(true).append(true).mode(0o600).open(&path);
         let locked = opened.and_then(|file| file.lock().map(|()| file));

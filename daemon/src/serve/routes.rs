@@ -122,6 +122,7 @@ pub(crate) fn routes() -> Routes {
         waits(tool::deep_pass),
         waits(tool::checkup),
         waits(tool::backup),
+        waits(tool::forget).for_hours(),
         writes(tool::shutdown),
     ])
 }

@@ -15,7 +15,7 @@ use std::time::Duration;
 use notes::slug::slug;
 use proto::catalog::{CATALOG, Entry};
 use proto::error::{Code, ErrorView};
-use proto::tool::admin::Dump;
+use proto::tool::admin::{Dump, Forget};
 use proto::tool::notes::{Backlinks, CreateMemoryProject, ListNotes, Search};
 use proto::tool::{Effect, Tool as _, ToolSet, core};
 use rmcp::ErrorData;
@@ -247,7 +247,11 @@ impl ServerHandler for Session {
         let Some(route) = self.find(&request.name) else {
             return Err(ErrorData::invalid_params(self.unknown_tool(&request.name), None));
         };
-        let mut arguments = leaving::clean_request(request.arguments.unwrap_or_default());
+        let mut arguments = request.arguments.unwrap_or_default();
+        // What is to be forgotten is mostly a secret, and is looked for as it is; no reply repeats it.
+        if route.name != Forget::NAME {
+            arguments = leaving::clean_request(arguments);
+        }
         let given = |name| {
             arguments.get(name).and_then(Value::as_u64).map(|n| n.min(u32::MAX.into()) as u32)
         };

@@ -146,6 +146,7 @@ pub fn render(tool: &str, reply: &Value, max_chars: usize) -> String {
         admin::DeepPass::NAME => fill::<admin::DeepPassReply>(reply, max_chars, maintain::deep),
         admin::Checkup::NAME => fill::<admin::CheckupReply>(reply, max_chars, maintain::checkup),
         admin::Backup::NAME => fill::<admin::BackupReply>(reply, max_chars, maintain::backup),
+        admin::Forget::NAME => fill::<admin::ForgetReply>(reply, max_chars, maintain::forget),
         admin::Shutdown::NAME => fill::<admin::ShutdownReply>(reply, max_chars, upkeep::shutdown),
         _ => None,
     };

@@ -8,6 +8,7 @@ pub(crate) mod commit;
 mod deep;
 mod dump;
 mod duplicates;
+mod erase;
 mod error;
 mod facts;
 mod gazetteer;
@@ -33,6 +34,7 @@ mod writer;
 
 pub use deep::NextDeep;
 pub use dump::dump_page;
+pub(crate) use erase::{Counts, Gone, each_value, holds_any, index_words_without_rows};
 pub use error::StoreError;
 pub use held::{Held, Part, Seen};
 pub use ledger::{
@@ -41,11 +43,13 @@ pub use ledger::{
     LedgerError, MemoryEvent, MemoryLedger, NewVersion, Operation, Reading, Restored, Verdict,
     back_up, check_backup, check_up, link_key, note_party, observation_key, relation_key, restore,
 };
+pub(crate) use ledger::{Removal, detectors, read_copy, rewrite_copy, scrubbed_by};
 pub use likeness::Likeness;
 pub use replace::copy_ledger;
 pub use schema::SCHEMA_VERSION;
 pub use scrub::{Scrubbed, check_table, scrub_documents, tables_of};
 pub use snapshot::{CallOff, Readers, Snapshot, open_for_reading};
+pub(crate) use spaces::forget_unused;
 pub use spaces::{Space, Spaces};
 pub use trouble::{Stall, Trouble};
 pub use writer::{Committed, IndexWriter, RippleStep};

@@ -166,8 +166,27 @@ pub(super) fn create(path: &Path, made_by: &str, tick: u64) -> Result<Connection
 pub(super) fn ledger(path: &Path) -> Result<Connection, StoreError> {
     let db = connect(path).map_err(|why| open_error(path, why))?;
     // It is read and written one row a document: a large cache would only be held.
-    db.execute_batch("PRAGMA cache_size = -2000;")?;
+    db.execute_batch("PRAGMA cache_size = -2000; PRAGMA secure_delete = ON;")?;
     Ok(db)
+}
+
+/// Attempts to empty a log while somebody reads, and the pause between two.
+const ATTEMPTS: (u32, Duration) = (60, Duration::from_millis(50));
+
+/// Writes a database anew without its free pages, in place, and empties its log.
+///
+/// # Errors
+/// Also when a reader keeps the log all the time.
+pub(super) fn vacuum(db: &Connection) -> Result<(), StoreError> {
+    db.execute_batch("VACUUM")?;
+    for _ in 0..ATTEMPTS.0 {
+        let is_busy: i64 = db.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0))?;
+        if is_busy == 0 {
+            return Ok(());
+        }
+        std::thread::sleep(ATTEMPTS.1);
+    }
+    Err(StoreError::Busy { n_readers: 1 })
 }
 
 /// Opens a database as it is, such as a copy of the ledger.
@@ -211,9 +230,12 @@ pub(super) fn connect(path: &Path) -> rusqlite::Result<Connection> {
         return Err(rusqlite::Error::SqliteFailure(code, None));
     }
     tune(&db)?;
+    // What is deleted is overwritten where that costs no further page; `Ledger` and `Spaces` pay for the rest, too, and
+    // `IndexWriter::compact` leaves no page behind.
     db.execute_batch(
         "PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;
-         PRAGMA temp_store = MEMORY; PRAGMA cache_size = -16000; PRAGMA wal_autocheckpoint = 4000;",
+         PRAGMA temp_store = MEMORY; PRAGMA cache_size = -16000; PRAGMA wal_autocheckpoint = 4000;
+         PRAGMA secure_delete = FAST;",
     )?;
     Ok(db)
 }

@@ -3,13 +3,15 @@
 //! In: a writer whose readers are all away (see `Readers::alone`). Out: the same writer, on another file, at the next
 //! tick. Invariant: whatever fails, the writer has a file open, and the next start finds the old index or the new one.
 
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use rusqlite::Connection;
 
 use super::writer::{IndexWriter, heed, meta_number, set_meta_number};
-use super::{Part, StoreError, gazetteer, open};
+use super::{Counts, Gone, Part, Readers, Removal, StoreError, gazetteer, open};
+use crate::erase::Rewrite;
 use crate::terms::Tick;
 
 impl IndexWriter {
@@ -39,6 +41,58 @@ impl IndexWriter {
             open::rename(&written, &live)?;
             Ok(live.clone())
         })
+    }
+
+    /// Writes the index anew without what was deleted, and puts that in its place: words of the text index, free pages
+    /// and the log go. Nobody may be building another one.
+    ///
+    /// # Errors
+    /// When the disk is full, or a reader does not end; the index is as it was then.
+    pub fn compact(&mut self, readers: &Readers) -> Result<(), StoreError> {
+        let live = self.live();
+        // Under this name the next start removes what a crash leaves.
+        let next = live.with_file_name(open::NEXT);
+        open::remove(&next)?;
+        // Until then words of deleted rows lie beside those of present ones.
+        self.db.execute_batch("INSERT INTO chunk_fts(chunk_fts) VALUES('optimize')")?;
+        self.db.execute("VACUUM INTO ?1", [next.to_string_lossy()])?;
+        let on_disk = File::options().write(true).open(&next).and_then(|file| file.sync_all());
+        on_disk.map_err(|why| StoreError::Open { path: next.clone(), why: why.to_string() })?;
+        crate::fail::point("forget.index");
+        readers.alone(|| {
+            let path = self.while_closed(|_| open::rename(&next, &live).map(|()| live.clone()))?;
+            Ok((path, ()))
+        })
+    }
+
+    /// Takes out of the ledger what is meant; see [`Gone`]. How much went, by table.
+    pub(crate) fn erase(
+        &mut self,
+        gone: &Gone,
+        rewrite: &dyn Rewrite,
+        now_ms: i64,
+    ) -> Result<Counts, StoreError> {
+        let keys = self.ledger().decisions_meant(gone, rewrite);
+        let taken_back: Vec<_> = keys.into_iter().map(|key| (key, None)).collect();
+        if !taken_back.is_empty() {
+            // As if a person had taken them back: what they decided is resolved again.
+            self.decide(&taken_back, now_ms)?;
+        }
+        let mut counts = self.ledger().erase(gone, rewrite)?;
+        if !taken_back.is_empty() {
+            *counts.entry("decisions".to_string()).or_default() += taken_back.len() as u64;
+        }
+        Ok(counts)
+    }
+
+    /// Notes in the ledger that something was forgotten.
+    pub(crate) fn record_removal(&self, removal: &Removal, now_ms: i64) -> Result<(), StoreError> {
+        self.ledger().record_removal(removal, now_ms)
+    }
+
+    /// Notes in the ledger that the present detectors have seen all that is kept.
+    pub(crate) fn mark_scrubbed(&self) -> Result<(), StoreError> {
+        self.ledger().mark_scrubbed()
     }
 
     /// Begins again with an empty index; the one before is kept as `.old`. The watcher must be told to forget what it

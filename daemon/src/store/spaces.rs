@@ -76,6 +76,7 @@ impl Spaces {
 
     fn look(path: &Path) -> rusqlite::Result<Connection> {
         let mut db = open::connect(path)?;
+        db.execute_batch("PRAGMA secure_delete = ON")?;
         let version: i64 = db.query_row("PRAGMA user_version", [], |row| row.get(0))?;
         match version {
             VERSION => {
@@ -172,6 +173,15 @@ impl Spaces {
     ) -> Result<usize, StoreError> {
         let others = self.db.execute("DELETE FROM vectors WHERE space <> ?1", [space])?;
         self.db.execute("DELETE FROM spaces WHERE id <> ?1", [space])?;
+        let n_gone = others + self.retain(space, kept)?;
+        if n_gone > 0 {
+            self.db.execute_batch("PRAGMA incremental_vacuum; PRAGMA wal_checkpoint(TRUNCATE)")?;
+        }
+        Ok(n_gone)
+    }
+
+    /// Forgets the texts of a space that are not among `kept`; how many those were.
+    fn retain(&mut self, space: i64, kept: &FxHashSet<ContentHash>) -> Result<usize, StoreError> {
         let is_left = |hash: &Vec<u8>| {
             let bytes = hash.as_slice().try_into();
             bytes.is_ok_and(|bytes| kept.contains(&ContentHash(u128::from_le_bytes(bytes))))
@@ -190,11 +200,35 @@ impl Spaces {
             }
             tx.commit()?;
         }
-        if others + gone.len() > 0 {
-            self.db.execute_batch("PRAGMA incremental_vacuum; PRAGMA wal_checkpoint(TRUNCATE)")?;
-        }
-        Ok(others + gone.len())
+        Ok(gone.len())
     }
+}
+
+/// Forgets the vectors of texts that the index does not have, in all spaces, and leaves nothing of them in the file;
+/// how many those were.
+///
+/// # Errors
+/// When a file cannot be read or written.
+pub(crate) fn forget_unused(state_dir: &Path) -> Result<u64, StoreError> {
+    let path = state_dir.join(FILE);
+    if !path.exists() {
+        return Ok(0);
+    }
+    let index = open::reader(&state_dir.join(open::LIVE))?;
+    let hashes = "SELECT hash FROM chunk_vec_map UNION SELECT hash FROM memory_facts";
+    let mut statement = index.prepare(hashes)?;
+    let kept = statement.query_map([], |row| row.get::<_, [u8; 16]>(0))?;
+    let kept = kept.map(|it| it.map(|hash| ContentHash(u128::from_le_bytes(hash))));
+    let kept: FxHashSet<ContentHash> = kept.collect::<rusqlite::Result<_>>()?;
+    let mut spaces = Spaces::open(state_dir)?;
+    let mut n_gone = 0;
+    for space in spaces.list()? {
+        n_gone += spaces.retain(space.id, &kept)? as u64;
+    }
+    // Vectors may be more than memory should hold at once.
+    spaces.db.execute_batch("PRAGMA temp_store = FILE")?;
+    open::vacuum(&spaces.db)?;
+    Ok(n_gone)
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! Tools for `kgctl` alone; never listed to agents.
 
+mod forget;
 mod graph;
 mod report;
 
@@ -8,6 +9,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub use self::forget::*;
 pub use self::graph::*;
 pub use self::report::*;
 use super::core::{DeepView, EmbeddingView};

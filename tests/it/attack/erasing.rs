@@ -1,1 +1,360 @@
-//! What is forgotten is gone from every byte that kgd keeps.
+//! What is forgotten is gone from every byte that kgd keeps. A person types:
+//!
+//! ```text
+//! kgctl forget notes/plan.md --prove      after deleting it
+//! kgctl forget --entity "Ada Lovelace" --prove
+//! kgctl forget --text - --prove < string
+//! ```
+//!
+//! and sees what went where, which of their own files still hold it, and that a scan of the state folder found nothing.
+//! An agent can do none of this.
+
+use std::fs;
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::path::Path;
+use std::process::Stdio;
+
+use rusqlite::Connection;
+use serde_json::{Value, json};
+use tests::http::{initialize, request};
+use tests::{Revision, SharedHome, TestProject};
+
+/// Stored with its quotes escaped in JSON, its umlaut folded in index words, and lowercase as a name.
+const STRING: &str = "Xyzzy-Plugh \"4711\" grün";
+
+/// What of it stands in every form.
+const CORE: &str = "xyzzy-plugh";
+
+const ENTITY: &str = "Vernier Quuxley";
+
+fn plan(days: &str) -> String {
+    format!(
+        "---\ntitle: Harbor plan\ntags: ['{STRING}']\n---\n# Plan\n\nThe lock of the harbor opens by {STRING} alone.\n\
+         It was agreed on {days} days before the storm. [[{STRING}]] is a `{STRING}`.\n"
+    )
+}
+
+/// A project in which the string and the entity stand wherever kgd keeps anything: rows, index words, versions, kept
+/// copies, events, backups, logs, pages, and pages of deleted rows.
+fn planted() -> TestProject {
+    let mut project = TestProject::empty();
+    project.write("notes/plan.md", plan("three"));
+    project.write("other.md", "# Other\n\nThe harbor has a lock. Somebody keeps it.\n");
+    project.start();
+    project.settle();
+    let edit = json!({"path": "notes/plan.md", "operation": "append", "content": "More words.\n"});
+    project.call("edit_note", edit);
+    let observed = format!("{ENTITY} knows that {STRING} is the word of the day");
+    project.call(
+        "create_entities",
+        json!({"entities": [{"name": ENTITY, "entity_type": "person", "observations": [observed]}]}),
+    );
+    project.call(
+        "add_observations",
+        json!({"observations": [{"entity_name": ENTITY, "contents": ["Lives by the quiet harbor of Ostmarsch"]}]}),
+    );
+    let details = format!("The harbor opens at noon.\n\nSay {STRING} to the keeper of the lock.");
+    let entry = json!({"short_title": "Harbor", "knowledge_details": details, "tags": ["harbor"]});
+    project.call("kb_store", entry);
+    let source = "https://x.org/Xyzzy-Plugh%20%224711%22%20gr%C3%BCn";
+    let said = json!({"paths": ["other.md"], "tags": ["ops"], "source_url": source});
+    project.call("ingest_docs", said);
+    project.call("backup", json!({}));
+    let state = &project.paths().dir;
+    let log = format!("INFO of notes/plan.md and {ENTITY}: {STRING}\nINFO something else\n");
+    fs::write(state.join("daemon.log"), &log).expect("written");
+    fs::write(state.join("daemon.log.old"), &log).expect("written");
+    fs::write(state.join("index.sqlite.old"), &log).expect("written");
+    let (code, _, error) = kgctl(&project, &["graph", ENTITY], "");
+    assert_eq!(code, 0, "{error}");
+    project.settle();
+    project
+}
+
+/// What a person does before: the string goes from their own files.
+fn taken_from_files(project: &mut TestProject) {
+    for path in ["notes/plan.md", "memory/vernier-quuxley.md", "kb/kb-00001-harbor.md"] {
+        let text = fs::read_to_string(project.at(path)).expect("it is there");
+        let lines = text.lines().filter(|line| !line.contains("Xyzzy"));
+        project.write(path, lines.map(|line| format!("{line}\n")).collect::<String>());
+    }
+    project.settle();
+}
+
+/// What a shell sees of a `kgctl` command that is given something to read.
+fn kgctl(project: &TestProject, arguments: &[&str], input: &str) -> (i32, String, String) {
+    let mut command = project.kgctl();
+    command.arg("--project").arg(project.root()).args(arguments);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().expect("it runs");
+    child.stdin.take().expect("a pipe").write_all(input.as_bytes()).expect("it reads");
+    let output = child.wait_with_output().expect("it ends");
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    (output.status.code().unwrap_or(-1), text(&output.stdout), text(&output.stderr))
+}
+
+/// Every file below a folder.
+fn files_below(folder: &Path, found: &mut Vec<std::path::PathBuf>) {
+    for entry in fs::read_dir(folder).expect("a folder").flatten() {
+        match entry.file_type().expect("a kind") {
+            kind if kind.is_dir() => files_below(&entry.path(), found),
+            _ => found.push(entry.path()),
+        }
+    }
+}
+
+/// The files of the state folder in whose bytes or names a string stands, in any case of letters.
+fn holders(project: &TestProject, wanted: &str) -> Vec<String> {
+    let mut files = Vec::new();
+    files_below(&project.paths().dir, &mut files);
+    let wanted = wanted.to_lowercase().into_bytes();
+    let is_in = |bytes: &[u8]| {
+        bytes.to_ascii_lowercase().windows(wanted.len()).any(|window| window == wanted)
+    };
+    let below =
+        |path: &Path| path.strip_prefix(&project.paths().dir).expect("below").display().to_string();
+    let holds = |path: &std::path::PathBuf| {
+        is_in(below(path).as_bytes()) || is_in(&fs::read(path).unwrap_or_default())
+    };
+    let mut found: Vec<String> = files.iter().filter(|it| holds(it)).map(|it| below(it)).collect();
+    found.sort();
+    found
+}
+
+fn rows(database: &Path, sql: &str) -> Vec<String> {
+    let db = Connection::open(database).expect("opens");
+    let mut statement = db.prepare(sql).expect("sound");
+    let rows = statement.query_map([], |row| row.get(0)).expect("rows");
+    rows.collect::<Result<_, _>>().expect("rows")
+}
+
+/// The one backup that was made.
+fn backup(project: &TestProject) -> std::path::PathBuf {
+    let mut found = Vec::new();
+    files_below(&project.paths().dir.join("backups"), &mut found);
+    assert_eq!(found.len(), 1, "{found:?}");
+    found.remove(0)
+}
+
+#[test]
+fn a_string_goes_from_everything_that_is_kept() {
+    let mut project = planted();
+    taken_from_files(&mut project);
+    let before = holders(&project, CORE);
+    let logs = ["daemon.log", "daemon.log.old", "index.sqlite.old"];
+    for kept in
+        ["index.sqlite-wal", "ledger.sqlite", "backups/", "kept/notes/plan.md/"].iter().chain(&logs)
+    {
+        assert!(before.iter().any(|it| it.starts_with(kept)), "not planted in {kept}: {before:?}");
+    }
+    let (code, out, error) = kgctl(&project, &["forget", "--text", "-", "--prove"], STRING);
+    assert_eq!(code, 0, "{out}{error}");
+    assert!(out.contains("kb_versions") && out.contains("gone: "), "{out}");
+    assert!(!out.to_lowercase().contains("xyzzy"), "{out}");
+    assert_eq!(holders(&project, CORE), [""; 0]);
+    assert_eq!(holders(&project, "xyzzy"), [""; 0]);
+    // The span went, and nothing else.
+    let versions = "SELECT text FROM kb_versions ORDER BY version LIMIT 1";
+    for ledger in [project.paths().ledger.clone(), backup(&project)] {
+        let text = rows(&ledger, versions).remove(0);
+        assert!(
+            text.contains("The harbor opens at noon.\n\nSay [forgotten] to the keeper"),
+            "{text}"
+        );
+    }
+    let log = fs::read_to_string(project.paths().dir.join("daemon.log")).expect("a log");
+    assert!(
+        log.starts_with(&format!("INFO of notes/plan.md and {ENTITY}: [forgotten]\n")),
+        "{log}"
+    );
+    assert!(log.contains("INFO something else\n"), "{log}");
+    let (code, out, _) = kgctl(&project, &["restore", "notes/plan.md", "--at", "last"], "");
+    assert_eq!(code, 0, "{out}");
+    let restored = fs::read_to_string(project.at("notes/plan.md")).expect("restored");
+    assert!(
+        restored.contains("opens by [forgotten] alone.\nIt was agreed on three days"),
+        "{restored}"
+    );
+    project.settle();
+    project.verify("after a string was forgotten");
+    let copy = backup(&project).display().to_string();
+    let (code, out, error) = kgctl(&project, &["backup", "--restore", &copy], "");
+    assert!(project.wait_for_end().status.success());
+    kgctl(&project, &["stop"], "");
+    assert_eq!(code, 0, "{out}{error}");
+}
+
+#[test]
+fn a_document_goes_and_while_it_is_there_the_receipt_says_so() {
+    let mut project = planted();
+    let (code, out, _) = kgctl(&project, &["forget", "notes/plan.md", "--prove"], "");
+    assert_eq!(code, 1, "{out}");
+    assert!(out.contains("still in notes/plan.md") && out.contains("hint: "), "{out}");
+    project.remove("notes/plan.md");
+    let (code, out, error) = kgctl(&project, &["forget", "notes/plan.md", "--prove"], "");
+    assert_eq!(code, 0, "{out}{error}");
+    assert_eq!(holders(&project, "plan.md"), [""; 0]);
+    assert_eq!(holders(&project, "It was agreed on"), [""; 0]);
+    let known = "SELECT path FROM documents ORDER BY path";
+    assert!(!rows(&project.paths().ledger, known).contains(&"notes/plan.md".to_string()));
+    // Once more, as after a run that was cut short.
+    let (code, out, _) = kgctl(&project, &["forget", "notes/plan.md", "--prove"], "");
+    assert_eq!(code, 0, "{out}");
+    project.verify("after a document was forgotten");
+}
+
+#[test]
+fn an_entity_goes_with_its_history() {
+    let mut project = planted();
+    project.call("delete_entities", json!({"entity_names": [ENTITY]}));
+    project.settle();
+    assert!(!holders(&project, ENTITY).is_empty());
+    assert!(!holders(&project, "Ostmarsch").is_empty());
+    let (code, out, error) = kgctl(&project, &["forget", "--entity", ENTITY, "--prove"], "");
+    assert_eq!(code, 0, "{out}{error}");
+    for gone in [ENTITY, "vernier-quuxley", "vernierquuxley", "quiet harbor of Ostmarsch"] {
+        assert_eq!(holders(&project, gone), [""; 0], "{gone}");
+    }
+    assert_eq!(rows(&project.paths().ledger, "SELECT node FROM memory_events"), [""; 0]);
+    assert_eq!(rows(&project.paths().ledger, "SELECT kind FROM removals"), ["entity"]);
+}
+
+#[test]
+fn a_run_that_is_killed_anywhere_is_finished_by_the_next() {
+    let mut project = planted();
+    taken_from_files(&mut project);
+    project.stop();
+    let (state, copy) = (project.paths().dir.clone(), project.scratch().join("copy"));
+    let copied = |from: &Path, to: &Path| {
+        let _ = fs::remove_dir_all(to);
+        let done = std::process::Command::new("cp").arg("-a").args([from, to]).status();
+        assert!(done.expect("`cp` runs").success());
+    };
+    copied(&state, &copy);
+    let request = json!({"text": STRING, "prove": true});
+    for point in ["ledger", "copy", "kept", "vectors", "index"].map(|it| format!("forget.{it}")) {
+        copied(&copy, &state);
+        project.fail(&point);
+        project.start();
+        assert!(project.attempt("forget", request.clone()).is_none(), "{point} was not reached");
+        project.wait_for_end();
+        project.fail("");
+        project.start();
+        let reply = project.call("forget", request.clone());
+        assert_eq!(reply["proof"]["gone"], true, "{point}: {reply:#}");
+        assert_eq!(holders(&project, CORE), [""; 0], "{point}");
+        project.stop();
+    }
+}
+
+#[test]
+fn a_better_detector_takes_spans_out_of_what_is_kept() {
+    let mut project = TestProject::of(&[("a.md", "# A\n\nWords.\n")]);
+    project.call(
+        "kb_store",
+        json!({"short_title": "Door", "knowledge_details": "Ask the keeper for it."}),
+    );
+    let edit = json!({"path": "a.md", "operation": "append", "content": "More words.\n"});
+    project.call("edit_note", edit);
+    project.call("backup", json!({}));
+    project.settle();
+    project.stop();
+    // As a program left it that took no token for a secret.
+    let token = ["gh", "p_a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"].concat();
+    let state = project.paths().dir.clone();
+    let said = format!("The keeper's token is {token}, they say.\nThe rest stays.\n");
+    for ledger in [project.paths().ledger.clone(), backup(&project)] {
+        let db = Connection::open(&ledger).expect("opens");
+        db.execute("UPDATE kb_versions SET text = ?1", [&said]).expect("written");
+        db.execute("UPDATE scrubbed SET detectors = 'older'", []).expect("written");
+    }
+    fs::write(state.join("daemon.log"), &said).expect("written");
+    let mut kept = Vec::new();
+    files_below(&state.join("kept"), &mut kept);
+    fs::write(&kept[0], &said).expect("written");
+    assert_eq!(holders(&project, &token).len(), 4);
+
+    project.start();
+    let ledger = project.paths().ledger.clone();
+    project.until_graph("looked through", |_| {
+        (rows(&ledger, "SELECT detectors FROM scrubbed") != ["older"]).then_some(())
+    });
+    assert_eq!(holders(&project, &token), [""; 0]);
+    let clean = said.replace(&token, "[redacted:github-token]");
+    for ledger in [ledger.clone(), backup(&project)] {
+        assert_eq!(rows(&ledger, "SELECT text FROM kb_versions"), [clean.clone()]);
+    }
+    assert_eq!(fs::read_to_string(state.join("daemon.log")).expect("a log"), clean);
+    let (code, out, _) = kgctl(&project, &["restore", "a.md", "--at", "last"], "");
+    assert_eq!(code, 0, "{out}");
+    assert_eq!(fs::read_to_string(project.at("a.md")).expect("restored"), clean);
+    assert_eq!(rows(&ledger, "SELECT kind FROM removals"), ["secrets"]);
+    project.settle();
+}
+
+/// Code and message of a call that must fail.
+fn refusal(answer: Result<Value, Value>) -> String {
+    answer.expect_err("refused").to_string()
+}
+
+#[test]
+fn no_agent_can_forget_anything() {
+    let mut project = TestProject::empty();
+    project.write("a.md", "# A\n\nThe harbor opens at noon.\n");
+    project.set("http.listen=127.0.0.1:0");
+    project.set("http.tools=core,notes,memory,kb");
+    project.start();
+    project.settle();
+    let request = json!({"text": "The harbor opens"});
+    let listed = |tools: &Value| tools.to_string().contains("\"forget\"");
+    let mut agent = project.agent();
+    assert!(!listed(&agent.ask("tools/list", json!({}))));
+    assert!(refusal(agent.call("forget", request.clone())).contains("no tool is called `forget`"));
+    let http = project.http().open("2025-06-18");
+    assert!(refusal(http.call("forget", request.clone())).contains("no tool is called `forget`"));
+    // With every set that an agent may have.
+    let mut all = tests::Client::connect(&project.paths().socket).expect("connected");
+    all.send(&json!({"kgd": 1, "tools": ["core", "notes", "memory", "kb"], "client": "kg-mcp"}));
+    all.open(Revision::Initialize("2025-06-18"));
+    assert!(!listed(&all.ask("tools/list", json!({}))));
+    assert!(refusal(all.call("forget", request)).contains("no tool is called `forget`"));
+
+    project.stop();
+    project.set("http.tools=core,admin");
+    let ended = project.try_start().expect_err("refused");
+    assert!(ended.log.contains("no set of tools for agents"), "{}", ended.log);
+}
+
+#[test]
+fn kg_mcp_passes_no_admin_tools_on_whatever_it_is_told() {
+    let home = SharedHome::of(&[("notes", "a.md", "# A\n\nThe harbor opens at noon.\n")]);
+    let shim = tests::kgctl().with_file_name("kg-mcp");
+    for arguments in
+        [&["--tools", "admin"][..], &["--tools", "core,admin", "--http", "127.0.0.1:0"]]
+    {
+        let output = home.command(&shim).args(["--project", "notes"]).args(arguments).output();
+        let output = output.expect("it runs");
+        assert_eq!(output.status.code(), Some(2), "{output:?}");
+        assert!(String::from_utf8_lossy(&output.stderr).contains("not for agents"), "{output:?}");
+    }
+    // A preamble of the agent's own comes behind that of the shim, and is a line that nobody understands.
+    let mut command = home.command(&shim);
+    command.args(["--project", "notes", "--tools", "core,notes,memory,kb"]);
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("it runs");
+    let mut input = child.stdin.take().expect("a pipe");
+    let output = BufReader::new(child.stdout.take().expect("a pipe"));
+    let call = json!({"name": "forget", "arguments": {"text": "The harbor opens"}});
+    for line in [
+        json!({"kgd": 1, "tools": ["core", "admin"], "client": "kgctl"}),
+        initialize("2025-06-18"),
+        json!({"jsonrpc": "2.0", "method": "notifications/initialized"}),
+        request(7, "tools/call", call),
+    ] {
+        writeln!(input, "{line}").expect("it reads");
+    }
+    let mut lines = output.lines().map(|line| line.expect("text"));
+    let answer = lines.find(|line| line.contains("\"id\":7")).expect("an answer");
+    assert!(answer.contains("no tool is called `forget`"), "{answer}");
+    drop(input);
+    child.wait().expect("our own child");
+}

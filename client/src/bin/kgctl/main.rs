@@ -24,6 +24,7 @@ mod explain;
 mod export;
 mod extract;
 mod failure;
+mod forget;
 mod graph;
 mod http;
 mod import;
@@ -116,6 +117,7 @@ enum Command {
     Deep(deep::Arguments),
     Verify(verify::Arguments),
     Backup(backup::Arguments),
+    Forget(forget::Arguments),
     Restore(restore::Arguments),
     Config(config::Arguments),
     Model(model::Arguments),
@@ -175,6 +177,7 @@ async fn run(command: Command, ctx: &Context) -> Result<Exit, Failure> {
         Command::Rescan(arguments) => rescan::run(&arguments, ctx).await,
         Command::Verify(arguments) => verify::run(&arguments, ctx).await,
         Command::Backup(arguments) => backup::run(&arguments, ctx).await,
+        Command::Forget(arguments) => forget::run(arguments, ctx).await,
         Command::Restore(arguments) => restore::run(&arguments, ctx),
         Command::Config(arguments) => config::run(&arguments, ctx),
         Command::Model(arguments) => model::run(&arguments, ctx),

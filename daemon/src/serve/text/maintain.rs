@@ -1,8 +1,8 @@
 //! Maintain: the replies of the tools that look after the index and the ledger, as text.
 
 use proto::tool::admin::{
-    BackupReply, CheckupReply, DeepPassReply, MemoryReportReply, RescanReply, RetryReply,
-    VerifyReply,
+    BackupReply, CheckupReply, DeepPassReply, ForgetReply, MemoryReportReply, RescanReply,
+    RetryReply, VerifyReply,
 };
 
 use super::clean::one_line;
@@ -91,4 +91,21 @@ pub(super) fn backup(reply: &BackupReply, sheet: &mut Sheet) {
         reply.version
     ));
     sheet.line(&format!("rows: {}", rows.join(", ")));
+}
+
+pub(super) fn forget(reply: &ForgetReply, sheet: &mut Sheet) {
+    let verdict = match &reply.proof {
+        Some(proof) if proof.gone => {
+            format!("gone: {} read, nothing found", count(proof.files, "file"))
+        }
+        Some(proof) => format!("not gone: {} read", count(proof.files, "file")),
+        None => "removed; not proved".to_string(),
+    };
+    sheet.line(&verdict);
+    let removed = reply.removed.iter();
+    let removed = removed.map(|it| format!("  {}: {} {}", it.store, it.n, one_line(&it.what)));
+    let held = reply.in_folder.iter().map(|path| format!("  still in {}", one_line(path)));
+    let left = reply.proof.iter().flat_map(|it| &it.left);
+    let left = left.map(|it| format!("  left in {}: {} {}", one_line(&it.file), it.n, it.place));
+    sheet.items(removed.chain(held).chain(left));
 }

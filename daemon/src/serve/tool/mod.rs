@@ -2,6 +2,7 @@
 //!
 //! Not here: how a question is answered (`ask/`), or how a call arrives (`routes.rs`, `session.rs`).
 
+mod forget;
 mod ingest;
 pub mod kb;
 mod look;
@@ -27,6 +28,7 @@ use proto::tool::memory::ItemError;
 
 use tokio::sync::Semaphore;
 
+pub use forget::forget;
 pub use ingest::{extract_and_link, ingest_docs};
 pub use look::look;
 pub use maintain::{backup, checkup, deep_pass, rescan, retry, verify};

@@ -11,6 +11,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use rusqlite::Connection;
@@ -18,6 +19,8 @@ use rusqlite::backup::{Backup as Online, StepResult};
 
 use super::LedgerError;
 use super::migrate::{TABLES, VERSION, inspect, is_damage};
+use crate::erase::Rewrite;
+use crate::store::erase::{Counts, Gone, erase};
 use crate::store::{StoreError, open};
 
 /// Backups kept of those that got their name from us.
@@ -39,9 +42,13 @@ pub struct Backup {
     pub rows: BTreeMap<String, u64>,
 }
 
+/// Held while a copy is made or rewritten: one that is made meanwhile would bring back what the others have lost.
+static TURN: Mutex<()> = Mutex::new(());
+
 /// Copies the ledger in `state_dir` to `to`, or to a new file in its folder of backups, of which the last 7 are kept.
 /// `replaces` says that a file may be there already.
 pub fn back_up(state_dir: &Path, to: Option<&Path>, replaces: bool) -> Result<Backup, StoreError> {
+    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     let ledger = state_dir.join("ledger.sqlite");
     let db = open::plain_reader(&ledger).map_err(|why| open::open_error(&ledger, why))?;
     match to {
@@ -155,6 +162,41 @@ fn copy_rows(db: &Connection, draft: &Path) -> Result<BTreeMap<String, u64>, Sto
     copy.query_row("PRAGMA journal_mode = DELETE", [], |row| row.get::<_, String>(0))?;
     copy.close().map_err(|(_, error)| error)?;
     Ok(rows)
+}
+
+/// Reads something of a copy of the ledger; `None` when it is not a sound one.
+pub(crate) fn read_copy<T>(
+    path: &Path,
+    read: impl FnOnce(&Connection) -> rusqlite::Result<T>,
+) -> Option<T> {
+    look(path).ok()?;
+    open::plain_reader(path).and_then(|db| read(&db)).ok()
+}
+
+/// Writes a copy of the ledger anew without what is meant, in the format that it has, and leaves no free page; how much
+/// went. It can be put back before and after, whenever that is cut short.
+///
+/// # Errors
+/// When it is no sound ledger, or cannot be written; then it is as it was.
+pub(crate) fn rewrite_copy(
+    path: &Path,
+    gone: &Gone,
+    rewrite: &dyn Rewrite,
+) -> Result<Counts, StoreError> {
+    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    look(path)?;
+    let source = open::plain_reader(path).map_err(|why| open::open_error(path, why))?;
+    let draft = Draft::new(path)?;
+    copy_rows(&source, &draft.path)?;
+    drop(source);
+    let db = open::plain(&draft.path).map_err(|why| open::open_error(path, why))?;
+    let counts = erase(&db, gone, rewrite)?;
+    db.execute_batch("VACUUM")?;
+    db.close().map_err(|(_, error)| error)?;
+    look(&draft.path)?;
+    crate::fail::point("forget.copy");
+    draft.publish(path, true)?;
+    Ok(counts)
 }
 
 fn count(db: &Connection) -> rusqlite::Result<BTreeMap<String, u64>> {

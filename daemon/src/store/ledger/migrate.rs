@@ -10,12 +10,12 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, ErrorCode};
 
-use super::LedgerError;
 use super::backup::{copy, newest};
+use super::{LedgerError, removal};
 use crate::store::{StoreError, open};
 
 /// Every step, oldest first: the step at index `n` makes version `n + 1`. Steps are only ever added.
-const STEPS: [&str; 6] = [FIRST, SKETCHES, BREAKERS, MEMORY, KB, ENRICHED];
+const STEPS: [&str; 7] = [FIRST, SKETCHES, BREAKERS, MEMORY, KB, ENRICHED, REMOVALS];
 
 /// The version this program works with.
 pub(super) const VERSION: u32 = STEPS.len() as u32;
@@ -61,6 +61,12 @@ const ENRICHED: &str = "
 CREATE TABLE kb_enriched(entry INTEGER PRIMARY KEY, hash BLOB NOT NULL, relations TEXT NOT NULL, model TEXT NOT NULL,
   trouble TEXT, is_due INTEGER NOT NULL, at_ms INTEGER NOT NULL);";
 
+/// What was forgotten, as salted hashes; and by which detectors of secrets the kept texts were cleaned.
+const REMOVALS: &str = "
+CREATE TABLE removals(id INTEGER PRIMARY KEY, at_ms INTEGER NOT NULL, kind TEXT NOT NULL, salt BLOB NOT NULL,
+  hash BLOB NOT NULL, counts TEXT NOT NULL);
+CREATE TABLE scrubbed(id INTEGER PRIMARY KEY CHECK(id = 1), detectors TEXT NOT NULL);";
+
 /// The tables without which a file is no ledger, of whatever version.
 pub(super) const TABLES: [&str; 3] = ["documents", "ingested", "decisions"];
 
@@ -77,6 +83,10 @@ pub(super) fn open(path: &Path) -> Result<Connection, StoreError> {
     for step in found.unwrap_or(0)..VERSION {
         take(&db, step)?;
         crate::fail::point("migrate.step");
+    }
+    if found.is_none() {
+        // Nothing is kept yet that other detectors could have missed.
+        removal::mark_scrubbed(&db, &removal::detectors())?;
     }
     Ok(db)
 }
@@ -234,7 +244,7 @@ mod tests {
         drop(db);
         let before = std::fs::read(&it.path).expect("read");
         let error = Ledger::open(&it.path).err().expect("refused").to_string();
-        assert!(error.contains("has version 99, this kgd knows versions up to 6"), "{error}");
+        assert!(error.contains("has version 99, this kgd knows versions up to 7"), "{error}");
         assert!(error.contains("\nhint: install the newer kgd again"), "{error}");
         assert_eq!(std::fs::read(&it.path).expect("read"), before);
     }

@@ -14,6 +14,7 @@ mod kb;
 mod memory;
 mod migrate;
 mod reconcile;
+mod removal;
 mod vanished;
 
 use std::collections::{BTreeSet, HashMap};
@@ -27,12 +28,14 @@ use super::StoreError;
 use crate::terms::{RelPath, Tick, norm_of};
 
 pub use backup::{Backup, Checkup, Restored, back_up, check as check_backup, check_up, restore};
+pub(crate) use backup::{read_copy, rewrite_copy};
 pub use breaker::{Breakers, Failing};
 pub use enriched::{Enriched, Reading};
 pub use error::LedgerError;
 pub use kb::{IngestedFile, KbFacts, KbLedger, KbRecord, KbVersion, NewVersion};
 pub use memory::{EventCounts, LastWrites, MemoryEvent, MemoryLedger, Operation};
 pub(super) use migrate::check as check_file;
+pub(crate) use removal::{Removal, detectors, scrubbed_by};
 
 /// Bytes of a hash in a key.
 const KEY_BYTES: usize = 8;
@@ -98,6 +101,13 @@ impl Decisions {
             compared.entry(a.to_string()).or_default().insert(b.to_string());
             compared.entry(b.to_string()).or_default().insert(a.to_string());
         }
+    }
+
+    /// The keys of all that is decided.
+    fn keys(&self) -> Vec<String> {
+        let all = self.by_key.read().unwrap_or_else(PoisonError::into_inner);
+        let is_in_force = |versions: &Versions| versions.last().is_some_and(|it| it.1.is_some());
+        all.iter().filter(|(_, it)| is_in_force(it)).map(|(key, _)| key.clone()).collect()
     }
 
     /// The norms that a person has ever compared with this one.

@@ -1,0 +1,65 @@
+//! `kgctl forget`: takes something out of everything that kgd keeps.
+
+use std::io::Read;
+use std::path::Path;
+
+use client::render::maintain;
+use proto::tool::admin::Forget;
+
+use super::context::Context;
+use super::failure::{Exit, Failure};
+use super::progress;
+
+/// Take a document, an entity or a string out of everything that kgd keeps: index, vectors, ledger, kept versions,
+/// backups, logs and pages. Your own files are not changed; those that still hold it are listed.
+#[derive(Debug, clap::Args)]
+#[command(group = clap::ArgGroup::new("named").required(true))]
+pub(crate) struct Arguments {
+    /// A document, or a folder with all below it, which you have deleted or listed in `.kgignore`.
+    #[arg(group = "named")]
+    path: Option<String>,
+    /// An entity, by its name.
+    #[arg(long, value_name = "NAME", group = "named")]
+    entity: Option<String>,
+    /// A string of 6 characters at least; `-` reads it from standard input, so that your shell does not keep it.
+    #[arg(long, value_name = "STRING", group = "named")]
+    text: Option<String>,
+    /// Read every byte of the state folder afterwards; exit with 1 where it still stands there or in your files.
+    #[arg(long)]
+    prove: bool,
+}
+
+pub(crate) async fn run(arguments: Arguments, ctx: &Context) -> Result<Exit, Failure> {
+    let target = ctx.target()?;
+    let cwd = std::env::current_dir()?;
+    let text = match arguments.text.as_deref() {
+        Some("-") => {
+            let mut text = String::new();
+            std::io::stdin().read_to_string(&mut text)?;
+            Some(text)
+        }
+        _ => arguments.text,
+    };
+    let path = arguments.path.map(|path| within(&path, &cwd, &target.project.root));
+    let request =
+        Forget { path, entity: arguments.entity, text, prove: arguments.prove.then_some(true) };
+    let session = ctx.session_with(&target).await?;
+    let bar = progress::show(&session);
+    let reply = session.call(&request).await;
+    bar.finish_and_clear();
+    let reply = reply?;
+    session.close().await;
+    ctx.print_reply(&reply, |reply| maintain::forget(reply, ctx.style))?;
+    let is_left = reply.proof.as_ref().is_some_and(|proof| !proof.gone);
+    Ok(if is_left { Exit::Failed } else { Exit::Done })
+}
+
+/// A path as the daemon wants it. What was typed is relative to where one stands inside the project, else to the
+/// project: what is to be forgotten is mostly gone, so nothing can be looked up.
+fn within(path: &str, cwd: &Path, root: &Path) -> String {
+    let cwd = cwd.canonicalize().unwrap_or_else(|_| cwd.to_path_buf());
+    match cwd.strip_prefix(root) {
+        Ok(below) if !Path::new(path).is_absolute() => below.join(path).display().to_string(),
+        _ => path.to_string(),
+    }
+}

@@ -1,0 +1,36 @@
+//! Erase: what is to be gone from everything that kgd keeps, how it is found, and how it is taken out.
+//!
+//! In: strings that a person wants forgotten ([`Needles`]), or the present detectors of secrets ([`Secrets`]). Out:
+//! texts and files without them; where a string still stands.
+//! Invariants: of a text only the span goes, and a mark takes its place; a string is looked for in every form in which
+//! kgd stores text; nothing here writes what it looks for anywhere, the log included.
+//! Not here: rows of the databases (`store/erase.rs`), the order of a run (`project/forget.rs`), who may ask for one
+//! (`serve/`).
+
+mod distinctive;
+mod folder;
+mod forms;
+mod needles;
+mod scan;
+mod secrets;
+
+pub(crate) use distinctive::{MIN_CHARS, OwnLines, parts_of};
+pub(crate) use folder::{Role, clean_logs, files_in, remove_leftovers, remove_pages, role_of};
+pub(crate) use needles::{Needle, Needles};
+pub use scan::read_through;
+#[cfg(test)]
+pub(crate) use scan::scan;
+pub(crate) use scan::{Scan, Wanted, scan_apart};
+pub(crate) use secrets::Secrets;
+
+/// Takes out of texts what is to be gone.
+pub(crate) trait Rewrite: Send + Sync {
+    /// A text without it; `None` when it is not in there.
+    fn text(&self, text: &str) -> Option<String>;
+
+    /// The bytes of the kept version of a note without it; `None` when it is not in there.
+    fn version(&self, path: &str, bytes: &[u8]) -> Option<Vec<u8>>;
+
+    /// Whether rows and files go that are named by it. Otherwise names stay: no version is ever lost for its name.
+    fn takes_names(&self) -> bool;
+}
