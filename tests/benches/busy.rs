@@ -2,8 +2,8 @@
 //!
 //! `cargo bench -p tests --bench busy -- DATA_DIR [--large 60] [--writers 32] [--bulk 20000] [--seconds 120]`
 //! A real `kgd` with the default debounce on the notes of DATA_DIR. First, saves of a known note: at rest, and right
-//! after `--large` files of .8 MB were copied in (milliseconds beyond the debounce). Then `--writers` clients that write
-//! notes, edit them and store entries, at rest and while `--bulk` new files are indexed (milliseconds a call).
+//! after `--large` files of .8 MB were copied in (milliseconds beyond the debounce). Then `--writers` clients that
+//! write notes, edit them and store entries, at rest and while `--bulk` new files are indexed (milliseconds a call).
 
 #![allow(clippy::print_stdout, reason = "a bench prints its table")]
 

@@ -66,8 +66,11 @@ pub fn set_text(path: &Path, (section, key): (&str, &str), value: &str) -> Resul
     replace(path, &after).map_err(io_error)
 }
 
+/// What a text sets. An empty section sets nothing.
 fn values(path: &Path, text: &str) -> Result<BTreeMap<String, Value>, LoadError> {
-    Ok(tree::parse(path, text)?.into_iter().map(|it| (it.key, it.value)).collect())
+    let is_empty = |value: &Value| value.as_object().is_some_and(|it| it.is_empty());
+    let set = tree::parse(path, text)?.into_iter().filter(|it| !is_empty(&it.value));
+    Ok(set.map(|it| (it.key, it.value)).collect())
 }
 
 fn replace(path: &Path, text: &str) -> io::Result<()> {
