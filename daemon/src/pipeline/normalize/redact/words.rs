@@ -9,10 +9,10 @@
 //! Invariant: linear; a text without such words costs about a nanosecond a byte.
 //! Not here: names of issuers, which are looked for around long values only (`find.rs`).
 
-use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use aho_corasick::{AhoCorasick, MatchKind};
+use rustc_hash::FxHashMap;
 
 use super::header::{COMMANDS, Command};
 use super::label::{LABELS, Label, is_ideographic};
@@ -39,7 +39,7 @@ pub(super) enum Meaning {
 pub(super) struct Words {
     words: Vec<(String, Meaning)>,
     /// Indexes of words by their last three bytes.
-    by_end: HashMap<[u8; 3], Vec<usize>>,
+    by_end: FxHashMap<[u8; 3], Vec<usize>>,
     /// Which hashes of three bytes are in `by_end`.
     bits: Vec<u64>,
     /// Finds the words of scripts without blanks, which are `ideographic`.
@@ -75,7 +75,7 @@ impl Words {
     fn new(words: Vec<(String, Meaning)>) -> Words {
         let mut out = Words {
             words,
-            by_end: HashMap::new(),
+            by_end: FxHashMap::default(),
             bits: vec![0; 1 << 10],
             finder: None,
             ideographic: Vec::new(),
