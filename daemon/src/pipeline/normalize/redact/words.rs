@@ -206,7 +206,7 @@ fn letters_in(bytes: &[u8]) -> (u64, u64) {
     let (mut letters, mut capitals) = (0, 0);
     for (i, word) in window.as_chunks::<8>().0.iter().enumerate() {
         let word = u64::from_le_bytes(*word);
-        let small = word | ONES * 0x20;
+        let small = word | (ONES * 0x20);
         let mut letter = at_least(small, b'a') & !at_least(small, b'z' + 1) | word;
         // Blanks and punctuation beyond ASCII begin with one of these three bytes, and letters hardly ever do.
         if word & HIGH != 0 {
