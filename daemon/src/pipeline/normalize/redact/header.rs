@@ -174,7 +174,10 @@ fn is_basic(value: &str) -> bool {
         return false;
     }
     let has_colon = decode(value).is_some_and(|bytes| bytes.contains(&b':'));
-    has_colon || is_key(value, Form::Bare)
+    let has = |test: fn(&u8) -> bool| value.bytes().any(|byte| test(&byte));
+    let is_mixed =
+        has(u8::is_ascii_digit) && has(u8::is_ascii_uppercase) && has(u8::is_ascii_lowercase);
+    has_colon || is_key(value, Form::Bare) || (is_mixed && value.len() >= 16)
 }
 
 /// The bytes that base64 stands for; `None` when it is not base64.

@@ -66,6 +66,7 @@ pub(super) fn operator(text: &str, (name_start, name_end): (usize, usize)) -> Op
         (b'|' | b'\t', _) => (next + 1, Op::Cell),
         (b'(', b'"' | b'\'') if spaces == 0 && !is_quoted => (next + 1, Op::Quote),
         (b',', _) if is_quoted => (next + 1, Op::Quote),
+        (b'{', _) if is_quoted => (default_of(bytes, next)?, Op::Sets),
         (b'"' | b'\'', _) if spaces > 0 && !is_quoted => (next, Op::Quote),
         (b'v' | b'c', _) if spaces > 0 && is_quoted => (attribute(bytes, next)?, Op::Quote),
         _ if let Some(n) = n_dash(rest).filter(|_| spaces > 0) => (next + n, Op::Is),
@@ -100,6 +101,8 @@ fn after_spaces(text: &str, (start, op): (usize, Op)) -> (usize, Op) {
         rest.iter().take(MAX_SPACES).take_while(|byte| byte.is_ascii_whitespace()).count();
     let blank = rest.get(..n_blank).unwrap_or(&[]);
     match blank.iter().filter(|byte| **byte == b'\n').count() {
+        // A format may have joined the lines of a block.
+        0 if n_block > 0 && n_blank > 0 => (i + n_block + n_blank, op),
         1 | 2 if blank.iter().position(|byte| *byte == b'\n').is_some_and(|n| n < 3) => {
             (i + n_block + n_blank, Op::Below)
         }
@@ -127,8 +130,9 @@ fn skip_suffix(text: &str, mut at: usize) -> Option<usize> {
         while has_digit(end) {
             end += 1;
         }
-        // `password 2: …` is numbered, `password 12345678` has a value.
-        if !is_apart || end < at + 4 {
+        // `password 2: …` is numbered; `password 12345678` and `password 2xK…` have values.
+        let is_value = end >= at + 4 || bytes.get(end).is_some_and(u8::is_ascii_alphanumeric);
+        if !is_apart || !is_value {
             at = end;
         }
     }
@@ -216,6 +220,15 @@ fn attribute(bytes: &[u8], at: usize) -> Option<usize> {
     let rest = bytes.get(at..)?;
     let n = [&b"value="[..], b"content="].iter().find(|it| rest.starts_with(it))?.len();
     Some(at + n)
+}
+
+/// The value in `variable "db_password" { default = "…" }`.
+fn default_of(bytes: &[u8], at: usize) -> Option<usize> {
+    let inside = bytes.get(at..)?;
+    let inside = inside.get(..inside.len().min(MAX_BEFORE_BYTES))?;
+    let word = memchr::memmem::find(inside, b"default")?;
+    let equals = memchr::memchr(b'=', inside.get(word..)?)?;
+    (memchr::memchr(b'}', inside.get(..word)?).is_none()).then_some(at + word + equals + 1)
 }
 
 /// True when the name is the end of a long flag, `--db-password`, or of one with a single dash, `-Password`.

@@ -4,10 +4,10 @@
 //! Invariant: a bounded stretch is looked at around a place.
 //! Not here: finding such places (`find.rs`); lists of other languages than English; phrases of other standards.
 
-use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::LazyLock;
 
+use rustc_hash::FxHashMap;
 use sha2::{Digest, Sha256};
 
 const LIST: &str = include_str!("../../../../../config/bip39_english.txt");
@@ -19,7 +19,7 @@ const LENGTHS: [usize; 5] = [24, 21, 18, 15, 12];
 const MAX_GAP_BYTES: usize = 6;
 
 /// The words with their numbers.
-static WORDS: LazyLock<HashMap<&'static str, u16>> =
+static WORDS: LazyLock<FxHashMap<&'static str, u16>> =
     LazyLock::new(|| LIST.lines().filter(|line| !line.starts_with('#')).zip(0..).collect());
 
 /// The phrase that begins at `start`, whose checksum need not hold: a label announces it.

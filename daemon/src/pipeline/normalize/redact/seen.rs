@@ -157,10 +157,12 @@ fn is_part_of_token(part: &[u8], n_before: usize) -> bool {
     let is_inside = |byte: &&u8| !b"\"'`<>()[]{}|;,".contains(byte);
     let n = part.iter().take_while(is_inside).count();
     let body = part.get(..n).unwrap_or(&[]);
-    let is_set = |pair: &[u8]| matches!(pair, [b'=', next] if next.is_ascii_alphanumeric());
+    let n_name =
+        body.iter().take_while(|byte| byte.is_ascii_alphabetic() || **byte == b'_').count();
+    let is_set = body.get(n_name) == Some(&b'=') && body.get(n_name + 1).is_some();
     let is_mixed = body.iter().any(u8::is_ascii_digit) && body.iter().any(u8::is_ascii_alphabetic);
     let is_rest = n_before >= LONG_LINE_BYTES && is_random(body);
-    (is_rest || (body.len() >= 8 && is_mixed)) && !body.windows(2).any(is_set)
+    (is_rest || (body.len() >= 8 && is_mixed)) && !is_set
 }
 
 /// True when this looks like a part of a token, and not like the next word.

@@ -9,10 +9,10 @@
 //! Invariant: linear; a text without such words costs about a nanosecond a byte.
 //! Not here: names of issuers, which are looked for around long values only (`find.rs`).
 
-use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use aho_corasick::{AhoCorasick, MatchKind};
+use rustc_hash::FxHashMap;
 
 use super::header::{COMMANDS, Command};
 use super::label::{LABELS, Label, is_ideographic};
@@ -39,7 +39,7 @@ pub(super) enum Meaning {
 pub(super) struct Words {
     words: Vec<(String, Meaning)>,
     /// Indexes of words by their last three bytes.
-    by_end: HashMap<[u8; 3], Vec<usize>>,
+    by_end: FxHashMap<[u8; 3], Vec<usize>>,
     /// Which hashes of three bytes are in `by_end`.
     bits: Vec<u64>,
     /// Finds the words of scripts without blanks, which are `ideographic`.
@@ -75,7 +75,7 @@ impl Words {
     fn new(words: Vec<(String, Meaning)>) -> Words {
         let mut out = Words {
             words,
-            by_end: HashMap::new(),
+            by_end: FxHashMap::default(),
             bits: vec![0; 1 << 10],
             finder: None,
             ideographic: Vec::new(),
@@ -206,7 +206,7 @@ fn letters_in(bytes: &[u8]) -> (u64, u64) {
     let (mut letters, mut capitals) = (0, 0);
     for (i, word) in window.as_chunks::<8>().0.iter().enumerate() {
         let word = u64::from_le_bytes(*word);
-        let small = word | ONES * 0x20;
+        let small = word | (ONES * 0x20);
         let mut letter = at_least(small, b'a') & !at_least(small, b'z' + 1) | word;
         // Blanks and punctuation beyond ASCII begin with one of these three bytes, and letters hardly ever do.
         if word & HIGH != 0 {
