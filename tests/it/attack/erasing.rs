@@ -282,7 +282,7 @@ fn a_better_detector_takes_spans_out_of_what_is_kept() {
     assert_eq!(holders(&project, &token), [""; 0]);
     let clean = said.replace(&token, "[redacted:github-token]");
     for ledger in [ledger.clone(), backup(&project)] {
-        assert_eq!(rows(&ledger, "SELECT text FROM kb_versions"), [clean.clone()]);
+        assert_eq!(rows(&ledger, "SELECT text FROM kb_versions"), std::slice::from_ref(&clean));
     }
     assert_eq!(fs::read_to_string(state.join("daemon.log")).expect("a log"), clean);
     let (code, out, _) = kgctl(&project, &["restore", "a.md", "--at", "last"], "");
@@ -303,6 +303,7 @@ fn no_agent_can_forget_anything() {
     project.write("a.md", "# A\n\nThe harbor opens at noon.\n");
     project.set("http.listen=127.0.0.1:0");
     project.set("http.tools=core,notes,memory,kb");
+    project.set("http.token=none");
     project.start();
     project.settle();
     let request = json!({"text": "The harbor opens"});

@@ -179,7 +179,8 @@ const OF_PROJECTS: [&str; 12] = [
 ];
 
 /// What is opened by its path there, by any call or one, because it is no file of a project.
-const NOT_OF_PROJECTS: [(&str, &str, &str); 12] = [
+const NOT_OF_PROJECTS: [(&str, &str, &str); 14] = [
+    ("daemon/src/notes/forget.rs", "fs::read(&version.file)", "the state folder"),
     ("daemon/src/notes/journal.rs", "", "the state folder"),
     ("daemon/src/notes/kept.rs", "", "the state folder"),
     ("daemon/src/notes/mod.rs", "", "the state folder: the lock, kept versions"),
@@ -191,6 +192,7 @@ const NOT_OF_PROJECTS: [(&str, &str, &str); 12] = [
     ("daemon/src/project/", "", "the state folder"),
     ("daemon/src/serve/tool/maintain.rs", ".canonicalize()", "where a backup goes"),
     ("daemon/src/serve/tool/notes/projects.rs", "", "folders that are to be projects"),
+    ("config/src/load/edit.rs", "", "the user's own settings"),
     ("config/src/load/tree.rs", ".canonicalize()", "the user's own settings"),
 ];
 

@@ -137,7 +137,8 @@ impl Intake {
 
     /// Size of the file at the path; 0 where there is none.
     pub(super) fn n_bytes(&self, path: &RelPath) -> u64 {
-        self.ground.absolute(path.as_str()).metadata().map_or(0, |it| it.len())
+        let found = self.ground.open().ok().and_then(|root| root.find(path.as_str()).ok());
+        found.map_or(0, |it| it.meta.n_bytes)
     }
 
     /// True when there is nothing at the path, not even a symlink to nothing.
