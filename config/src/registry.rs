@@ -106,6 +106,16 @@ pub enum WhichError {
         /// Every registered project.
         known: Vec<Registered>,
     },
+    /// `--project` or `KG_PROJECT` names a folder that is nobody's project and may not become one.
+    #[error(
+        "{source_name} names a folder that cannot be a project: {why}\nhint: name a folder of documents inside it"
+    )]
+    Refused {
+        /// `--project` or `KG_PROJECT`.
+        source_name: &'static str,
+        /// What speaks against it.
+        why: String,
+    },
     /// Nothing says which one is meant.
     #[error("which project? none was given, and the current folder is in none{}", listing(known))]
     Unclear {
@@ -288,11 +298,15 @@ impl Registry {
     ) -> Result<Project, WhichError> {
         for (given, source_name) in [(flag, "`--project`"), (env, "`KG_PROJECT`")] {
             let Some(given) = given.filter(|given| !given.is_empty()) else { continue };
-            return self.named(given).ok_or_else(|| WhichError::Unknown {
-                given: given.to_string(),
-                source_name,
-                known: self.projects.clone(),
-            });
+            return match self.named(given) {
+                Some(Ok(project)) => Ok(project),
+                Some(Err(why)) => Err(WhichError::Refused { source_name, why }),
+                None => Err(WhichError::Unknown {
+                    given: given.to_string(),
+                    source_name,
+                    known: self.projects.clone(),
+                }),
+            };
         }
         let cwd = cwd.canonicalize().unwrap_or_else(|_| cwd.to_path_buf());
         let found = self.nearest(&cwd).or_else(|| self.default_project());
@@ -302,16 +316,17 @@ impl Registry {
     }
 
     /// A project by name or path: a folder inside a registered one means that one. Any other folder that exists
-    /// is served too, if it may be a project at all.
-    fn named(&self, given: &str) -> Option<Project> {
+    /// is served too, unless something speaks against it.
+    fn named(&self, given: &str) -> Option<Result<Project, String>> {
         if let Some(registered) = self.find(given) {
-            return Some(registered.project());
+            return Some(Ok(registered.project()));
         }
         let project = Project::at(&expand_home(given)).ok()?;
-        match self.nearest(&project.root) {
-            Some(around) => Some(around.project()),
-            None => boundary::objection(&project.root, Who::Person).is_none().then_some(project),
+        if let Some(around) = self.nearest(&project.root) {
+            return Some(Ok(around.project()));
         }
+        let objection = boundary::objection(&project.root, Who::Person);
+        Some(objection.map_or(Ok(project), Err))
     }
 
     /// `wanted`, or `wanted-2` and so on when that is taken.

@@ -114,6 +114,17 @@ fn the_flag_then_the_variable_then_the_folder_around() {
 }
 
 #[test]
+fn a_folder_that_cannot_be_a_project_is_refused_with_the_reason() {
+    let (scratch, registry) = fixture();
+    std::fs::write(scratch.path().join("outside/id_rsa"), "a key").expect("written");
+    let cases = [(Some("/tmp/outside"), None, "outside")];
+    check_which(&cases, &registry, &scratch, expect![[r#"
+        `--project` names a folder that cannot be a project: `/tmp/outside` holds keys (`id_rsa`)
+        hint: name a folder of documents inside it
+    "#]]);
+}
+
+#[test]
 fn the_only_or_the_default_project_comes_last() {
     let (scratch, mut registry) = fixture();
     let outside = [(None, None, "outside")];
