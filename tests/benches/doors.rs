@@ -88,7 +88,7 @@ fn main() -> Result<()> {
 
 fn half_a_head(http: &Http, n: usize) -> TcpStream {
     let mut stream = http.connect();
-    if n % 2 == 0 {
+    if n.is_multiple_of(2) {
         // Who is evicted at once may not be written to.
         let _ = stream.write_all(b"POST /mcp HTTP/1.1\r\nHost: localh");
     }
@@ -97,7 +97,7 @@ fn half_a_head(http: &Http, n: usize) -> TcpStream {
 
 fn half_a_line(socket: &std::path::Path, n: usize) -> std::io::Result<UnixStream> {
     let mut stream = UnixStream::connect(socket)?;
-    if n % 2 == 0 {
+    if n.is_multiple_of(2) {
         let _ = stream.write_all(b"{\"jsonrpc\":\"2.0\",\"id\":1,\"meth");
     }
     Ok(stream)

@@ -118,10 +118,15 @@ fn a_folder_that_cannot_be_a_project_is_refused_with_the_reason() {
     let (scratch, registry) = fixture();
     std::fs::write(scratch.path().join("outside/id_rsa"), "a key").expect("written");
     let cases = [(Some("/tmp/outside"), None, "outside")];
-    check_which(&cases, &registry, &scratch, expect![[r#"
+    check_which(
+        &cases,
+        &registry,
+        &scratch,
+        expect![[r#"
         `--project` names a folder that cannot be a project: `/tmp/outside` holds keys (`id_rsa`)
         hint: name a folder of documents inside it
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
