@@ -23,7 +23,7 @@ impl Stall {
         format!("{}; indexing then goes on by itself", self.remedy)
     }
 
-    /// What a caller is told whose write was not begun, with the hint in a line of its own.
+    /// The error of a write that was not begun, with the hint on a line of its own.
     pub fn refusal(&self) -> String {
         format!("nothing was recorded: {}\nhint: {}", self.why, self.hint())
     }

@@ -72,22 +72,22 @@ fn a_folder_cannot_name_roots() {
     }
 }
 
-/// A project whose user has a home, and lets agents make projects below `work` in it.
+/// A project whose user has a home, and lets agents make projects below `agents` in it.
 fn at_home() -> (TestProject, PathBuf) {
     let mut project = TestProject::empty();
     let home = project.scratch().join("home");
-    for folder in ["work/keys", "work/mine", ".ssh", ".config"] {
+    for folder in ["agents/keys", "agents/mine", ".ssh", ".config"] {
         std::fs::create_dir_all(home.join(folder)).expect("a folder");
     }
     std::fs::write(home.join(".ssh/config.txt"), "Host harbor\n").expect("a file");
-    std::fs::write(home.join("work/keys/server.pem"), "").expect("a file");
-    std::fs::write(home.join("work/file"), "").expect("a file");
+    std::fs::write(home.join("agents/keys/server.pem"), "").expect("a file");
+    std::fs::write(home.join("agents/file"), "").expect("a file");
     for (target, link) in [("../.ssh", "link"), ("../.config", "config"), ("../..", "up")] {
-        std::os::unix::fs::symlink(target, home.join("work").join(link)).expect("a link");
+        std::os::unix::fs::symlink(target, home.join("agents").join(link)).expect("a link");
     }
-    std::os::unix::fs::symlink("nowhere", home.join("work/dangling")).expect("a link");
+    std::os::unix::fs::symlink("nowhere", home.join("agents/dangling")).expect("a link");
     project.set_environment("HOME", home.to_str().expect("text"));
-    project.set("projects.roots=~/work");
+    project.set("projects.roots=~/agents");
     project.start();
     project.settle();
     (project, home)
@@ -104,7 +104,7 @@ fn what_no_agent_may_have_is_refused_and_leaves_nothing() {
         "~",
         "~/",
         "~/other",
-        "~/work",
+        "~/agents",
         "/",
         "/root",
         "/home",
@@ -112,18 +112,18 @@ fn what_no_agent_may_have_is_refused_and_leaves_nothing() {
         "/mnt",
         "/etc/new",
         "/tmp/new-kgd-project",
-        "~/work/link",
-        "~/work/link/new",
-        "~/work/config/new/er",
-        "~/work/up/other",
-        "~/work/../other",
-        "~/work/new/../../other",
-        "~/work/keys",
-        "~/work/.aws/new",
-        "~/work/file",
-        "~/work/file/new",
-        "~/work/dangling",
-        "~/work/dangling/new",
+        "~/agents/link",
+        "~/agents/link/new",
+        "~/agents/config/new/er",
+        "~/agents/up/other",
+        "~/agents/../other",
+        "~/agents/new/../../other",
+        "~/agents/keys",
+        "~/agents/.aws/new",
+        "~/agents/file",
+        "~/agents/file/new",
+        "~/agents/dangling",
+        "~/agents/dangling/new",
     ] {
         let wish = json!({"name": "Mine", "path": path, "set_default": true});
         let error = project.try_call("create_memory_project", wish).expect_err(path);
@@ -140,7 +140,8 @@ fn what_no_agent_may_have_is_refused_and_leaves_nothing() {
 #[test]
 fn below_a_root_projects_are_made() {
     let (mut project, home) = at_home();
-    for (path, is_new) in [("~/work/new/er", true), ("~/work/mine", true), ("~/work/new/er", false)]
+    for (path, is_new) in
+        [("~/agents/new/er", true), ("~/agents/mine", true), ("~/agents/new/er", false)]
     {
         let wish = json!({"name": path.rsplit('/').next(), "path": path});
         let made = project.call("create_memory_project", wish);
@@ -149,9 +150,9 @@ fn below_a_root_projects_are_made() {
         assert_eq!(made["path"], json!(folder));
     }
     // Of what was made for a wish that fails, nothing is left.
-    let taken = json!({"name": "mine", "path": "~/work/a/b"});
+    let taken = json!({"name": "mine", "path": "~/agents/a/b"});
     project.try_call("create_memory_project", taken).expect_err("the name is taken");
-    assert!(!home.join("work/a").exists());
+    assert!(!home.join("agents/a").exists());
 }
 
 #[test]

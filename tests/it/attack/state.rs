@@ -12,7 +12,7 @@ use tests::TestProject;
 /// Looks until a test gives up, after about a minute.
 const LOOKS: u32 = 1_000;
 
-/// What is told of a loss, and how it is done to a file.
+/// The message of a loss, and how it is done to a file.
 type Damage = (&'static str, fn(&Path));
 
 fn notes(n: u32) -> TestProject {
