@@ -28,6 +28,10 @@ fn agent(home: &SharedHome, folder: &str, arguments: &[&str]) -> Agent {
     for name in names.as_array().expect("the served ones") {
         let indexed = agent.call("ingest_docs", json!({"paths": ["**/*.md"], "project": name}));
         assert_eq!(indexed.expect("indexed")["project"], *name);
+        // A link to a note that was indexed later finds it in a later tick.
+        while agent.call("status", json!({"project": name})).expect("answered")["settled"] != true {
+            std::thread::yield_now();
+        }
     }
     agent
 }
