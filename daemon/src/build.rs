@@ -32,7 +32,9 @@ use crate::pipeline::relate::Vocabulary;
 use crate::pipeline::watch::{WatchOptions, WatchState, Watcher, WatcherHandle};
 use crate::pipeline::write::{Command, Order, WriteStation, WriterArgs};
 use crate::pipeline::{Queues, Stations, Tools};
-use crate::store::{Breakers, Decisions, Held, IndexWriter, Part, Readers, Spaces, StoreError};
+use crate::store::{
+    Breakers, Decisions, Held, IndexWriter, Part, Readers, Spaces, StoreError, replace_missing,
+};
 use crate::terms::{Generation, RelPath};
 use crate::vectors::Layer;
 
@@ -131,10 +133,15 @@ impl Build {
             given,
             parsing,
         } = recipe;
+        let replaced = replace_missing(&state_dir);
         let mut writer = IndexWriter::open(&state_dir, &fingerprint, &settings, embedder.clone())?;
         let readers = writer.readers();
         let answers = (writer.answers() != writer.path()).then(|| writer.answers().to_path_buf());
         let health = Arc::new(Health::new(writer.tick()));
+        if let Some(what) = replaced {
+            tracing::warn!("the ledger: {what}");
+            health.mended("ledger", what);
+        }
         let decisions = writer.ledger().decisions().clone();
         let breakers = writer.ledger().breakers().clone();
         let held = writer.held().clone();

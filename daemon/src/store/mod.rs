@@ -41,7 +41,8 @@ pub use ledger::{
     Backup, Breakers, Checkup, Decisions, DecisionsAt, Enriched, EventCounts, Failing,
     IngestRecord, IngestedFile, KbFacts, KbLedger, KbRecord, KbVersion, LastWrites, Ledger,
     LedgerError, MemoryEvent, MemoryLedger, NewVersion, Operation, Reading, Restored, Verdict,
-    back_up, check_backup, check_up, link_key, note_party, observation_key, relation_key, restore,
+    back_up, check_backup, check_up, link_key, note_party, observation_key, relation_key,
+    replace_missing, restore,
 };
 pub(crate) use ledger::{Removal, detectors, read_copy, rewrite_copy, scrubbed_by};
 pub use likeness::Likeness;

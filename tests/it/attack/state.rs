@@ -206,6 +206,33 @@ fn a_lost_ledger_stops_every_write_and_comes_back_whole() {
 }
 
 #[test]
+fn a_ledger_that_is_missing_at_the_start_is_restored_from_its_newest_backup() {
+    let mut project = notes(3);
+    let entry = json!({"short_title": "Rigging", "knowledge_details": "Zqrigging holds the mast."});
+    project.call("kb_store", entry);
+    project.settle();
+    project.call("backup", json!({}));
+    let versions = json!({"action": "entry_versions", "entry_id": "kb-00001"});
+    for has_backup in [true, false] {
+        project.stop();
+        let ledger = project.paths().ledger.clone();
+        delete(&ledger);
+        if !has_backup {
+            fs::remove_dir_all(ledger.with_file_name("backups")).expect("deleted");
+        }
+        project.start();
+        project.settle();
+        let told = noticed(&mut project, "ledger", 0);
+        let expected = if has_backup { "was restored from" } else { "an empty one was made" };
+        assert!(told.contains("missing at the start") && told.contains(expected), "{told}");
+        let kept = project.try_call("kb_maintain", versions.clone()).unwrap_or_default();
+        assert_eq!(kept.to_string().contains("Initial creation"), has_backup, "{kept}");
+        assert!(finds(&mut project, "zqbuoy2"));
+        project.call("write_note", json!({"title": told, "content": "x", "directory": "new"}));
+    }
+}
+
+#[test]
 fn a_ledger_that_is_replaced_or_cut_stops_writes_too() {
     let damages: [Damage; 2] = [("was replaced", replace), ("was cut", |path| cut(path, 0))];
     for (what, damage) in damages {

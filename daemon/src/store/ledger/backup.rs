@@ -313,6 +313,34 @@ pub fn restore(state_dir: &Path, from: &Path) -> Result<Restored, StoreError> {
     Ok(Restored { backup: checked, kept })
 }
 
+/// Restores the newest sound backup where the ledger in `state_dir` is missing, before anything opens it. Returns what
+/// was done, for `status`; `None` when the ledger is there or the project is new.
+pub fn replace_missing(state_dir: &Path) -> Option<String> {
+    let ledger = state_dir.join(open::LEDGER_FILE);
+    let backups = own_backups(&folder_of(&ledger));
+    let is_new = backups.is_empty() && !state_dir.join(open::LIVE).exists();
+    if is_new || ledger.symlink_metadata().is_ok() {
+        return None;
+    }
+    for backup in backups.iter().rev() {
+        match restore(state_dir, backup) {
+            Ok(_) => {
+                let file = backup.display();
+                return Some(format!(
+                    "it was missing at the start and was restored from `{file}`; what only the ledger kept since that \
+                     backup is lost, files are not affected"
+                ));
+            }
+            Err(error) => {
+                tracing::warn!(backup = %backup.display(), %error, "cannot restore a backup")
+            }
+        }
+    }
+    let lost = "it was missing at the start and there is no backup: an empty one was made. Review decisions, versions \
+                of entries and tags of ingestion are lost, files are not affected";
+    Some(lost.to_string())
+}
+
 /// Leaves a second name for the ledger, and takes its log of late writes away from the first: a log must never meet
 /// another file than its own.
 fn keep_aside(ledger: &Path) -> Result<Option<PathBuf>, StoreError> {

@@ -27,7 +27,9 @@ use sha2::{Digest, Sha256};
 use super::StoreError;
 use crate::terms::{RelPath, Tick, norm_of};
 
-pub use backup::{Backup, Checkup, Restored, back_up, check as check_backup, check_up, restore};
+pub use backup::{
+    Backup, Checkup, Restored, back_up, check as check_backup, check_up, replace_missing, restore,
+};
 pub(crate) use backup::{read_copy, rewrite_copy};
 pub use breaker::{Breakers, Failing};
 pub use enriched::{Enriched, Reading};
