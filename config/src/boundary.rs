@@ -24,6 +24,10 @@ const OF_PEOPLE: [&str; 5] = ["/run/media", "/usr/share/doc", "/var/mnt", "/var/
 /// Entries of a folder that is somebody's home.
 const OF_A_HOME: [&str; 2] = [".ssh", ".gnupg"];
 
+/// How deep a folder is searched for keys before an agent may have it, and how many entries are looked at.
+const MAX_DEPTH: usize = 8;
+const MAX_ENTRIES: usize = 20_000;
+
 /// Who wants a folder to be a project.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Who {
@@ -88,10 +92,9 @@ fn by_path(folder: &Path, who: Who, home: Option<&Path>) -> Option<String> {
     is_system.then(|| format!("`{shown}` is of the system"))
 }
 
-/// What speaks against what lies in it, at the top; none where nothing is there yet.
+/// What speaks against what lies in it; none where nothing is there yet. For an agent, folders in it are searched, too.
 fn by_entries(folder: &Path, who: Who) -> Option<String> {
-    let entries = std::fs::read_dir(folder).ok()?.flatten();
-    let mut names = entries.filter_map(|entry| entry.file_name().into_string().ok());
+    let mut names = names_in(folder, if who == Who::Agent { MAX_DEPTH } else { 1 }).into_iter();
     let is_key = |name: &String| match who {
         // What an agent makes a project is new, or holds documents.
         Who::Agent => is_key_file(name) || is_key_folder(name),
@@ -102,6 +105,24 @@ fn by_entries(folder: &Path, who: Who) -> Option<String> {
     };
     let name = names.find(is_key)?;
     Some(format!("`{}` holds keys (`{name}`)", folder.display()))
+}
+
+/// The names in a folder and, down to this depth, in those below it; links are not followed.
+fn names_in(folder: &Path, depth: usize) -> Vec<String> {
+    let mut names = Vec::new();
+    let mut folders = vec![(folder.to_path_buf(), 1)];
+    while let Some((folder, level)) = folders.pop() {
+        for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+            if names.len() >= MAX_ENTRIES {
+                return names;
+            }
+            if level < depth && entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                folders.push((entry.path(), level + 1));
+            }
+            names.extend(entry.file_name().into_string());
+        }
+    }
+    names
 }
 
 /// The folders below which an agent may make projects, as they really lie; those that are no folder, or that no agent
@@ -173,6 +194,15 @@ mod tests {
             let is_free = |who| objection(dir.path(), who).is_none();
             assert_eq!((is_free(Who::Person), is_free(Who::Agent)), (person, agent), "{file}");
         }
+    }
+
+    #[test]
+    fn keys_in_folders_of_a_folder_are_seen_for_an_agent() {
+        let dir = tempfile::tempdir().expect("a folder");
+        std::fs::create_dir_all(dir.path().join("a/b")).expect("made");
+        std::fs::write(dir.path().join("a/b/id_rsa"), "").expect("written");
+        assert!(objection(dir.path(), Who::Agent).is_some_and(|why| why.contains("id_rsa")));
+        assert_eq!(objection(dir.path(), Who::Person), None);
     }
 
     #[test]

@@ -113,6 +113,11 @@ pub fn backup(reply: &BackupReply) -> String {
 /// A receipt: what went, what a scan saw, and which files still hold it.
 pub fn forget(reply: &ForgetReply, style: Style) -> String {
     let mut text = String::new();
+    if reply.unknown {
+        text += "not found: nothing was ever kept of a document or entity of this name\n\
+                 hint: check its spelling; a path is relative to the project\n";
+        return text;
+    }
     if reply.removed.is_empty() {
         text += "nothing of it was kept outside the index\n";
     } else {

@@ -20,7 +20,7 @@ pub(crate) use needles::{Needle, Needles};
 pub use scan::read_through;
 #[cfg(test)]
 pub(crate) use scan::scan;
-pub(crate) use scan::{Scan, Wanted, scan_apart};
+pub(crate) use scan::{Scan, Wanted, scan_apart, stands_in};
 pub(crate) use secrets::Secrets;
 
 /// Takes out of texts what is to be gone.

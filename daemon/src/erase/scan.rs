@@ -107,7 +107,7 @@ pub(crate) fn scan(
     for (path, file) in files_in(state_dir).map_err(|why| failed(state_dir, why))? {
         // In numbers and vectors a few letters stand by chance.
         let shortest = if path.contains(".sqlite") { MIN_CHARS } else { 0 };
-        let bytes = match in_bytes(&file, needles, shortest) {
+        let bytes = match File::open(&file).and_then(|it| in_bytes(it, needles, shortest)) {
             // A log that SQLite has just removed, or a lock of a note that was just written.
             Err(why) if why.kind() == io::ErrorKind::NotFound => continue,
             bytes => bytes.map_err(|why| failed(&file, why))?,
@@ -134,9 +134,16 @@ fn is_database(path: &str) -> bool {
     path.ends_with(".sqlite") || path.starts_with("ledger.sqlite.")
 }
 
+/// Whether something stands in the bytes of a file.
+///
+/// # Errors
+/// When it cannot be read.
+pub(crate) fn stands_in(file: impl Read, needles: &Needles) -> io::Result<bool> {
+    Ok(in_bytes(file, needles, 0)?.1 > 0)
+}
+
 /// The size of a file, and how often something stands in it.
-fn in_bytes(file: &Path, needles: &Needles, shortest: usize) -> io::Result<(u64, u64)> {
-    let mut reader = File::open(file)?;
+fn in_bytes(mut reader: impl Read, needles: &Needles, shortest: usize) -> io::Result<(u64, u64)> {
     let (mut n_bytes, mut n_found) = (0, 0);
     let mut window: Vec<u8> = Vec::new();
     let mut fresh = vec![0; BLOCK_BYTES];

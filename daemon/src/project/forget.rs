@@ -29,7 +29,7 @@ use crate::erase::{
 use crate::pipeline::write::Command;
 use crate::store::{
     Counts, Gone, IndexWriter, LedgerError, Removal, StoreError, detectors, forget_unused,
-    holds_any, read_copy, rewrite_copy, scrubbed_by,
+    holds_any, read_copy, rewrite_copy, scrubbed_by, was_removed,
 };
 use crate::terms::RelPath;
 use crate::words::Indexer;
@@ -72,11 +72,19 @@ pub struct Receipt {
     pub removed: BTreeMap<(&'static str, String), u64>,
     /// Files of the project that hold it, by path.
     pub in_folder: Vec<String>,
+    /// True when nothing is or was ever kept of the document or entity that was named: most likely a typing error.
+    pub is_unknown: bool,
     /// What a scan of the state folder saw, where one was wanted.
     pub(crate) scan: Option<Scan>,
 }
 
 impl Receipt {
+    /// Whether something of a document or entity itself was removed; the index is compacted by every run.
+    fn has_removed(&self) -> bool {
+        let of_things = ["ledger", "backups", "kept", "log", "exports"];
+        self.removed.keys().any(|(store, _)| of_things.contains(store))
+    }
+
     fn add(&mut self, store: &'static str, what: &str, n: u64) {
         if n > 0 {
             *self.removed.entry((store, what.to_string())).or_default() += n;
@@ -148,7 +156,12 @@ impl Project {
         told("reading what is left");
         self.off_thread(move |project| {
             let needles = Needles::new(&pending.needles)?;
-            receipt.in_folder = project.files_holding(&pending.gone, &needles)?;
+            let mut holding = project.files_holding(&pending.gone, &needles)?;
+            receipt.is_unknown &= holding.is_empty();
+            if proves && matches!(pending.named, Named::Text(_)) {
+                project.add_unindexed(&needles, &mut holding)?;
+            }
+            receipt.in_folder = holding.into_iter().collect();
             if proves {
                 let words = index_words(&pending.needles);
                 let wanted = Wanted { needles: pending.needles, words };
@@ -172,8 +185,14 @@ impl Project {
         self.with_writer(move |writer| writer.compact(&readers)).await?;
         receipt.add("index", "bytes of deleted rows", n_before.saturating_sub(self.index_bytes()));
         let (kind, named) = pending.named.kind();
-        let removal = Removal { kind, named: named.to_string(), counts: by_store(&receipt) };
-        self.with_writer(move |writer| writer.record_removal(&removal, now_ms())).await?;
+        receipt.is_unknown = !matches!(pending.named, Named::Text(_))
+            && !receipt.has_removed()
+            && pending.gone.present.is_empty()
+            && !was_removed(&self.state_dir, kind, named)?;
+        if !receipt.is_unknown {
+            let removal = Removal { kind, named: named.to_string(), counts: by_store(&receipt) };
+            self.with_writer(move |writer| writer.record_removal(&removal, now_ms())).await?;
+        }
         std::fs::remove_file(self.pending_file())?;
         crate::fail::point("forget.done");
         Ok(receipt)
@@ -398,7 +417,11 @@ impl Project {
     }
 
     /// The files of the project that hold it, by what the index knows of them and by their bytes.
-    fn files_holding(&self, gone: &Gone, needles: &Needles) -> Result<Vec<String>, ForgetError> {
+    fn files_holding(
+        &self,
+        gone: &Gone,
+        needles: &Needles,
+    ) -> Result<BTreeSet<String>, ForgetError> {
         let snapshot = self.snapshot()?;
         let sql = "SELECT path, title || char(10) || meta || char(10) || text FROM docs
                    UNION ALL SELECT path, '' FROM quarantine WHERE path NOT IN (SELECT path FROM docs)";
@@ -414,7 +437,38 @@ impl Project {
                 found.insert(path);
             }
         }
-        Ok(found.into_iter().collect())
+        Ok(found)
+    }
+
+    /// Adds the files of the folder that hold it although they are not indexed: other formats, ignored and hidden ones.
+    /// Not in `.git`, whose objects are compressed, and not in files that this user cannot read.
+    fn add_unindexed(
+        &self,
+        needles: &Needles,
+        found: &mut BTreeSet<String>,
+    ) -> Result<(), ForgetError> {
+        let root = self.opened_root()?;
+        let mut folders = vec![String::new()];
+        while let Some(folder) = folders.pop() {
+            let Ok(listing) = root.list(&folder) else { continue };
+            let names = listing.entries.iter().filter_map(|(name, _)| name.to_str());
+            for name in names.filter(|name| *name != ".git") {
+                let path = if folder.is_empty() { name.into() } else { format!("{folder}/{name}") };
+                let Ok(meta) = listing.meta_of(std::ffi::OsStr::new(name)) else { continue };
+                if meta.is_folder() {
+                    folders.push(path);
+                } else if meta.is_file() && !found.contains(&path) {
+                    let Ok(Some(file)) = root.find(&path).map(|it| it.open()).unwrap_or(Ok(None))
+                    else {
+                        continue;
+                    };
+                    if needles.are_in(path.as_bytes()) || erase::stands_in(file, needles)? {
+                        found.insert(path);
+                    }
+                }
+            }
+        }
+        Ok(())
     }
 }
 

@@ -44,7 +44,7 @@ pub use ledger::{
     back_up, check_backup, check_up, link_key, note_party, observation_key, relation_key,
     replace_missing, restore,
 };
-pub(crate) use ledger::{Removal, detectors, read_copy, rewrite_copy, scrubbed_by};
+pub(crate) use ledger::{Removal, detectors, read_copy, rewrite_copy, scrubbed_by, was_removed};
 pub use likeness::Likeness;
 pub use replace::copy_ledger;
 pub use schema::SCHEMA_VERSION;

@@ -200,7 +200,28 @@ fn a_document_goes_and_while_it_is_there_the_receipt_says_so() {
     // Once more, as after a run that was cut short.
     let (code, out, _) = kgctl(&project, &["forget", "notes/plan.md", "--prove"], "");
     assert_eq!(code, 0, "{out}");
+    for wrong in [
+        vec!["forget", "notes/pln.md", "--prove"],
+        vec!["forget", "--entity", "Nosuch Person", "--prove"],
+    ] {
+        let (code, out, _) = kgctl(&project, &wrong, "");
+        assert_eq!((code, out.contains("not found")), (3, true), "{out}");
+    }
     project.verify("after a document was forgotten");
+}
+
+#[test]
+fn files_that_are_not_indexed_are_searched_for_a_string() {
+    let project = TestProject::of(&[("a.md", "# A\n\nNothing.\n"), (".kgignore", "ign/\n")]);
+    let text = "MARMALADEKILO55";
+    for path in ["data.csv", "ign/x.md", ".hidden/y.txt"] {
+        project.write(path, &format!("id,{text}\n"));
+    }
+    let (code, out, _) = kgctl(&project, &["forget", "--text", text, "--prove"], "");
+    assert_eq!(code, 1, "{out}");
+    for path in ["data.csv", "ign/x.md", ".hidden/y.txt"] {
+        assert!(out.contains(&format!("still in {path}")), "{path}: {out}");
+    }
 }
 
 #[test]

@@ -50,16 +50,55 @@ pub(crate) async fn run(arguments: Arguments, ctx: &Context) -> Result<Exit, Fai
     let reply = reply?;
     session.close().await;
     ctx.print_reply(&reply, |reply| maintain::forget(reply, ctx.style))?;
+    if reply.unknown {
+        return Ok(Exit::NothingFound);
+    }
     let is_left = reply.proof.as_ref().is_some_and(|proof| !proof.gone);
     Ok(if is_left { Exit::Failed } else { Exit::Done })
 }
 
-/// A path as the daemon wants it. What was typed is relative to where one stands inside the project, else to the
-/// project: what is to be forgotten is mostly gone, so nothing can be looked up.
+/// A path as the daemon wants it. Inside the project it is relative to the current folder. Elsewhere it is relative to
+/// the project if its folder is there, else to the current folder; the file itself is mostly deleted.
 fn within(path: &str, cwd: &Path, root: &Path) -> String {
     let cwd = cwd.canonicalize().unwrap_or_else(|_| cwd.to_path_buf());
-    match cwd.strip_prefix(root) {
-        Ok(below) if !Path::new(path).is_absolute() => below.join(path).display().to_string(),
+    let typed = cwd.join(path);
+    let has_folder =
+        |file: &Path| file.parent().is_some_and(|it| !it.as_os_str().is_empty() && it.is_dir());
+    let is_meant_here = cwd.starts_with(root) || Path::new(path).is_absolute();
+    if let (true, Ok(below)) = (is_meant_here, typed.strip_prefix(root)) {
+        return below.display().to_string();
+    }
+    if has_folder(&root.join(path)) {
+        return path.to_string();
+    }
+    let folder = typed.parent().and_then(|it| it.canonicalize().ok());
+    let real = folder.zip(typed.file_name()).map(|(folder, name)| folder.join(name));
+    match real.as_deref().map(|it| it.strip_prefix(root)) {
+        Some(Ok(below)) => below.display().to_string(),
         _ => path.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_is_found_from_inside_and_outside() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let scratch = dir.path().canonicalize().expect("there");
+        let root = scratch.join("notes");
+        std::fs::create_dir_all(root.join("notes")).expect("made");
+        std::fs::create_dir_all(root.join("sub")).expect("made");
+        for (cwd, path, expected) in [
+            ("notes/sub", "gone.md", "sub/gone.md"),
+            ("", "gone.md", "gone.md"),
+            ("", "notes/sub/gone.md", "sub/gone.md"),
+            // Both are possible: the project's own folder counts.
+            ("", "notes/gone.md", "notes/gone.md"),
+            ("", "lost/gone.md", "lost/gone.md"),
+        ] {
+            assert_eq!(within(path, &scratch.join(cwd), &root), expected, "{cwd} {path}");
+        }
     }
 }

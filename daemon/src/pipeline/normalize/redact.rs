@@ -47,7 +47,7 @@ pub use allow::AllowedPaths;
 pub use personal::{Kind, personal_data_in};
 
 /// Raised with every change of what is found: part of the index's fingerprint, so that a rebuild follows.
-pub const DETECTORS: u32 = 4;
+pub const DETECTORS: u32 = 5;
 
 /// What is removed from documents.
 #[derive(Debug, Clone)]

@@ -71,7 +71,9 @@ fn reply(receipt: Receipt) -> ForgetReply {
     let n_in_folder = receipt.in_folder.len() as u64;
     let proof = receipt.scan.map(|scan| proof(scan, n_in_folder));
     let in_folder = receipt.in_folder.into_iter().take(MAX_LISTED).collect();
-    ForgetReply { removed: removed.collect(), in_folder, n_in_folder, proof, ..Default::default() }
+    let unknown = receipt.is_unknown;
+    let removed = removed.collect();
+    ForgetReply { removed, unknown, in_folder, n_in_folder, proof, ..Default::default() }
 }
 
 fn proof(scan: Scan, n_in_folder: u64) -> Proof {

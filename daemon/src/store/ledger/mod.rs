@@ -37,7 +37,7 @@ pub use error::LedgerError;
 pub use kb::{IngestedFile, KbFacts, KbLedger, KbRecord, KbVersion, NewVersion};
 pub use memory::{EventCounts, LastWrites, MemoryEvent, MemoryLedger, Operation};
 pub(super) use migrate::check as check_file;
-pub(crate) use removal::{Removal, detectors, scrubbed_by};
+pub(crate) use removal::{Removal, detectors, scrubbed_by, was_removed};
 
 /// Bytes of a hash in a key.
 const KEY_BYTES: usize = 8;

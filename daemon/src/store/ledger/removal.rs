@@ -90,6 +90,24 @@ fn salt() -> std::io::Result<[u8; SALT_BYTES]> {
     Ok(salt)
 }
 
+/// Whether this was forgotten before.
+///
+/// # Errors
+/// When the ledger cannot be read.
+pub(crate) fn was_removed(state_dir: &Path, kind: &str, named: &str) -> Result<bool, StoreError> {
+    let db = open::plain_reader(&state_dir.join(open::LEDGER_FILE))?;
+    let mut statement = db.prepare("SELECT salt, hash FROM removals WHERE kind = ?1")?;
+    let mut rows = statement.query([kind])?;
+    while let Some(row) = rows.next()? {
+        let (salt, hash): (Vec<u8>, Vec<u8>) = (row.get(0)?, row.get(1)?);
+        let same = Sha256::new().chain_update(salt).chain_update(named).finalize();
+        if same[..] == hash[..] {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
 /// What the present detectors are called.
 pub(crate) fn detectors() -> String {
     DETECTORS.to_string()

@@ -29,6 +29,9 @@ pub struct Forget {
 pub struct ForgetReply {
     /// What went, by store.
     pub removed: Vec<Removed>,
+    /// True when kgd has never kept anything of the document or entity that was named: check its spelling.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unknown: bool,
     /// Files of the project that hold it, by path, at most 1,000; kgd changes none of them.
     pub in_folder: Vec<String>,
     /// How many those are in all.

@@ -198,9 +198,10 @@ fn find_phrases(text: &str, found: &mut Vec<Found>) {
     let mut checked = 0;
     while at < bytes.len() {
         let blanks = blanks_in(bytes.get(at..).unwrap_or(&[]));
-        // Words of three to eight letters have no two blanks within three bytes, and no nine bytes without one.
+        // Words of three to eight letters, or with a comma behind them, have no two blanks within three bytes, and no
+        // ten bytes without one.
         let close = blanks & (blanks >> 1 | blanks >> 2 | blanks >> 3);
-        let long = [1, 2, 4, 1].iter().fold(!blanks, |runs, n| runs & (runs >> n));
+        let long = [1, 2, 4, 2].iter().fold(!blanks, |runs, n| runs & (runs >> n));
         for from in [0, 32] {
             let has = |bits: u64| bits >> from & 0xffff_ffff != 0;
             let start = at + from;

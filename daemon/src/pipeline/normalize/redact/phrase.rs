@@ -59,10 +59,10 @@ pub(super) fn phrases_around(text: &str, from: usize) -> Vec<Range<usize>> {
     found
 }
 
-/// The stretch of small letters with single blanks between them that holds 32 bytes from `from` on.
+/// The stretch of letters with single blanks, or commas and blanks, between them that holds 32 bytes from `from` on.
 fn stretch_around(text: &str, from: usize) -> Option<Range<usize>> {
     let bytes = text.as_bytes();
-    let is_inside = |byte: &u8| byte.is_ascii_lowercase() || matches!(byte, b' ' | b'\n');
+    let is_inside = |byte: &u8| byte.is_ascii_alphabetic() || matches!(byte, b' ' | b'\n' | b',');
     if !bytes.get(from..from + 32)?.iter().all(is_inside) {
         return None;
     }
@@ -77,7 +77,9 @@ fn look(text: &str, stretch: Range<usize>, found: &mut Vec<Range<usize>>) {
     let mut at = stretch.start;
     let mut numbers: Vec<Option<(u16, Range<usize>)>> = Vec::new();
     for word in words.split([' ', '\n']) {
-        numbers.push(WORDS.get(word).map(|number| (*number, at..at + word.len())));
+        let bare = word.strip_suffix(',').unwrap_or(word);
+        let number = WORDS.get(bare.to_ascii_lowercase().as_str());
+        numbers.push(number.map(|number| (*number, at..at + bare.len())));
         at += word.len() + 1;
     }
     for run in numbers.split(Option::is_none) {

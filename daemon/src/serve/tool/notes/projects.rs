@@ -148,24 +148,23 @@ impl Wish {
         let shown = folder.display();
         let root = boundary::real_path(folder)
             .map_err(|error| refuse(format!("`{shown}` cannot be used: {error}"), OTHER))?;
-        if let Some(why) = boundary::objection(&root, Who::Agent) {
-            return Err(refuse(why, OTHER));
-        }
-        if root.symlink_metadata().is_ok_and(|found| !found.is_dir()) {
-            return Err(refuse(format!("`{shown}` is not a folder"), OTHER));
-        }
         let real = boundary::roots(roots);
+        // Outside of the roots the answer is the same whatever lies there, so that nobody learns what does.
         let Some(around) = real.into_iter().find(|it| root.starts_with(it) && root != *it) else {
             let message = match roots.is_empty() {
                 true => "agents make no projects here (`projects.roots` is empty)".to_string(),
                 false => format!("`{shown}` does not lie below a folder of `projects.roots`"),
             };
             let (folder, name) = (shell_word(&shown.to_string()), shell_word(&name));
-            let when = if root.exists() { "" } else { " once the folder is there" };
-            let hint =
-                format!("ask the user to run `kgctl project add {folder} --name {name}`{when}");
+            let hint = format!("ask the user to run `kgctl project add {folder} --name {name}`");
             return Err(refuse(message, &hint));
         };
+        if let Some(why) = boundary::objection(&root, Who::Agent) {
+            return Err(refuse(why, OTHER));
+        }
+        if root.symlink_metadata().is_ok_and(|found| !found.is_dir()) {
+            return Err(refuse(format!("`{shown}` is not a folder"), OTHER));
+        }
         Ok(Wish { name, root, around })
     }
 
