@@ -26,7 +26,7 @@ use crate::embedder::{Embedder, WordPiece};
 use crate::health::Health;
 use crate::pipeline::backfill::{self, Backfill, Backfilling, Gate};
 use crate::pipeline::normalize::Parsing;
-use crate::pipeline::recognize::given::GivenNames;
+use crate::pipeline::normalize::GivenNames;
 use crate::pipeline::recognize::tagger::TaggerRecognizer;
 use crate::pipeline::relate::Vocabulary;
 use crate::pipeline::watch::{WatchOptions, WatchState, Watcher, WatcherHandle};

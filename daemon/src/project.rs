@@ -35,7 +35,7 @@ use crate::health::Health;
 use crate::llm::Llms;
 use crate::notes::Notes;
 use crate::pipeline::normalize::Parsing;
-use crate::pipeline::recognize::given::GivenNames;
+use crate::pipeline::normalize::GivenNames;
 use crate::pipeline::recognize::tagger::TaggerRecognizer;
 use crate::pipeline::relate::Vocabulary;
 use crate::pipeline::watch::WatcherHandle;

@@ -6,12 +6,12 @@
 //! most its share and one file more for each reader, and a file larger than the share still passes.
 //! Not here: what a parsed document weighs (a few times its source), or the number of items (the queues' capacities).
 
-use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use tokio::sync::Notify;
 
+use super::Weight;
 use crate::terms::Lane;
 
 /// One part in so many of the budget is kept for the interactive lane.
@@ -30,10 +30,6 @@ struct Share {
     used: AtomicU64,
     freed: Notify,
 }
-
-/// Bytes that an item holds while it is on the belt; given back when the last copy goes. The default holds none.
-#[derive(Clone, Default)]
-pub struct Weight(Option<Arc<Held>>);
 
 struct Held {
     n_bytes: u64,
@@ -82,7 +78,7 @@ impl Budget {
         let share = self.share(lane).clone();
         let n_bytes = n_bytes as u64;
         share.used.fetch_add(n_bytes, Ordering::SeqCst);
-        Weight(Some(Arc::new(Held { n_bytes, share })))
+        Weight::new(n_bytes, Held { n_bytes, share })
     }
 
     /// Bytes between reading and commit now.
@@ -100,21 +96,6 @@ impl Drop for Held {
         self.share.freed.notify_waiters();
     }
 }
-
-impl fmt::Debug for Weight {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Weight({})", self.0.as_ref().map_or(0, |held| held.n_bytes))
-    }
-}
-
-/// What an item holds is nothing of what it says.
-impl PartialEq for Weight {
-    fn eq(&self, _: &Self) -> bool {
-        true
-    }
-}
-
-impl Eq for Weight {}
 
 #[cfg(test)]
 mod tests {

@@ -15,8 +15,9 @@ mod lanes;
 mod stage;
 mod station;
 mod supervise;
+mod weight;
 
-pub use budget::{Budget, Weight};
+pub use budget::Budget;
 pub use fault::DocFault;
 pub use inlet::{Depth, Gauge, Inlet, lanes};
 pub use item::{Item, Ticket};
@@ -24,3 +25,4 @@ pub use lanes::Lanes;
 pub use stage::Stage;
 pub use station::{Station, StationArgs};
 pub use supervise::{Plan, Supervisor};
+pub use weight::Weight;

@@ -3,6 +3,7 @@
 pub mod better;
 mod error;
 mod folder;
+pub mod limit;
 mod minilm;
 pub mod prepare;
 mod remote;

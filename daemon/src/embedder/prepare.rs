@@ -12,7 +12,7 @@ use std::process::{Command, ExitCode, Stdio};
 use onnx::{PairModel, Precision, SentenceModel};
 use serde::{Deserialize, Serialize};
 
-use crate::pipeline::recognize::tagger::trial;
+use super::limit::limit;
 
 /// The program: this one, even when its file was replaced meanwhile.
 const PROGRAM: &str = "/proc/self/exe";
@@ -46,7 +46,7 @@ pub fn run(folder: &Path, precision: Option<Precision>) -> ExitCode {
 }
 
 fn limited(folder: &Path, run: impl FnOnce() -> Result<(), String>) -> Result<Tried, String> {
-    trial::limit(folder).map_err(|error| error.to_string())?;
+    limit(folder).map_err(|error| error.to_string())?;
     run()?;
     tried(folder).map_err(|error| error.to_string())
 }
@@ -65,7 +65,7 @@ fn converted(folder: &Path, precision: Precision) -> Result<(), String> {
 /// The life of `kgd --try-reranking FOLDER`: loads a model that reads two texts together, and has it read the longest.
 pub fn run_pair(folder: &Path) -> ExitCode {
     let try_it = || {
-        trial::limit(folder).map_err(|error| error.to_string())?;
+        limit(folder).map_err(|error| error.to_string())?;
         let model = PairModel::load(folder).map_err(|error| error.to_string())?;
         let longest = "a ".repeat(model.max_tokens());
         model.score(&longest, &longest).map_err(|error| error.to_string())

@@ -8,12 +8,17 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+mod alias;
 mod mention;
+mod parsed;
+#[cfg(test)]
+pub(crate) mod testing;
 
+pub use alias::{AliasSource, AliasUse};
 pub use mention::{Anaphor, GivenName, Mention, PlaceFeatures, RecognizerKind};
+pub use parsed::Parsed;
 
 use super::print::Print;
-use crate::pipeline::link::alias::AliasUse;
 use crate::terms::{Confidence, ContentHash, Norm, NormKey, Raw, RelPath, Span, SpanMap};
 
 /// How closely a document is read.

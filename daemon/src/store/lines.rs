@@ -6,20 +6,13 @@
 
 use crate::pipeline::parcel::{Block, BlockKind};
 use crate::terms::SpanMap;
+pub use crate::terms::line_of;
 
 /// Formats whose lines mean nothing to a reader, or are not shown to him: their places are told by headings, too.
 const SHOWN_BY_HEADING: [&str; 8] = ["pdf", "docx", "docm", "dotx", "dotm", "html", "htm", "xhtml"];
 
 /// Headings told of a place, the innermost ones.
 const TOLD_HEADINGS: usize = 2;
-
-/// The line, from 1, of a byte of the file; 0 when it has no lines.
-pub fn line_of(line_starts: &[u32], raw_offset: usize) -> u32 {
-    if line_starts.is_empty() {
-        return 0;
-    }
-    line_starts.partition_point(|start| *start as usize <= raw_offset).max(1) as u32
-}
 
 /// Encodes the map of one document.
 pub fn encode(map: &SpanMap, line_starts: &[u32]) -> Vec<u8> {

@@ -6,6 +6,7 @@ mod confidence;
 mod ids;
 mod kind;
 mod name;
+mod script;
 mod similarity;
 mod span;
 
@@ -13,5 +14,6 @@ pub use confidence::Confidence;
 pub use ids::{ContentHash, FileVersion, Generation, Lane, RelPath, Tick};
 pub use kind::Kind;
 pub use name::{EntityType, Norm as NormKey, norm_of, tokens_of};
+pub use script::{gram_length, is_latin, is_unspaced, is_word_char, run_length};
 pub use similarity::{SAME_DOCUMENT, Sketch, overlap};
-pub use span::{Norm, Raw, Segment, Span, SpanMap};
+pub use span::{Norm, Raw, Segment, Span, SpanMap, line_of};

@@ -179,6 +179,17 @@ impl SpanMap {
         self.segments.push(next);
     }
 
+    /// Maps `to_len` bytes at `to` to the whole of `from`. Where both are equally long the piece is cut in two,
+    /// since it would be taken for verbatim text.
+    pub fn push_replaced(&mut self, (to, to_len): (usize, usize), from: Range<usize>) {
+        if to_len == from.len() && to_len > 1 {
+            self.push(to, to_len - 1, from.start, from.len());
+            self.push(to + to_len - 1, 1, from.start, from.len());
+        } else {
+            self.push(to, to_len, from.start, from.len());
+        }
+    }
+
     /// The pieces, in order.
     pub fn segments(&self) -> &[Segment] {
         &self.segments
@@ -226,6 +237,14 @@ impl SpanMap {
         }
         out
     }
+}
+
+/// The line, from 1, of a byte of a file whose lines begin at `line_starts`; 0 when it has no lines.
+pub fn line_of(line_starts: &[u32], raw_offset: usize) -> u32 {
+    if line_starts.is_empty() {
+        return 0;
+    }
+    line_starts.partition_point(|start| *start as usize <= raw_offset).max(1) as u32
 }
 
 /// Cuts one verbatim piece along the pieces of the earlier map that it crosses.

@@ -20,13 +20,14 @@
 //! Not here: which words of a question say nothing (`ask/question.rs`), ranking (FTS5's BM25).
 
 mod fold;
-mod script;
 mod stem;
 
 pub use fold::folded;
 use rustc_hash::FxHashMap;
-pub use script::{gram_length, is_latin, is_unspaced, is_word_char};
 use stem::Stemmer;
+
+use crate::terms::run_length;
+pub use crate::terms::{gram_length, is_unspaced, is_word_char};
 
 /// The tokenizer of the text index: letters beyond ASCII are words to it anyway.
 pub const TOKENIZER: &str = "ascii tokenchars '+#.'";
@@ -205,7 +206,7 @@ fn segments(text: &str) -> impl Iterator<Item = Segment<'_>> {
         let rest = text.get(at..)?;
         let start = at + rest.find(is_word_char)?;
         let rest = text.get(start..)?;
-        let end = start + script::run_length(rest);
+        let end = start + run_length(rest);
         let word = text.get(start..end)?;
         at = end;
         let is_number = word.bytes().all(|byte| byte.is_ascii_digit());

@@ -12,10 +12,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+pub use crate::pipeline::parcel::{AliasSource, AliasUse};
 use crate::pipeline::parcel::{Mention, MentionedDoc, RecognizerKind};
 use crate::pipeline::recognize::is_of_place;
 use crate::pipeline::recognize::words::{all_ordinary, is_function_word};
-use crate::terms::{EntityType, NormKey, tokens_of};
+use crate::terms::{EntityType, tokens_of};
 
 /// Longest visible text of a link that is learned as a name, words; longer ones are sentences.
 const MAX_LINK_WORDS: usize = 6;
@@ -42,39 +43,6 @@ const LEGAL_FORMS: [&str; 16] = [
     "group",
     "holdings",
 ];
-
-/// One document's use of one name for another.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct AliasUse {
-    /// The norm of what is written.
-    pub norm: NormKey,
-    /// The norm of the name that is meant.
-    pub target: NormKey,
-    /// How the document shows it.
-    pub source: AliasSource,
-}
-
-/// How a document shows that one name is used for another, most trusted first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum AliasSource {
-    /// The visible text of a link to a document.
-    LinkText,
-    /// Initials in parentheses after the name, or the other way round.
-    Defined,
-    /// A part of a name, or its initials, after the whole name. Says nothing about other documents.
-    Shortened,
-}
-
-impl AliasSource {
-    /// Reads the number a source is stored as: its place in the declaration.
-    pub fn from_code(code: i64) -> AliasSource {
-        match code {
-            0 => AliasSource::LinkText,
-            1 => AliasSource::Defined,
-            _ => AliasSource::Shortened,
-        }
-    }
-}
 
 /// One norm as the document first writes it.
 struct Form<'a> {

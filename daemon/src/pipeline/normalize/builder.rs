@@ -218,7 +218,7 @@ impl<'a> TextBuilder<'a> {
     fn write_replaced(&mut self, text: &str, range: Range<usize>) {
         if !text.is_empty() && self.make_room(text.len()) {
             self.start_visible();
-            push_replaced(&mut self.map, (self.text.len(), text.len()), range);
+            self.map.push_replaced((self.text.len(), text.len()), range);
             self.text.push_str(text);
         }
     }
@@ -263,17 +263,6 @@ fn end_of_words(bytes: &[u8], at: usize) -> usize {
         end += 1;
     }
     end
-}
-
-/// Maps `to_len` bytes at `to` to the whole of `from`. Where both are equally long the piece is cut in two,
-/// since a [`SpanMap`] would take it for verbatim text.
-pub(super) fn push_replaced(map: &mut SpanMap, (to, to_len): (usize, usize), from: Range<usize>) {
-    if to_len == from.len() && to_len > 1 {
-        map.push(to, to_len - 1, from.start, from.len());
-        map.push(to + to_len - 1, 1, from.start, from.len());
-    } else {
-        map.push(to, to_len, from.start, from.len());
-    }
 }
 
 #[cfg(test)]

@@ -9,7 +9,6 @@ use std::borrow::Cow;
 use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
 use encoding_rs::{Encoding, UTF_8};
 
-use super::builder::push_replaced;
 use super::bytes::count;
 use crate::belt::DocFault;
 use crate::terms::SpanMap;
@@ -244,7 +243,7 @@ impl Writer {
     }
 
     fn replaced(&mut self, text: &str, from: usize, n_bytes: usize) {
-        push_replaced(&mut self.map, (self.text.len(), text.len()), from..from + n_bytes);
+        self.map.push_replaced((self.text.len(), text.len()), from..from + n_bytes);
         self.text.push_str(text);
     }
 

@@ -16,8 +16,7 @@ use super::markdown::Markdown;
 use super::notebook::Notebook;
 use super::pdf::Pdf;
 use super::plain::Plain;
-use crate::pipeline::parcel::{Block, DocMeta, Inline, Link};
-use crate::terms::SpanMap;
+pub(crate) use crate::pipeline::parcel::Parsed;
 
 /// Reads one file type, from its text (`Format<str>`) or from its bytes (`Format<[u8]>`).
 pub(crate) trait Format<Source: ?Sized>: Sync {
@@ -48,32 +47,6 @@ pub(crate) struct FormatLimits {
     pub(crate) max_output_bytes: usize,
     /// Deepest nesting followed (lists, quotes, elements, YAML); deeper structure is flattened.
     pub(crate) max_nesting: usize,
-}
-
-/// What a format makes of a text.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Parsed {
-    /// The title the document states (frontmatter, `<title>`), if any.
-    pub(crate) title: Option<String>,
-    /// What the document says about itself.
-    pub(crate) meta: DocMeta,
-    /// The normalized text; see [`crate::pipeline::parcel::NormalDoc::text`].
-    pub(crate) text: String,
-    /// From the normalized text to the text that was read; for a format over bytes, to the text that it
-    /// extracted (as a rule the same: the identity).
-    pub(crate) map: SpanMap,
-    /// The outline, in order of place, without overlap.
-    pub(crate) blocks: Vec<Block>,
-    /// Inline marks, in order of place, each inside one block.
-    pub(crate) inlines: Vec<Inline>,
-    /// Links, in order of place. A target that begins with `./`, `../` or `/` is a path still to be
-    /// resolved against the document's folder; [`super::target::Target::of_address`] writes them so.
-    pub(crate) links: Vec<Link>,
-    /// Where each page begins in the normalized text, first page first, rising; empty where the format has no
-    /// pages. A page without text begins where the next one does.
-    pub(crate) pages: Vec<u32>,
-    /// Trouble that did not stop the document.
-    pub(crate) warnings: Vec<String>,
 }
 
 /// What kind of content a format takes.

@@ -14,7 +14,7 @@ use whatlang::{Lang, Script, detect};
 use super::bytes::count;
 use crate::pipeline::parcel::{Block, BlockKind};
 use crate::terms::{Norm, Span};
-use crate::words::is_latin;
+use crate::terms::is_latin;
 
 /// Running text looked at, bytes; more does not make the answer surer.
 const MAX_SAMPLE_BYTES: usize = 2_000;

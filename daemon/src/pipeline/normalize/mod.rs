@@ -16,6 +16,7 @@ mod docx;
 mod email;
 mod format;
 mod frontmatter;
+mod given;
 mod html;
 mod json;
 pub mod language;
@@ -37,11 +38,12 @@ use crate::belt::{DocFault, Stage};
 use crate::pipeline::parcel::{
     BlockKind, DocHead, DocMeta, Findings, GivenName, LinkKind, NormalDoc, SourceDoc, StatedNote,
 };
-use crate::pipeline::recognize::given::{GivenNames, Ground};
 use crate::terms::{Lane, RelPath, Segment, SpanMap, norm_of};
 use crate::worker::{Request, Workers};
 use decode::Decoded;
 pub(crate) use format::{FormatLimits, Parsed, Reader, reader_for};
+use given::Ground;
+pub use given::{GivenError, GivenNames};
 use redact::{Redacted, Redactor};
 
 /// Deepest nesting of lists, quotations and elements that is followed; a line of Markdown costs time by its

@@ -9,7 +9,6 @@
 
 use std::ops::Range;
 
-use super::builder::push_replaced;
 use super::format::{Format, FormatLimits, Parsed};
 use super::json::{Json, Step};
 use super::markdown::Markdown;
@@ -181,7 +180,7 @@ fn decode(source: &str, range: Range<usize>, (out, map): (&mut String, &mut Span
         let Some((character, n_bytes)) = escape(rest.get(plain..).unwrap_or("")) else { break };
         let mut buffer = [0; 4];
         let shown = character.encode_utf8(&mut buffer);
-        push_replaced(map, (out.len(), shown.len()), range.start + at..range.start + at + n_bytes);
+        map.push_replaced((out.len(), shown.len()), range.start + at..range.start + at + n_bytes);
         out.push_str(shown);
         at += n_bytes;
     }

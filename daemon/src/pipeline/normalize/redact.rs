@@ -37,7 +37,6 @@ use std::ops::Range;
 
 use config::settings::{PiiMode, Privacy};
 
-use super::builder::push_replaced;
 use crate::pipeline::parcel::Findings;
 use crate::terms::SpanMap;
 use allow::AllowedLines;
@@ -248,7 +247,7 @@ fn replace(text: String, found: &[Found]) -> (String, Option<SpanMap>) {
         map.push(out.len(), before.len(), last, before.len());
         out.push_str(before);
         let mark = format!("[redacted:{kind}]");
-        push_replaced(&mut map, (out.len(), mark.len()), range.clone());
+        map.push_replaced((out.len(), mark.len()), range.clone());
         out.push_str(&mark);
         last = range.end;
     }

@@ -6,17 +6,12 @@
 //! name that it read there (a link's target, a date's ISO form), since that is a matter of linking; an entity that the
 //! table states is the name, and stays so: no short form, likeness or context makes it another one's. What a note
 //! states as its own name is that note, also when the table says it.
-//! Not here: the table (`given/table.rs`), its places in a file (`given/place.rs`).
+//! Not here: the table and its places in a file (`normalize/given.rs`).
 
-mod place;
-mod table;
 #[cfg(test)]
 mod tests;
 
 use rustc_hash::FxHashMap;
-
-pub(crate) use place::Ground;
-pub use table::{GivenError, GivenNames};
 
 use super::overlap;
 use crate::pipeline::parcel::{GivenName, Mention, PlaceFeatures, RecognizerKind};

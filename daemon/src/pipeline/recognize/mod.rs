@@ -25,8 +25,6 @@ pub(crate) mod lexicon;
 mod overlap;
 mod place;
 mod runs;
-#[cfg(test)]
-pub(crate) mod testing;
 mod token;
 pub(crate) mod words;
 
@@ -44,6 +42,8 @@ use crate::pipeline::parcel::{
     ChunkedDoc, GivenName, Mention, MentionedDoc, NormalDoc, RecognizerKind,
 };
 use crate::terms::{Norm, Span};
+#[cfg(test)]
+pub(crate) use crate::pipeline::parcel::testing;
 pub(crate) use context::defined_as;
 use known::KnownRecognizer;
 use pattern::PatternRecognizer;

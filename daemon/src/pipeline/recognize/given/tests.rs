@@ -8,9 +8,8 @@ use config::settings::{Privacy, Watch};
 use expect_test::{Expect, expect};
 use proptest::prelude::*;
 
-use super::GivenNames;
 use crate::belt::Stage;
-use crate::pipeline::normalize::Normalizer;
+use crate::pipeline::normalize::{GivenNames, Normalizer};
 use crate::pipeline::parcel::{ChunkedDoc, MentionedDoc, NormalDoc, Pass, SourceDoc};
 use crate::pipeline::recognize::{Gazetteer, RecognizeStage};
 use crate::terms::{ContentHash, RelPath};

@@ -11,18 +11,11 @@ use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
 
 use onnx::Tagger;
-use rustix::process::{Resource, Rlimit, Signal, setrlimit};
-
 use super::TaggerError;
+use crate::embedder::limit::{MAX_CPU_SECONDS, MAX_MEMORY_BYTES, limit};
 
 /// The program: this one, even when its file was replaced meanwhile.
 const PROGRAM: &str = "/proc/self/exe";
-
-/// Longest trial, seconds of the processor. A BERT of 24 layers reads 512 tokens in 10 s on one slow core.
-const MAX_CPU_SECONDS: u64 = 60;
-
-/// Address space that a trial may take beside six times the files, bytes.
-const MAX_MEMORY_BYTES: u64 = 2_000_000_000;
 
 /// Has another process try the model of a folder. Takes as long as loading it and reading 512 tokens.
 pub(super) fn hold(folder: &Path) -> Result<(), TaggerError> {
@@ -66,18 +59,4 @@ pub fn run(folder: &Path) -> ExitCode {
             ExitCode::FAILURE
         }
     }
-}
-
-/// Limits this process for the model of a folder, and ends it with the one that started it.
-///
-/// # Errors
-/// When the system refuses.
-pub(crate) fn limit(folder: &Path) -> rustix::io::Result<()> {
-    let at_most = |n| Rlimit { current: Some(n), maximum: Some(n) };
-    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    let n_bytes: u64 = entries.filter_map(|entry| Some(entry.metadata().ok()?.len())).sum();
-    rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
-    setrlimit(Resource::Core, at_most(0))?;
-    setrlimit(Resource::Cpu, at_most(MAX_CPU_SECONDS))?;
-    setrlimit(Resource::As, at_most(MAX_MEMORY_BYTES.saturating_add(n_bytes.saturating_mul(6))))
 }

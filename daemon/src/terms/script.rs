@@ -47,7 +47,7 @@ pub fn is_unspaced(c: char) -> bool {
 }
 
 /// Length of the run of word signs of one kind that `text` begins with, bytes; 0 when it begins with none.
-pub(super) fn run_length(text: &str) -> usize {
+pub fn run_length(text: &str) -> usize {
     let n_plain = text.bytes().take_while(u8::is_ascii_alphanumeric).count();
     if n_plain > 0 && text.as_bytes().get(n_plain).is_none_or(u8::is_ascii) {
         return n_plain;

@@ -79,7 +79,7 @@ pub enum GivenError {
 }
 
 /// What is wrong with a line, and what to do about it.
-pub(super) type Wrong = (String, &'static str);
+pub(crate) type Wrong = (String, &'static str);
 
 impl GivenNames {
     /// Reads the table that the settings name, if they name one.
@@ -99,7 +99,7 @@ impl GivenNames {
     }
 
     /// Reads the text of a table; an error names the line.
-    pub(super) fn of(text: &str) -> Result<Self, (usize, Wrong)> {
+    pub(crate) fn of(text: &str) -> Result<Self, (usize, Wrong)> {
         let digest = format!("{:032x}", xxhash_rust::xxh3::xxh3_128(text.as_bytes()));
         Ok(GivenNames { by_path: parse(text)?, digest })
     }
