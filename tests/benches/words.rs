@@ -17,9 +17,9 @@ mod support;
 
 use std::path::PathBuf;
 
+use self::index::{Index, Tokenizer};
 use anyhow::{Context, Result};
 use daemon::pipeline::normalize::language::is_foreign;
-use index::{Index, Tokenizer};
 use set::Set;
 
 /// Set and the part whose queries may be tuned on.

@@ -465,6 +465,8 @@ fn place(row: &Row<'_>) -> rusqlite::Result<PlaceRow> {
 mod tests {
     use super::{LinkKind, may_be_document};
 
+    mod stored;
+
     #[test]
     fn only_a_link_to_a_document_can_miss_its_target() {
         let rows = [

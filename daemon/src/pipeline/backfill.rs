@@ -495,6 +495,8 @@ fn each_fact(
 mod tests {
     use super::*;
 
+    mod rounds;
+
     #[test]
     fn the_name_of_a_space_tells_its_components() {
         let table = [

@@ -21,9 +21,9 @@ use config::Settings;
 
 use crate::belt::{Gauge, Inlet, Lanes, Stage, StationArgs, crew, lanes};
 use crate::embedder::{Embedder, WordPiece};
+use normalize::GivenNames;
 use parcel::{ChunkedDoc, EmbeddedDoc, LinkedDoc, MentionedDoc, NormalDoc, RelatedDoc, SourceDoc};
 use recognize::Gazetteer;
-use normalize::GivenNames;
 use recognize::tagger::TaggerRecognizer;
 
 /// Documents that may wait in front of a stage: (interactive, bulk). Small, because a parcel may hold megabytes;

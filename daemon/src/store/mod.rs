@@ -29,6 +29,8 @@ mod scrub;
 mod senses;
 mod snapshot;
 mod spaces;
+#[cfg(test)]
+pub mod testing;
 mod trouble;
 mod writer;
 

@@ -13,8 +13,8 @@ use whatlang::{Lang, Script, detect};
 
 use super::bytes::count;
 use crate::pipeline::parcel::{Block, BlockKind};
-use crate::terms::{Norm, Span};
 use crate::terms::is_latin;
+use crate::terms::{Norm, Span};
 
 /// Running text looked at, bytes; more does not make the answer surer.
 const MAX_SAMPLE_BYTES: usize = 2_000;

@@ -38,12 +38,12 @@ pub use mine::{TermCount, select};
 
 use crate::belt::{DocFault, Stage};
 use crate::pipeline::chunk::sentences_of;
+#[cfg(test)]
+pub(crate) use crate::pipeline::parcel::testing;
 use crate::pipeline::parcel::{
     ChunkedDoc, GivenName, Mention, MentionedDoc, NormalDoc, RecognizerKind,
 };
 use crate::terms::{Norm, Span};
-#[cfg(test)]
-pub(crate) use crate::pipeline::parcel::testing;
 pub(crate) use context::defined_as;
 use known::KnownRecognizer;
 use pattern::PatternRecognizer;

@@ -1,84 +1,7 @@
 //! What one batch may hold, and what must be true of the rows afterwards.
 
 use super::*;
-use crate::belt::Stage;
-use crate::embedder::{StaticModel, WordPiece};
-use crate::pipeline::parcel::SourceDoc;
-use crate::pipeline::{chunk, embed, link, normalize, recognize, relate};
-use crate::terms::ContentHash;
-
-struct Bench {
-    writer: IndexWriter,
-    tokens: Arc<WordPiece>,
-    embedder: Arc<dyn Embedder>,
-    generation: u64,
-    folder: tempfile::TempDir,
-}
-
-impl Bench {
-    fn new() -> Self {
-        let folder = tempfile::tempdir().expect("temporary folder");
-        let tokens = WordPiece::builtin();
-        let embedder: Arc<dyn Embedder> = Arc::new(StaticModel::builtin(tokens.clone()));
-        let writer =
-            IndexWriter::open(folder.path(), "test", &Settings::default(), embedder.clone());
-        let writer = writer.expect("opens");
-        Bench { writer, tokens, embedder, generation: 0, folder }
-    }
-
-    /// Takes one file through all stages.
-    fn item(&mut self, path: &str, text: &str) -> Item<EmbeddedDoc> {
-        self.generation += 1;
-        let settings = Settings::default();
-        let ticket = Ticket {
-            path: RelPath::new(path),
-            generation: Generation(self.generation),
-            lane: Lane::Bulk,
-            moved_from: None,
-            is_exchange: false,
-            is_forced: false,
-            version: Default::default(),
-            n_behind: 0,
-            weight: Default::default(),
-        };
-        let source = SourceDoc {
-            path: ticket.path.clone(),
-            bytes: text.as_bytes().into(),
-            hash: ContentHash::of(text.as_bytes()),
-            mtime_ms: 0,
-            pass: Default::default(),
-        };
-        let doc = normalize::Normalizer::new(&settings.watch, &settings.privacy)
-            .run(source)
-            .expect("normal");
-        let doc = chunk::Chunker::new(&settings.chunk, &settings.embed, self.tokens.clone())
-            .run(doc)
-            .expect("chunked");
-        let doc = recognize::RecognizeStage::new(&settings.recognize, self.writer.gazetteer())
-            .run(doc)
-            .expect("recognized");
-        let doc = link::LinkStage.run(doc).expect("linked");
-        let doc = relate::RelateStage::default().run(doc).expect("related");
-        let doc = embed::EmbedStage::new(self.embedder.clone()).run(doc).expect("embedded");
-        Item::Document(ticket, doc)
-    }
-
-    fn commit(&mut self, items: &[Item<EmbeddedDoc>]) {
-        self.writer.commit(items, 0, false).expect("commits");
-    }
-
-    fn count(&self, sql: &str) -> i64 {
-        self.writer.db.query_row(sql, [], |row| row.get(0)).expect("counts")
-    }
-
-    /// Chunks, texts and vectors must be about the same things.
-    fn check(&self, n_chunks: i64) {
-        assert_eq!(self.count("SELECT count(*) FROM chunks"), n_chunks);
-        assert_eq!(self.count("SELECT count(*) FROM chunk_fts"), n_chunks, "texts");
-        let windows = self.count("SELECT count(*) FROM chunk_vec_map");
-        assert_eq!(self.count("SELECT count(*) FROM chunk_vec"), windows, "vectors");
-    }
-}
+use crate::store::testing::Bench;
 
 #[test]
 fn several_versions_of_a_document_in_one_batch_leave_the_last_one() {
@@ -178,9 +101,7 @@ fn a_damaged_ledger_is_not_taken_for_a_damaged_index() {
     assert!(error.to_string().contains("the ledger `"), "{error}");
 }
 
-mod better;
 mod damage;
 mod duplicates;
 mod linking;
-mod notes;
 mod vectors;

@@ -10,9 +10,9 @@ use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
 
-use onnx::Tagger;
 use super::TaggerError;
 use crate::embedder::limit::{MAX_CPU_SECONDS, MAX_MEMORY_BYTES, limit};
+use onnx::Tagger;
 
 /// The program: this one, even when its file was replaced meanwhile.
 const PROGRAM: &str = "/proc/self/exe";

@@ -7,7 +7,9 @@ use expect_test::{Expect, expect};
 use proptest::prelude::*;
 
 use super::*;
+use crate::belt::Stage;
 use crate::pipeline::parcel::{Mention, PlaceFeatures, RecognizerKind};
+use crate::pipeline::{embed, link, relate};
 use crate::store::{Verdict, canon};
 use crate::terms::{Confidence, EntityType, Span};
 

@@ -1,53 +1,17 @@
 //! Links, permalinks and what else notes state: rows that follow from the files alone.
 
-use super::*;
 use crate::ask::notes::{self, Missing};
-use crate::store::canon;
+use crate::belt::Item;
+use crate::store::testing::Bench;
+use crate::terms::RelPath;
 
-impl Bench {
-    fn drop_file(&mut self, path: &str) {
-        let item = self.item(path, "");
-        self.commit(&[Item::Removed(item.ticket().clone())]);
-    }
-
-    fn put(&mut self, path: &str, text: &str) {
-        let item = self.item(path, text);
-        self.commit(&[item]);
-    }
-
-    fn settle_all(&mut self) {
-        while self.writer.ripple(true).expect("ripples") != RippleStep::Settled {}
-    }
-
-    fn doc(&self, path: &str) -> i64 {
-        self.count(&format!("SELECT id FROM docs WHERE path = '{path}'"))
-    }
-
-    /// Where the links of a note lead, by target.
-    fn led(&self, path: &str) -> Vec<String> {
-        let snapshot = self.writer.readers().snapshot().expect("a snapshot");
-        let links = notes::links(&snapshot, self.doc(path)).expect("links");
-        let shown = |it: &notes::LinkRow| {
-            format!("{} -> {}", it.target, it.to_path.as_deref().unwrap_or("-"))
-        };
-        links.iter().map(shown).collect()
-    }
-
-    fn permalinks(&self) -> Vec<String> {
-        let sql = "SELECT d.path || ' = ' || coalesce(n.permalink, '-') FROM notes n
-                   JOIN docs d ON d.id = n.doc_id ORDER BY d.path";
-        let mut statement = self.writer.db.prepare(sql).expect("a query");
-        let rows = statement.query_map([], |row| row.get(0)).expect("rows");
-        rows.collect::<Result<_, _>>().expect("permalinks")
-    }
-
-    fn notes_text(&self) -> String {
-        let text = canon::text(&self.writer.db).expect("canonical text");
-        let is_note = |line: &&str| {
-            ["doc name:", "note", "observation:", "dirty"].iter().any(|part| line.starts_with(part))
-        };
-        text.lines().filter(is_note).map(|line| format!("{line}\n")).collect()
-    }
+/// Where the links of a note lead, by target.
+fn led(bench: &Bench, path: &str) -> Vec<String> {
+    let snapshot = bench.writer.readers().snapshot().expect("a snapshot");
+    let links = notes::links(&snapshot, bench.doc(path)).expect("links");
+    let shown =
+        |it: &notes::LinkRow| format!("{} -> {}", it.target, it.to_path.as_deref().unwrap_or("-"));
+    links.iter().map(shown).collect()
 }
 
 /// S0 §13: Resolve pending link.
@@ -56,13 +20,13 @@ fn resolve_pending_link() {
     let mut bench = Bench::new();
     bench.put("a.md", "- requires [[entity-b]]\n");
     bench.settle_all();
-    assert_eq!(bench.led("a.md"), ["entity-b -> -"]);
+    assert_eq!(led(&bench, "a.md"), ["entity-b -> -"]);
     bench.put("x.md", "---\ntitle: Entity B\n---\n");
     bench.settle_all();
-    assert_eq!(bench.led("a.md"), ["entity-b -> x.md"]);
+    assert_eq!(led(&bench, "a.md"), ["entity-b -> x.md"]);
     bench.drop_file("x.md");
     bench.settle_all();
-    assert_eq!(bench.led("a.md"), ["entity-b -> -"]);
+    assert_eq!(led(&bench, "a.md"), ["entity-b -> -"]);
 }
 
 /// S0 §13: Case-insensitive resolution.
@@ -71,7 +35,7 @@ fn case_insensitive_resolution() {
     let mut bench = Bench::new();
     bench.put("b.md", "---\npermalink: machine-learning\n---\n");
     bench.put("a.md", "- implements [[Machine Learning]]\n");
-    assert_eq!(bench.led("a.md"), ["Machine Learning -> b.md"]);
+    assert_eq!(led(&bench, "a.md"), ["Machine Learning -> b.md"]);
 }
 
 /// S0 §13: Unresolvable link stays pending.
@@ -80,7 +44,7 @@ fn unresolvable_link_stays_pending() {
     let mut bench = Bench::new();
     bench.put("a.md", "See [[nonexistent-entity]].\n");
     bench.settle_all();
-    assert_eq!(bench.led("a.md"), ["nonexistent-entity -> -"]);
+    assert_eq!(led(&bench, "a.md"), ["nonexistent-entity -> -"]);
 }
 
 #[test]
@@ -92,9 +56,9 @@ fn links_follow_titles_aliases_and_moves() {
     );
     bench.put("b/target.md", "# T\n");
     bench.settle_all();
-    let led = bench.led("a/x.md");
+    let found = led(&bench, "a/x.md");
     assert_eq!(
-        led,
+        found,
         [
             "Target -> b/target.md",
             "Other name -> -",
@@ -106,7 +70,7 @@ fn links_follow_titles_aliases_and_moves() {
     // One that is nearer takes the links; an alias appears.
     bench.put("a/target.md", "---\naliases: [Other Name]\n---\n");
     bench.settle_all();
-    assert_eq!(bench.led("a/x.md")[..2], ["Target -> a/target.md", "Other name -> a/target.md"]);
+    assert_eq!(led(&bench, "a/x.md")[..2], ["Target -> a/target.md", "Other name -> a/target.md"]);
     // The file moves away: the link by path follows the path, the others the name.
     let mut moved = bench.item("c/target.md", "---\naliases: [Other Name]\n---\n");
     if let Item::Document(ticket, _) = &mut moved {
@@ -115,7 +79,7 @@ fn links_follow_titles_aliases_and_moves() {
     bench.commit(&[moved]);
     bench.settle_all();
     assert_eq!(
-        bench.led("a/x.md"),
+        led(&bench, "a/x.md"),
         [
             "Target -> b/target.md",
             "Other name -> c/target.md",
@@ -163,7 +127,10 @@ fn many_notes_of_one_name_are_numbered_by_the_ripple() {
     bench.commit(&items);
     bench.settle_all();
     assert_eq!(bench.count("SELECT count(DISTINCT permalink) FROM notes"), 60);
-    assert_eq!(bench.led("07/readme.md"), ["readme -> 07/readme.md", "readme-59 -> 59/readme.md"]);
+    assert_eq!(
+        led(&bench, "07/readme.md"),
+        ["readme -> 07/readme.md", "readme-59 -> 59/readme.md"]
+    );
     assert_eq!(bench.count("SELECT count(*) FROM dirty_links"), 0);
 }
 
@@ -208,7 +175,7 @@ fn the_order_in_which_notes_come_leaves_no_trace() {
         texts.push(bench.notes_text());
         shown = bench.permalinks().join("\n") + "\n";
         for (path, _) in files.iter().filter(|(path, _)| path.ends_with(".md")) {
-            let led = bench.led(path);
+            let led = led(&bench, path);
             shown += &led.iter().map(|led| format!("{path}: {led}\n")).collect::<String>();
         }
     }

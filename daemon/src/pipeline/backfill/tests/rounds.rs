@@ -1,11 +1,12 @@
 //! The better model's vectors: made once, kept through everything, and gone with their windows.
 
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
-use super::*;
-use crate::embedder::EmbedError;
+use crate::belt::Item;
+use crate::embedder::{EmbedError, Embedder};
 use crate::pipeline::backfill::{Backfill, Step};
 use crate::pipeline::parcel::UnitVector;
+use crate::store::testing::Bench;
 use crate::store::{Readers, Space};
 
 const ALPHA: &str = "# Alpha\n\nThe lantern at the pier is lit with oil every evening.";
@@ -61,7 +62,14 @@ impl Embedder for Letters {
     }
 }
 
-impl Bench {
+/// What these tests do with an index.
+trait Backfilled {
+    fn backfill(&self, readers: &Arc<Readers>, letters: &Arc<Letters>) -> Backfill;
+    fn write(&mut self, notes: &[(&str, &str)]);
+    fn remove(&mut self, path: &str);
+}
+
+impl Backfilled for Bench {
     fn backfill(&self, readers: &Arc<Readers>, letters: &Arc<Letters>) -> Backfill {
         let wanted = ("letters", letters.clone() as Arc<dyn Embedder>);
         Backfill::open(self.folder.path(), wanted, readers.clone(), |_| None).expect("opened")
