@@ -9,12 +9,14 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 mod alias;
+mod link;
 mod mention;
 mod parsed;
 #[cfg(test)]
 pub(crate) mod testing;
 
 pub use alias::{AliasSource, AliasUse};
+pub use link::{Link, LinkKind};
 pub use mention::{Anaphor, GivenName, Mention, PlaceFeatures, RecognizerKind};
 pub use parsed::Parsed;
 
@@ -257,32 +259,6 @@ pub enum InlineKind {
     Bold,
     /// A code span.
     Code,
-}
-
-/// A link as written.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Link {
-    /// How it was written.
-    pub kind: LinkKind,
-    /// The target without heading, alias or query: a note name, a path, or a URL; percent-decoded if a path.
-    pub target: String,
-    /// What follows `#` in the target, if anything.
-    pub fragment: Option<String>,
-    /// The visible text; empty span for an embed.
-    pub span: Span<Norm>,
-}
-
-/// The kinds of link.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum LinkKind {
-    /// `[[Target]]`, `[[Target|text]]`.
-    Wiki,
-    /// `![[Target]]` or an image.
-    Embed,
-    /// `[text](path)` or `<a href="path">` that leads into the project.
-    Path,
-    /// Any target with a scheme.
-    Url,
 }
 
 /// A document cut for retrieval.

@@ -14,13 +14,6 @@ use crate::terms::{Norm, Span};
 /// Longest target kept, bytes; longer ones are data in disguise.
 const MAX_TARGET_BYTES: usize = 2_000;
 
-impl Link {
-    /// Whether it leads to a document, and shows words of it.
-    pub(crate) fn names_a_document(&self) -> bool {
-        matches!(self.kind, LinkKind::Wiki | LinkKind::Path)
-    }
-}
-
 /// What a link points to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Target {
