@@ -357,10 +357,10 @@ impl Build {
     /// Stops watching, lets the belt run empty, and closes. What is left when the limit is over is found again at
     /// the next start.
     pub(crate) async fn drain(&self, limit: Duration) {
-        crate::fail::point("drain.begun");
+        sys::fail::point("drain.begun");
         drop(self.backfilling.lock().unwrap_or_else(PoisonError::into_inner).take());
         self.watcher.stop().await;
-        crate::fail::point("drain.watched");
+        sys::fail::point("drain.watched");
         let belt = self.belt.lock().unwrap_or_else(PoisonError::into_inner).take();
         let Some(belt) = belt else { return };
         tokio::select! {
@@ -373,7 +373,7 @@ impl Build {
                 tracing::warn!(left = self.depth().total(), "the belt cannot run empty");
             }
         }
-        crate::fail::point("drain.done");
+        sys::fail::point("drain.done");
     }
 }
 
@@ -433,6 +433,6 @@ fn read_all(watcher: Arc<OnceLock<WatcherHandle>>) -> Arc<dyn Fn() + Send + Sync
 
 /// Milliseconds since 1970, by the system's clock; a test may set it wrong.
 fn now_ms() -> i64 {
-    let off = |name| crate::fail::number(name).map_or(0, |ms| ms as i64);
+    let off = |name| sys::fail::number(name).map_or(0, |ms| ms as i64);
     jiff::Timestamp::now().as_millisecond() + off("clock.ahead_ms") - off("clock.behind_ms")
 }

@@ -22,7 +22,6 @@ use config::registry::WhichError;
 use config::{Places, ProjectPaths};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-use crate::fail;
 use crate::pipeline::normalize::Parsing;
 use crate::pipeline::normalize::redact::clean;
 use crate::project::{OpenProject, Project};
@@ -31,6 +30,7 @@ use crate::serve::http::HttpDoor;
 use crate::serve::listen::{Door, from_systemd, link_to};
 use crate::serve::routes::routes;
 use crate::worker::Workers;
+use sys::fail;
 
 mod kept;
 mod lock;
@@ -133,7 +133,7 @@ enum End {
 /// own are printed here.
 pub fn run(options: Options) -> anyhow::Result<ExitCode> {
     start_log(options.log_level.as_deref())?;
-    crate::sys::spare_memory();
+    sys::spare_memory();
     if let Some(job) = &options.kept {
         return kept::run(&options, job);
     }

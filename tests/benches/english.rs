@@ -15,8 +15,8 @@ use std::time::Instant;
 
 use anyhow::{Context, Result};
 use daemon::language::{Entity, Pipeline, operations_a_token};
-use daemon::sys::{Rows, product};
 use serde_json::{Value, json};
+use sys::{Rows, product};
 
 /// Bytes of each data set that are read, about.
 const MAX_SET_BYTES: usize = 100_000;

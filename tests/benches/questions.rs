@@ -138,9 +138,9 @@ fn ask_all(project: &Project, questions: &[String]) -> Result<()> {
         let mut cpu = Vec::new();
         for (n, question) in questions.iter().enumerate() {
             stages.take();
-            let before = daemon::sys::process_cpu_time(std::process::id());
+            let before = sys::process_cpu_time(std::process::id());
             times.push(ask(project, formula, question)?);
-            let spent = daemon::sys::process_cpu_time(std::process::id()).saturating_sub(before);
+            let spent = sys::process_cpu_time(std::process::id()).saturating_sub(before);
             cpu.push(spent.as_secs_f64() * 1e3);
             for (stage, spent) in stages.take() {
                 let all = by_stage.entry(stage).or_insert_with(|| vec![0.0; questions.len()]);

@@ -190,7 +190,7 @@ fn kept(vector: &[f32]) -> UnitVector {
 
 /// As the index has them: ids from 1 on, in order.
 fn write(path: &Path, exact: &[Vec<f32>]) -> Result<()> {
-    daemon::sys::register_sqlite_vec();
+    sys::register_sqlite_vec();
     let mut db = Connection::open(path)?;
     let width = exact.first().map_or(0, Vec::len);
     db.execute_batch(&format!(

@@ -3,8 +3,8 @@
 
 use std::os::unix::process::ExitStatusExt;
 
-use daemon::fail::POINTS;
 use serde_json::{Value, json};
+use sys::fail::POINTS;
 use tests::{Ended, Kills, Marked, TestProject};
 
 use crate::determinism::{assert_same, picture};

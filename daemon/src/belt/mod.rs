@@ -7,7 +7,6 @@
 //! Not here: what the stages do (`pipeline/`), or what must survive a crash (the databases).
 
 mod budget;
-pub mod crew;
 mod fault;
 mod inlet;
 mod item;

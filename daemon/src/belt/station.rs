@@ -14,9 +14,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use ractor::{Actor, ActorProcessingErr, ActorRef};
 
-use super::crew::{Crew, panic_message};
 use super::{DocFault, Inlet, Item, Lanes, Stage};
 use crate::terms::Lane;
+use sys::crew::{Crew, panic_message};
 
 /// Bulk documents a station takes at once, at most: they share one trip to a worker thread.
 const BULK_BATCH: usize = 8;
@@ -94,12 +94,12 @@ impl<S: Stage> Actor for Station<S> {
             myself.stop(Some("drained".into()));
             return Ok(());
         };
-        crate::fail::station(S::NAME, "in");
+        sys::fail::station(S::NAME, "in");
         let done = match item.ticket().lane {
             Lane::Interactive => state.serve(item).await,
             Lane::Bulk => state.haul(item).await,
         };
-        crate::fail::station(S::NAME, "out");
+        sys::fail::station(S::NAME, "out");
         match done {
             Ok(()) => myself.cast(Pull)?,
             Err(Gone) => myself.stop(Some("the next station is gone".into())),
@@ -229,8 +229,9 @@ fn run_one<S: Stage>(stage: &mut S, recipe: &dyn Fn() -> S, item: Item<S::In>) -
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::belt::{Ticket, crew, lanes};
+    use crate::belt::{Ticket, lanes};
     use crate::terms::{Generation, RelPath};
+    use sys::crew;
 
     struct Half;
     impl Stage for Half {

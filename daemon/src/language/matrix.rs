@@ -2,7 +2,7 @@
 //!
 //! In: rows of numbers. Out: rows of numbers. Not here: the kernel (`sys/product.rs` calls a crate's), layers' meaning.
 
-use crate::sys::{Rows, product};
+use sys::{Rows, product};
 
 /// A linear layer: outputs are a row times `weights` [inputs, outputs], plus `bias`.
 #[derive(Debug)]

@@ -126,16 +126,16 @@ pub(super) fn replace(
         (None, None) => {}
     }
     temporary.file().sync_all()?;
-    crate::fail::point("note.written");
+    sys::fail::point("note.written");
     keep()?;
-    crate::fail::point("note.kept");
+    sys::fail::point("note.kept");
     let now = read(spot, u64::MAX)?;
     match (old, &now) {
         (None, None) => temporary.link_to(spot)?,
         (Some(old), Some(now)) if old.is_same(now) => temporary.take_place_of(old)?,
         _ => return Err(Trouble::Changed(now.map(|found| found.bytes))),
     }
-    crate::fail::point("note.renamed");
+    sys::fail::point("note.renamed");
     Ok(temporary.settle()?)
 }
 
@@ -151,7 +151,7 @@ pub(super) fn remove(
         return Err(Trouble::Changed(now.map(|found| found.bytes)));
     }
     unlinkat(&spot.folder, spot.name.as_str(), AtFlags::empty())?;
-    crate::fail::point("note.removed");
+    sys::fail::point("note.removed");
     Ok(::confine::sync(&spot.folder)?)
 }
 
@@ -174,7 +174,7 @@ pub(super) fn rename(
         }
         Err(error) => return Err(error.into()),
     }
-    crate::fail::point("note.moved");
+    sys::fail::point("note.moved");
     // First where it is now: after a crash it may be at both paths, but not at none.
     ::confine::sync(&to.folder)?;
     Ok(::confine::sync(&from.folder)?)

@@ -19,12 +19,13 @@ use std::sync::Arc;
 use arc_swap::ArcSwap;
 use config::Settings;
 
-use crate::belt::{Gauge, Inlet, Lanes, Stage, StationArgs, crew, lanes};
+use crate::belt::{Gauge, Inlet, Lanes, Stage, StationArgs, lanes};
 use crate::embedder::{Embedder, WordPiece};
 use normalize::GivenNames;
 use parcel::{ChunkedDoc, EmbeddedDoc, LinkedDoc, MentionedDoc, NormalDoc, RelatedDoc, SourceDoc};
 use recognize::Gazetteer;
 use recognize::tagger::TaggerRecognizer;
+use sys::crew;
 
 /// Documents that may wait in front of a stage: (interactive, bulk). Small, because a parcel may hold megabytes;
 /// enough that a stage never idles while the one before it works.

@@ -22,7 +22,6 @@ use notes::resolve::name_key;
 use serde::{Deserialize, Serialize};
 
 use super::Project;
-use crate::belt::crew;
 use crate::erase::{
     self, Needle, Needles, OwnLines, Rewrite, Role, Scan, Secrets, Wanted, parts_of, scan_apart,
 };
@@ -33,6 +32,7 @@ use crate::store::{
 };
 use crate::terms::RelPath;
 use crate::words::Indexer;
+use sys::crew;
 
 mod unasked;
 
@@ -161,7 +161,7 @@ impl Project {
 
     /// Takes out what is pending, everywhere.
     async fn finish(self: Arc<Self>, pending: &Pending) -> Result<Receipt, ForgetError> {
-        crate::fail::point("forget.begun");
+        sys::fail::point("forget.begun");
         let rewrite = Arc::new(Needles::new(&pending.needles)?);
         let job = Arc::new(Job { gone: pending.gone.clone(), rewrite });
         let counts = self.erase_in_ledger(job.clone()).await?;
@@ -175,7 +175,7 @@ impl Project {
         let removal = Removal { kind, named: named.to_string(), counts: by_store(&receipt) };
         self.with_writer(move |writer| writer.record_removal(&removal, now_ms())).await?;
         std::fs::remove_file(self.pending_file())?;
-        crate::fail::point("forget.done");
+        sys::fail::point("forget.done");
         Ok(receipt)
     }
 
@@ -286,13 +286,13 @@ impl Project {
             let kept = project.notes.forget_kept(&|path| job.gone.holds_path(path), rewrite)?;
             receipt.add("kept", "versions", kept.n_removed);
             receipt.add("kept", "spans of versions", kept.n_rewritten);
-            crate::fail::point("forget.kept");
+            sys::fail::point("forget.kept");
             receipt.add("log", "files rewritten", erase::clean_logs(state_dir, rewrite)?);
             receipt.add("exports", "pages", erase::remove_pages(state_dir, rewrite)?);
             receipt.add("leftovers", "files", erase::remove_leftovers(state_dir)?);
-            crate::fail::point("forget.logs");
+            sys::fail::point("forget.logs");
             receipt.add("vectors", "vectors", forget_unused(state_dir)?);
-            crate::fail::point("forget.vectors");
+            sys::fail::point("forget.vectors");
             Ok(receipt)
         })
         .await

@@ -14,9 +14,9 @@ use std::time::Duration;
 use jiff::{SignedDuration, Timestamp};
 
 use super::Project;
-use crate::belt::crew;
 use crate::pipeline::write::Command;
 use crate::store::{Spaces, StoreError, Trouble, check_table, scrub_documents, tables_of};
+use sys::crew;
 
 /// How often everything is read.
 const EVERY: SignedDuration = SignedDuration::from_hours(12);
@@ -100,7 +100,7 @@ pub(super) fn begin(project: &Arc<Project>) {
 }
 
 async fn run(project: Weak<Project>) {
-    let rest = crate::fail::number("scrub.rest_ms").map_or(REST, Duration::from_millis);
+    let rest = sys::fail::number("scrub.rest_ms").map_or(REST, Duration::from_millis);
     loop {
         tokio::time::sleep(rest).await;
         let Some(project) = project.upgrade() else { return };

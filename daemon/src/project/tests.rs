@@ -88,7 +88,7 @@ fn differences(found: &Verification) -> String {
 }
 
 fn tamper(path: &Path, sql: &str) {
-    crate::sys::register_sqlite_vec();
+    sys::register_sqlite_vec();
     let db = Connection::open(path).expect("opens");
     db.busy_timeout(PATIENCE).expect("a limit");
     assert!(db.execute(sql, []).expect("tampered") > 0, "{sql}");

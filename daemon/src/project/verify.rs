@@ -12,12 +12,12 @@ use std::time::{Duration, Instant};
 use tokio::sync::OwnedMutexGuard;
 
 use super::Project;
-use crate::belt::crew;
 use crate::build::{Build, Recipe};
 use crate::pipeline::write::Command;
 use crate::store::canon::{self, PartDiff};
 use crate::store::{IndexWriter, StoreError, copy_ledger, open_for_reading};
 use crate::terms::Tick;
+use sys::crew;
 
 /// Where the second index is built, in the state directory.
 pub(super) const FOLDER: &str = "verify";

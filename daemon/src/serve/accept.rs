@@ -31,8 +31,8 @@ use super::preamble::{self, Preamble};
 use super::routes::Routes;
 use super::session::Session;
 use super::wire::{Wire, refusal_line};
-use crate::fail;
 use crate::project::Project;
+use sys::fail;
 
 /// How often it is made sure that the socket is there.
 const TEND_INTERVAL: Duration = Duration::from_secs(2);

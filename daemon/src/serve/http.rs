@@ -21,8 +21,8 @@ use tokio::net::UnixStream;
 use tokio::sync::mpsc;
 
 use super::accept::limit;
-use crate::fail;
 use crate::project::Project;
+use sys::fail;
 
 /// Sessions that wait to be let in.
 const MAX_WAITING: usize = 64;

@@ -276,7 +276,7 @@ impl IndexWriter {
         }
         let tick = Tick(self.tick.0 + 1);
         let tx = self.db.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
-        crate::fail::point("duplicates.begun");
+        sys::fail::point("duplicates.begun");
         let mut late = Late::default();
         settle(&tx, f64::from(self.settings.dedup.similarity), &mut late)?;
         self.is_shielded.store(true, Ordering::SeqCst);
@@ -284,9 +284,9 @@ impl IndexWriter {
         self.is_shielded.store(false, Ordering::SeqCst);
         let change = written?;
         set_meta_number(&tx, "tick", tick.0)?;
-        crate::fail::point("duplicates.before");
+        sys::fail::point("duplicates.before");
         super::commit::commit(tx, &self.vectors, (tick, change))?;
-        crate::fail::point("duplicates.after");
+        sys::fail::point("duplicates.after");
         self.tick = tick;
         Ok(true)
     }

@@ -86,7 +86,7 @@ mod tests {
     use super::*;
 
     fn index() -> Connection {
-        crate::sys::register_sqlite_vec();
+        sys::register_sqlite_vec();
         let db = Connection::open_in_memory().expect("opens");
         db.execute_batch(crate::store::schema::INDEX).expect("made");
         db

@@ -327,12 +327,12 @@ impl IndexWriter {
         let tick = Tick(self.tick.0 + 1);
         let tx: Transaction<'_> =
             self.db.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
-        crate::fail::point("links.begun");
+        sys::fail::point("links.begun");
         settle(&tx)?;
         set_meta_number(&tx, "tick", tick.0)?;
-        crate::fail::point("links.before");
+        sys::fail::point("links.before");
         commit::commit(tx, &self.vectors, (tick, VectorChange::default()))?;
-        crate::fail::point("links.after");
+        sys::fail::point("links.after");
         self.tick = tick;
         Ok(true)
     }

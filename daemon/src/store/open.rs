@@ -60,7 +60,7 @@ enum Found {
 /// settings) goes on answering while a new one is built beside it, in `index.next.sqlite`; one that cannot be read is
 /// moved aside to `index.sqlite.old`, because it is derived from the files.
 pub(super) fn index(folder: &Path, fingerprint: &str) -> Result<Opened, StoreError> {
-    crate::sys::register_sqlite_vec();
+    sys::register_sqlite_vec();
     let made_by = made_by(fingerprint);
     let (live, next) = (folder.join(LIVE), folder.join(NEXT));
     match look(&live, &made_by)? {
@@ -149,16 +149,16 @@ fn is_damage(error: &rusqlite::Error) -> bool {
 /// Makes an empty index whose ticks go on from `tick`.
 pub(super) fn create(path: &Path, made_by: &str, tick: u64) -> Result<Connection, StoreError> {
     let db = connect(path).map_err(|why| open_error(path, why))?;
-    crate::fail::point("create.before");
+    sys::fail::point("create.before");
     db.execute_batch("BEGIN IMMEDIATE")?;
     db.execute_batch(INDEX)?;
-    crate::fail::point("create.tables");
+    sys::fail::point("create.tables");
     db.execute(
         "INSERT INTO meta VALUES('made_by', ?1), ('tick', ?2), ('gazetteer', 0)",
         rusqlite::params![made_by, tick as i64],
     )?;
     db.execute_batch("COMMIT")?;
-    crate::fail::point("create.after");
+    sys::fail::point("create.after");
     Ok(db)
 }
 
@@ -206,7 +206,7 @@ pub(super) fn plain_reader(path: &Path) -> rusqlite::Result<Connection> {
 
 /// Opens the index for reading only.
 pub(super) fn reader(path: &Path) -> Result<Connection, StoreError> {
-    crate::sys::register_sqlite_vec();
+    sys::register_sqlite_vec();
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let db = Connection::open_with_flags(path, flags).map_err(|why| open_error(path, why))?;
     tune(&db)?;
@@ -249,7 +249,7 @@ pub(super) fn files(path: &Path) -> [PathBuf; 3] {
 pub(super) fn rename(from: &Path, to: &Path) -> Result<(), StoreError> {
     remove(to)?;
     for (from, to) in files(from).iter().zip(&files(to)) {
-        crate::fail::point("replace.rename");
+        sys::fail::point("replace.rename");
         found_or_not(std::fs::rename(from, to), from)?;
     }
     Ok(())

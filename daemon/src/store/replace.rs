@@ -58,7 +58,7 @@ impl IndexWriter {
         self.db.execute("VACUUM INTO ?1", [next.to_string_lossy()])?;
         let on_disk = File::options().write(true).open(&next).and_then(|file| file.sync_all());
         on_disk.map_err(|why| StoreError::Open { path: next.clone(), why: why.to_string() })?;
-        crate::fail::point("forget.index");
+        sys::fail::point("forget.index");
         readers.alone(|| {
             let path = self.while_closed(|_| open::rename(&next, &live).map(|()| live.clone()))?;
             Ok((path, ()))
@@ -157,12 +157,12 @@ impl IndexWriter {
         // So that the file alone is the database; a damaged one may refuse.
         let _ = db.execute_batch("PRAGMA wal_checkpoint(TRUNCATE)");
         drop(db);
-        crate::fail::point("replace.closed");
+        sys::fail::point("replace.closed");
         let replaced = replace(&self.made_by);
         let path = replaced.as_ref().map_or_else(|_| self.path.clone(), Clone::clone);
-        crate::fail::point("replace.renamed");
+        sys::fail::point("replace.renamed");
         self.reopen(path)?;
-        crate::fail::point("replace.done");
+        sys::fail::point("replace.done");
         replaced
     }
 

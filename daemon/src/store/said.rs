@@ -19,14 +19,14 @@ impl IndexWriter {
         decisions: &[(String, Option<Verdict>)],
         now_ms: i64,
     ) -> Result<Tick, StoreError> {
-        crate::fail::point("decide.before");
+        sys::fail::point("decide.before");
         // Marked first: should we die before they are resolved, the next start resolves them.
         let names = self.mark_decided(decisions)?;
-        crate::fail::point("decide.marked");
+        sys::fail::point("decide.marked");
         self.ledger.decide(decisions, now_ms, Tick(self.tick.0 + 1))?;
-        crate::fail::point("decide.ledger");
+        sys::fail::point("decide.ledger");
         self.resolve(&names)?;
-        crate::fail::point("decide.after");
+        sys::fail::point("decide.after");
         Ok(self.tick)
     }
 
@@ -86,7 +86,7 @@ impl IndexWriter {
         paths: &[RelPath],
         record: &IngestRecord,
     ) -> Result<(), StoreError> {
-        crate::fail::point("record.before");
+        sys::fail::point("record.before");
         for path in paths {
             self.db
                 .prepare_cached(
@@ -95,7 +95,7 @@ impl IndexWriter {
                 .execute([path.as_str()])?;
         }
         self.ledger.record_ingest(paths, record)?;
-        crate::fail::point("record.after");
+        sys::fail::point("record.after");
         Ok(())
     }
 

@@ -115,7 +115,7 @@ impl IndexWriter {
         let early = |error| (None, error);
         super::open::remove(&folder.join(super::open::STAND_IN)).map_err(early)?;
         let ledger = Ledger::open(&folder.join(super::open::LEDGER_FILE)).map_err(early)?;
-        crate::fail::point("open.ledger");
+        sys::fail::point("open.ledger");
         let opened = super::open::index(folder, fingerprint).map_err(early)?;
         let path = opened.path.clone();
         let writer = Self::begin((ledger, opened), (folder, fingerprint), settings, embedder);
@@ -138,7 +138,7 @@ impl IndexWriter {
         ledger.reconcile(&db)?;
         ledger.load_breakers(&db)?;
         let unread = ripple::unread(&db)?;
-        crate::fail::point("open.after");
+        sys::fail::point("open.after");
         let held = Held::default();
         held.hold(Part::Ledger, &folder.join(super::open::LEDGER_FILE));
         held.hold(Part::Index, &opened.path);
@@ -224,7 +224,7 @@ impl IndexWriter {
         now_ms: i64,
         resolve_now: bool,
     ) -> Result<Committed, StoreError> {
-        crate::fail::point("commit.before");
+        sys::fail::point("commit.before");
         let fresh: Vec<&Item<EmbeddedDoc>> =
             items.iter().filter(|item| self.is_fresh(item.ticket())).collect();
         let identities = self.write_ledger(&fresh, now_ms)?;
@@ -232,14 +232,14 @@ impl IndexWriter {
         done.interactive = items.iter().filter_map(interactive_outcome).collect();
         let breakers = self.ledger.breakers().clone();
         let tx = self.db.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
-        crate::fail::point("commit.begun");
+        sys::fail::point("commit.begun");
         let mut touched = Vec::new();
         let mut late = commit::Late::default();
 
         for (item, identity) in fresh.iter().zip(&identities) {
             let failing = breakers.after(item, now_ms);
             let names = write_item(&tx, item, identity, (failing.as_ref(), done.tick, &mut late))?;
-            crate::fail::point("commit.document");
+            sys::fail::point("commit.document");
             touched.extend(names);
             done.n_documents += 1;
             let is_change = matches!(item, Item::Document(ticket, _) if !ticket.is_forced);
@@ -260,21 +260,21 @@ impl IndexWriter {
             };
             resolver.run_soon(&touched)?;
             super::links::settle_soon(&tx)?;
-            crate::fail::point("commit.resolved");
+            sys::fail::point("commit.resolved");
         }
         super::duplicates::promote(&tx, &mut late)?;
-        crate::fail::point("commit.promoted");
+        sys::fail::point("commit.promoted");
         done.look_again = late.take_look_again();
-        crate::fail::point("commit.late");
+        sys::fail::point("commit.late");
         // Virtual tables are not made for being stopped halfway, and this is the short end of a batch.
         self.is_shielded.store(true, Ordering::SeqCst);
         let written = late.run(&tx);
         self.is_shielded.store(false, Ordering::SeqCst);
         let change = written?;
         set_meta_number(&tx, "tick", done.tick.0)?;
-        crate::fail::point("commit.ticked");
+        sys::fail::point("commit.ticked");
         commit::commit(tx, &self.vectors, (done.tick, change))?;
-        crate::fail::point("commit.after");
+        sys::fail::point("commit.after");
         self.tick = done.tick;
         for item in fresh {
             breakers.note(&item.ticket().path, breakers.after(item, now_ms));
@@ -295,14 +295,14 @@ impl IndexWriter {
         now_ms: i64,
     ) -> Result<Vec<commit::Identity>, StoreError> {
         self.ledger.begin()?;
-        crate::fail::point("ledger.begun");
+        sys::fail::point("ledger.begun");
         let identities = self.identify(items, now_ms);
-        crate::fail::point("ledger.written");
+        sys::fail::point("ledger.written");
         let done = identities.and_then(|identities| self.ledger.commit().map(|()| identities));
         if done.is_err() {
             self.ledger.roll_back();
         }
-        crate::fail::point("ledger.committed");
+        sys::fail::point("ledger.committed");
         done
     }
 
@@ -339,9 +339,9 @@ impl IndexWriter {
 
     /// Hands freed pages back to the file system; cheap when there are none.
     pub fn vacuum(&self) -> Result<(), StoreError> {
-        crate::fail::point("vacuum.before");
+        sys::fail::point("vacuum.before");
         self.db.execute_batch("PRAGMA incremental_vacuum(512)")?;
-        crate::fail::point("vacuum.after");
+        sys::fail::point("vacuum.after");
         Ok(())
     }
 }

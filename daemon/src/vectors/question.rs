@@ -1,14 +1,14 @@
 //! Question: a question's vector, prepared for scans over rows of a form.
 //!
 //! Of signs it is rounded to a few bits a component, so that a row's product with it is counted in whole words
-//! (`crate::sys::sign_sums`).
+//! (`sys::sign_sums`).
 
 use rustc_hash::FxHashSet;
 
 use super::rows::{Form, floats, length, length_of_floats};
 use super::turn::{WORD, turn};
-use crate::sys::N_PLANES;
 use crate::terms::Tick;
+use sys::N_PLANES;
 
 /// Largest number of [`N_PLANES`] bits in two's complement.
 const LARGEST: f32 = ((1 << (N_PLANES - 1)) - 1) as f32;

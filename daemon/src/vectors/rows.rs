@@ -155,16 +155,16 @@ impl Rows {
         match (self, question) {
             (Rows::Int8(components), Question::Int8(asked)) => {
                 sums.resize(n_rows, 0);
-                crate::sys::dots(asked, components, sums);
+                sys::dots(asked, components, sums);
                 values.extend(sums.iter().map(|sum| *sum as f32));
             }
             (Rows::Float32(components), Question::Float32(asked)) => {
                 values.resize(n_rows, 0.0);
-                crate::sys::float_dots(asked, components, values);
+                sys::float_dots(asked, components, values);
             }
             (Rows::Bit(signs), Question::Bit(asked)) => {
                 sums.resize(n_rows, 0);
-                crate::sys::sign_sums((&asked.planes, asked.n_words), &signs.words, sums);
+                sys::sign_sums((&asked.planes, asked.n_words), &signs.words, sums);
                 values.extend(sums.iter().map(|sum| asked.value(*sum)));
             }
             // Of another form there is none.
@@ -188,7 +188,7 @@ impl Rows {
             }
             (Rows::Float32(components), Question::Float32(asked)) => {
                 let (components, mut dot) = (components.get(places)?, [0.0]);
-                crate::sys::float_dots(asked, components, &mut dot);
+                sys::float_dots(asked, components, &mut dot);
                 Some((dot.iter().sum(), length_of_floats(components)))
             }
             _ => None,
@@ -237,7 +237,7 @@ fn copy<T: Copy>(to: &mut Vec<T>, from: &[T], (row, width): (usize, usize)) -> b
 
 fn product(asked: &[i8], components: &[i8]) -> (f32, f32) {
     let mut dot = [0];
-    crate::sys::dots(asked, components, &mut dot);
+    sys::dots(asked, components, &mut dot);
     (dot.iter().sum::<i32>() as f32, length(components.iter().copied()))
 }
 

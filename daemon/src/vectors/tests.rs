@@ -31,7 +31,7 @@ impl History {
     }
 
     fn held_as(precision: Precision) -> Self {
-        crate::sys::register_sqlite_vec();
+        sys::register_sqlite_vec();
         let db = Connection::open_in_memory().expect("opens");
         db.execute_batch(
             "CREATE VIRTUAL TABLE chunk_vec USING vec0(embedding int8[8] distance_metric=L2)",
@@ -364,7 +364,7 @@ fn l2_to_cosine_similarity_conversion() {
         unit_vector(&[-1.0, 1.0, 1.0, 1.1, 1.0, 0.9, -1.2, 1.0]),
         unit_vector(&[-1.0, -1.1, 0.9, -1.0, -0.8, 1.0, -1.2, 1.0]),
     ];
-    crate::sys::register_sqlite_vec();
+    sys::register_sqlite_vec();
     let db = Connection::open_in_memory().expect("opens");
     for other in &others {
         let bytes =

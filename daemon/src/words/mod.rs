@@ -304,7 +304,7 @@ fn grams(text: &str, n: usize, mut visit: impl FnMut(&str)) {
 }
 
 mod query;
-pub use query::{
+pub use self::query::{
     ENDINGS, Phrase, Term, beginnings, phrase_of, phrases_in, quoted_phrase, terms_of,
 };
 

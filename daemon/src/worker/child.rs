@@ -25,8 +25,8 @@ static PANICKED_AT: Mutex<String> = Mutex::new(String::new());
 
 /// Lives a worker's life. Only for the beginning of `main`: it closes files that it did not open.
 pub fn run() -> ExitCode {
-    let is_alone = crate::sys::close_inherited_files();
-    crate::sys::spare_memory();
+    let is_alone = sys::close_inherited_files();
+    sys::spare_memory();
     std::panic::set_hook(Box::new(|info| {
         if let (Some(place), Ok(mut last)) = (info.location(), PANICKED_AT.lock()) {
             *last = format!("{}:{}", short(place.file()), place.line());

@@ -18,9 +18,10 @@ use super::check::{self, Bounds};
 use super::message::{Job, Opening, Reply, decode};
 use super::process::{Budget, Failure, Process};
 use super::sandbox::Sandbox;
-use crate::belt::{DocFault, crew};
+use crate::belt::DocFault;
 use crate::pipeline::normalize::{FormatLimits, Parsed};
 use crate::terms::Lane;
+use sys::crew;
 
 /// Most workers for the bulk lane when the settings leave it open; more gain nothing, since one thread writes.
 const MOST_BY_DEFAULT: usize = 8;
@@ -133,7 +134,7 @@ impl Workers {
         let shared = Arc::new(Shared {
             settings: settings.clone(),
             n_bulk,
-            n_obeyed: AtomicU64::new(crate::fail::number("worker.obeys").unwrap_or(0)),
+            n_obeyed: AtomicU64::new(sys::fail::number("worker.obeys").unwrap_or(0)),
             state: Mutex::default(),
             freed: Condvar::new(),
         });

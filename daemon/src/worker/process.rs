@@ -23,7 +23,6 @@ use rustix::process::{Pid, PidfdFlags, Signal};
 
 use super::message::{HEAD_BYTES, Job, MAX_SMALL_BYTES, Opening, Reply, decode, encode};
 use super::sandbox::Sandbox;
-use crate::sys;
 
 /// The program: this one, even when its file was replaced meanwhile.
 const PROGRAM: &str = "/proc/self/exe";

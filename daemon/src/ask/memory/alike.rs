@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::{AskError, NodeRow, Web, node};
 use crate::store::Snapshot;
-use crate::sys::{Rows, product};
+use sys::{Rows, product};
 
 /// Rows that are compared with all others at once: enough for the product to be worth it, few enough for memory.
 const BLOCK: usize = 128;

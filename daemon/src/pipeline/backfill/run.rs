@@ -12,11 +12,11 @@ use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 
 use super::{Again, Backfill, Pace, Stand, Step, Trouble};
-use crate::belt::crew;
 use crate::embedder::EmbedError;
 use crate::health::Health;
 use crate::terms::Tick;
 use crate::vectors::Layer;
+use sys::crew;
 
 /// How often a closed gate is looked at while something is left. (It costs the looking.)
 const LOOK_AGAIN: Duration = Duration::from_millis(100);

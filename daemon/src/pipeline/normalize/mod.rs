@@ -34,6 +34,7 @@ use std::sync::Arc;
 use config::limits::MAX_DOCUMENT_TEXT_BYTES;
 use config::settings::{Privacy, Watch};
 
+use self::redact::{Redacted, Redactor};
 use crate::belt::{DocFault, Stage};
 use crate::pipeline::parcel::{
     BlockKind, DocHead, DocMeta, Findings, GivenName, LinkKind, NormalDoc, SourceDoc, StatedNote,
@@ -44,7 +45,6 @@ use decode::Decoded;
 pub(crate) use format::{FormatLimits, Parsed, Reader, reader_for};
 use given::Ground;
 pub use given::{GivenError, GivenNames};
-use redact::{Redacted, Redactor};
 
 /// Deepest nesting of lists, quotations and elements that is followed; a line of Markdown costs time by its
 /// depth.

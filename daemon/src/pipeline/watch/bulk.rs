@@ -15,9 +15,10 @@ use super::Shared;
 use super::intake::{Ask, Look};
 use super::settle::SettledChange;
 use super::state::{WatchState, lock, stopped};
-use crate::belt::{Item, crew};
+use crate::belt::Item;
 use crate::pipeline::parcel::SourceDoc;
 use crate::terms::{Lane, RelPath};
+use sys::crew;
 
 /// Most items read before the first of them is sent; reading one by one costs a thread switch each.
 const MAX_AHEAD: usize = 32;
@@ -151,7 +152,7 @@ pub(super) async fn run(
             }
         }
         for item in items {
-            crate::fail::point("watch.bulk");
+            sys::fail::point("watch.bulk");
             tokio::select! {
                 () = stopped(&mut stop) => return,
                 sent = lane.send(item) => if sent.is_err() { return },

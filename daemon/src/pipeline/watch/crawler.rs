@@ -157,7 +157,7 @@ impl Shared {
         self.set_mode(deaf.map(Some).or(poll));
         if trouble.is_none() {
             self.compare(&crawl, ("", is_full), (is_opening || !is_polling, is_opening));
-            crate::fail::point("watch.crawled");
+            sys::fail::point("watch.crawled");
         }
         trouble.is_some() || is_polling
     }

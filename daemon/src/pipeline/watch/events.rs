@@ -143,7 +143,7 @@ pub(super) struct Listener {
 impl Listener {
     /// Opens the system's event queue. The error says why not, for a person.
     pub(super) fn start(ear: Arc<Ear>) -> Result<Self, String> {
-        if crate::fail::number("watch.instances") == Some(0) {
+        if sys::fail::number("watch.instances") == Some(0) {
             let none_left = io::Error::from_raw_os_error(rustix::io::Errno::MFILE.raw_os_error());
             return Err(why(&notify::Error::io(none_left)));
         }
@@ -157,7 +157,7 @@ impl Listener {
     /// walk that asks will find out by itself.
     pub(super) fn watch(&self, path: &Path) -> Result<(), String> {
         let is_new = !lock(&self.watched).contains(path);
-        let limit = crate::fail::number("watch.limit");
+        let limit = sys::fail::number("watch.limit");
         if is_new && limit.is_some_and(|limit| self.n_watched() as u64 >= limit) {
             return Err(why(&notify::Error::new(ErrorKind::MaxFilesWatch)));
         }

@@ -38,7 +38,7 @@ pub(super) fn polled_kind(magic: u64) -> Option<&'static str> {
 
 /// The kind of file system that a folder lies on, if it must be polled. `None` also when nobody can tell.
 pub(super) fn polled_below(root: &Path) -> Option<&'static str> {
-    let simulated = crate::fail::number("watch.filesystem");
+    let simulated = sys::fail::number("watch.filesystem");
     let magic = simulated.or_else(|| {
         // The numbers have 32 bits, whatever the type that this machine keeps them in.
         rustix::fs::statfs(root).ok().map(|stat| (stat.f_type as u64) & 0xFFFF_FFFF)

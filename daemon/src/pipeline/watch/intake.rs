@@ -275,9 +275,9 @@ impl Intake {
                 return Seen::SameStat;
             }
         }
-        crate::fail::point("watch.read");
+        sys::fail::point("watch.read");
         let content = read(found, path, rules.max_bytes_of(path));
-        crate::fail::point("watch.have");
+        sys::fail::point("watch.have");
         match content {
             Ok(Some(file)) if file.is_cut => Seen::Gone(SkipReason::TooLarge),
             Ok(Some(file)) => Seen::Content(file),

@@ -288,7 +288,7 @@ impl EventSide {
         match spawn_blocking(move || shared.intake.look(&ask)).await {
             Ok(Look::Item(item)) => {
                 old_names.push(item.ticket().moved_from.clone());
-                crate::fail::point("watch.interactive");
+                sys::fail::point("watch.interactive");
                 permit.send(item);
             }
             Ok(Look::Unchanged | Look::Skipped(_) | Look::Held) => {}

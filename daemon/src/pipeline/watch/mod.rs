@@ -98,7 +98,7 @@ impl Watcher {
         belt: Lanes<SourceDoc>,
         state: Arc<WatchState>,
     ) -> WatcherHandle {
-        let capacity = crate::fail::number("watch.queue").map(|n| n.max(1) as usize);
+        let capacity = sys::fail::number("watch.queue").map(|n| n.max(1) as usize);
         let (raw_sender, raw) = mpsc::channel(capacity.unwrap_or(RAW_CAPACITY));
         let (polled_sender, polled) = mpsc::unbounded_channel();
         let (stop, stopped) = watch::channel(false);
@@ -338,7 +338,7 @@ async fn submit_one(
         Item::Faulted(_, fault) => Submitted::Faulted(generation, fault.clone()),
         Item::Document(..) | Item::Removed(_) => Submitted::Sent(generation),
     };
-    crate::fail::point("watch.submit");
+    sys::fail::point("watch.submit");
     if belt.interactive.send(item).await.is_err() {
         return Submitted::Stopped;
     }

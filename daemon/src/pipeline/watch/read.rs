@@ -26,7 +26,7 @@ impl Stat {
 
 /// Reads a regular file that was found at a path, at most `max_bytes` of it; none of anything else.
 pub(super) fn read(found: &Found, path: &str, max_bytes: u64) -> Result<Option<Content>, Error> {
-    if crate::fail::number("read.refused").is_some() && Path::new(path).ends_with("refused.md") {
+    if sys::fail::number("read.refused").is_some() && Path::new(path).ends_with("refused.md") {
         return Err(Error::Io(io::Error::from(rustix::io::Errno::IO)));
     }
     found.read(max_bytes)

@@ -24,10 +24,11 @@ use tokio::sync::{Mutex, mpsc};
 pub use self::command::{Command, Order, Replacement};
 
 use super::parcel::EmbeddedDoc;
-use crate::belt::{Inlet, Item, crew};
+use crate::belt::{Inlet, Item};
 use crate::health::Health;
 use crate::store::{Held, IndexWriter, Part, Readers, RippleStep, Seen, StoreError, Trouble};
 use crate::terms::{Lane, RelPath};
+use sys::crew;
 
 /// How long the writer must have had nothing to do before it spends time on ripples.
 const QUIET: Duration = Duration::from_millis(5);
@@ -201,7 +202,7 @@ impl WriteState {
 
     async fn commit(&mut self, batch: Batch) -> Result<(), StoreError> {
         let Batch { items, lane, n_yields } = batch;
-        crate::fail::point("write.taken");
+        sys::fail::point("write.taken");
         let (n, now_ms, is_interactive) =
             (items.len(), (self.args.now_ms)(), lane == Lane::Interactive);
         let started = Instant::now();
@@ -216,7 +217,7 @@ impl WriteState {
         }
         if let Ok(Some(done)) = &done {
             self.args.health.committed(done, started.elapsed());
-            crate::fail::point("write.told");
+            sys::fail::point("write.told");
             if !done.look_again.is_empty() {
                 (self.args.requeue)(done.look_again.clone());
             }
@@ -287,7 +288,7 @@ impl WriteState {
         let handed_out = is_any.then_some((n_news, next.n_bytes));
         self.args.health.deepens(next.left, next.n_stuck, handed_out);
         if is_any {
-            crate::fail::point("deep.marked");
+            sys::fail::point("deep.marked");
             (self.args.deepen)(next.paths);
         }
         Ok(is_any)
@@ -301,7 +302,7 @@ impl WriteState {
         self.documents_since_rest = 0;
         let release = |writer: &mut IndexWriter| {
             writer.release_memory()?;
-            crate::sys::release_free_memory();
+            sys::release_free_memory();
             Ok(())
         };
         self.with_writer(Lane::Bulk, false, release).await.map(|_| ())

@@ -8,10 +8,11 @@
 use std::sync::{Arc, Weak};
 
 use super::{
-    ForgetError, Gone, Job, Needles, Project, Rewrite, Secrets, by_store, crew, detectors,
-    holds_any, now_ms, scrubbed_by,
+    ForgetError, Gone, Job, Needles, Project, Rewrite, Secrets, by_store, detectors, holds_any,
+    now_ms, scrubbed_by,
 };
 use crate::store::{Removal, StoreError};
+use sys::crew;
 
 /// How long one wait lasts before the project is looked for again.
 const PATIENCE: std::time::Duration = std::time::Duration::from_secs(60);

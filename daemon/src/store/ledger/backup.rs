@@ -194,7 +194,7 @@ pub(crate) fn rewrite_copy(
     db.execute_batch("VACUUM")?;
     db.close().map_err(|(_, error)| error)?;
     look(&draft.path)?;
-    crate::fail::point("forget.copy");
+    sys::fail::point("forget.copy");
     draft.publish(path, true)?;
     Ok(counts)
 }

@@ -82,7 +82,7 @@ pub(super) fn open(path: &Path) -> Result<Connection, StoreError> {
     }
     for step in found.unwrap_or(0)..VERSION {
         take(&db, step)?;
-        crate::fail::point("migrate.step");
+        sys::fail::point("migrate.step");
     }
     if found.is_none() {
         // Nothing is kept yet that other detectors could have missed.

@@ -41,7 +41,7 @@ impl Ledger {
         let counts = erase(&self.db, gone, rewrite);
         self.db.execute_batch("PRAGMA synchronous = NORMAL")?;
         let counts = counts?;
-        crate::fail::point("forget.ledger");
+        sys::fail::point("forget.ledger");
         open::vacuum(&self.db)?;
         Ok(counts)
     }

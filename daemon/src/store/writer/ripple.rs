@@ -65,7 +65,7 @@ impl IndexWriter {
             self.refresh_gazetteer(self.gazetteer.load().version())?;
             let paths = self.next_requeued()?;
             if !paths.is_empty() {
-                crate::fail::point("requeue.read");
+                sys::fail::point("requeue.read");
                 return Ok(RippleStep::Requeue(paths));
             }
             if self.settle_duplicates()? {
@@ -140,7 +140,7 @@ impl IndexWriter {
             return Ok(());
         }
         let tx = self.db.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
-        crate::fail::point("gazetteer.begun");
+        sys::fail::point("gazetteer.begun");
         let changed = gazetteer::refresh(&tx, &self.settings.recognize.gazetteer)?;
         if changed.is_empty() && version != Gazetteer::UNMINED {
             tx.commit()?;
@@ -153,9 +153,9 @@ impl IndexWriter {
         set_meta_number(&tx, "tick", tick.0)?;
         gazetteer::requeue_readers(&tx, &changed)?;
         let loaded = gazetteer::load(&tx, version)?;
-        crate::fail::point("gazetteer.before");
+        sys::fail::point("gazetteer.before");
         commit::commit(tx, &self.vectors, (tick, VectorChange::default()))?;
-        crate::fail::point("gazetteer.after");
+        sys::fail::point("gazetteer.after");
         self.tick = tick;
         self.requeued = Round::default();
         self.gazetteer.store(Arc::new(loaded));
@@ -165,7 +165,7 @@ impl IndexWriter {
     pub(in crate::store) fn resolve(&mut self, names: &[i64]) -> Result<(), StoreError> {
         let tick = Tick(self.tick.0 + 1);
         let tx = self.db.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
-        crate::fail::point("resolve.begun");
+        sys::fail::point("resolve.begun");
         let resolver = Resolver {
             db: &tx,
             embedder: &self.embedder,
@@ -174,9 +174,9 @@ impl IndexWriter {
         };
         resolver.run(names)?;
         set_meta_number(&tx, "tick", tick.0)?;
-        crate::fail::point("resolve.before");
+        sys::fail::point("resolve.before");
         commit::commit(tx, &self.vectors, (tick, VectorChange::default()))?;
-        crate::fail::point("resolve.after");
+        sys::fail::point("resolve.after");
         self.tick = tick;
         Ok(())
     }

@@ -1,13 +1,22 @@
+//! Sys: the floor of the daemon. Clocks, memory, descriptors, kernels in wide instructions, threads of a lower priority
+//! (`crew`) and the places at which a test may kill the process (`fail`).
+//!
+//! Below it are only crates of others; every layer may use it.
+//! Invariants: `unsafe` stands in no other crate of the daemon; nothing here knows a document, a database or a setting.
+//! Not here: what runs on the threads, or why.
+//!
 //! The only place with `unsafe`: what the operating system, SQLite's C interface, a matrix kernel and wide
 //! instructions ask for.
 
 #![allow(unsafe_code)]
 
 mod clock;
-mod dots;
+pub mod crew;
+pub mod dots;
+pub mod fail;
 mod files;
 mod memory;
-mod product;
+pub mod product;
 mod scans;
 
 pub use clock::process_cpu_time;

@@ -137,7 +137,7 @@ fn work(jobs: &Mutex<Receiver<Job>>, niceness: i32) {
 }
 
 /// What a panic said, as far as it can be read.
-pub(super) fn panic_message(panic: &(dyn std::any::Any + Send)) -> &str {
+pub fn panic_message(panic: &(dyn std::any::Any + Send)) -> &str {
     panic
         .downcast_ref::<String>()
         .map(String::as_str)
@@ -145,9 +145,9 @@ pub(super) fn panic_message(panic: &(dyn std::any::Any + Send)) -> &str {
         .unwrap_or("no message")
 }
 
-/// This thread's nice value, as the kernel tells it.
-#[cfg(test)]
-pub(super) fn niceness() -> i32 {
+/// This thread's nice value, as the kernel knows it; for tests.
+#[cfg(any(test, feature = "testing"))]
+pub fn niceness() -> i32 {
     let stat = std::fs::read_to_string("/proc/thread-self/stat").expect("Linux");
     let (_, fields) = stat.rsplit_once(')').expect("a name");
     fields.split_whitespace().nth(16).and_then(|it| it.parse().ok()).expect("a number")
