@@ -10,7 +10,6 @@ mod build;
 pub mod embedder;
 mod erase;
 pub mod health;
-pub mod language;
 pub mod llm;
 pub mod notes;
 pub mod pipeline;

@@ -267,7 +267,7 @@ impl WriteState {
                 if !self.deepen(quiet.unwrap_or_default()).await? {
                     self.args.health.set_ripple(false);
                     self.insist(Lane::Bulk, false, |writer| writer.vacuum()).await?;
-                    crate::language::Pipeline::rest_shared();
+                    language::Pipeline::rest_shared();
                 }
                 self.rest().await?;
             }

@@ -7,7 +7,7 @@
 use std::ops::Range;
 
 use super::words::{is_class_noun, stem_of};
-use crate::language::{Parse, Token};
+use language::{Parse, Token};
 
 /// A sentence's grammar.
 pub(super) struct Tree<'p> {

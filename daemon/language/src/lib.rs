@@ -1,3 +1,5 @@
+//! Language: the layer that reads English. It uses `sys` for its matrix products; `extract` uses it.
+//!
 //! Language: English tokens, tags, dependencies, sentences and names; the answers of spaCy's `en_core_web_sm` 3.8.
 //!
 //! In: a text. Out: its tokens (byte spans); from tokens, a [`Parse`] or the [`Entity`]s among them.

@@ -267,7 +267,7 @@ fn piece_length(tokens: &[Token]) -> usize {
 #[cfg(test)]
 mod tests {
     use super::{MAX_PARSED_TOKENS, piece_length};
-    use crate::language::Pipeline;
+    use crate::Pipeline;
 
     #[test]
     fn a_long_text_is_cut_where_it_pauses() {

@@ -119,7 +119,7 @@ fn is_public_address(host: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::UrlRule;
-    use crate::language::data::Shipped;
+    use crate::data::Shipped;
 
     #[test]
     fn words_that_are_urls() {
