@@ -33,8 +33,8 @@ use crate::pipeline::watch::{WatchOptions, WatchState, Watcher, WatcherHandle};
 use crate::pipeline::write::{Command, Order, WriteStation, WriterArgs};
 use crate::pipeline::{Queues, Stations, Tools};
 use crate::store::{Breakers, Decisions, Held, IndexWriter, Part, Readers, Spaces, StoreError};
-use crate::terms::{Generation, RelPath};
 use crate::vectors::Layer;
+use model::terms::{Generation, RelPath};
 
 /// Commands that may wait for the writer.
 const COMMAND_QUEUE: usize = 32;

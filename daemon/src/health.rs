@@ -13,7 +13,7 @@ use rustc_hash::FxHashMap;
 use tokio::sync::watch;
 
 use crate::store::{Committed, Stall};
-use crate::terms::{Generation, RelPath, Tick};
+use model::terms::{Generation, RelPath, Tick};
 
 /// The window over which the ingest rate is told.
 const RATE_WINDOW: Duration = Duration::from_secs(60);

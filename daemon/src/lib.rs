@@ -20,7 +20,6 @@ pub mod reranker;
 pub mod serve;
 mod servers;
 pub mod store;
-pub mod terms;
 pub mod vectors;
 pub mod words;
 pub mod worker;

@@ -43,9 +43,9 @@ use crate::pipeline::write::Command;
 use crate::reranker::Reranker;
 use crate::serve::{Activity, Tallies};
 use crate::store::{Breakers, Readers, Snapshot, StoreError};
-use crate::terms::Tick;
 use crate::vectors::Layer;
 use crate::worker::Workers;
+use model::terms::Tick;
 
 /// What a project is opened with.
 pub struct OpenProject {

@@ -17,7 +17,7 @@ use anyhow::{Context, Result, ensure};
 use config::settings::Watch;
 use daemon::pipeline::Queues;
 use daemon::pipeline::watch::{KnownFile, KnownFiles, WatchOptions, Watcher, WatcherHandle};
-use daemon::terms::{ContentHash, Generation, RelPath};
+use model::terms::{ContentHash, Generation, RelPath};
 use rusqlite::{Connection, OptionalExtension, params};
 use support::{cpu_of_process, memory_mib, spread};
 

@@ -19,11 +19,11 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use config::Settings;
-use daemon::belt::Stage;
 use daemon::pipeline::normalize::{Normalizer, Parsing};
-use daemon::pipeline::parcel::SourceDoc;
-use daemon::terms::{ContentHash, Lane, RelPath};
 use daemon::worker::Workers;
+use model::Stage;
+use model::parcel::SourceDoc;
+use model::terms::{ContentHash, Lane, RelPath};
 use support::{Scratch, median};
 
 /// Extensions that are parsed in workers.

@@ -21,7 +21,7 @@ use config::Settings;
 use config::settings::Background;
 use daemon::embedder::Embedder;
 use daemon::project::Project;
-use daemon::terms::ContentHash;
+use model::terms::ContentHash;
 use proto::tool::core::HybridQuery;
 use support::at_once::at_once;
 use support::shuffled::Texts;

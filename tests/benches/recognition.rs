@@ -23,18 +23,16 @@ use std::sync::Arc;
 use anyhow::{Context, Result};
 use arc_swap::ArcSwap;
 use config::Settings;
-use daemon::belt::Stage as _;
 use daemon::pipeline::chunk::Chunker;
 use daemon::pipeline::link::vote::Votes;
 use daemon::pipeline::normalize::Normalizer;
-use daemon::pipeline::parcel::{
-    ChunkedDoc, Mention, MentionedDoc, NormalDoc, Party, Pass, SourceDoc,
-};
 use daemon::pipeline::recognize::{
     Gazetteer, RecognizeStage, TermCount, select, statistical::StatisticalRecognizer,
 };
 use daemon::pipeline::recognize::{Recognizer, known::KnownRecognizer, pattern::PatternRecognizer};
-use daemon::terms::{ContentHash, EntityType, RelPath, norm_of};
+use model::Stage as _;
+use model::parcel::{ChunkedDoc, Mention, MentionedDoc, NormalDoc, Party, Pass, SourceDoc};
+use model::terms::{ContentHash, EntityType, RelPath, norm_of};
 use score::{Found, Labels, Score, Text};
 use serde_json::{Value, json};
 

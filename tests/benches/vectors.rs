@@ -16,9 +16,9 @@ use std::time::Instant;
 
 use anyhow::{Context, Result};
 use daemon::embedder::{StaticModel, WordPiece, unit_vector};
-use daemon::pipeline::parcel::UnitVector;
-use daemon::terms::Tick;
 use daemon::vectors::{Apart, Form, Nearest, View, load, nearest_in_table};
+use model::parcel::UnitVector;
+use model::terms::Tick;
 use rusqlite::{Connection, params};
 use support::shuffled::Texts;
 

@@ -7,10 +7,10 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use daemon::belt::Stage;
 use daemon::pipeline::normalize::Normalizer;
-use daemon::pipeline::parcel::SourceDoc;
-use daemon::terms::{ContentHash, RelPath};
+use model::Stage;
+use model::parcel::SourceDoc;
+use model::terms::{ContentHash, RelPath};
 use serde_json::{Value, json};
 use tests::planted::evasions::evasions;
 use tests::planted::formats::{FORMATS, file};

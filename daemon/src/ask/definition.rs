@@ -13,7 +13,7 @@ use super::graph::{Statement, is_rejected};
 use super::source::{Source, quote};
 use super::{AskError, Desk};
 use crate::pipeline::chunk::sentences;
-use crate::terms::norm_of;
+use model::terms::norm_of;
 
 /// Most defining statements weighed; the surest.
 const MAX_STATEMENTS: i64 = 256;

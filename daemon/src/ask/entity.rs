@@ -18,7 +18,7 @@ use super::source::{Source, quote};
 use super::timeline::timeline;
 use super::why::link_views;
 use super::{AskError, Desk};
-use crate::terms::norm_of;
+use model::terms::norm_of;
 
 /// Other names told of one entity.
 const MAX_ALIASES: usize = 12;

@@ -14,7 +14,7 @@ use super::rank::Ranked;
 use super::recall::Recalled;
 use super::{AskError, Desk, copies, cursor, fit, passage, snippet};
 use crate::store::lines::{HeadingMap, LineMap, PageMap};
-use crate::terms::EntityType;
+use model::terms::EntityType;
 
 /// Characters of a hit beside its snippet, in the text form: number, path, lines, section, score.
 const HIT_OVERHEAD: usize = 130;

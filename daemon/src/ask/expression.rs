@@ -11,7 +11,8 @@
 use super::condition::Under;
 use super::demand::{Demand, joined};
 use super::question::is_stop_word;
-use crate::words::{beginnings, folded, is_word_char, terms_of};
+use crate::words::{beginnings, folded, terms_of};
+use model::terms::is_word_char;
 
 /// Deepest nesting of brackets, and most words.
 const MAX_DEPTH: usize = 8;

@@ -21,7 +21,7 @@ use super::rank::Ranked;
 use super::recall::Recalled;
 use super::snippet::matched;
 use crate::postings::Scorer;
-use crate::words::is_word_char;
+use model::terms::is_word_char;
 
 /// What the words of a question are worth, and how near what was recalled is.
 pub(super) struct Floor<'a> {

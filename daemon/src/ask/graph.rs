@@ -4,7 +4,7 @@ use rusqlite::{OptionalExtension, Row, params};
 
 use super::{AskError, Desk};
 use crate::store::{Verdict, note_party, relation_key};
-use crate::terms::norm_of;
+use model::terms::norm_of;
 
 /// Most statements read for one entity and direction; the surest ones.
 const MAX_STATEMENTS: i64 = 200;

@@ -13,7 +13,7 @@ use super::explain::entity_view;
 use super::graph::name_of;
 use super::{AskError, Desk, address};
 use crate::pipeline::link::features::{popularity, string_similarity};
-use crate::terms::{EntityType, norm_of};
+use model::terms::{EntityType, norm_of};
 
 /// Least likeness of a misspelt name that is still offered.
 const MIN_LIKENESS: f32 = 0.6;

@@ -17,8 +17,8 @@ use super::snippet::matched;
 use super::{AskError, Desk};
 use crate::pipeline::link::blocking::{MIN_EDIT_CHARS, keys_of};
 use crate::pipeline::link::features::digits_agree;
-use crate::terms::norm_of;
 use crate::words::phrase_of;
+use model::terms::norm_of;
 
 /// Most entities a question is taken to name.
 const MAX_SEEDS: usize = 8;

@@ -19,8 +19,8 @@ use super::plan::Plan;
 use super::text::{Among, both};
 use super::{AskError, Desk, within};
 use crate::embedder::{Embedder, Unrounded, cosine};
-use crate::pipeline::parcel::UnitVector;
 use crate::vectors::{Layer, Nearest, View};
+use model::parcel::UnitVector;
 
 /// Windows with both vectors that a scale needs before a part of the better vectors is used.
 const MIN_PAIRS: usize = 16;

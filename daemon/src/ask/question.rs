@@ -2,7 +2,8 @@
 
 use super::expression::{Expression, expression};
 use crate::pipeline::normalize::language;
-use crate::words::{Term, is_word_char, quoted_phrase, terms_of};
+use crate::words::{Term, quoted_phrase, terms_of};
+use model::terms::is_word_char;
 
 /// Longest run of words tried as a name.
 const MAX_NAME_WORDS: usize = 6;

@@ -349,7 +349,7 @@ fn best_of_documents(desk: &Desk<'_>, ranked: &[Ranked]) -> Result<Vec<(i64, Ran
 struct Judge<'a> {
     search: &'a Search,
     asked: Asked,
-    vector: Option<crate::pipeline::parcel::UnitVector>,
+    vector: Option<model::parcel::UnitVector>,
     least: f32,
     /// Whether statements are compared by meaning, which costs more than by words.
     may_embed: bool,

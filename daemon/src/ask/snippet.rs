@@ -2,7 +2,8 @@
 
 use rustc_hash::FxHashSet;
 
-use crate::words::{folded, gram_length, humps, is_word_char};
+use crate::words::{folded, humps};
+use model::terms::{gram_length, is_word_char};
 
 /// Where in `text` to cut a snippet of about `max_chars`: the stretch with most different question words, else
 /// `otherwise`. Returns a byte range on word boundaries.

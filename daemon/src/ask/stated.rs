@@ -14,7 +14,7 @@ use super::graph::Known;
 use super::notes::{self, LinkRow, ObservationRow, observations};
 use super::{AskError, Desk};
 use crate::store::{Snapshot, Verdict, observation_key};
-use crate::terms::norm_of;
+use model::terms::norm_of;
 
 /// What a link is that its author gave no relation.
 const PLAIN: &str = "links_to";

@@ -9,7 +9,7 @@ use super::{AskError, Desk};
 use crate::pipeline::link::features::{Features, type_agreement};
 use crate::pipeline::link::resolve::{NameFacts, Surroundings, USED_SCORE, features};
 use crate::store::Likeness;
-use crate::terms::EntityType;
+use model::terms::EntityType;
 
 /// How each name came to denote the entity: the features of S4 §7, computed again from the rows.
 pub(super) fn link_views(desk: &Desk<'_>, entity: i64) -> Result<Vec<LinkView>, AskError> {

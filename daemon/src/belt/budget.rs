@@ -11,8 +11,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use tokio::sync::Notify;
 
-use super::Weight;
-use crate::terms::Lane;
+use model::Weight;
+use model::terms::Lane;
 
 /// One part in so many of the budget is kept for the interactive lane.
 const INTERACTIVE_PART: u64 = 4;

@@ -10,8 +10,9 @@ use std::task::{Context, Poll};
 
 use tokio::sync::{Mutex, mpsc};
 
-use super::{Item, Lanes};
-use crate::terms::Lane;
+use super::Lanes;
+use model::Item;
+use model::terms::Lane;
 
 /// Where a station takes its items from. Shared, so that items outlive the station that reads them.
 pub struct Inlet<T> {

@@ -2,8 +2,8 @@
 
 use tokio::sync::mpsc;
 
-use super::Item;
-use crate::terms::Lane;
+use model::Item;
+use model::terms::Lane;
 
 /// Where the items of one stage are put: what a person just saved, and everything else.
 ///

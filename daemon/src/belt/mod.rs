@@ -7,21 +7,12 @@
 //! Not here: what the stages do (`pipeline/`), or what must survive a crash (the databases).
 
 mod budget;
-mod fault;
 mod inlet;
-mod item;
 mod lanes;
-mod stage;
 mod station;
 mod supervise;
-mod weight;
-
 pub use budget::Budget;
-pub use fault::DocFault;
 pub use inlet::{Depth, Gauge, Inlet, lanes};
-pub use item::{Item, Ticket};
 pub use lanes::Lanes;
-pub use stage::Stage;
 pub use station::{Station, StationArgs};
 pub use supervise::{Plan, Supervisor};
-pub use weight::Weight;

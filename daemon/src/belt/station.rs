@@ -14,8 +14,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use ractor::{Actor, ActorProcessingErr, ActorRef};
 
-use super::{DocFault, Inlet, Item, Lanes, Stage};
-use crate::terms::Lane;
+use super::{Inlet, Lanes};
+use model::terms::Lane;
+use model::{DocFault, Item, Stage};
 use sys::crew::{Crew, panic_message};
 
 /// Bulk documents a station takes at once, at most: they share one trip to a worker thread.
@@ -229,8 +230,9 @@ fn run_one<S: Stage>(stage: &mut S, recipe: &dyn Fn() -> S, item: Item<S::In>) -
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::belt::{Ticket, lanes};
-    use crate::terms::{Generation, RelPath};
+    use crate::belt::lanes;
+    use model::Ticket;
+    use model::terms::{Generation, RelPath};
     use sys::crew;
 
     struct Half;

@@ -10,7 +10,8 @@ use std::sync::Arc;
 
 use ractor::{Actor, ActorCell, ActorId, ActorProcessingErr, ActorRef, SupervisionEvent};
 
-use super::{Stage, Station, StationArgs};
+use super::{Station, StationArgs};
+use model::Stage;
 
 type Starting = Pin<Box<dyn Future<Output = Result<ActorId, ActorProcessingErr>> + Send>>;
 

@@ -8,11 +8,11 @@ use std::sync::Arc;
 use rusqlite::{Connection, OptionalExtension};
 
 use super::now_ms;
-use crate::pipeline::parcel::Pass;
 use crate::pipeline::watch::{KnownFile, KnownFiles, MOST_EQUAL};
 use crate::store::schema::PASS_SWIFT;
 use crate::store::{Breakers, Readers};
-use crate::terms::{ContentHash, FileVersion, RelPath};
+use model::parcel::Pass;
+use model::terms::{ContentHash, FileVersion, RelPath};
 
 /// The watcher's view of the index, outside any transaction, so that it always sees the last commit.
 pub(super) struct KnownInIndex {

@@ -20,7 +20,7 @@ use xxhash_rust::xxh3::Xxh3;
 use super::better::BetterError;
 use super::transformer::{TransformerModel, quiet};
 use super::{EmbedError, Embedder, prepare};
-use crate::pipeline::parcel::UnitVector;
+use model::parcel::UnitVector;
 
 /// What to do about a folder that is no model.
 const ADD: &str =

@@ -9,7 +9,7 @@ use onnx::Carried;
 
 use super::transformer::{TransformerModel, quiet};
 use super::{EmbedError, Embedder};
-use crate::pipeline::parcel::UnitVector;
+use model::parcel::UnitVector;
 
 /// Model, revision and quantization: of the weights, and of a vector's components.
 const SPACE: &str = "all-MiniLM-L6-v2@1/i8x254";

@@ -22,7 +22,7 @@ pub use transformer::TransformerModel;
 pub use unrounded::Unrounded;
 pub use wordpiece::WordPiece;
 
-use crate::pipeline::parcel::UnitVector;
+use model::parcel::UnitVector;
 
 /// What a component of 1 would become in a [`UnitVector`], whose int8 then ends at ±.5. Hardly any component of a
 /// text is so large, most are below .1, and twice the steps of 127 halve the neighbors that rounding puts in the wrong

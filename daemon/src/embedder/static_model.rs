@@ -12,8 +12,8 @@ use safetensors::{Dtype, SafeTensors};
 
 use super::wordpiece::{CachedWordPiece, WordPiece};
 use super::{EmbedError, Embedder, UNIT};
-use crate::pipeline::parcel::UnitVector;
-use crate::terms::{Norm, Span};
+use model::parcel::UnitVector;
+use model::terms::{Norm, Span};
 
 /// The table that is shipped with the daemon.
 const BUILTIN_TABLE: &[u8] =

@@ -9,7 +9,7 @@ use std::path::Path;
 use onnx::{Carried, ModelError, SentenceModel, Wanted};
 
 use super::{EmbedError, Embedder, unit_vector};
-use crate::pipeline::parcel::UnitVector;
+use model::parcel::UnitVector;
 
 /// A loaded model.
 pub struct TransformerModel {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::transformer::quiet;
 use super::{EmbedError, Embedder};
-use crate::pipeline::parcel::UnitVector;
+use model::parcel::UnitVector;
 
 /// The end of the names of spaces of int8.
 const ROUNDED: &str = "/i8x254";

@@ -9,8 +9,8 @@ use std::fmt::Write as _;
 
 use unicode_normalization::UnicodeNormalization;
 
-use crate::terms::norm_of;
 use crate::words::folded;
+use model::terms::norm_of;
 
 /// What stands in the place of what was forgotten.
 pub(super) const MARK: &str = "[forgotten]";

@@ -44,7 +44,7 @@ pub use self::secrets::MARK;
 use crate::pipeline::normalize::redact::Redactor;
 use crate::pipeline::watch::{Rules, SkipReason, Verdict};
 use crate::store::Held;
-use crate::terms::RelPath;
+use model::terms::RelPath;
 
 /// Extensions of notes.
 const EXTENSIONS: [&str; 2] = ["md", "markdown"];

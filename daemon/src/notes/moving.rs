@@ -10,7 +10,7 @@ use notes::edit::Op;
 
 use super::confine::{Missing, below, spot};
 use super::{NoteError, Notes, Why, Written, files};
-use crate::terms::RelPath;
+use model::terms::RelPath;
 
 /// Edits of a note that leads to one that moves.
 #[derive(Debug, Clone, PartialEq)]

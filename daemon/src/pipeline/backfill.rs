@@ -24,10 +24,10 @@ pub use self::pace::{Again, Pace, Stand, Trouble};
 pub use self::run::{Backfilling, Gate, start};
 use crate::embedder::{EmbedError, Embedder, Unrounded, unit_vector};
 use crate::pipeline::embed::better_text;
-use crate::pipeline::parcel::UnitVector;
 use crate::store::{Readers, Space, Spaces, StoreError};
-use crate::terms::{ContentHash, Tick};
 use crate::vectors::{Form, Layer};
+use model::parcel::UnitVector;
+use model::terms::{ContentHash, Tick};
 
 /// Windows of one space.
 struct Tier {

@@ -7,8 +7,6 @@ pub mod chunk;
 pub mod embed;
 pub mod link;
 pub mod normalize;
-pub mod parcel;
-pub mod print;
 pub mod recognize;
 pub mod relate;
 pub mod watch;
@@ -19,10 +17,13 @@ use std::sync::Arc;
 use arc_swap::ArcSwap;
 use config::Settings;
 
-use crate::belt::{Gauge, Inlet, Lanes, Stage, StationArgs, lanes};
+use crate::belt::{Gauge, Inlet, Lanes, StationArgs, lanes};
 use crate::embedder::{Embedder, WordPiece};
+use model::Stage;
+use model::parcel::{
+    ChunkedDoc, EmbeddedDoc, LinkedDoc, MentionedDoc, NormalDoc, RelatedDoc, SourceDoc,
+};
 use normalize::GivenNames;
-use parcel::{ChunkedDoc, EmbeddedDoc, LinkedDoc, MentionedDoc, NormalDoc, RelatedDoc, SourceDoc};
 use recognize::Gazetteer;
 use recognize::tagger::TaggerRecognizer;
 use sys::crew;

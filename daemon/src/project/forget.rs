@@ -30,8 +30,8 @@ use crate::store::{
     Counts, Gone, IndexWriter, LedgerError, Removal, StoreError, detectors, forget_unused,
     holds_any, read_copy, rewrite_copy, scrubbed_by,
 };
-use crate::terms::RelPath;
 use crate::words::Indexer;
+use model::terms::RelPath;
 use sys::crew;
 
 mod unasked;

@@ -11,7 +11,7 @@ use std::time::Duration;
 use super::Project;
 use crate::pipeline::watch::{SkipReason, Submitted};
 use crate::store::Stall;
-use crate::terms::{ContentHash, Generation, RelPath};
+use model::terms::{ContentHash, Generation, RelPath};
 
 /// Longest wait for what was submitted.
 pub const LONGEST: Duration = Duration::from_secs(600);

@@ -313,7 +313,7 @@ fn numbers_are_grouped_by_thousands() {
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_written_is_found_once_it_is_indexed_now() {
     use crate::notes::Overwrite;
-    use crate::terms::RelPath;
+    use model::terms::RelPath;
     use notes::edit::Op;
     let place = Place::new();
     let project = place.settled(Settings::default()).await;

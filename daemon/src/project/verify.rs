@@ -16,7 +16,7 @@ use crate::build::{Build, Recipe};
 use crate::pipeline::write::Command;
 use crate::store::canon::{self, PartDiff};
 use crate::store::{IndexWriter, StoreError, copy_ledger, open_for_reading};
-use crate::terms::Tick;
+use model::terms::Tick;
 use sys::crew;
 
 /// Where the second index is built, in the state directory.

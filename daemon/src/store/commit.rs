@@ -27,10 +27,10 @@ pub(crate) use self::note::{BLOCK, kind_of as link_kind};
 use super::schema::{PASS_ASKED, PASS_DEEP, PASS_SWIFT};
 use super::scrub::sum_of;
 use super::{StoreError, duplicates, ids, lines, links};
-use crate::pipeline::parcel::{EmbeddedDoc, LinkedDoc, NormalDoc, Pass};
-use crate::pipeline::print::title_print;
 use crate::pipeline::recognize::Gazetteer;
-use crate::terms::{EntityType, RelPath, norm_of};
+use model::parcel::{EmbeddedDoc, LinkedDoc, NormalDoc, Pass};
+use model::print::title_print;
+use model::terms::{EntityType, RelPath, norm_of};
 
 /// Writes a document; returns the names whose facts may have changed.
 ///

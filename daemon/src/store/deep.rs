@@ -10,7 +10,7 @@ use rusqlite::params;
 use super::StoreError;
 use super::schema::PASS_ASKED;
 use super::writer::{IndexWriter, Round};
-use crate::terms::RelPath;
+use model::terms::RelPath;
 
 /// Documents and bytes of files that the deep pass hands out at once, but for a single larger file.
 const DEEP_AT_ONCE: (i64, u64) = (32, 256 * 1024);

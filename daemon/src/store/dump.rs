@@ -7,9 +7,9 @@ use serde_json::{Value, json};
 
 use super::StoreError;
 use super::lines::PageMap;
-use crate::pipeline::parcel::RecognizerKind;
 use crate::pipeline::relate::DENIED;
-use crate::terms::EntityType;
+use model::parcel::RecognizerKind;
+use model::terms::EntityType;
 
 /// The kinds of row, in the order they are dumped.
 const KINDS: [&str; 8] =
@@ -293,7 +293,7 @@ fn link(row: &Row<'_>) -> rusqlite::Result<Value> {
 
 #[cfg(test)]
 mod tests {
-    use crate::terms::EntityType;
+    use model::terms::EntityType;
 
     #[test]
     fn the_types_that_say_little_have_the_codes_that_the_query_names() {

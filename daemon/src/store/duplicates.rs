@@ -28,8 +28,8 @@ use self::place::{Place, Places, first_copy, places, rank_of};
 use super::StoreError;
 use super::commit::Late;
 use super::writer::{IndexWriter, set_meta_number};
-use crate::pipeline::print::Print;
-use crate::terms::Tick;
+use model::print::Print;
+use model::terms::Tick;
 
 /// Documents whose chunks are looked over in one step of the ripple.
 const DOCUMENTS_A_STEP: i64 = 64;

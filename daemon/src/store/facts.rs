@@ -11,8 +11,8 @@ use rustc_hash::FxHashMap;
 use super::StoreError;
 use crate::pipeline::link::resolve::NameFacts;
 use crate::pipeline::link::vote::Votes;
-use crate::pipeline::parcel::StatedSource;
-use crate::terms::{EntityType, Kind};
+use model::parcel::StatedSource;
+use model::terms::{EntityType, Kind};
 
 /// The facts of one name, and how often it is mentioned.
 #[derive(Debug, Clone, PartialEq)]
@@ -154,14 +154,14 @@ impl Tally {
                 | EntityType::Event
                 | EntityType::Step
         );
-        const PATTERN: i64 = crate::pipeline::parcel::RecognizerKind::Pattern as i64;
+        const PATTERN: i64 = model::parcel::RecognizerKind::Pattern as i64;
         self.is_fuzzy |= !(is_exact_kind || (recognizer == PATTERN && place & IN_CODE != 0));
         Ok(())
     }
 
     fn finish(self, id: i64, norm: String) -> Gathered {
         // A wikilink's visible text may be any words: prefer surfaces that are the name itself.
-        let own = |surface: &str| crate::terms::norm_of(surface) == norm;
+        let own = |surface: &str| model::terms::norm_of(surface) == norm;
         let surface = self
             .surfaces
             .iter()

@@ -11,8 +11,8 @@ use super::StoreError;
 use crate::pipeline::recognize::gazetteer::{Gazetteer, GazetteerTerm};
 use crate::pipeline::recognize::lexicon;
 use crate::pipeline::recognize::mine::{TermCount, select};
-use crate::terms::{EntityType, tokens_of};
 use crate::words::phrase_of;
+use model::terms::{EntityType, tokens_of};
 
 /// Up to this many changed terms, the documents that contain them are looked up; for more, all are read again.
 const LOOK_UP_TO: usize = 200;

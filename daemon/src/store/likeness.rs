@@ -12,11 +12,11 @@ use rustc_hash::FxHashMap;
 use super::StoreError;
 use super::ledger::{Verdict, link_key};
 use crate::embedder::Embedder;
-use crate::pipeline::link::alias::AliasSource;
 use crate::pipeline::link::features::context_overlap;
 use crate::pipeline::link::resolve::{NameFacts, Surroundings, Usage};
-use crate::pipeline::parcel::UnitVector;
-use crate::terms::tokens_of;
+use model::parcel::AliasSource;
+use model::parcel::UnitVector;
+use model::terms::tokens_of;
 
 /// Documents looked at for a name's context; by path, so that the choice is the same in every index.
 const CONTEXT_DOCS: usize = 8;

@@ -4,9 +4,9 @@
 //! beside the text. It is a list of (place in the text, line in the file) where the line changes, delta-coded. A format
 //! whose bytes are no text (PDF, DOCX) has no lines: the map is empty. Pages are kept the same way: where each begins.
 
-use crate::pipeline::parcel::{Block, BlockKind};
-use crate::terms::SpanMap;
-pub use crate::terms::line_of;
+use model::parcel::{Block, BlockKind};
+use model::terms::SpanMap;
+use model::terms::line_of;
 
 /// Formats whose lines mean nothing to a reader, or are not shown to him: their places are told by headings, too.
 const SHOWN_BY_HEADING: [&str; 8] = ["pdf", "docx", "docm", "dotx", "dotm", "html", "htm", "xhtml"];
@@ -219,7 +219,7 @@ mod tests {
         let text = "Terms\n\nAll.\n\nPayment\n\nSoon.\n\nSigns\n\nHere.";
         let heading = |level, words: &str| {
             let start = text.find(words).expect("it is there");
-            let span = crate::terms::Span::new(start, start + words.len());
+            let span = model::terms::Span::new(start, start + words.len());
             Block { kind: BlockKind::Heading(level), span, section: None }
         };
         let blocks = [heading(1, "Terms"), heading(2, "Payment"), heading(1, "Signs")];

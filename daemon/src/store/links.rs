@@ -18,9 +18,9 @@ use rusqlite::{Connection, OptionalExtension, Transaction, params};
 use super::StoreError;
 use super::commit::{self, link_kind};
 use super::writer::{IndexWriter, set_meta_number};
-use crate::pipeline::parcel::RecognizerKind;
-use crate::terms::Tick;
 use crate::vectors::VectorChange;
+use model::parcel::RecognizerKind;
+use model::terms::Tick;
 
 /// `doc_names.kind` of the slug of a path; smaller ones are [`By`].
 pub(crate) const BY_PATH_SLUG: i64 = 5;

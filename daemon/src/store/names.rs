@@ -20,7 +20,7 @@ use crate::pipeline::link::blocking;
 use crate::pipeline::link::resolve::{
     Candidate, Decided, Decision, NameFacts, Surroundings, decide,
 };
-use crate::terms::EntityType;
+use model::terms::EntityType;
 
 /// A decided name with more mentions than these is left to the ripple when an interactive commit changes it.
 const MANY_MENTIONS: i64 = 2_000;

@@ -6,7 +6,7 @@ use rusqlite::{Connection, params};
 
 use super::StoreError;
 use super::ledger::Failing;
-use crate::terms::{RelPath, Tick};
+use model::terms::{RelPath, Tick};
 
 /// Notes that a file has failed, in place of what was noted of it before.
 pub(super) fn put(

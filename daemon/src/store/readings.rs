@@ -11,9 +11,9 @@ use rusqlite::Connection;
 use super::StoreError;
 use crate::embedder::Embedder;
 use crate::pipeline::link::split::{Group, MAX_READINGS, Reading, groups_of};
-use crate::pipeline::parcel::{RecognizerKind, UnitVector};
 use crate::pipeline::recognize::{defined_as, lexicon::is_technology};
-use crate::terms::{EntityType, Kind, tokens_of};
+use model::parcel::{RecognizerKind, UnitVector};
+use model::terms::{EntityType, Kind, tokens_of};
 
 /// Mentions of a document whose surroundings are read.
 const MENTIONS_READ: usize = 3;

@@ -12,7 +12,7 @@ use rusqlite::Connection;
 use super::writer::{IndexWriter, heed, meta_number, set_meta_number};
 use super::{Counts, Gone, Part, Readers, Removal, StoreError, gazetteer, open};
 use crate::erase::Rewrite;
-use crate::terms::Tick;
+use model::terms::Tick;
 
 impl IndexWriter {
     /// Puts what was built at `rebuilt`, and is not open anywhere, in the place of the live index; the old one is kept

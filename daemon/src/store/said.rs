@@ -10,7 +10,7 @@ use rusqlite::OptionalExtension;
 use super::StoreError;
 use super::ledger::{IngestRecord, KbRecord, MemoryEvent, Verdict};
 use super::writer::IndexWriter;
-use crate::terms::{RelPath, Tick};
+use model::terms::{RelPath, Tick};
 
 impl IndexWriter {
     /// Writes or takes back review decisions and resolves the names they concern.

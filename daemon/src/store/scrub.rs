@@ -14,7 +14,7 @@ use rusqlite::{Row, params};
 use xxhash_rust::xxh3::Xxh3;
 
 use super::{IndexWriter, StoreError, open};
-use crate::terms::RelPath;
+use model::terms::RelPath;
 
 /// Most documents of one slice, and most bytes of text: some tens of milliseconds.
 const SLICE: (usize, usize) = (1_000, 16_000_000);

@@ -14,7 +14,7 @@ use super::names::Resolver;
 use super::{StoreError, facts, ids, readings};
 use crate::pipeline::link::resolve::{NameFacts, USED_SCORE, Usage};
 use crate::pipeline::link::split::Group;
-use crate::terms::{EntityType, Kind};
+use model::terms::{EntityType, Kind};
 
 /// `names.decision` of a sense: the nearest of several notes.
 const NEAREST: i64 = 5;

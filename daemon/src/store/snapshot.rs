@@ -14,9 +14,9 @@ use rusqlite::Connection;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{IndexWriter, StoreError};
-use crate::pipeline::parcel::UnitVector;
-use crate::terms::Tick;
 use crate::vectors::{self, Layer, Nearest, Vectors, View};
+use model::parcel::UnitVector;
+use model::terms::Tick;
 
 /// How long a replacement of the file waits for readers to end. New ones wait meanwhile.
 const READERS_END_WITHIN: Duration = Duration::from_secs(5);

@@ -13,7 +13,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 use rustc_hash::FxHashSet;
 
 use super::{StoreError, open};
-use crate::terms::ContentHash;
+use model::terms::ContentHash;
 
 /// The file, in the project's state.
 const FILE: &str = "vectors.sqlite";

@@ -8,11 +8,11 @@ use config::Settings;
 
 use super::canon;
 use super::writer::{IndexWriter, RippleStep};
-use crate::belt::{Item, Stage, Ticket};
 use crate::embedder::{Embedder, StaticModel, WordPiece};
-use crate::pipeline::parcel::{EmbeddedDoc, SourceDoc};
 use crate::pipeline::{chunk, embed, link, normalize, recognize, relate};
-use crate::terms::{ContentHash, Generation, Lane, RelPath};
+use model::parcel::{EmbeddedDoc, SourceDoc};
+use model::terms::{ContentHash, Generation, Lane, RelPath};
+use model::{Item, Stage, Ticket};
 
 /// An index in a temporary folder, and the stages that documents go through on the way there.
 pub struct Bench {

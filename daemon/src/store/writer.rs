@@ -19,12 +19,12 @@ use super::ledger::{Failing, Ledger};
 use super::names::Resolver;
 use super::trouble::Trouble;
 use super::{Held, Part, StoreError, commit, gazetteer, quarantine};
-use crate::belt::{Item, Ticket};
 use crate::embedder::Embedder;
-use crate::pipeline::parcel::EmbeddedDoc;
 use crate::pipeline::recognize::gazetteer::Gazetteer;
-use crate::terms::{Generation, Lane, RelPath, Tick};
 use crate::vectors::Vectors;
+use model::parcel::EmbeddedDoc;
+use model::terms::{Generation, Lane, RelPath, Tick};
+use model::{Item, Ticket};
 
 /// Steps of one statement between two looks at whether a write should be interrupted: some of its runs.
 const STEPS_A_LOOK: i32 = 100;

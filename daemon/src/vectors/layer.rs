@@ -16,8 +16,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{Form, VectorChange, View};
 use crate::embedder::{EmbedError, Embedder, Unrounded, unit_vector};
-use crate::pipeline::parcel::UnitVector;
-use crate::terms::{ContentHash, Tick};
+use model::parcel::UnitVector;
+use model::terms::{ContentHash, Tick};
 
 /// No commit at which all rows were there.
 const NEVER: u64 = u64::MAX;

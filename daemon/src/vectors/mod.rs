@@ -35,7 +35,7 @@ pub use self::layer::{Facts, Layer};
 pub use self::rows::Form;
 pub use self::table::{cosines_in_table, load, nearest_in_table};
 pub use self::view::View;
-use crate::terms::Tick;
+use model::terms::Tick;
 
 /// Rows of changes kept for a copy that is being made; one that falls further behind is given up.
 const MAX_WAITING_ROWS: usize = 100_000;

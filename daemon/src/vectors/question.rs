@@ -7,7 +7,7 @@ use rustc_hash::FxHashSet;
 
 use super::rows::{Form, floats, length, length_of_floats};
 use super::turn::{WORD, turn};
-use crate::terms::Tick;
+use model::terms::Tick;
 use sys::N_PLANES;
 
 /// Largest number of [`N_PLANES`] bits in two's complement.

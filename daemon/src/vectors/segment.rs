@@ -10,7 +10,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::best::{Best, Nearest};
 use super::question::Asked;
 use super::rows::{Form, Rows, Workbench};
-use crate::terms::Tick;
+use model::terms::Tick;
 
 /// Rows of a full segment: 256 KiB of 256 components each. A commit copies the last one at most. Few in tests, so that
 /// small histories fill some.

@@ -14,8 +14,8 @@ use super::rows::{Form, Workbench};
 use super::segment::Segment;
 use super::view::View;
 use crate::embedder::cosine;
-use crate::pipeline::parcel::UnitVector;
-use crate::terms::Tick;
+use model::parcel::UnitVector;
+use model::terms::Tick;
 
 /// All blocks, in the order in which they were begun.
 const BLOCKS: &str = "SELECT c.size, c.validity, c.rowids, v.vectors FROM chunk_vec_chunks c

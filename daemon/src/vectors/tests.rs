@@ -9,7 +9,7 @@ use rustc_hash::FxHashSet;
 use super::segment::FULL;
 use super::*;
 use crate::embedder::{UNIT, cosine, unit_vector};
-use crate::pipeline::parcel::UnitVector;
+use model::parcel::UnitVector;
 
 const WIDTH: usize = 8;
 

@@ -13,7 +13,7 @@ use super::best::{Best, Nearest};
 use super::question::Asked;
 use super::rows::{Form, Workbench};
 use super::segment::{FULL, Segment};
-use crate::terms::Tick;
+use model::terms::Tick;
 
 /// Rows of a segment that must be gone before it is written again.
 const TOO_MANY_GONE: usize = FULL / 2;

@@ -58,7 +58,7 @@ fn loses_marks(base: char) -> bool {
 
 /// What is dropped: the stretched line of Arabic, invisible joiners, and signs that compatibility forms unfold to.
 fn is_kept(c: char) -> bool {
-    c != '\u{640}' && (super::is_word_char(c) && !matches!(c, '\u{200c}' | '\u{200d}'))
+    c != '\u{640}' && (model::terms::is_word_char(c) && !matches!(c, '\u{200c}' | '\u{200d}'))
 }
 
 fn is_composed(c: char) -> bool {

@@ -26,8 +26,8 @@ pub use fold::folded;
 use rustc_hash::FxHashMap;
 use stem::Stemmer;
 
-use crate::terms::run_length;
-pub use crate::terms::{gram_length, is_unspaced, is_word_char};
+use model::terms::run_length;
+use model::terms::{gram_length, is_word_char};
 
 /// The tokenizer of the text index: letters beyond ASCII are words to it anyway.
 pub const TOKENIZER: &str = "ascii tokenchars '+#.'";

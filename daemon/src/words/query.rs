@@ -4,8 +4,9 @@
 
 use std::collections::BTreeSet;
 
-use super::{Segment, Stemmer, gram_length, grams, humps, is_acronym, segments};
+use super::{Segment, Stemmer, grams, humps, is_acronym, segments};
 use crate::words::fold::folded;
+use model::terms::gram_length;
 
 /// One thing a question asks for; any of them may match.
 #[derive(Debug, Clone, PartialEq, Eq)]

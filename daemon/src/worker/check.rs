@@ -11,9 +11,9 @@
 use super::message::{
     WireBlock, WireBlockKind, WireInline, WireLink, WireLinkKind, WireMeta, WireParsed,
 };
-use crate::pipeline::normalize::Parsed;
-use crate::pipeline::parcel::{Block, BlockKind, DocMeta, Inline, InlineKind, Link, LinkKind};
-use crate::terms::{Norm, Span, SpanMap};
+use model::parcel::Parsed;
+use model::parcel::{Block, BlockKind, DocMeta, Inline, InlineKind, Link, LinkKind};
+use model::terms::{Norm, Span, SpanMap};
 
 /// Longest text of which the parts of a document's metadata may be, bytes. Larger ones are not read by anyone.
 const MAX_META_BYTES: usize = 1 << 20;

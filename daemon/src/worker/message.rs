@@ -14,9 +14,10 @@
 use serde::{Deserialize, Serialize};
 
 use super::sandbox::Sandbox;
-use crate::pipeline::normalize::{FormatLimits, Parsed};
-use crate::pipeline::parcel::{Block, BlockKind, DocMeta, Inline, InlineKind, Link, LinkKind};
-use crate::terms::{Norm, Span};
+use crate::pipeline::normalize::FormatLimits;
+use model::parcel::Parsed;
+use model::parcel::{Block, BlockKind, DocMeta, Inline, InlineKind, Link, LinkKind};
+use model::terms::{Norm, Span};
 
 /// Bytes of the length in front of each message.
 pub(super) const HEAD_BYTES: usize = 4;

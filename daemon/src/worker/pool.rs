@@ -18,9 +18,10 @@ use super::check::{self, Bounds};
 use super::message::{Job, Opening, Reply, decode};
 use super::process::{Budget, Failure, Process};
 use super::sandbox::Sandbox;
-use crate::belt::DocFault;
-use crate::pipeline::normalize::{FormatLimits, Parsed};
-use crate::terms::Lane;
+use crate::pipeline::normalize::FormatLimits;
+use model::DocFault;
+use model::parcel::Parsed;
+use model::terms::Lane;
 use sys::crew;
 
 /// Most workers for the bulk lane when the settings leave it open; more gain nothing, since one thread writes.

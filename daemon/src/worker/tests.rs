@@ -4,8 +4,9 @@ use proptest::prelude::*;
 
 use super::check::{Bounds, sound};
 use super::message::{HEAD_BYTES, Reply, TooLong, WireBlockKind, WireParsed, decode, encode};
-use crate::pipeline::normalize::{FormatLimits, Parsed, reader_for};
-use crate::pipeline::parcel::BlockKind;
+use crate::pipeline::normalize::{FormatLimits, reader_for};
+use model::parcel::BlockKind;
+use model::parcel::Parsed;
 
 const LIMITS: FormatLimits = FormatLimits { max_output_bytes: 1 << 20, max_nesting: 100 };
 

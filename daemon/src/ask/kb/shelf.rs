@@ -21,7 +21,7 @@ use super::decay;
 use super::graph::Graph;
 use crate::ask::AskError;
 use crate::store::{Enriched, KbLedger, Snapshot};
-use crate::terms::{ContentHash, Tick};
+use model::terms::{ContentHash, Tick};
 
 /// Longest part of what a person wrote that is quoted, characters.
 const MAX_QUOTED: usize = 60;

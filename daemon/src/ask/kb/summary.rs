@@ -20,8 +20,8 @@ use super::shelf::EntryRow;
 use crate::ask::{AskError, Desk, is_stop_word};
 use crate::embedder::{Embedder, cosine};
 use crate::pipeline::chunk::sentences;
-use crate::pipeline::parcel::UnitVector;
 use crate::words::Indexer;
+use model::parcel::UnitVector;
 
 /// Most sentences of an answer, and of those that are compared with each other.
 const MAX_SENTENCES: usize = 6;

@@ -14,7 +14,7 @@ use notes::resolve::{By, fold};
 use super::{AskError, Web};
 use crate::pipeline::recognize::words::is_ordinary;
 use crate::store::Snapshot;
-use crate::words::{is_unspaced, is_word_char};
+use model::terms::{is_unspaced, is_word_char};
 
 /// Who speaks of whom.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -17,11 +17,11 @@ use super::{NodeRow, node};
 use crate::ask::floor::share;
 use crate::ask::kb::summary::words_of as telling;
 use crate::ask::{AskError, Desk};
-use crate::pipeline::parcel::UnitVector;
 use crate::store::Snapshot;
-use crate::terms::ContentHash;
 use crate::vectors::Layer;
 use crate::words::Indexer;
+use model::parcel::UnitVector;
+use model::terms::ContentHash;
 
 /// The perspective of static vectors.
 pub const GENERAL: &str = "general";

@@ -14,8 +14,8 @@ use tokio::task::JoinHandle;
 use super::{Again, Backfill, Pace, Stand, Step, Trouble};
 use crate::embedder::EmbedError;
 use crate::health::Health;
-use crate::terms::Tick;
 use crate::vectors::Layer;
+use model::terms::Tick;
 use sys::crew;
 
 /// How often a closed gate is looked at while something is left. (It costs the looking.)

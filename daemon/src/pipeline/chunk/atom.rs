@@ -8,8 +8,8 @@
 use super::profile::Budgets;
 use super::sentence::sentences;
 use crate::embedder::wordpiece::{CachedWordPiece, Word};
-use crate::pipeline::parcel::{Block, BlockKind, NormalDoc, Profile};
-use crate::terms::{Norm, Span};
+use model::parcel::{Block, BlockKind, NormalDoc, Profile};
+use model::terms::{Norm, Span};
 
 /// A piece of a block that a chunk takes whole.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -24,10 +24,10 @@ use std::sync::Arc;
 
 use config::settings;
 
-use crate::belt::{DocFault, Stage};
 use crate::embedder::wordpiece::{CachedWordPiece, WordPiece};
-use crate::pipeline::parcel::{Chunk, ChunkedDoc, NormalDoc, Profile};
-use crate::terms::{ContentHash, Norm, Span};
+use model::parcel::{Chunk, ChunkedDoc, NormalDoc, Profile};
+use model::terms::{ContentHash, Norm, Span};
+use model::{DocFault, Stage};
 
 use atom::{Atom, TokenIndex};
 use outline::Outline;

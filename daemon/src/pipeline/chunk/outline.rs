@@ -13,7 +13,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::Budget;
 use super::atom::Atom;
 use super::profile::Budgets;
-use crate::pipeline::parcel::{Block, BlockKind, NormalDoc, Profile};
+use model::parcel::{Block, BlockKind, NormalDoc, Profile};
 
 /// Headings have six levels; a longer chain of parents is a mistake and is cut.
 const MAX_DEPTH: usize = 6;

@@ -11,7 +11,7 @@ use config::settings;
 
 use super::atom::TokenIndex;
 use super::{Budget, size};
-use crate::pipeline::parcel::{Block, BlockKind, NormalDoc, Profile};
+use model::parcel::{Block, BlockKind, NormalDoc, Profile};
 
 /// Steps from which an ordered list is a procedure.
 const MIN_STEPS: usize = 3;

@@ -6,8 +6,8 @@ use expect_test::{Expect, expect};
 use proptest::prelude::*;
 
 use super::*;
-use crate::pipeline::parcel::{Block, BlockKind, DocHead, DocMeta};
-use crate::terms::{RelPath, SpanMap};
+use model::parcel::{Block, BlockKind, DocHead, DocMeta};
+use model::terms::{RelPath, SpanMap};
 
 static WORDPIECE: LazyLock<Arc<WordPiece>> = LazyLock::new(WordPiece::builtin);
 

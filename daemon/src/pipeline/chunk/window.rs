@@ -7,7 +7,7 @@
 
 use super::Budget;
 use super::atom::{Atom, TokenIndex};
-use crate::terms::{Norm, Span};
+use model::terms::{Norm, Span};
 
 /// The windows of a chunk; at least one.
 pub(super) fn windows_of(

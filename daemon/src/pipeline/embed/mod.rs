@@ -12,14 +12,14 @@ use std::sync::Arc;
 use config::settings::{Dedup, Memory};
 use rustc_hash::FxHashMap;
 
-use crate::belt::{DocFault, Stage};
 use crate::embedder::Embedder;
-use crate::pipeline::parcel::{
+use model::parcel::{
     Chunk, EmbeddedDoc, EmbeddedFact, MentionedDoc, NormalDoc, RelatedDoc, UnitVector,
     may_be_english,
 };
-use crate::pipeline::print::prints_of;
-use crate::terms::ContentHash;
+use model::print::prints_of;
+use model::terms::ContentHash;
+use model::{DocFault, Stage};
 
 /// Headings that are embedded with a window, counted from the innermost (S4 §5).
 const N_HEADINGS: usize = 2;
@@ -175,8 +175,8 @@ mod tests {
     use expect_test::expect;
 
     use super::*;
-    use crate::pipeline::parcel::{DocHead, DocMeta, LinkedDoc, NormalDoc, Profile};
-    use crate::terms::{RelPath, Span, SpanMap};
+    use model::parcel::{DocHead, DocMeta, LinkedDoc, NormalDoc, Profile};
+    use model::terms::{RelPath, Span, SpanMap};
 
     /// Writes down what it is asked; each vector holds the number of its text.
     #[derive(Default)]

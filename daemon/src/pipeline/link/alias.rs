@@ -12,11 +12,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-pub use crate::pipeline::parcel::{AliasSource, AliasUse};
-use crate::pipeline::parcel::{Mention, MentionedDoc, RecognizerKind};
 use crate::pipeline::recognize::is_of_place;
 use crate::pipeline::recognize::words::{all_ordinary, is_function_word};
-use crate::terms::{EntityType, tokens_of};
+use model::parcel::{AliasSource, AliasUse};
+use model::parcel::{Mention, MentionedDoc, RecognizerKind};
+use model::terms::{EntityType, tokens_of};
 
 /// Longest visible text of a link that is learned as a name, words; longer ones are sentences.
 const MAX_LINK_WORDS: usize = 6;
@@ -66,7 +66,7 @@ pub fn aliases_of(doc: &MentionedDoc, mention_norms: &[String]) -> Vec<AliasUse>
     defined(doc, mention_norms, &mut out);
     shortened(&forms_of(doc, mention_norms), &mut out);
     let own: BTreeSet<String> =
-        doc.stated.iter().map(|name| crate::terms::norm_of(&name.surface)).collect();
+        doc.stated.iter().map(|name| model::terms::norm_of(&name.surface)).collect();
     let turned = |(norm, target, source): (String, String, AliasSource)| {
         let is_own = source != AliasSource::LinkText && own.contains(&norm);
         match is_own && !own.contains(&target) {
@@ -97,7 +97,7 @@ fn link_text(doc: &MentionedDoc, mention: &Mention) -> Option<String> {
         && surface.chars().filter(|c| c.is_alphabetic()).count() >= 2
         && !surface.contains(['/', '\n'])
         && !all_ordinary(surface);
-    is_name.then(|| crate::terms::norm_of(surface))
+    is_name.then(|| model::terms::norm_of(surface))
 }
 
 /// `Key Management Service (KMS)` and `KMS (Key Management Service)`.
@@ -244,13 +244,14 @@ fn is_capitalized(surface: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::belt::Stage;
     use crate::pipeline::link::LinkStage;
-    use crate::pipeline::parcel::{ChunkedDoc, PlaceFeatures, StatedName, StatedSource};
-    use crate::pipeline::recognize::{Gazetteer, RecognizeStage, testing};
-    use crate::terms::{Confidence, Span};
+    use crate::pipeline::recognize::{Gazetteer, RecognizeStage};
     use arc_swap::ArcSwap;
     use expect_test::{Expect, expect};
+    use model::Stage;
+    use model::parcel::testing;
+    use model::parcel::{ChunkedDoc, PlaceFeatures, StatedName, StatedSource};
+    use model::terms::{Confidence, Span};
     use std::fmt::Write;
     use std::sync::Arc;
 

@@ -11,8 +11,8 @@
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use super::features::{lemmas_of, model_numbers_of, words_of};
-use crate::pipeline::parcel::UnitVector;
-use crate::terms::tokens_of;
+use model::parcel::UnitVector;
+use model::terms::tokens_of;
 
 /// Shortest norm, in characters, for which one typing error is tolerated; in shorter ones it makes another name.
 pub const MIN_EDIT_CHARS: usize = 6;
@@ -140,7 +140,7 @@ mod tests {
     use crate::pipeline::link::features::{
         digits_agree, edit_distance_is_one, jaccard, one_specifies_the_other,
     };
-    use crate::terms::norm_of;
+    use model::terms::norm_of;
     use proptest::prelude::*;
 
     fn meet(a: &str, b: &str) -> bool {

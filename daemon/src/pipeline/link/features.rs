@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use config::settings::Link;
 
-use crate::terms::{EntityType, tokens_of};
+use model::terms::{EntityType, tokens_of};
 
 /// The features of one candidate.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]

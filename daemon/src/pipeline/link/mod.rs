@@ -13,11 +13,9 @@ pub mod vote;
 
 use std::collections::BTreeMap;
 
-use crate::belt::{DocFault, Stage};
-use crate::pipeline::parcel::{
-    LinkedDoc, Mention, MentionedDoc, NameUse, RecognizerKind, StatedSource,
-};
-use crate::terms::{EntityType, norm_of};
+use model::parcel::{LinkedDoc, Mention, MentionedDoc, NameUse, RecognizerKind, StatedSource};
+use model::terms::{EntityType, norm_of};
+use model::{DocFault, Stage};
 
 /// The link stage.
 pub struct LinkStage;

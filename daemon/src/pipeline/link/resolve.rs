@@ -16,8 +16,8 @@ use super::features::{
     one_specifies_the_other, popularity, series_agree, share_a_model_number, string_similarity,
     type_agreement,
 };
-use crate::pipeline::parcel::StatedSource;
-use crate::terms::{EntityType, tokens_of};
+use model::parcel::StatedSource;
+use model::terms::{EntityType, tokens_of};
 
 /// What is known of one name over all documents.
 #[derive(Debug, Clone, PartialEq)]
@@ -336,7 +336,7 @@ fn edit_is_tolerated(a: &str, b: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::terms::norm_of;
+    use model::terms::norm_of;
 
     struct Table {
         cosine: f32,

@@ -11,8 +11,8 @@
 use std::collections::BTreeSet;
 
 use crate::embedder::cosine;
-use crate::pipeline::parcel::UnitVector;
-use crate::terms::Kind;
+use model::parcel::UnitVector;
+use model::terms::Kind;
 
 /// From this cosine on two documents speak of the same field.
 pub const SAME_FIELD: f32 = 0.30;

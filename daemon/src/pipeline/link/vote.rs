@@ -8,7 +8,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::terms::EntityType;
+use model::terms::EntityType;
 
 /// What one type by form, cue or author weighs against one that a model guessed.
 const TOLD: u32 = 3;

@@ -13,11 +13,12 @@ mod structure;
 
 use std::ops::Range;
 
-use super::bytes::has_single_spaces;
-use super::format::{FormatLimits, Parsed};
-use crate::pipeline::parcel::{Block, Inline, Link};
-use crate::terms::SpanMap;
+use super::format::FormatLimits;
 use marks::Mark;
+use model::bytes::has_single_spaces;
+use model::parcel::Parsed;
+use model::parcel::{Block, Inline, Link};
+use model::terms::SpanMap;
 use structure::{CELL_SEPARATOR, Structure};
 
 /// Longest separator that may precede a piece, bytes.

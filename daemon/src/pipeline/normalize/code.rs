@@ -8,7 +8,8 @@
 use std::ops::Range;
 
 use super::builder::TextBuilder;
-use super::format::{Format, FormatLimits, Parsed};
+use super::format::{Format, FormatLimits};
+use model::parcel::Parsed;
 
 /// Fewest words of a comment that is prose.
 const MIN_WORDS: usize = 4;

@@ -9,9 +9,9 @@ use std::borrow::Cow;
 use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
 use encoding_rs::{Encoding, UTF_8};
 
-use super::bytes::count;
-use crate::belt::DocFault;
-use crate::terms::SpanMap;
+use model::DocFault;
+use model::bytes::count;
+use model::terms::SpanMap;
 
 /// Control characters among a text's characters from which it is no text, percent.
 const MAX_CONTROL_PERCENT: usize = 10;

@@ -36,8 +36,9 @@ use self::body::{Body, Means};
 use self::numbering::Numbering;
 use self::package::{Package, Relationship};
 use self::styles::Styles;
-use super::format::{Format, FormatLimits, Parsed};
-use crate::terms::SpanMap;
+use super::format::{Format, FormatLimits};
+use ::model::parcel::Parsed;
+use ::model::terms::SpanMap;
 
 /// Unpacked bytes that any document may have.
 const BASE_BUDGET_BYTES: usize = 32 << 20;

@@ -9,11 +9,12 @@
 use mail_parser::{Address, MessageParser, MessagePart, MimeHeaders, PartType};
 
 use super::builder::TextBuilder;
-use super::format::{Format, FormatLimits, Parsed};
+use super::format::{Format, FormatLimits};
 use super::html::Html;
 use super::plain::Plain;
-use crate::pipeline::parcel::{Block, BlockKind, Inline, Link};
-use crate::terms::{Norm, Span, SpanMap};
+use model::parcel::Parsed;
+use model::parcel::{Block, BlockKind, Inline, Link};
+use model::terms::{Norm, Span, SpanMap};
 
 /// Most parts that are read.
 const MAX_PARTS: usize = 50;

@@ -8,7 +8,7 @@
 use notes::parse::{add_tag, names, scalar_text};
 use serde_json::Value;
 
-use crate::pipeline::parcel::DocMeta;
+use model::parcel::DocMeta;
 
 /// Keys told that stand there twice.
 const MAX_TOLD: usize = 5;

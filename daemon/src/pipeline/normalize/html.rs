@@ -34,7 +34,8 @@ mod words;
 #[cfg(test)]
 mod tests;
 
-use super::format::{Format, FormatLimits, Parsed};
+use super::format::{Format, FormatLimits};
+use model::parcel::Parsed;
 
 /// Reads HTML.
 pub(crate) struct Html;

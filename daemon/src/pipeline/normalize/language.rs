@@ -11,10 +11,10 @@ use std::collections::BTreeMap;
 
 use whatlang::{Lang, Script, detect};
 
-use super::bytes::count;
-use crate::pipeline::parcel::{Block, BlockKind};
-use crate::terms::is_latin;
-use crate::terms::{Norm, Span};
+use model::bytes::count;
+use model::parcel::{Block, BlockKind};
+use model::terms::is_latin;
+use model::terms::{Norm, Span};
 
 /// Running text looked at, bytes; more does not make the answer surer.
 const MAX_SAMPLE_BYTES: usize = 2_000;

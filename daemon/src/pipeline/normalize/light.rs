@@ -16,10 +16,11 @@ mod tests;
 use std::ops::Range;
 
 use super::builder::TextBuilder;
-use super::format::{Format, FormatLimits, Parsed};
+use super::format::{Format, FormatLimits};
 use super::target::Target;
 pub(crate) use adoc::ADOC;
 use inline::Inlines;
+use model::parcel::Parsed;
 pub(crate) use org::ORG;
 pub(crate) use rst::RST;
 

@@ -16,11 +16,12 @@ use notes::parse::{add_tag, nests_deeper_than, tag};
 use pulldown_cmark::{CodeBlockKind, CowStr, Event, LinkType, Parser, Tag, TagEnd};
 
 use super::builder::TextBuilder;
-use super::format::{Format, FormatLimits, Parsed};
+use super::format::{Format, FormatLimits};
 use super::frontmatter;
 use super::plain::Plain;
 use super::target::Target;
-use crate::pipeline::parcel::InlineKind;
+use model::parcel::InlineKind;
+use model::parcel::Parsed;
 use raw_html::RawHtml;
 
 /// The Markdown format.

@@ -9,7 +9,6 @@
 //! Not here: chunks, sentences, names. A new file type is a file here and a line in `format.rs`.
 
 mod builder;
-mod bytes;
 mod code;
 mod decode;
 mod docx;
@@ -35,16 +34,17 @@ use config::limits::MAX_DOCUMENT_TEXT_BYTES;
 use config::settings::{Privacy, Watch};
 
 use self::redact::{Redacted, Redactor};
-use crate::belt::{DocFault, Stage};
-use crate::pipeline::parcel::{
-    BlockKind, DocHead, DocMeta, Findings, GivenName, LinkKind, NormalDoc, SourceDoc, StatedNote,
-};
-use crate::terms::{Lane, RelPath, Segment, SpanMap, norm_of};
 use crate::worker::{Request, Workers};
 use decode::Decoded;
-pub(crate) use format::{FormatLimits, Parsed, Reader, reader_for};
+pub(crate) use format::{FormatLimits, Reader, reader_for};
 use given::Ground;
 pub use given::{GivenError, GivenNames};
+use model::parcel::Parsed;
+use model::parcel::{
+    BlockKind, DocHead, DocMeta, Findings, GivenName, LinkKind, NormalDoc, SourceDoc, StatedNote,
+};
+use model::terms::{Lane, RelPath, Segment, SpanMap, norm_of};
+use model::{DocFault, Stage};
 
 /// Deepest nesting of lists, quotations and elements that is followed; a line of Markdown costs time by its
 /// depth.

@@ -9,8 +9,8 @@ use std::ops::Range;
 
 use notes::parse::{Note, Place, parse};
 
-use crate::pipeline::parcel::{Link, LinkKind, StatedNote};
-use crate::terms::{SpanMap, line_of};
+use model::parcel::{Link, LinkKind, StatedNote};
+use model::terms::{SpanMap, line_of};
 
 /// Most observations, links, fields, headings and blocks of one note; what has more is data.
 const MAX_STATED: usize = 20_000;

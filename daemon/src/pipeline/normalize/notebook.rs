@@ -9,10 +9,11 @@
 
 use std::ops::Range;
 
-use super::format::{Format, FormatLimits, Parsed};
+use super::format::{Format, FormatLimits};
 use super::json::{Json, Step};
 use super::markdown::Markdown;
-use crate::terms::SpanMap;
+use model::parcel::Parsed;
+use model::terms::SpanMap;
 
 /// Longest printed output that is kept of one cell, bytes; more is data.
 const MAX_OUTPUT_BYTES: usize = 2_000;
@@ -257,8 +258,8 @@ mod tests {
                 "cell_type": if is_code { "code" } else { "markdown" }, "source": source})).collect();
             let text = serde_json::json!({"cells": cells}).to_string();
             let parsed = Notebook.read(&text, &LIMITS).expect("a notebook");
-            let map = crate::terms::SpanMap::identity(parsed.text.len(), 0);
-            let plain = crate::pipeline::normalize::Parsed { map, ..parsed.clone() };
+            let map = model::terms::SpanMap::identity(parsed.text.len(), 0);
+            let plain = model::parcel::Parsed { map, ..parsed.clone() };
             check_invariants(&parsed.text, &plain);
             prop_assert!(parsed.map.source_range(0, parsed.text.len()).end <= text.len());
         }

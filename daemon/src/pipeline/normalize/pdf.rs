@@ -40,10 +40,11 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use hayro_syntax::{DecryptionError, LoadPdfError};
 
-use super::format::{Format, FormatLimits, Parsed};
+use super::format::{Format, FormatLimits};
 use heading::Headings;
 use hyphen::Vocabulary;
 use interpret::{Budget, Interpreter};
+use model::parcel::Parsed;
 use page::PageLines;
 
 /// Most operators of one document; a page of text has some 2,000, a map 500,000.

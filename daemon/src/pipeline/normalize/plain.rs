@@ -10,7 +10,8 @@
 use std::ops::Range;
 
 use super::builder::TextBuilder;
-use super::format::{Format, FormatLimits, Parsed};
+use super::format::{Format, FormatLimits};
+use model::parcel::Parsed;
 
 /// Longest line that may be a heading because it is all capitals, characters.
 const MAX_CAPITALS_CHARS: usize = 60;

@@ -37,10 +37,10 @@ use std::ops::Range;
 
 use config::settings::{PiiMode, Privacy};
 
-use crate::pipeline::parcel::Findings;
-use crate::terms::SpanMap;
 use allow::AllowedLines;
 use find::{Found, secrets_in};
+use model::parcel::Findings;
+use model::terms::SpanMap;
 
 pub use allow::AllowedPaths;
 pub use personal::{Kind, personal_data_in};

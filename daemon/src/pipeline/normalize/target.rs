@@ -8,8 +8,8 @@
 pub(crate) use notes::target::{joined, resolve};
 use notes::target::{percent_decoded, scheme_of};
 
-use crate::pipeline::parcel::{Link, LinkKind};
-use crate::terms::{Norm, Span};
+use model::parcel::{Link, LinkKind};
+use model::terms::{Norm, Span};
 
 /// Longest target kept, bytes; longer ones are data in disguise.
 const MAX_TARGET_BYTES: usize = 2_000;

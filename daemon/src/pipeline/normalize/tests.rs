@@ -1,13 +1,14 @@
 //! The stage as a whole, and what the tests of every format share: a printer and the invariants.
 
-use super::format::{Format, FormatLimits, Parsed};
+use super::format::{Format, FormatLimits};
 use super::markdown::Markdown;
 use super::plain::Plain;
 use super::{MAX_NESTING, Normalizer};
-use crate::belt::Stage;
-use crate::pipeline::parcel::{Block, BlockKind, InlineKind, NormalDoc, SourceDoc};
-use crate::terms::{ContentHash, RelPath, SpanMap};
 use expect_test::{Expect, expect};
+use model::Stage;
+use model::parcel::Parsed;
+use model::parcel::{Block, BlockKind, InlineKind, NormalDoc, SourceDoc};
+use model::terms::{ContentHash, RelPath, SpanMap};
 use proptest::prelude::*;
 use std::fmt::Write as _;
 

@@ -8,8 +8,8 @@
 //! Not here: the words of the name itself (`lexicon.rs`), votes over documents (`link/vote.rs`).
 
 use super::lexicon;
-use crate::pipeline::parcel::{Mention, NormalDoc};
-use crate::terms::{EntityType, Kind};
+use model::parcel::{Mention, NormalDoc};
+use model::terms::{EntityType, Kind};
 
 /// Bytes looked at on each side.
 const REACH: usize = 80;
@@ -235,9 +235,9 @@ fn tail(text: &str, n: usize) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pipeline::parcel::{PlaceFeatures, RecognizerKind};
-    use crate::pipeline::recognize::testing;
-    use crate::terms::{Confidence, Span};
+    use model::parcel::testing;
+    use model::parcel::{PlaceFeatures, RecognizerKind};
+    use model::terms::{Confidence, Span};
     use proptest::prelude::*;
 
     fn typed(text: &str, name: &str, entity_type: EntityType, is_guess: bool) -> EntityType {

@@ -23,10 +23,10 @@ mod scan;
 
 use rustc_hash::FxHashMap;
 
-use crate::pipeline::parcel::{Mention, NormalDoc, RecognizerKind};
 use crate::pipeline::recognize::Recognizer;
 use crate::pipeline::recognize::words;
-use crate::terms::{EntityType, Norm, NormKey, Span, norm_of};
+use model::parcel::{Mention, NormalDoc, RecognizerKind};
+use model::terms::{EntityType, Norm, NormKey, Span, norm_of};
 
 /// One row the gazetteer is built from.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]

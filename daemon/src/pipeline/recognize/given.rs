@@ -14,8 +14,8 @@ mod tests;
 use rustc_hash::FxHashMap;
 
 use super::overlap;
-use crate::pipeline::parcel::{GivenName, Mention, PlaceFeatures, RecognizerKind};
-use crate::terms::{Confidence, EntityType, Norm, Span};
+use model::parcel::{GivenName, Mention, PlaceFeatures, RecognizerKind};
+use model::terms::{Confidence, EntityType, Norm, Span};
 
 /// The given names as mentions, with the steps that were found, in order of place. Of given names that overlap the
 /// longest stays.

@@ -7,8 +7,8 @@
 //! Not here: names in the middle of a sentence, where a capital is part of the name.
 
 use super::{lexicon, words};
-use crate::pipeline::parcel::{Mention, NormalDoc, RecognizerKind};
-use crate::terms::{EntityType, Span};
+use model::parcel::{Mention, NormalDoc, RecognizerKind};
+use model::terms::{EntityType, Span};
 
 /// What one does to people.
 const TO_PEOPLE: &str = " call tell email mail ask invite ping thank remind phone message meet contact notify greet \
@@ -60,9 +60,9 @@ fn begins(doc: &NormalDoc, start: usize) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pipeline::parcel::PlaceFeatures;
-    use crate::pipeline::recognize::testing;
-    use crate::terms::Confidence;
+    use model::parcel::PlaceFeatures;
+    use model::parcel::testing;
+    use model::terms::Confidence;
 
     #[test]
     fn a_request_is_no_part_of_a_name() {

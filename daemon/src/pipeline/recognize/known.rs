@@ -13,8 +13,8 @@ use rustc_hash::FxHashSet;
 
 use super::Recognizer;
 use super::gazetteer::{Gazetteer, GazetteerTerm, Habit};
-use crate::pipeline::parcel::{BlockKind, Mention, NormalDoc, PlaceFeatures, RecognizerKind};
-use crate::terms::{Confidence, EntityType, Norm, Span, norm_of};
+use model::parcel::{BlockKind, Mention, NormalDoc, PlaceFeatures, RecognizerKind};
+use model::terms::{Confidence, EntityType, Norm, Span, norm_of};
 
 const TABLE: &str = include_str!("../../../../config/known_names.tsv");
 const SCORE: f32 = 0.75;
@@ -114,7 +114,7 @@ fn build() -> Gazetteer {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pipeline::recognize::testing;
+    use model::parcel::testing;
 
     fn found(lines: &str) -> Vec<String> {
         let doc = testing::doc(lines);

@@ -9,7 +9,7 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::LazyLock;
 
-use crate::terms::{EntityType, tokens_of};
+use model::terms::{EntityType, tokens_of};
 
 /// Last words that tell the type of what they end.
 const SUFFIXES: &[(EntityType, &str)] = &[

@@ -15,9 +15,9 @@ pub use select::{TermCount, select};
 
 use super::token::{Shape, View, Words, words_in};
 use super::{lexicon, runs, words};
-use crate::pipeline::parcel::{BlockKind, InlineKind, MinedTerm, NormalDoc};
-use crate::terms::{Norm, Span};
 use collect::Terms;
+use model::parcel::{BlockKind, InlineKind, MinedTerm, NormalDoc};
+use model::terms::{Norm, Span};
 
 /// Weight of a title or heading.
 const HEADING_WEIGHT: u8 = 3;
@@ -122,8 +122,8 @@ fn capitalised<'a>(view: View<'a>, max_words: usize, terms: &mut Terms<'a>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pipeline::recognize::testing;
     use expect_test::{Expect, expect};
+    use model::parcel::testing;
     use proptest::prelude::*;
     use std::fmt::Write;
 

@@ -36,16 +36,14 @@ use notes::parse::RelationKind;
 pub use gazetteer::{Gazetteer, GazetteerTerm};
 pub use mine::{TermCount, select};
 
-use crate::belt::{DocFault, Stage};
 use crate::pipeline::chunk::sentences_of;
-#[cfg(test)]
-pub(crate) use crate::pipeline::parcel::testing;
-use crate::pipeline::parcel::{
-    ChunkedDoc, GivenName, Mention, MentionedDoc, NormalDoc, RecognizerKind,
-};
-use crate::terms::{Norm, Span};
 pub(crate) use context::defined_as;
 use known::KnownRecognizer;
+#[cfg(test)]
+use model::parcel::testing;
+use model::parcel::{ChunkedDoc, GivenName, Mention, MentionedDoc, NormalDoc, RecognizerKind};
+use model::terms::{Norm, Span};
+use model::{DocFault, Stage};
 use pattern::PatternRecognizer;
 use stated::StatedRecognizer;
 pub(crate) use stated::is_of_place;

@@ -8,9 +8,9 @@
 //! Not here: where mentions stand (`place.rs`).
 
 use super::words;
-use crate::pipeline::parcel::{Mention, RecognizerKind};
-use crate::terms::{EntityType, Norm, Span};
 use config::limits::{MAX_MENTIONS, MAX_SURFACE_BYTES};
+use model::parcel::{Mention, RecognizerKind};
+use model::terms::{EntityType, Norm, Span};
 use rustc_hash::FxHashMap;
 
 /// Resolves the overlaps.
@@ -142,9 +142,9 @@ fn words(start: usize, end: usize) -> impl Iterator<Item = (usize, u64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pipeline::parcel::{PlaceFeatures, RecognizerKind};
-    use crate::terms::Confidence;
-    use crate::terms::Span;
+    use model::parcel::{PlaceFeatures, RecognizerKind};
+    use model::terms::Confidence;
+    use model::terms::Span;
     use proptest::prelude::*;
 
     const TEXT: &str =

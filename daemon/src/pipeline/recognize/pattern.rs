@@ -24,8 +24,8 @@ mod version;
 
 use super::Recognizer;
 use super::token::{Shape, View, Words};
-use crate::pipeline::parcel::{BlockKind, Mention, NormalDoc, RecognizerKind};
-use crate::terms::{EntityType, Norm, Span};
+use model::parcel::{BlockKind, Mention, NormalDoc, RecognizerKind};
+use model::terms::{EntityType, Norm, Span};
 use name::Names;
 use proof::{Finds, Proof};
 

@@ -3,8 +3,8 @@
 //! In: mentions in order of place. Out: their `PlaceFeatures`.
 //! Invariants: one merge walk; a mention counts as inside only when a mark holds all of it.
 
-use crate::pipeline::parcel::{BlockKind, InlineKind, Mention, NormalDoc};
-use crate::terms::{Norm, Span};
+use model::parcel::{BlockKind, InlineKind, Mention, NormalDoc};
+use model::terms::{Norm, Span};
 
 /// Fills [`Mention::place`].
 pub(super) fn fill(doc: &NormalDoc, mentions: &mut [Mention]) {

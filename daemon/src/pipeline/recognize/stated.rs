@@ -10,11 +10,11 @@ use config::limits::MAX_SURFACE_BYTES;
 use rustc_hash::FxHashSet;
 
 use super::{Recognizer, words};
-use crate::pipeline::parcel::{
+use model::parcel::{
     BlockKind, Link, LinkKind, Mention, NormalDoc, PlaceFeatures, RecognizerKind, StatedName,
     StatedSource,
 };
-use crate::terms::{Confidence, EntityType, Norm, RelPath, Span, norm_of};
+use model::terms::{Confidence, EntityType, Norm, RelPath, Span, norm_of};
 
 /// Extensions of files that are documents; a link to any other file names nothing here.
 const DOCUMENT_EXTENSIONS: [&str; 8] = ["", "md", "markdown", "txt", "html", "htm", "pdf", "docx"];
@@ -123,8 +123,8 @@ fn cut(text: &str, max: usize) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pipeline::recognize::testing;
     use expect_test::{Expect, expect};
+    use model::parcel::testing;
     use std::fmt::Write;
 
     fn check(lines: &str, expect: Expect) {

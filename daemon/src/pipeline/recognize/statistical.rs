@@ -8,11 +8,9 @@
 use std::sync::Arc;
 
 use super::{Recognizer, words};
-use crate::pipeline::parcel::{
-    Block, BlockKind, Mention, NormalDoc, Pass, PlaceFeatures, RecognizerKind,
-};
-use crate::terms::{Confidence, EntityType, Norm, Span};
 use language::Pipeline;
+use model::parcel::{Block, BlockKind, Mention, NormalDoc, Pass, PlaceFeatures, RecognizerKind};
+use model::terms::{Confidence, EntityType, Norm, Span};
 
 /// Confidence of a person, an organization or a place: right for about four of five on running text.
 const SURE: f32 = 0.6;

@@ -18,8 +18,8 @@ use onnx::{ModelError, Tagged, Tagger};
 use xxhash_rust::xxh3::Xxh3;
 
 use super::Recognizer;
-use crate::pipeline::parcel::{Mention, NormalDoc, Pass, PlaceFeatures, RecognizerKind};
-use crate::terms::{Confidence, EntityType, Norm, Span};
+use model::parcel::{Mention, NormalDoc, Pass, PlaceFeatures, RecognizerKind};
+use model::terms::{Confidence, EntityType, Norm, Span};
 
 /// Longest text given to the model at once, bytes: its tokens take a hundred times that for a moment. What is longer
 /// without a sentence's end is data.

@@ -1,9 +1,9 @@
 //! The stage as a whole: trust, places, and the swap of the gazetteer.
 
 use super::*;
-use crate::pipeline::parcel::Chunk;
-use crate::terms::{EntityType, norm_of};
 use expect_test::expect;
+use model::parcel::Chunk;
+use model::terms::{EntityType, norm_of};
 use std::fmt::Write;
 
 fn gazetteer(version: u64, names: &[&str]) -> Gazetteer {

@@ -9,8 +9,8 @@
 
 use std::ops::Range;
 
-use crate::pipeline::parcel::{Block, BlockKind, InlineKind, NormalDoc};
-use crate::terms::{Norm, Span};
+use model::parcel::{Block, BlockKind, InlineKind, NormalDoc};
+use model::terms::{Norm, Span};
 
 /// What a word looks like: a set of flags.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -349,8 +349,8 @@ fn width_at(text: &str, at: usize) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pipeline::recognize::testing;
     use expect_test::expect;
+    use model::parcel::testing;
     use std::fmt::Write;
 
     #[test]

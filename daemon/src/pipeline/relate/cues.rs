@@ -9,7 +9,7 @@ use aho_corasick::{AhoCorasick, AhoCorasickBuilder, MatchKind};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::vocabulary::intern;
-use crate::terms::EntityType;
+use model::terms::EntityType;
 
 /// Where a cue counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

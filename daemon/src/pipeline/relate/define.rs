@@ -8,10 +8,10 @@
 use super::cues::{Cue, CueKind, Cues};
 use super::page::Page;
 use super::{Statement, Statements};
-use crate::pipeline::parcel::{BlockKind, Party};
 use crate::pipeline::recognize::pattern::{is_definition_table, is_glossary_heading};
 use crate::pipeline::recognize::words;
-use crate::terms::{EntityType, Norm, Span};
+use model::parcel::{BlockKind, Party};
+use model::terms::{EntityType, Norm, Span};
 
 /// A page that says what its own name means.
 const OWN_CONFIDENCE: f32 = 0.9;

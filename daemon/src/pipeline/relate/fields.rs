@@ -10,8 +10,8 @@ use super::cues::{Cue, CueKind, Cues};
 use super::gap::{Gap, GapReader};
 use super::page::{Page, plain_words};
 use super::{Statement, Statements};
-use crate::pipeline::parcel::{BlockKind, Party};
-use crate::terms::{Norm, Span};
+use model::parcel::{BlockKind, Party};
+use model::terms::{Norm, Span};
 
 /// Longest key, in bytes.
 const MAX_KEY_BYTES: usize = 30;

@@ -15,7 +15,7 @@ use rustc_hash::FxHashMap;
 use super::page::Page;
 use super::vocabulary::intern;
 use super::{Statement, Statements};
-use crate::pipeline::parcel::{LinkKind, NormalDoc, Party, RecognizerKind};
+use model::parcel::{LinkKind, NormalDoc, Party, RecognizerKind};
 
 /// The pattern of a relation that its author gives a link.
 pub(super) const TYPED: &str = "link:typed";

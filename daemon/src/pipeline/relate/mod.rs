@@ -23,12 +23,12 @@ mod steps;
 mod title;
 mod vocabulary;
 
-use crate::belt::{DocFault, Stage};
+use model::{DocFault, Stage};
 use std::sync::Arc;
 
-use crate::pipeline::parcel::{Evidence, LinkedDoc, Party, Pass, RelatedDoc};
 use crate::pipeline::recognize::words::is_ordinary;
-use crate::terms::{Confidence, Norm, Span};
+use model::parcel::{Evidence, LinkedDoc, Party, Pass, RelatedDoc};
+use model::terms::{Confidence, Norm, Span};
 use page::Page;
 pub use vocabulary::{DENIED, Vocabulary, VocabularyError};
 

@@ -12,12 +12,12 @@ use rustc_hash::FxHashSet;
 
 use super::cues::Cues;
 use super::vocabulary::Vocabulary;
-use crate::pipeline::parcel::{
+use crate::pipeline::recognize::is_of_place;
+use model::parcel::{
     Anaphor, Block, BlockKind, LinkedDoc, Mention, MentionedDoc, Party, PlaceFeatures,
     RecognizerKind,
 };
-use crate::pipeline::recognize::is_of_place;
-use crate::terms::{Confidence, EntityType, Norm, Span, norm_of};
+use model::terms::{Confidence, EntityType, Norm, Span, norm_of};
 
 /// Words that stand for a mention, or for the document, where a sentence is read: `It uses Kafka`.
 pub(super) struct StandIn {

@@ -12,7 +12,7 @@ use rustc_hash::FxHashMap;
 use super::cues::{Cue, CueKind};
 use super::page::{Page, plain_words};
 use super::{Statement, Statements};
-use crate::pipeline::parcel::{BlockKind, Party, RecognizerKind};
+use model::parcel::{BlockKind, Party, RecognizerKind};
 
 /// Longest heading that is a cue, in bytes.
 const MAX_HEADING_BYTES: usize = 40;

@@ -10,9 +10,9 @@ use super::cues::Form;
 use super::gap::{Gap, GapReader, Lead, Said};
 use super::page::Page;
 use super::{Statement, Statements};
-use crate::pipeline::parcel::Party;
 use crate::pipeline::recognize::words;
-use crate::terms::{Norm, Span};
+use model::parcel::Party;
+use model::terms::{Norm, Span};
 
 /// Most subjects of one cue; longer rows are lists, and pairs of two long rows would be quadratic.
 const MAX_SUBJECTS: usize = 8;

@@ -10,9 +10,9 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::page::Page;
 use super::{Statement, Statements};
-use crate::pipeline::parcel::{BlockKind, Party};
 use crate::pipeline::recognize::pattern::{clause_of, is_in_sequence};
-use crate::terms::EntityType;
+use model::parcel::{BlockKind, Party};
+use model::terms::EntityType;
 
 const PATTERN: &str = "list:step";
 const CONFIDENCE: f32 = 0.9;

@@ -3,11 +3,12 @@
 use super::cues::CueKind;
 use super::*;
 use crate::pipeline::link::LinkStage;
-use crate::pipeline::parcel::{ChunkedDoc, MentionedDoc, NormalDoc};
-use crate::pipeline::recognize::{Gazetteer, GazetteerTerm, RecognizeStage, testing};
-use crate::terms::{EntityType, norm_of};
+use crate::pipeline::recognize::{Gazetteer, GazetteerTerm, RecognizeStage};
 use arc_swap::ArcSwap;
 use expect_test::{Expect, expect};
+use model::parcel::testing;
+use model::parcel::{ChunkedDoc, MentionedDoc, NormalDoc};
+use model::terms::{EntityType, norm_of};
 use proptest::prelude::*;
 use std::fmt::Write;
 use std::sync::Arc;

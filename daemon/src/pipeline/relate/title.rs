@@ -8,8 +8,8 @@
 use super::cues::CueKind;
 use super::page::{Page, plain_words};
 use super::{Statement, Statements};
-use crate::pipeline::parcel::Party;
-use crate::terms::norm_of;
+use model::parcel::Party;
+use model::terms::norm_of;
 
 /// Titles that begin so name whom one met, not what one used.
 const MEETINGS: [&str; 8] =

@@ -19,7 +19,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::cues::{Cue, CueKind, Cues, Types};
 use super::depend::Frames;
-use crate::terms::EntityType;
+use model::terms::EntityType;
 
 pub use file::VocabularyError;
 

@@ -15,9 +15,9 @@ use super::Shared;
 use super::intake::{Ask, Look};
 use super::settle::SettledChange;
 use super::state::{WatchState, lock, stopped};
-use crate::belt::Item;
-use crate::pipeline::parcel::SourceDoc;
-use crate::terms::{Lane, RelPath};
+use model::Item;
+use model::parcel::SourceDoc;
+use model::terms::{Lane, RelPath};
 use sys::crew;
 
 /// Most items read before the first of them is sent; reading one by one costs a thread switch each.

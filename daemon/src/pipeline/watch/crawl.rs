@@ -17,7 +17,7 @@ use confine::{Error, Kind, Listing, Meta, Root};
 use super::links::{Ground, follow, reason_of};
 use super::read::Stat;
 use super::rules::{Rules, SkipReason, Verdict, parent};
-use crate::terms::RelPath;
+use model::terms::RelPath;
 
 /// Most skipped paths listed by name; `status` shows them to a person.
 pub(super) const MAX_LISTED: usize = 1_000;

@@ -25,8 +25,8 @@ use super::pair::pair;
 use super::parts::Missed;
 use super::settle::SettledChange;
 use super::state::{WatchMode, stopped};
-use crate::terms::RelPath;
 use config::settings::Poll;
+use model::terms::RelPath;
 
 /// Changes that one poll may find and still count as what a person saved.
 const MOST_SAVED_AT_ONCE: usize = 200;

@@ -17,7 +17,7 @@ use super::read::Stat;
 use super::rules::{Rules, Verdict, is_ignore_file, parent};
 use super::settle::SettledChange;
 use super::state::WatchState;
-use crate::terms::RelPath;
+use model::terms::RelPath;
 
 /// Renames whose second half may still come. The halves follow each other closely.
 const MAX_HALVES: usize = 64;

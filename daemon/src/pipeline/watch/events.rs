@@ -20,7 +20,7 @@ use rustc_hash::FxHashSet;
 use tokio::sync::mpsc;
 
 use super::state::{WatchState, lock};
-use crate::terms::RelPath;
+use model::terms::RelPath;
 
 /// Events that may wait to be digested; about 1 MB. More means that somebody unpacks an archive: a crawl is
 /// cheaper.

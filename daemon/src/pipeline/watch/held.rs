@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex};
 use rustc_hash::FxHashMap;
 
 use super::lock;
-use crate::terms::RelPath;
+use model::terms::RelPath;
 
 /// The held paths of one watcher.
 #[derive(Debug, Default)]

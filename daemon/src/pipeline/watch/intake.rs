@@ -23,11 +23,12 @@ use super::rules::{Rules, SkipReason, Verdict};
 use super::sent::{KnownFile, KnownFiles, Sent, Was};
 use super::state::{FileEventKind, WatchState, lock};
 use super::turns::Turns;
-use crate::belt::{Budget, DocFault, Item, Ticket};
+use crate::belt::Budget;
 use crate::pipeline::normalize::Parsing;
-use crate::pipeline::parcel::SourceDoc;
-use crate::terms::{ContentHash, FileVersion, Generation, Lane, RelPath};
 use config::settings::{Privacy, Watch};
+use model::parcel::SourceDoc;
+use model::terms::{ContentHash, FileVersion, Generation, Lane, RelPath};
+use model::{DocFault, Item, Ticket};
 
 /// The watcher's name in faults and `status`.
 const STAGE: &str = "watch";

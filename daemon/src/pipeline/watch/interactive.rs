@@ -23,9 +23,9 @@ use super::intake::{Ask, Look};
 use super::pair::join_settled;
 use super::settle::{SettledChange, Settler};
 use super::state::stopped;
-use crate::belt::Item;
-use crate::pipeline::parcel::SourceDoc;
-use crate::terms::{Lane, RelPath};
+use model::Item;
+use model::parcel::SourceDoc;
+use model::terms::{Lane, RelPath};
 
 /// The part of the quiet time by which a change may settle early, with another.
 const TOGETHER: u64 = 10;

@@ -15,7 +15,7 @@ use std::path::PathBuf;
 use confine::{Error, Found, Meta, Root};
 
 use super::rules::{Rules, SkipReason, Verdict};
-use crate::terms::RelPath;
+use model::terms::RelPath;
 
 /// Where the project lies.
 #[derive(Debug, Clone)]

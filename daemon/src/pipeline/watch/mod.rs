@@ -61,11 +61,12 @@ pub use self::sent::{KnownFile, KnownFiles, MOST_EQUAL};
 use self::settle::SettledChange;
 use self::state::lock;
 pub use self::state::{FileEvent, FileEventKind, WatchMode, WatchState, WatchView};
-use crate::belt::{Budget, DocFault, Item, Lanes};
+use crate::belt::{Budget, Lanes};
 use crate::pipeline::normalize::Parsing;
-use crate::pipeline::parcel::SourceDoc;
-use crate::terms::{Generation, Lane, RelPath};
 use config::settings::{Privacy, Watch};
+use model::parcel::SourceDoc;
+use model::terms::{Generation, Lane, RelPath};
+use model::{DocFault, Item};
 
 /// What the watcher is started with.
 #[derive(Debug, Clone)]

@@ -14,7 +14,7 @@ use rustc_hash::FxHashMap;
 use super::intake::{Ask, Intake};
 use super::sent::{KnownFile, KnownFiles, Was};
 use super::state::lock;
-use crate::terms::{ContentHash, RelPath};
+use model::terms::{ContentHash, RelPath};
 
 /// Claims kept before those are dropped that say no more than what is known.
 const MOST_CLAIMS: usize = 1_024;

@@ -14,10 +14,10 @@ use super::intake::Intake;
 use super::read::{Stat, read_regular};
 use super::sent::Was;
 use super::settle::SettledChange;
-use crate::belt::Stage as _;
 use crate::pipeline::normalize::Normalizer;
-use crate::pipeline::parcel::{Pass, SourceDoc};
-use crate::terms::{ContentHash, Lane, RelPath, SAME_DOCUMENT, Sketch};
+use model::Stage as _;
+use model::parcel::{Pass, SourceDoc};
+use model::terms::{ContentHash, Lane, RelPath, SAME_DOCUMENT, Sketch};
 
 /// Texts of each side that are compared with each other. More at once is another folder, not edited files.
 const MOST_COMPARED: usize = 1_000;

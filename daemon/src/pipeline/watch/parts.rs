@@ -15,7 +15,7 @@ use super::crawl::{Crawl, crawl};
 use super::links::follow_all;
 use super::rules::{Rules, Verdict, parent};
 use super::state::{WatchMode, is_below, lock};
-use crate::terms::RelPath;
+use model::terms::RelPath;
 
 /// Folders that no event tells of.
 #[derive(Debug, Default)]

@@ -21,8 +21,8 @@ use super::deny;
 use super::read::read_regular;
 use super::state::lock;
 use crate::pipeline::normalize::redact::AllowedPaths;
-use crate::terms::RelPath;
 use config::settings::Watch;
+use model::terms::RelPath;
 
 /// Folders that never hold documents of the project; `.kgignore` may bring back all but `.git`.
 const BUILT_IN_FOLDERS: [&str; 6] =

@@ -18,8 +18,8 @@ use std::time::{Duration, Instant};
 use super::crawl::Found;
 use super::read::Stat;
 use super::state::lock;
-use crate::pipeline::parcel::Pass;
-use crate::terms::{ContentHash, FileVersion, RelPath};
+use model::parcel::Pass;
+use model::terms::{ContentHash, FileVersion, RelPath};
 
 /// A crawl leaves a path alone for so long after it was put on the belt and did not arrive. A full belt takes
 /// minutes at most; after that the item must have been lost or quarantined, and is sent again.

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::terms::RelPath;
+use model::terms::RelPath;
 
 /// A path settles at the latest this many quiet times after it was first noted.
 const MOST_DEBOUNCES: u32 = 5;

@@ -14,7 +14,7 @@ use tokio::sync::{Notify, watch};
 
 use super::crawl::{Crawl, MAX_LISTED};
 use super::rules::SkipReason;
-use crate::terms::RelPath;
+use model::terms::RelPath;
 
 /// Most recent changes kept for `status`: S0's number.
 const MAX_EVENTS: usize = 100;

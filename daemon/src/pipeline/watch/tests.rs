@@ -17,8 +17,8 @@ use tokio::sync::mpsc;
 
 use super::state::lock;
 use super::*;
-use crate::belt::Ticket;
-use crate::terms::ContentHash;
+use model::Ticket;
+use model::terms::ContentHash;
 
 /// Longest wait for something that must come; reached only when a test fails.
 const PATIENCE: Duration = Duration::from_secs(30);

@@ -8,7 +8,7 @@ use std::sync::{Condvar, Mutex, PoisonError};
 use rustc_hash::FxHashSet;
 
 use super::state::lock;
-use crate::terms::RelPath;
+use model::terms::RelPath;
 
 /// Lets one look at a time at each path.
 #[derive(Debug, Default)]

@@ -14,7 +14,7 @@ use super::WriteState;
 use crate::store::{
     IndexWriter, IngestRecord, KbRecord, MemoryEvent, Part, Seen, StoreError, Verdict,
 };
-use crate::terms::{Lane, RelPath, Tick};
+use model::terms::{Lane, RelPath, Tick};
 
 /// What tools ask of the writer.
 pub enum Command {

@@ -8,9 +8,9 @@
 use std::time::{Duration, Instant};
 
 use super::WriterArgs;
-use crate::belt::Item;
-use crate::pipeline::parcel::EmbeddedDoc;
-use crate::terms::Lane;
+use model::Item;
+use model::parcel::EmbeddedDoc;
+use model::terms::Lane;
 
 /// Documents and text bytes of one transaction: enough to share its cost, few enough that an interactive document
 /// behind it waits some tens of milliseconds.

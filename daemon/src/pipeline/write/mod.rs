@@ -23,11 +23,12 @@ use tokio::sync::{Mutex, mpsc};
 
 pub use self::command::{Command, Order, Replacement};
 
-use super::parcel::EmbeddedDoc;
-use crate::belt::{Inlet, Item};
+use crate::belt::Inlet;
 use crate::health::Health;
 use crate::store::{Held, IndexWriter, Part, Readers, RippleStep, Seen, StoreError, Trouble};
-use crate::terms::{Lane, RelPath};
+use model::Item;
+use model::parcel::EmbeddedDoc;
+use model::terms::{Lane, RelPath};
 use sys::crew;
 
 /// How long the writer must have had nothing to do before it spends time on ripples.

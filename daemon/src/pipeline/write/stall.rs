@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use super::WriteState;
 use crate::store::{IndexWriter, StoreError, Trouble};
-use crate::terms::Lane;
+use model::terms::Lane;
 
 /// The first rest after trouble, and the longest; each is twice the one before.
 const RESTS: (Duration, Duration) = (Duration::from_millis(500), Duration::from_secs(30));

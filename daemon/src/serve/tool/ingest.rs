@@ -18,7 +18,7 @@ use crate::project::Project;
 use crate::project::indexing::{Indexed, LONGEST};
 use crate::serve::Progress;
 use crate::store::{IngestRecord, Snapshot};
-use crate::terms::RelPath;
+use model::terms::RelPath;
 
 /// Most files one call may name.
 const MAX_FILES: usize = 100_000;

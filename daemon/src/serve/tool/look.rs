@@ -16,7 +16,7 @@ use super::{blocking, unreadable};
 use crate::ask::{AskError, memory as rows};
 use crate::project::Project;
 use crate::store::Snapshot;
-use crate::terms::RelPath;
+use model::terms::RelPath;
 
 /// Most notes that are looked at: each call costs a look at the size and time of every one.
 const MAX_LOOKED: usize = 5_000;

@@ -27,7 +27,7 @@ use crate::project::verify::VerifyError;
 use crate::serve::Progress;
 use crate::store::canon::PartDiff;
 use crate::store::{Failing, LedgerError, StoreError, back_up, check_up};
-use crate::terms::RelPath;
+use model::terms::RelPath;
 
 /// Longest wait for what a rescan found.
 const LONGEST: Duration = Duration::from_secs(600);

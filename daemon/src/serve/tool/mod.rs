@@ -46,7 +46,7 @@ use crate::pipeline::normalize::redact::holds_secret;
 use crate::pipeline::write::Command;
 use crate::project::Project;
 use crate::store::{Snapshot, Stall, StoreError, Verdict, dump_page};
-use crate::terms::{RelPath, Tick};
+use model::terms::{RelPath, Tick};
 
 /// Longest name of an item that is told, characters.
 const MAX_NAME: usize = 200;

@@ -22,7 +22,7 @@ use crate::pipeline::backfill::{Again, Trouble};
 use crate::pipeline::watch::{FileEvent, WatchMode, WatchView};
 use crate::project::Project;
 use crate::store::{Breakers, SCHEMA_VERSION, Snapshot};
-use crate::terms::Tick;
+use model::terms::Tick;
 
 /// Rows of each list of trouble.
 const MAX_LISTED: i64 = 50;

@@ -6,9 +6,9 @@ use rusqlite::{OptionalExtension, Transaction, params};
 
 use super::{Identity, Late, all_tags};
 use crate::pipeline::embed::better_text;
-use crate::pipeline::parcel::{Chunk, EmbeddedDoc, NormalDoc, UnitVector, may_be_english};
 use crate::store::{StoreError, lines};
-use crate::terms::ContentHash;
+use model::parcel::{Chunk, EmbeddedDoc, NormalDoc, UnitVector, may_be_english};
+use model::terms::ContentHash;
 
 /// Headings that an answer tells of a chunk, the innermost ones.
 const TOLD_HEADINGS: usize = 2;

@@ -10,11 +10,11 @@ use rusqlite::{Connection, OptionalExtension, Transaction, params};
 
 use super::names::{mark_dirty, names_of_doc};
 use super::{Late, day_of, remove};
-use crate::belt::Ticket;
-use crate::pipeline::parcel::{EmbeddedDoc, NormalDoc};
 use crate::store::ledger::{IngestRecord, Ledger};
 use crate::store::{StoreError, duplicates};
-use crate::terms::{RelPath, SAME_DOCUMENT, Sketch};
+use model::Ticket;
+use model::parcel::{EmbeddedDoc, NormalDoc};
+use model::terms::{RelPath, SAME_DOCUMENT, Sketch};
 
 /// A file younger than this that is renamed over a document was written to replace it, milliseconds. Editors take less
 /// than a second; a person who writes a draft to put it in the place of another takes longer.

@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use rusqlite::{Transaction, params};
 
 use crate::store::StoreError;
-use crate::terms::{RelPath, Tick};
 use crate::vectors::{VectorChange, Vectors};
 use crate::words::Indexer;
+use model::terms::{RelPath, Tick};
 
 /// The index words of a chunk's title, headings and body.
 type IndexedWords = [String; 3];

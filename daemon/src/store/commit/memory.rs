@@ -9,10 +9,10 @@ use notes::resolve::name_key;
 use rusqlite::{Transaction, params};
 
 use crate::embedder::unit_vector;
-use crate::pipeline::parcel::{EmbeddedDoc, EmbeddedFact, UnitVector};
 use crate::store::StoreError;
-use crate::terms::ContentHash;
 use crate::words::Indexer;
+use model::parcel::{EmbeddedDoc, EmbeddedFact, UnitVector};
+use model::terms::ContentHash;
 
 /// Writes the entity that a document holds.
 pub(super) fn write(tx: &Transaction<'_>, id: i64, doc: &EmbeddedDoc) -> Result<(), StoreError> {
@@ -51,7 +51,7 @@ pub(super) fn write(tx: &Transaction<'_>, id: i64, doc: &EmbeddedDoc) -> Result<
 }
 
 fn write_facts(tx: &Transaction<'_>, id: i64, doc: &EmbeddedDoc) -> Result<(), StoreError> {
-    let is_english = crate::pipeline::parcel::may_be_english(&doc.doc.doc.doc.doc.language);
+    let is_english = model::parcel::may_be_english(&doc.doc.doc.doc.doc.language);
     let (mut indexer, mut buffer) = (Indexer::new(), String::new());
     for (seq, fact) in doc.facts.iter().enumerate() {
         buffer.clear();

@@ -6,10 +6,10 @@ use rusqlite::types::Value;
 use rusqlite::{OptionalExtension, Transaction, params};
 use xxhash_rust::xxh3::Xxh3;
 
-use crate::pipeline::parcel::{
+use crate::store::{StoreError, lines};
+use model::parcel::{
     EmbeddedDoc, LinkedDoc, NormalDoc, Party, PlaceFeatures, RecognizerKind, StatedSource,
 };
-use crate::store::{StoreError, lines};
 
 /// Names that a document mentions, states or uses for others now, by the row of sense 0.
 pub(super) fn names_of_doc(tx: &Transaction<'_>, id: i64) -> Result<BTreeSet<i64>, StoreError> {

@@ -13,9 +13,9 @@ use notes::resolve::{By, Keys, file_key, fold, folder_key, name_key};
 use notes::slug::{path_slug, slug};
 use rusqlite::{OptionalExtension, Transaction, params};
 
-use crate::pipeline::parcel::{NormalDoc, StatedNote};
 use crate::store::StoreError;
 use crate::store::links::{self, BY_PATH, BY_PATH_SLUG};
+use model::parcel::{NormalDoc, StatedNote};
 
 /// `note_places.kind`.
 const HEADING: i64 = 0;

@@ -16,9 +16,9 @@ use rustc_hash::FxHashMap;
 
 use super::place::places;
 use super::{Texts, keys_of, mark};
-use crate::pipeline::print::Compared;
 use crate::store::StoreError;
 use crate::store::commit::Late;
+use model::print::Compared;
 
 /// Texts decided in one step of the ripple: some tens of milliseconds.
 const TEXTS_A_STEP: i64 = 500;

@@ -17,11 +17,11 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::alike::root_of;
 use super::place::first_copy;
 use super::{Texts, mark};
-use crate::pipeline::parcel::LONG_TITLE;
-use crate::pipeline::parcel::may_be_english;
-use crate::pipeline::print::{Compared, PrintKind, count_words};
 use crate::store::StoreError;
 use crate::store::commit::{IndexedContext, Late};
+use model::parcel::LONG_TITLE;
+use model::parcel::may_be_english;
+use model::print::{Compared, PrintKind, count_words};
 
 /// A window keeps its vector while at least one of so many of its words is told here.
 const OWN_SHARE: usize = 4;

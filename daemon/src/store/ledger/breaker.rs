@@ -13,8 +13,8 @@ use rusqlite::{Connection, params};
 use rustc_hash::FxHashMap;
 
 use super::{Ledger, StoreError};
-use crate::belt::Item;
-use crate::terms::{ContentHash, FileVersion, RelPath};
+use model::Item;
+use model::terms::{ContentHash, FileVersion, RelPath};
 
 /// A file that was given up for a fault that may pass is tried once more by a crawl after this time, milliseconds: a
 /// network file system that was away must not leave files stale for good.
@@ -219,8 +219,8 @@ fn trouble(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::belt::{DocFault, Ticket};
-    use crate::terms::{Generation, Lane};
+    use model::terms::{Generation, Lane};
+    use model::{DocFault, Ticket};
 
     fn content(text: &str, mtime_ms: i64) -> FileVersion {
         let hash = Some(ContentHash::of(text.as_bytes()));

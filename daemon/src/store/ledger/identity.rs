@@ -8,7 +8,7 @@
 use rusqlite::{OptionalExtension, params};
 
 use super::{Ledger, StoreError};
-use crate::terms::{ContentHash, RelPath};
+use model::terms::{ContentHash, RelPath};
 
 /// How long a vanished document's uid waits for its return, milliseconds (design.md: 30 days).
 const UID_KEPT_MS: i64 = 30 * 24 * 3600 * 1000;

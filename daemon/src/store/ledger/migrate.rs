@@ -148,7 +148,7 @@ pub(super) fn copy_path(path: &Path, version: u32) -> PathBuf {
 mod tests {
     use super::super::{Ledger, Verdict};
     use super::*;
-    use crate::terms::{ContentHash, RelPath};
+    use model::terms::{ContentHash, RelPath};
 
     struct Scratch {
         _folder: tempfile::TempDir,

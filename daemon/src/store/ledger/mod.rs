@@ -25,7 +25,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 use sha2::{Digest, Sha256};
 
 use super::StoreError;
-use crate::terms::{RelPath, Tick, norm_of};
+use model::terms::{RelPath, Tick, norm_of};
 
 pub use backup::{Backup, Checkup, Restored, back_up, check as check_backup, check_up, restore};
 pub(crate) use backup::{read_copy, rewrite_copy};

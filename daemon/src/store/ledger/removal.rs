@@ -114,7 +114,7 @@ mod tests {
     use super::*;
     use crate::erase::{Needle, Needles};
     use crate::store::{KbRecord, NewVersion, Verdict};
-    use crate::terms::{ContentHash, RelPath, Tick};
+    use model::terms::{ContentHash, RelPath, Tick};
 
     const SECRET: &str = "Quixotic-4711 \"plan\"";
 

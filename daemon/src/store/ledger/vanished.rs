@@ -37,7 +37,7 @@ impl Ledger {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::terms::{ContentHash, RelPath};
+    use model::terms::{ContentHash, RelPath};
 
     #[test]
     fn what_a_crash_parted_is_joined() {

@@ -16,8 +16,8 @@ use super::{IndexWriter, Round, set_meta_number};
 use crate::pipeline::recognize::gazetteer::Gazetteer;
 use crate::store::names::Resolver;
 use crate::store::{StoreError, commit, gazetteer};
-use crate::terms::{RelPath, Tick};
 use crate::vectors::VectorChange;
+use model::terms::{RelPath, Tick};
 
 /// Names resolved in one transaction at first.
 pub(super) const NAMES_AT_FIRST: usize = 500;

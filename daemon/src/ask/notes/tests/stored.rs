@@ -1,9 +1,9 @@
 //! Links, permalinks and what else notes state: rows that follow from the files alone.
 
 use crate::ask::notes::{self, Missing};
-use crate::belt::Item;
 use crate::store::testing::Bench;
-use crate::terms::RelPath;
+use model::Item;
+use model::terms::RelPath;
 
 /// Where the links of a note lead, by target.
 fn led(bench: &Bench, path: &str) -> Vec<String> {

@@ -2,12 +2,12 @@
 
 use std::sync::{Arc, Mutex};
 
-use crate::belt::Item;
 use crate::embedder::{EmbedError, Embedder};
 use crate::pipeline::backfill::{Backfill, Step};
-use crate::pipeline::parcel::UnitVector;
 use crate::store::testing::Bench;
 use crate::store::{Readers, Space};
+use model::Item;
+use model::parcel::UnitVector;
 
 const ALPHA: &str = "# Alpha\n\nThe lantern at the pier is lit with oil every evening.";
 const BETA: &str = "# Beta\n\nKeys are rotated by the office every ninety days.";

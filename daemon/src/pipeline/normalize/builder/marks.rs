@@ -2,8 +2,8 @@
 
 use super::TextBuilder;
 use crate::pipeline::normalize::target::Target;
-use crate::pipeline::parcel::{Inline, InlineKind};
-use crate::terms::Span;
+use model::parcel::{Inline, InlineKind};
+use model::terms::Span;
 
 /// An open inline mark or link, and where its text begins in the open block.
 pub(super) enum Mark {

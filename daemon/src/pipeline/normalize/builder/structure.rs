@@ -4,8 +4,8 @@
 //! order; inside a table row no block begins or ends but the row.
 
 use super::{Pending, TextBuilder};
-use crate::pipeline::parcel::{Block, BlockKind};
-use crate::terms::Span;
+use model::parcel::{Block, BlockKind};
+use model::terms::Span;
 
 /// Between two blocks that belong to no common list or table.
 const BLOCK_SEPARATOR: &str = "\n\n";

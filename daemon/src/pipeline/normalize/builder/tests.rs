@@ -1,8 +1,8 @@
 use super::TextBuilder;
 use crate::pipeline::normalize::target::Target;
 use crate::pipeline::normalize::tests::{LIMITS, check_invariants, printed};
-use crate::pipeline::parcel::InlineKind;
 use expect_test::{Expect, expect};
+use model::parcel::InlineKind;
 
 /// Builds over a source of words; `word` gives the range of one.
 fn check(source: &str, build: impl Fn(&mut TextBuilder<'_>), expected: Expect) {

@@ -8,7 +8,7 @@
 use serde_json::Value;
 
 use super::xml::{Token, Xml};
-use crate::pipeline::normalize::format::Parsed;
+use model::parcel::Parsed;
 use notes::parse::add_tag;
 
 /// Longest value taken, bytes.

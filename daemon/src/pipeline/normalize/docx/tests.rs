@@ -7,8 +7,9 @@ use expect_test::{Expect, expect};
 use proptest::prelude::*;
 
 use super::Docx;
-use crate::pipeline::normalize::format::{Format, FormatLimits, Parsed};
+use crate::pipeline::normalize::format::{Format, FormatLimits};
 use crate::pipeline::normalize::tests::{LIMITS, check_invariants, printed};
+use model::parcel::Parsed;
 
 const WORD: &str = "http://schemas.openxmlformats.org/wordprocessingml/2006/main";
 const STRICT: &str = "http://purl.oclc.org/ooxml/wordprocessingml/main";

@@ -14,8 +14,9 @@ use super::model::{Content, Marks, Node, NoteId, Paragraph, ParagraphKind, Piece
 use super::numbering::{Counters, Number, Numbering};
 use super::rows::Rows;
 use crate::pipeline::normalize::builder::TextBuilder;
-use crate::pipeline::normalize::format::{FormatLimits, Parsed};
-use crate::pipeline::parcel::InlineKind;
+use crate::pipeline::normalize::format::FormatLimits;
+use model::parcel::InlineKind;
+use model::parcel::Parsed;
 
 /// What running text in a font for code does not have.
 const CODE_CHARACTERS: &[char] =

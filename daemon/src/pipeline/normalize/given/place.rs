@@ -14,8 +14,8 @@ use rustc_hash::FxHashMap;
 
 use super::GivenNames;
 use super::table::Row;
-use crate::pipeline::parcel::GivenName;
-use crate::terms::{Norm, RelPath, Segment, Span, SpanMap};
+use model::parcel::GivenName;
+use model::terms::{Norm, RelPath, Segment, Span, SpanMap};
 
 /// Most bytes that normalizing puts between two pieces of one name: a blank for a line break.
 const MAX_JOINT_BYTES: usize = 1;

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use config::limits::MAX_SURFACE_BYTES;
 use rustc_hash::FxHashMap;
 
-use crate::terms::EntityType;
+use model::terms::EntityType;
 
 /// Largest table, bytes: it is held in memory.
 const MAX_TABLE_BYTES: u64 = 64_000_000;

@@ -6,11 +6,11 @@
 use html5ever::ns;
 use serde_json::Value;
 
-use super::super::format::Parsed;
 use super::data;
 use super::press::is_data;
 use super::tree::{Element, NodeId, Tree};
-use crate::pipeline::parcel::{BlockKind, DocMeta};
+use model::parcel::Parsed;
+use model::parcel::{BlockKind, DocMeta};
 
 /// Longest title, description or other value, in bytes.
 const MAX_VALUE_BYTES: usize = 1_000;

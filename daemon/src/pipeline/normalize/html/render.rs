@@ -6,13 +6,14 @@
 //! Not here: what to read (`article.rs`), white space and separators (the builder).
 
 use super::super::builder::TextBuilder;
-use super::super::format::{FormatLimits, Parsed};
+use super::super::format::FormatLimits;
 use super::super::target::Target;
 use super::article::Selection;
 use super::kind::Kind;
 use super::table;
 use super::tree::{Data, Element, NodeId, Tree};
-use crate::pipeline::parcel::{InlineKind, LinkKind};
+use model::parcel::Parsed;
+use model::parcel::{InlineKind, LinkKind};
 
 /// Longest alternative text of an image, in bytes; longer ones are descriptions for machines.
 const MAX_ALT_BYTES: usize = 500;

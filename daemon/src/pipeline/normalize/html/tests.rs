@@ -3,11 +3,12 @@
 use expect_test::{Expect, expect};
 use proptest::prelude::*;
 
-use super::super::format::{Format, Parsed};
+use super::super::format::Format;
 use super::super::tests::{LIMITS, check_invariants, printed};
 use super::Html;
 use super::article::Selection;
 use super::tree::NodeId;
+use model::parcel::Parsed;
 
 mod boilerplate;
 

@@ -3,7 +3,7 @@
 use super::inline::{Inlines, Inside, Kind, between, may_open};
 use super::{Found, Light, Lines, State};
 use crate::pipeline::normalize::target::Target;
-use crate::pipeline::parcel::InlineKind;
+use model::parcel::InlineKind;
 
 pub(crate) static ADOC: Light = Light {
     extensions: &["adoc", "asciidoc"],

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use crate::pipeline::normalize::builder::TextBuilder;
 use crate::pipeline::normalize::target::Target;
-use crate::pipeline::parcel::InlineKind;
+use model::parcel::InlineKind;
 
 /// Longest stretch that is looked through for an end, bytes.
 const MAX_BYTES: usize = 500;

@@ -3,7 +3,7 @@
 use super::inline::{Inlines, Inside, Kind, between, may_open};
 use super::{Found, Light, Lines, State, cells_between, marker};
 use crate::pipeline::normalize::target::Target;
-use crate::pipeline::parcel::InlineKind;
+use model::parcel::InlineKind;
 
 pub(crate) static RST: Light =
     Light { extensions: &["rst"], classify, inlines: Inlines { starts: b"`*:|", find: inside } };

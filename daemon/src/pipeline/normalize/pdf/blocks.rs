@@ -18,7 +18,7 @@ use super::links::PageLink;
 use super::page::PageLines;
 use super::script::{Script, Step};
 use super::table;
-use crate::pipeline::parcel::InlineKind;
+use model::parcel::InlineKind;
 
 /// Distance of baselines, compared with the usual one, from which a line stands apart.
 const APART: f32 = 1.35;

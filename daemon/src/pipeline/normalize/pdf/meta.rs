@@ -12,7 +12,7 @@ use hayro_syntax::object::{DateTime, Dict, Stream, String as PdfString};
 use serde_json::Value;
 
 use super::bound;
-use crate::pipeline::parcel::DocMeta;
+use model::parcel::DocMeta;
 
 /// Longest value, bytes.
 const MAX_VALUE_BYTES: usize = 1_000;

@@ -10,10 +10,11 @@ use std::ops::Range;
 
 use super::links::PageLink;
 use crate::pipeline::normalize::builder::TextBuilder;
-use crate::pipeline::normalize::format::{FormatLimits, Parsed};
+use crate::pipeline::normalize::format::FormatLimits;
 use crate::pipeline::normalize::target::Target;
-use crate::pipeline::parcel::InlineKind;
-use crate::terms::SpanMap;
+use model::parcel::InlineKind;
+use model::parcel::Parsed;
+use model::terms::SpanMap;
 
 /// One step of writing.
 #[derive(Debug)]

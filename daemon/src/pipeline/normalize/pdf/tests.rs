@@ -4,9 +4,10 @@ mod draft;
 
 use expect_test::{Expect, expect};
 
-use super::super::format::{Format, FormatLimits, Parsed};
+use super::super::format::{Format, FormatLimits};
 use super::Pdf;
 use draft::{Draft, Face, Sheet, stream};
+use model::parcel::Parsed;
 
 const LIMITS: FormatLimits = FormatLimits { max_output_bytes: 1 << 24, max_nesting: 100 };
 

@@ -13,7 +13,6 @@ use std::sync::LazyLock;
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 
-use super::super::bytes::count;
 use super::assign::{assigned, is_in_mark, named};
 use super::column::below;
 use super::header::{authorization, bearer, flagged};
@@ -25,6 +24,7 @@ use super::seen::Seen;
 use super::shape::{NAMED, SHAPES};
 use super::token::{URL_SAFE, run};
 use super::words::{Meaning, WORDS};
+use model::bytes::count;
 
 /// Shortest run without white space that may hold a token or a URL with a password, bytes: no token is shorter. From 9
 /// to 16 (see `run_start`).

@@ -8,7 +8,7 @@ use notes::parse::{Frontmatter, Note};
 
 use super::Redactor;
 use super::parsed::clean_value;
-use crate::pipeline::parcel::StatedNote;
+use model::parcel::StatedNote;
 
 impl Redactor {
     /// Cleans what a note states; `found_more`: the document held what only the second pass sees.

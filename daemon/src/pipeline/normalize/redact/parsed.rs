@@ -6,9 +6,9 @@
 use serde_json::Value;
 
 use super::Redactor;
-use crate::pipeline::normalize::format::Parsed;
-use crate::pipeline::parcel::Findings;
-use crate::terms::{Norm, Segment, Span, SpanMap};
+use model::parcel::Findings;
+use model::parcel::Parsed;
+use model::terms::{Norm, Segment, Span, SpanMap};
 
 impl Redactor {
     /// Cleans what a format gave, but for what is `allowed`: values that stood on lines to be left alone.

@@ -5,9 +5,9 @@
 //! announces a clause (`it is clear that`) stands for nothing. Few are resolved, and those mostly rightly: a thing is
 //! picked up where it was the subject and the pronoun begins the next sentence; objects are left alone.
 
-use crate::pipeline::parcel::{Anaphor, BlockKind, Mention, NormalDoc, Party};
 use crate::pipeline::recognize::lexicon;
-use crate::terms::{Confidence, EntityType, Norm, Span};
+use model::parcel::{Anaphor, BlockKind, Mention, NormalDoc, Party};
+use model::terms::{Confidence, EntityType, Norm, Span};
 
 /// Sentences looked back over, the anaphor's own included.
 const MAX_SENTENCES: usize = 4;

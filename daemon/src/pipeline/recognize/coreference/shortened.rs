@@ -7,9 +7,9 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::pipeline::parcel::{BlockKind, Mention, NormalDoc, PlaceFeatures, RecognizerKind};
 use crate::pipeline::recognize::{lexicon, words};
-use crate::terms::{Confidence, EntityType, Span};
+use model::parcel::{BlockKind, Mention, NormalDoc, PlaceFeatures, RecognizerKind};
+use model::terms::{Confidence, EntityType, Span};
 
 const SCORE: f32 = 0.55;
 /// Shortest part of a name that stands for it, in bytes.

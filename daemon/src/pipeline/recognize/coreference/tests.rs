@@ -1,7 +1,7 @@
 use super::*;
-use crate::pipeline::parcel::{Mention, Party, PlaceFeatures, RecognizerKind};
-use crate::pipeline::recognize::testing;
-use crate::terms::{Confidence, EntityType, Span};
+use model::parcel::testing;
+use model::parcel::{Mention, Party, PlaceFeatures, RecognizerKind};
+use model::terms::{Confidence, EntityType, Span};
 use proptest::prelude::*;
 
 const TYPES: [(&str, EntityType); 11] = [

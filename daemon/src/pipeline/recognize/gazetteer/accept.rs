@@ -8,8 +8,8 @@
 use std::ops::Range;
 
 use super::{Entry, Habit};
-use crate::pipeline::parcel::{InlineKind, NormalDoc};
-use crate::terms::{Norm, Span};
+use model::parcel::{InlineKind, NormalDoc};
+use model::terms::{Norm, Span};
 
 /// What a run is judged by beside its words.
 pub(super) struct Surroundings<'d> {

@@ -5,7 +5,7 @@
 //! together: letters, digits, `.` between them, `+ #` at their end. Each byte is read once.
 //! Not here: which runs are looked up (`scan.rs`).
 
-use crate::terms::norm_of;
+use model::terms::norm_of;
 
 /// FNV-1a, the 64-bit variant: byte by byte, so the hash of a run goes on from the hash of its beginning.
 pub(super) const FNV_START: u64 = 0xcbf2_9ce4_8422_2325;

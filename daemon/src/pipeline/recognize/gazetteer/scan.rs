@@ -8,10 +8,8 @@
 use super::accept::Surroundings;
 use super::hash::{FNV_START, LOWER, Token, read_token, step};
 use super::{EXACT_SCORE, Entry, Gazetteer, PLURAL_SCORE};
-use crate::pipeline::parcel::{
-    Block, BlockKind, Mention, NormalDoc, PlaceFeatures, RecognizerKind,
-};
-use crate::terms::{Confidence, Norm, Span};
+use model::parcel::{Block, BlockKind, Mention, NormalDoc, PlaceFeatures, RecognizerKind};
+use model::terms::{Confidence, Norm, Span};
 
 /// Most words of one run; a longer title is matched by its link or not at all.
 const MAX_RUN_WORDS: usize = 12;

@@ -1,8 +1,8 @@
 //! Tables of what matches and what does not, and the order of rows.
 
 use super::*;
-use crate::pipeline::recognize::testing;
 use expect_test::{Expect, expect};
+use model::parcel::testing;
 use proptest::prelude::*;
 use std::fmt::Write;
 

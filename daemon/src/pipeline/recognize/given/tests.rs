@@ -8,11 +8,11 @@ use config::settings::{Privacy, Watch};
 use expect_test::{Expect, expect};
 use proptest::prelude::*;
 
-use crate::belt::Stage;
 use crate::pipeline::normalize::{GivenNames, Normalizer};
-use crate::pipeline::parcel::{ChunkedDoc, MentionedDoc, NormalDoc, Pass, SourceDoc};
 use crate::pipeline::recognize::{Gazetteer, RecognizeStage};
-use crate::terms::{ContentHash, RelPath};
+use model::Stage;
+use model::parcel::{ChunkedDoc, MentionedDoc, NormalDoc, Pass, SourceDoc};
+use model::terms::{ContentHash, RelPath};
 
 fn normal(path: &str, bytes: &[u8], rows: &str) -> NormalDoc {
     let table = format!("path\tsurface\tnth\ttype\tentity\n{rows}");

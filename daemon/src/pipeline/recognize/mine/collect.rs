@@ -7,9 +7,9 @@ use std::cmp::Reverse;
 
 use rustc_hash::FxHashMap;
 
-use crate::pipeline::parcel::MinedTerm;
 use crate::pipeline::recognize::words;
-use crate::terms::{NormKey, norm_of};
+use model::parcel::MinedTerm;
+use model::terms::{NormKey, norm_of};
 
 /// Longest term in bytes.
 const MAX_TERM_BYTES: usize = 60;

@@ -8,7 +8,7 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::pipeline::recognize::{GazetteerTerm, lexicon};
-use crate::terms::{EntityType, NormKey, norm_of};
+use model::terms::{EntityType, NormKey, norm_of};
 
 /// What all documents say of one term.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -112,7 +112,7 @@ mod tests {
     use config::settings::Gazetteer;
 
     fn count(surface: &str, n_documents: u32, weight_sum: u64, max_weight: u8) -> TermCount {
-        let norm = crate::terms::norm_of(surface);
+        let norm = model::terms::norm_of(surface);
         TermCount { norm, surface: surface.to_string(), n_documents, weight_sum, max_weight }
     }
 

@@ -10,7 +10,7 @@
 use super::{Finds, Hit, Proof};
 use crate::pipeline::recognize::token::{Shape, View};
 use crate::pipeline::recognize::{lexicon, words};
-use crate::terms::EntityType;
+use model::terms::EntityType;
 
 const SCORE: f32 = 0.6;
 const KNOWN_SCORE: f32 = 0.8;

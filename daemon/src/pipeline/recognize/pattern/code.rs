@@ -9,9 +9,9 @@
 
 use super::identifier;
 use super::proof::mention;
-use crate::pipeline::parcel::{InlineKind, Mention, NormalDoc};
 use crate::pipeline::recognize::words;
-use crate::terms::{EntityType, Norm, Span};
+use model::parcel::{InlineKind, Mention, NormalDoc};
+use model::terms::{EntityType, Norm, Span};
 
 const SCORE: f32 = 0.85;
 /// Longest code span that is a name, in bytes.

@@ -10,7 +10,7 @@ use notes::parse::MONTHS;
 
 use super::Hit;
 use crate::pipeline::recognize::token::{Shape, View};
-use crate::terms::EntityType;
+use model::terms::EntityType;
 
 const SCORE: f32 = 0.95;
 

@@ -6,8 +6,8 @@
 //! Not here: that the document defines them (`relate/define.rs`).
 
 use super::proof::mention;
-use crate::pipeline::parcel::{Block, BlockKind, Mention, NormalDoc};
-use crate::terms::{EntityType, Norm, Span};
+use model::parcel::{Block, BlockKind, Mention, NormalDoc};
+use model::terms::{EntityType, Norm, Span};
 
 const SCORE: f32 = 0.9;
 /// Longest defined term, in bytes and words.

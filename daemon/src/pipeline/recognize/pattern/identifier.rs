@@ -8,7 +8,7 @@
 use super::{Hit, Proof};
 use crate::pipeline::recognize::lexicon;
 use crate::pipeline::recognize::token::{Shape, View};
-use crate::terms::{EntityType, tokens_of};
+use model::terms::{EntityType, tokens_of};
 
 const SNAKE_SCORE: f32 = 0.8;
 const CAMEL_SCORE: f32 = 0.75;

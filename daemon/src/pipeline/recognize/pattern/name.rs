@@ -12,7 +12,7 @@ use super::{Finds, Hit, Proof, standard};
 use crate::pipeline::recognize::runs::{self, Run};
 use crate::pipeline::recognize::token::{Shape, View};
 use crate::pipeline::recognize::{lexicon, words};
-use crate::terms::EntityType;
+use model::terms::EntityType;
 
 const RUN_SCORE: f32 = 0.65;
 const CUED_SCORE: f32 = 0.8;

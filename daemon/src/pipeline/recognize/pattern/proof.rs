@@ -10,9 +10,9 @@ use std::hash::{Hash, Hasher};
 use rustc_hash::{FxHashMap, FxHasher};
 
 use super::Hit;
-use crate::pipeline::parcel::{Mention, PlaceFeatures, RecognizerKind};
 use crate::pipeline::recognize::token::{View, Words};
-use crate::terms::{Confidence, EntityType, Span};
+use model::parcel::{Mention, PlaceFeatures, RecognizerKind};
+use model::terms::{Confidence, EntityType, Span};
 
 /// What a hit needs to count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -141,7 +141,7 @@ fn hash_of(text: &str) -> u64 {
 
 /// A mention that a whole block or span states, outside the pass over words.
 pub(super) fn mention(
-    span: Span<crate::terms::Norm>,
+    span: Span<model::terms::Norm>,
     name: &str,
     entity_type: EntityType,
     score: f32,

@@ -7,7 +7,7 @@
 
 use super::Hit;
 use crate::pipeline::recognize::token::View;
-use crate::terms::EntityType;
+use model::terms::EntityType;
 
 /// Bodies whose documents go by number.
 const BODIES: &str =

@@ -9,9 +9,9 @@
 use rustc_hash::FxHashMap;
 
 use super::proof::mention;
-use crate::pipeline::parcel::{Block, BlockKind, Mention, NormalDoc};
 use crate::pipeline::recognize::words;
-use crate::terms::{EntityType, Norm, Span};
+use model::parcel::{Block, BlockKind, Mention, NormalDoc};
+use model::terms::{EntityType, Norm, Span};
 
 const SCORE: f32 = 0.8;
 /// Prerequisites name nothing of their own; they are found because S4 §6 lists them.

@@ -1,8 +1,9 @@
 //! One table a pattern: what it finds, and what it leaves alone.
 
 use super::*;
-use crate::pipeline::recognize::{overlap, testing};
+use crate::pipeline::recognize::overlap;
 use expect_test::{Expect, expect};
+use model::parcel::testing;
 use proptest::prelude::*;
 use std::fmt::Write;
 

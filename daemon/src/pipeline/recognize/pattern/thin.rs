@@ -7,8 +7,8 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::pipeline::parcel::Mention;
-use crate::terms::EntityType;
+use model::parcel::Mention;
+use model::terms::EntityType;
 
 /// Distinct identifiers of one document that a reader may still care about one by one. A service's page
 /// names a dozen, a reference of flags or metrics hundreds.

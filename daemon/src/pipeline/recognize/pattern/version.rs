@@ -8,7 +8,7 @@
 
 use super::Hit;
 use crate::pipeline::recognize::token::{Shape, View};
-use crate::terms::EntityType;
+use model::terms::EntityType;
 
 const SCORE: f32 = 0.9;
 /// Longest part in digits; longer numbers are counts or addresses.

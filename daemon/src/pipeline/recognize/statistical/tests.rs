@@ -1,5 +1,5 @@
 use super::*;
-use crate::pipeline::recognize::testing;
+use model::parcel::testing;
 use proptest::prelude::*;
 
 fn found(lines: &str, pass: Pass) -> Vec<String> {

@@ -4,10 +4,11 @@ use arc_swap::ArcSwap;
 use expect_test::{Expect, expect};
 
 use super::*;
-use crate::belt::Stage;
-use crate::pipeline::parcel::ChunkedDoc;
-use crate::pipeline::recognize::{Gazetteer, GazetteerTerm, RecognizeStage, testing};
-use crate::terms::norm_of;
+use crate::pipeline::recognize::{Gazetteer, GazetteerTerm, RecognizeStage};
+use model::Stage;
+use model::parcel::ChunkedDoc;
+use model::parcel::testing;
+use model::terms::norm_of;
 
 const PIECES: &[(&str, &str)] = &[
     ("ada", "B-PER"),

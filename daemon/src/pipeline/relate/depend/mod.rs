@@ -19,11 +19,11 @@ use std::ops::Range;
 
 use super::page::Page;
 use super::{Statement, Statements};
-use crate::pipeline::parcel::Party;
-use crate::terms::{Norm, Span};
 use frames::Frame;
 pub(super) use frames::Frames;
 use language::{Parse, Pipeline, Token};
+use model::parcel::Party;
+use model::terms::{Norm, Span};
 use object::{Phrase, phrases_of};
 use refute::Refuted;
 use subject::{Subject, named_by, subjects_of};

@@ -13,9 +13,9 @@ use super::object::Phrase;
 use super::truth::Truth;
 use super::words::is_in;
 use super::{Reader, Statement, Statements};
-use crate::pipeline::parcel::{Evidence, Mention, Party};
 use crate::pipeline::recognize::words::is_ordinary;
-use crate::terms::{EntityType, Span};
+use model::parcel::{Evidence, Mention, Party};
+use model::terms::{EntityType, Span};
 
 /// What a joining word states that no row of the vocabulary has, where types say no more.
 const RELATED: Frame = frame("related_to", 0.5);

@@ -11,9 +11,9 @@ use rustc_hash::FxHashMap;
 use super::object::phrases_of;
 use super::truth::Truth;
 use super::{Reader, Statements};
-use crate::pipeline::parcel::{Evidence, Party};
 use crate::pipeline::relate::vocabulary::DENIED;
-use crate::terms::{Confidence, Norm, Span};
+use model::parcel::{Evidence, Party};
+use model::terms::{Confidence, Norm, Span};
 
 /// A template's statement that grammar neither has nor refutes.
 const UNCONFIRMED: f32 = 0.85;

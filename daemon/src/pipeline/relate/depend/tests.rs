@@ -8,12 +8,13 @@ use expect_test::{Expect, expect};
 use proptest::prelude::*;
 
 use super::*;
-use crate::belt::Stage;
 use crate::pipeline::link::LinkStage;
-use crate::pipeline::parcel::{ChunkedDoc, MentionedDoc, NormalDoc, Pass, RelatedDoc};
-use crate::pipeline::recognize::{Gazetteer, GazetteerTerm, RecognizeStage, testing};
+use crate::pipeline::recognize::{Gazetteer, GazetteerTerm, RecognizeStage};
 use crate::pipeline::relate::{RelateStage, Vocabulary};
-use crate::terms::{EntityType, norm_of};
+use model::Stage;
+use model::parcel::testing;
+use model::parcel::{ChunkedDoc, MentionedDoc, NormalDoc, Pass, RelatedDoc};
+use model::terms::{EntityType, norm_of};
 
 const NAMES: [&str; 11] = [
     "Prometheus",
@@ -199,7 +200,7 @@ fn what_grammar_denies_no_template_states() {
         Vocabulary::builtin(),
     );
     let stated: Vec<_> = denied.evidence.iter().filter(|it| it.predicate == "uses").collect();
-    assert_eq!(stated, Vec::<&crate::pipeline::parcel::Evidence>::new());
+    assert_eq!(stated, Vec::<&model::parcel::Evidence>::new());
 }
 
 #[test]

@@ -15,7 +15,7 @@ use toml::de::{DeTable, DeValue};
 
 use super::{MAX_FILE_BYTES, Predicate, intern};
 use crate::pipeline::relate::cues::{Cue, CueKind, Types};
-use crate::terms::EntityType;
+use model::terms::EntityType;
 
 /// Longest name of a relation and longest cue, in bytes.
 const MAX_NAME_BYTES: usize = 40;

@@ -14,7 +14,7 @@ use notes::parse::{Heading, parse};
 use proto::tool::kb::EntryType;
 
 use crate::pipeline::chunk::sentences;
-use crate::pipeline::print::count_words;
+use model::print::count_words;
 
 /// Most entries of a file (S2).
 const MAX_ENTRIES: usize = 10;

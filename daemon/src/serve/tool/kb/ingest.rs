@@ -25,7 +25,7 @@ use crate::pipeline::normalize::redact::Redactor;
 use crate::project::Project;
 use crate::serve::routes::Who;
 use crate::store::{IngestedFile, KbRecord};
-use crate::terms::RelPath;
+use model::terms::RelPath;
 
 /// Most files of one report.
 const MAX_TOLD: usize = 500;

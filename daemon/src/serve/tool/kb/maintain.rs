@@ -19,7 +19,7 @@ use crate::notes::Overwrite;
 use crate::project::Project;
 use crate::serve::routes::Who;
 use crate::store::{KbRecord, KbVersion, NewVersion, Snapshot};
-use crate::terms::RelPath;
+use model::terms::RelPath;
 
 /// Most doubts about notes that are told.
 const MAX_DOUBTS: usize = 100;

@@ -39,7 +39,7 @@ use crate::pipeline::write::Command;
 use crate::project::Project;
 use crate::serve::routes::Who;
 use crate::store::{KbLedger, KbRecord, NewVersion, Snapshot};
-use crate::terms::{ContentHash, RelPath};
+use model::terms::{ContentHash, RelPath};
 
 fn now_ms() -> i64 {
     Timestamp::now().as_millisecond()

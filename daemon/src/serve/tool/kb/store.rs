@@ -22,7 +22,7 @@ use crate::pipeline::write::Command;
 use crate::project::Project;
 use crate::serve::routes::Who;
 use crate::store::{KbRecord, NewVersion};
-use crate::terms::RelPath;
+use model::terms::RelPath;
 
 /// Most entries of one batch (S2).
 const MAX_BATCH: usize = 10;

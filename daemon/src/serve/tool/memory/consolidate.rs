@@ -20,7 +20,7 @@ use crate::project::Project;
 use crate::serve::tool::notes::when;
 use crate::serve::tool::{invalid, unreadable};
 use crate::store::{DecisionsAt, MemoryLedger, Snapshot, Verdict, relation_key};
-use crate::terms::norm_of;
+use model::terms::norm_of;
 
 /// Rows of one page.
 const PAGE: usize = 200;

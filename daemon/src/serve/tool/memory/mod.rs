@@ -49,7 +49,7 @@ use crate::pipeline::write::Command;
 use crate::project::Project;
 use crate::serve::routes::Who;
 use crate::store::{MemoryEvent, MemoryLedger, Operation, Snapshot};
-use crate::terms::RelPath;
+use model::terms::RelPath;
 
 /// Most items of one batch.
 const MAX_ITEMS: usize = 1_000;

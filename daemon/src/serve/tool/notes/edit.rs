@@ -14,7 +14,7 @@ use crate::ask::notes as rows;
 use crate::project::{Project, Reserved};
 use crate::serve::routes::Who;
 use crate::serve::tool::{blocking, invalid, unreadable};
-use crate::terms::RelPath;
+use model::terms::RelPath;
 
 /// Changes a part of a note.
 pub async fn edit_note(

@@ -36,7 +36,7 @@ use crate::ask::{address, notes as rows};
 use crate::project::Project;
 use crate::project::indexing::Indexed;
 use crate::store::Snapshot;
-use crate::terms::RelPath;
+use model::terms::RelPath;
 
 /// Where a note lies that a caller names.
 #[derive(Debug, Clone)]

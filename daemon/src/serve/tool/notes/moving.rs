@@ -23,7 +23,7 @@ use crate::serve::routes::Who;
 use crate::serve::tool::look::look;
 use crate::serve::tool::{blocking, invalid, unreadable};
 use crate::store::{Operation, Snapshot};
-use crate::terms::RelPath;
+use model::terms::RelPath;
 
 /// Most links of other notes that are rewritten by one move.
 pub(super) const MAX_BACKLINKS: usize = 100_000;

@@ -21,7 +21,7 @@ use crate::project::Project;
 use crate::serve::Progress;
 use crate::serve::tool::{blocking, found_at, invalid, unreadable};
 use crate::store::Snapshot;
-use crate::terms::RelPath;
+use model::terms::RelPath;
 
 /// Notes that lead to a note told with it.
 const MAX_BACKLINKS: usize = 20;

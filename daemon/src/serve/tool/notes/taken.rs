@@ -15,7 +15,7 @@ use super::write::stem;
 use crate::ask::{AskError, notes as rows};
 use crate::store::Snapshot;
 use crate::store::links::lead;
-use crate::terms::RelPath;
+use model::terms::RelPath;
 
 /// A link that would lead elsewhere.
 pub(super) struct Taken {

@@ -18,7 +18,7 @@ use crate::project::{Project, Reserved};
 use crate::serve::routes::Who;
 use crate::serve::tool::{blocking, invalid, unreadable};
 use crate::store::Operation;
-use crate::terms::RelPath;
+use model::terms::RelPath;
 
 /// Stretches of an edit that are told, and how much of each, characters.
 const MAX_CHANGES: usize = 50;

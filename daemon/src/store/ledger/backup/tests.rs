@@ -28,7 +28,7 @@ impl Scratch {
 
     fn decide(&self, key: &str, verdict: Option<Verdict>) {
         self.open()
-            .decide(&[(key.to_string(), verdict)], 1, crate::terms::Tick(1))
+            .decide(&[(key.to_string(), verdict)], 1, model::terms::Tick(1))
             .expect("written");
     }
 
@@ -72,7 +72,7 @@ fn a_copy_made_during_writes_is_one_commit_and_no_write_fails() {
                 // Each transaction adds two rows: an odd number would be a torn copy.
                 let pair =
                     ["x", "y"].map(|side| (format!("link:{side}{n}>b"), Some(Verdict::Accepted)));
-                ledger.decide(&pair, n, crate::terms::Tick(1)).expect("written");
+                ledger.decide(&pair, n, model::terms::Tick(1)).expect("written");
                 n += 1;
             }
             n

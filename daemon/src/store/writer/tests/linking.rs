@@ -7,11 +7,11 @@ use expect_test::{Expect, expect};
 use proptest::prelude::*;
 
 use super::*;
-use crate::belt::Stage;
-use crate::pipeline::parcel::{Mention, PlaceFeatures, RecognizerKind};
 use crate::pipeline::{embed, link, relate};
 use crate::store::{Verdict, canon};
-use crate::terms::{Confidence, EntityType, Span};
+use model::Stage;
+use model::parcel::{Mention, PlaceFeatures, RecognizerKind};
+use model::terms::{Confidence, EntityType, Span};
 
 impl Bench {
     /// A document with these mentions and no others: `{P:Ada}` a person, `{O:…}` an organization, `{S:…}` a

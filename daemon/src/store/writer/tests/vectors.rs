@@ -1,9 +1,9 @@
 //! Those who search vectors in memory find what their own commit holds, whatever the writer does meanwhile.
 
 use super::*;
-use crate::pipeline::parcel::UnitVector;
 use crate::store::{Readers, Snapshot};
 use crate::vectors::Nearest;
+use model::parcel::UnitVector;
 
 const ALPHA: &str = "# Alpha\n\nThe lantern at the pier is lit with oil every evening.";
 const BETA: &str = "# Beta\n\nKeys are rotated by the office every ninety days.";

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::pipeline::parcel::testing;
+use crate::parcel::testing;
 
 const PLAIN: &str = "All services of the platform write their logs to standard output, from where the collector takes \
     them, adds the name of the host, and keeps them for thirty days in the archive of the region.";

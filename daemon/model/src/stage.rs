@@ -1,11 +1,11 @@
 //! A stage: one pure step of the belt.
 
-use crate::belt::DocFault;
+use crate::DocFault;
 
 /// A function from its input type to its output type, of that document alone.
 ///
 /// It owns no channel, connection, clock or counter; whatever it needs comes in with the document or as a narrow
-/// trait given at construction. The [`Station`](crate::belt::Station) does the rest.
+/// trait given at construction. The `Station` does the rest.
 pub trait Stage: Send + 'static {
     /// The stage's name in `status`, logs and faults.
     const NAME: &'static str;

@@ -3,7 +3,7 @@
 //! ```text
 //! SourceDoc ► NormalDoc ► ChunkedDoc ► MentionedDoc ► LinkedDoc ► RelatedDoc ► EmbeddedDoc
 //! ```
-//! Deletions and faults ride beside documents as [`Item`](crate::belt::Item)s, so the writer sees one stream.
+//! Deletions and faults ride beside documents as [`Item`](crate::Item)s, so the writer sees one stream.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,8 +12,8 @@ mod alias;
 mod link;
 mod mention;
 mod parsed;
-#[cfg(test)]
-pub(crate) mod testing;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;
 
 pub use alias::{AliasSource, AliasUse};
 pub use link::{Link, LinkKind};
@@ -470,7 +470,7 @@ pub struct EmbeddedFact {
     pub vector: UnitVector,
 }
 
-/// A vector of length 1, quantized to int8: component × [`crate::embedder::UNIT`], rounded, cut off where int8 ends.
+/// A vector of length 1, quantized to int8: component × `embedder::UNIT`, rounded, cut off where int8 ends.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnitVector(pub Box<[i8]>);
 

@@ -1,7 +1,7 @@
 //! What moves between stations: a document, a deletion or a fault, each with its ticket.
 
-use crate::belt::{DocFault, Weight};
 use crate::terms::{FileVersion, Generation, Lane, RelPath};
+use crate::{DocFault, Weight};
 
 /// Travels with a parcel from the watcher to the writer; no stage looks inside.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -6,16 +6,16 @@
 //! with `#fragment` after a target.
 //! A blank line ends a list or a table. Not Markdown, and not the normalizer: only what the tests here need.
 
-use crate::pipeline::parcel::*;
+use crate::parcel::*;
 use crate::terms::{ContentHash, Norm, RelPath, Span, SpanMap};
 
 /// A document named `Test Page` of these lines.
-pub(crate) fn doc(lines: &str) -> NormalDoc {
+pub fn doc(lines: &str) -> NormalDoc {
     titled("Test Page", lines)
 }
 
 /// A document of these lines under the given title.
-pub(crate) fn titled(title: &str, lines: &str) -> NormalDoc {
+pub fn titled(title: &str, lines: &str) -> NormalDoc {
     let mut builder = Builder::new(title);
     for line in lines.lines() {
         builder.line(line);
@@ -24,7 +24,7 @@ pub(crate) fn titled(title: &str, lines: &str) -> NormalDoc {
 }
 
 /// Sentences of the blocks that have any; cut after `.`, `!` or `?` before a space.
-pub(crate) fn sentences_of(doc: &NormalDoc) -> Vec<Span<Norm>> {
+pub fn sentences_of(doc: &NormalDoc) -> Vec<Span<Norm>> {
     let mut out = Vec::new();
     for block in &doc.blocks {
         if matches!(block.kind, BlockKind::Code { .. } | BlockKind::TableRow { .. }) {
