@@ -73,7 +73,7 @@ pub(crate) struct Recipe {
 impl Recipe {
     /// What decides about the rows beside the settings: the models, the detectors, the relations, given names.
     fn made_with(&self) -> String {
-        let detectors = crate::pipeline::normalize::redact::DETECTORS;
+        let detectors = redact::DETECTORS;
         let relations = self.vocabulary.fingerprint();
         let mut made =
             format!("{}, detectors {detectors}, relations {relations}", self.embedder.space());

@@ -21,10 +21,10 @@ use std::time::Instant;
 
 use anyhow::{Context, Result};
 use daemon::pipeline::normalize::Normalizer;
-use daemon::pipeline::normalize::redact::{Kind, personal_data_in, places_of_secrets};
 use model::Stage;
 use model::parcel::SourceDoc;
 use model::terms::{ContentHash, RelPath};
+use redact::{Kind, personal_data_in, places_of_secrets};
 use serde_json::{Value, json};
 use tests::planted::evasions::evasions;
 use tests::planted::formats::{FORMATS, file};

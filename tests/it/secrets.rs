@@ -330,10 +330,8 @@ fn nothing_hides_a_token_that_a_reader_sees() {
 
 #[test]
 fn what_only_looks_like_a_secret_stays() {
-    let found: Vec<String> = decoys()
-        .into_iter()
-        .filter(|line| daemon::pipeline::normalize::redact::holds_secret(line))
-        .collect();
+    let found: Vec<String> =
+        decoys().into_iter().filter(|line| redact::holds_secret(line)).collect();
     assert!(found.is_empty(), "{found:#?}");
 }
 

@@ -219,7 +219,7 @@ fn run_one<S: Stage>(stage: &mut S, recipe: &dyn Fn() -> S, item: Item<S::In>) -
             // Whatever the panic left half done inside the stage goes with it.
             *stage = recipe();
             // A panic may quote the document, in the first stage as it was read.
-            let message = crate::pipeline::normalize::redact::clean(panic_message(&*panic));
+            let message = redact::clean(panic_message(&*panic));
             let reason = format!("panic: {message}");
             tracing::error!(stage = S::NAME, path = %ticket.path, reason, "stage failed");
             Item::Faulted(ticket, DocFault::lasting(S::NAME, reason))

@@ -22,9 +22,9 @@ use self::pause::Pause;
 use super::better::BetterError;
 use super::transformer::quiet;
 use super::{EmbedError, Embedder, unit_vector};
-use crate::pipeline::normalize::redact::clean;
 use crate::servers::{KeyPlace, complaint};
 use model::parcel::UnitVector;
+use redact::clean;
 
 /// Longest wait for the vector of a question: who asked waits, too, and the static vector is there.
 const QUESTION: Duration = Duration::from_secs(5);

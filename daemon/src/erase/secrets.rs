@@ -7,7 +7,7 @@ use config::settings::Privacy;
 use serde_json::Value;
 
 use super::Rewrite;
-use crate::pipeline::normalize::redact::{Redactor, clean};
+use redact::{Redactor, clean};
 
 /// The present detectors.
 #[derive(Debug)]

@@ -11,7 +11,7 @@ use regex::Regex;
 
 use super::{Prompt, UNTRUSTED, fenced, json};
 use crate::pipeline::chunk::sentences;
-use crate::pipeline::normalize::redact::clean;
+use redact::clean;
 
 /// Longest answer, characters.
 const MAX_CHARS: usize = 8_000;

@@ -16,7 +16,7 @@ use super::budget::Budget;
 use super::circuit::Circuit;
 use super::server::Server;
 use super::{Asker, Limits, LlmError, Prompt, Provider, Said, Trouble};
-use crate::pipeline::normalize::redact::{Redactor, clean};
+use redact::{Redactor, clean};
 
 /// Calls of one slot that run at once; whoever comes next does without. Local models answer one at a time.
 const MAX_AT_ONCE: usize = 4;

@@ -41,10 +41,10 @@ use self::kept::Kept;
 pub use self::kept::{Version, Why};
 pub use self::moving::{Moved, Rewrite, Rewritten, Settle};
 pub use self::secrets::MARK;
-use crate::pipeline::normalize::redact::Redactor;
 use crate::pipeline::watch::{Rules, SkipReason, Verdict};
 use crate::store::Held;
 use model::terms::RelPath;
+use redact::Redactor;
 
 /// Extensions of notes.
 const EXTENSIONS: [&str; 2] = ["md", "markdown"];

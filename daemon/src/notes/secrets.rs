@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 
 use notes::edit::Op;
 
-use crate::pipeline::normalize::redact::Redactor;
+use redact::Redactor;
 
 /// How marks begin that stand for what is hidden.
 pub const MARK: &str = "[redacted:";

@@ -13,7 +13,7 @@ use proto::error::ErrorView;
 use proto::visible::{restore, show};
 use serde_json::{Map, Value};
 
-use crate::pipeline::normalize::redact::clean;
+use redact::clean;
 
 /// Keys of replies under which stored text stands, and nothing that a caller said.
 const STORED: [&str; 10] = [

@@ -45,8 +45,8 @@ use super::routes::{Call, Caller, Route, Routes};
 use super::text;
 use super::turns::InFlight;
 use crate::notes::NoteError;
-use crate::pipeline::normalize::redact::clean;
 use crate::project::Project;
+use redact::clean;
 
 /// What an agent is told before it sees the tools; at most 600 characters.
 const INSTRUCTIONS: &str = "A knowledge graph of this project's documents, kept current as files \

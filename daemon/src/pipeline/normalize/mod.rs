@@ -25,7 +25,6 @@ mod note;
 mod notebook;
 mod pdf;
 mod plain;
-pub mod redact;
 mod target;
 
 use std::sync::Arc;
@@ -33,7 +32,6 @@ use std::sync::Arc;
 use config::limits::MAX_DOCUMENT_TEXT_BYTES;
 use config::settings::{Privacy, Watch};
 
-use self::redact::{Redacted, Redactor};
 use crate::worker::{Request, Workers};
 use decode::Decoded;
 pub(crate) use format::{FormatLimits, Reader, reader_for};
@@ -45,6 +43,7 @@ use model::parcel::{
 };
 use model::terms::{Lane, RelPath, Segment, SpanMap, norm_of};
 use model::{DocFault, Stage};
+use redact::{Redacted, Redactor};
 
 /// Deepest nesting of lists, quotations and elements that is followed; a line of Markdown costs time by its
 /// depth.

@@ -8,7 +8,7 @@
 use config::keys::{is_key_file, is_key_folder};
 
 use super::rules::SkipReason;
-use crate::pipeline::normalize::redact::holds_secret;
+use redact::holds_secret;
 
 /// Extensions that are no text: images, sound, films, archives, programs, fonts, databases, models.
 const BINARY: [&str; 99] = [

@@ -20,9 +20,9 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::deny;
 use super::read::read_regular;
 use super::state::lock;
-use crate::pipeline::normalize::redact::AllowedPaths;
 use config::settings::Watch;
 use model::terms::RelPath;
+use redact::AllowedPaths;
 
 /// Folders that never hold documents of the project; `.kgignore` may bring back all but `.git`.
 const BUILT_IN_FOLDERS: [&str; 6] =

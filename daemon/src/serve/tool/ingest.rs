@@ -11,7 +11,6 @@ use proto::tool::core::{ExtractAndLink, ExtractReply, IngestDocs, IngestError, I
 use rustc_hash::FxHashSet;
 
 use super::{blocking, invalid, stalled, unavailable, unreadable};
-use crate::pipeline::normalize::redact::clean;
 use crate::pipeline::watch::Verdict;
 use crate::pipeline::write::Command;
 use crate::project::Project;
@@ -19,6 +18,7 @@ use crate::project::indexing::{Indexed, LONGEST};
 use crate::serve::Progress;
 use crate::store::{IngestRecord, Snapshot};
 use model::terms::RelPath;
+use redact::clean;
 
 /// Most files one call may name.
 const MAX_FILES: usize = 100_000;

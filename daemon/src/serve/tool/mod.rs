@@ -42,11 +42,11 @@ pub use status::{Tallies, status};
 use super::Progress;
 use crate::ask;
 use crate::notes::MARK;
-use crate::pipeline::normalize::redact::holds_secret;
 use crate::pipeline::write::Command;
 use crate::project::Project;
 use crate::store::{Snapshot, Stall, StoreError, Verdict, dump_page};
 use model::terms::{RelPath, Tick};
+use redact::holds_secret;
 
 /// Longest name of an item that is told, characters.
 const MAX_NAME: usize = 200;

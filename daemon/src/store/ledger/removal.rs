@@ -12,9 +12,9 @@ use sha2::{Digest, Sha256};
 
 use super::{Ledger, note_party};
 use crate::erase::Rewrite;
-use crate::pipeline::normalize::redact::DETECTORS;
 use crate::store::erase::{Counts, Gone, erase};
 use crate::store::{StoreError, open};
+use redact::DETECTORS;
 
 /// Bytes of a salt.
 const SALT_BYTES: usize = 16;

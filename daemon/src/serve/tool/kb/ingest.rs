@@ -21,11 +21,11 @@ use super::{blocking, index, invalid, ledger, record, type_text, unreadable};
 use crate::llm::file::{self, FoundEntry};
 use crate::llm::{Asker, Prompt};
 use crate::notes::checksum;
-use crate::pipeline::normalize::redact::Redactor;
 use crate::project::Project;
 use crate::serve::routes::Who;
 use crate::store::{IngestedFile, KbRecord};
 use model::terms::RelPath;
+use redact::Redactor;
 
 /// Most files of one report.
 const MAX_TOLD: usize = 500;

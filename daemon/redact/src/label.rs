@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-const TABLE: &str = include_str!("../../../../../config/secret_labels.tsv");
+const TABLE: &str = include_str!("../../../config/secret_labels.tsv");
 
 /// Longest label with what may stand between its words, characters.
 const MAX_LABEL_CHARS: usize = 40;

@@ -12,11 +12,7 @@ use model::terms::{Norm, Segment, Span, SpanMap};
 
 impl Redactor {
     /// Cleans what a format gave, but for what is `allowed`: values that stood on lines to be left alone.
-    pub(in crate::pipeline::normalize) fn redact_parsed(
-        &self,
-        parsed: &mut Parsed,
-        allowed: &[String],
-    ) -> Findings {
+    pub fn redact_parsed(&self, parsed: &mut Parsed, allowed: &[String]) -> Findings {
         let mut findings = Findings::default();
         let mut clean = |text: &mut String| {
             let (redacted, map, found) = self.redact_again(std::mem::take(text), allowed);

@@ -1,3 +1,6 @@
+//! Redact: the layer that keeps secrets out. It lies on `model`; `formats` calls it before and after a format reads,
+//! the engine and the server for logs and answers.
+//!
 //! Redaction: secrets, and personal data where the settings say so, leave the text before anything else looks at it.
 //!
 //! In: decoded text, then what a format made of it. Out: [`Redacted`]: each secret replaced by `[redacted:KIND]`,
@@ -50,7 +53,7 @@ pub const DETECTORS: u32 = 4;
 
 /// What is removed from documents.
 #[derive(Debug, Clone)]
-pub(crate) struct Redactor {
+pub struct Redactor {
     allowed: AllowedPaths,
     /// Whether a line may say that it is left alone.
     allows_marks: bool,
@@ -60,20 +63,20 @@ pub(crate) struct Redactor {
 
 /// A text without its secrets.
 #[derive(Debug)]
-pub(super) struct Redacted {
+pub struct Redacted {
     /// The text.
-    pub(super) text: String,
+    pub text: String,
     /// From this text to the one it was made from; `None` when nothing was replaced.
-    pub(super) map: Option<SpanMap>,
+    pub map: Option<SpanMap>,
     /// What was found.
-    pub(super) findings: Findings,
+    pub findings: Findings,
     /// Secrets on lines that are left alone. The second pass may not see those lines as such: a comment is gone.
-    pub(super) allowed: Vec<String>,
+    pub allowed: Vec<String>,
 }
 
 impl Redactor {
     /// A redactor by the user's settings.
-    pub(crate) fn new(settings: &Privacy) -> Self {
+    pub fn new(settings: &Privacy) -> Self {
         let all = Kind::ALL.into_iter().map(|kind| (kind, settings.mode_of(kind.as_str())));
         Redactor {
             allowed: AllowedPaths::new(&settings.allow_paths),
@@ -83,12 +86,12 @@ impl Redactor {
     }
 
     /// Whether documents at `path` are shown with marks in the place of secrets.
-    pub(crate) fn shows_marks_in(&self, path: &str) -> bool {
+    pub fn shows_marks_in(&self, path: &str) -> bool {
         !self.allowed.hold(path)
     }
 
     /// The parts of a file's text that nobody is shown: secrets, and personal data that is to be removed.
-    pub(crate) fn hidden_in<'t>(&self, text: &'t str) -> Vec<&'t str> {
+    pub fn hidden_in<'t>(&self, text: &'t str) -> Vec<&'t str> {
         let mut found = secrets_in(text);
         self.take_allowed(text, &mut found);
         let wanted = |kind: Kind| self.personal.get(&kind) == Some(&PiiMode::Redact);
@@ -100,7 +103,7 @@ impl Redactor {
     }
 
     /// The text of the file at `path` as it may be shown: marks in the place of what nobody is shown.
-    pub(crate) fn shown(&self, path: &str, text: &str) -> String {
+    pub fn shown(&self, path: &str, text: &str) -> String {
         let Some(redactor) = self.for_path(path) else { return text.to_string() };
         let mut found = secrets_in(text);
         self.take_allowed(text, &mut found);
@@ -119,7 +122,7 @@ impl Redactor {
     }
 
     /// The kinds of secrets of a text that nobody is shown, each once.
-    pub(crate) fn kinds_hidden_in(&self, text: &str) -> Vec<&'static str> {
+    pub fn kinds_hidden_in(&self, text: &str) -> Vec<&'static str> {
         let mut found = secrets_in(text);
         self.take_allowed(text, &mut found);
         let mut kinds: Vec<&'static str> = found.into_iter().map(|it| it.kind).collect();
@@ -142,12 +145,12 @@ impl Redactor {
     }
 
     /// What applies to the document at `path`; `None` when the user has allowed everything there.
-    pub(super) fn for_path(&self, path: &str) -> Option<&Self> {
+    pub fn for_path(&self, path: &str) -> Option<&Self> {
         (!self.allowed.hold(path)).then_some(self)
     }
 
     /// Replaces every secret in the text of a file.
-    pub(super) fn redact(&self, text: String) -> Redacted {
+    pub fn redact(&self, text: String) -> Redacted {
         let mut found = secrets_in(&text);
         let allowed = self.take_allowed(&text, &mut found);
         let allowed = allowed.iter().filter_map(|it| text.get(it.range.clone()));

@@ -12,12 +12,7 @@ use model::parcel::StatedNote;
 
 impl Redactor {
     /// Cleans what a note states; `found_more`: the document held what only the second pass sees.
-    pub(in crate::pipeline::normalize) fn redact_note(
-        &self,
-        stated: &mut StatedNote,
-        allowed: &[String],
-        found_more: bool,
-    ) {
+    pub fn redact_note(&self, stated: &mut StatedNote, allowed: &[String], found_more: bool) {
         let mut clean = |text: &mut String| {
             let cleaned = self.redact_again(text.clone(), allowed);
             if cleaned.1.is_some() {

@@ -12,7 +12,7 @@ use super::likely::{entropy, is_stand_in};
 use super::special::{self, Special};
 use super::token::{Set, begins_token, is_in, is_uuid, run_before, run_within, set_of};
 
-const TABLE: &str = include_str!("../../../../../config/secrets.tsv");
+const TABLE: &str = include_str!("../../../config/secrets.tsv");
 
 /// How far before a token one of its words may stand, bytes.
 const NEAR_BYTES: usize = 120;

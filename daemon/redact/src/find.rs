@@ -40,9 +40,9 @@ const NEAR_BYTES: usize = 64;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Found {
     /// Where it stands.
-    pub(crate) range: Range<usize>,
+    pub range: Range<usize>,
     /// What it is.
-    pub(crate) kind: &'static str,
+    pub kind: &'static str,
     /// Shapes before names: the more telling kind wins where both find the same.
     rank: u8,
 }

@@ -10,7 +10,7 @@ use std::sync::LazyLock;
 use rustc_hash::FxHashMap;
 use sha2::{Digest, Sha256};
 
-const LIST: &str = include_str!("../../../../../config/bip39_english.txt");
+const LIST: &str = include_str!("../../../config/bip39_english.txt");
 
 /// Numbers of words that a phrase may have, most first.
 const LENGTHS: [usize; 5] = [24, 21, 18, 15, 12];
