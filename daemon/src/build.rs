@@ -22,7 +22,6 @@ use tokio::task::JoinHandle;
 
 use self::known::KnownInIndex;
 use crate::belt::{Budget, Depth, Gauge, Plan, Supervisor};
-use crate::embedder::{Embedder, WordPiece};
 use crate::health::Health;
 use crate::pipeline::backfill::{self, Backfill, Backfilling, Gate};
 use crate::pipeline::normalize::GivenNames;
@@ -34,6 +33,7 @@ use crate::pipeline::write::{Command, Order, WriteStation, WriterArgs};
 use crate::pipeline::{Queues, Stations, Tools};
 use crate::store::{Breakers, Decisions, Held, IndexWriter, Part, Readers, Spaces, StoreError};
 use crate::vectors::Layer;
+use embed::{Embedder, WordPiece};
 use model::terms::{Generation, RelPath};
 
 /// Commands that may wait for the writer.

@@ -7,7 +7,6 @@
 pub mod ask;
 pub mod belt;
 mod build;
-pub mod embedder;
 mod erase;
 pub mod health;
 pub mod llm;
@@ -16,9 +15,7 @@ pub mod pipeline;
 pub mod postings;
 pub mod process;
 pub mod project;
-pub mod reranker;
 pub mod serve;
-mod servers;
 pub mod store;
 pub mod vectors;
 pub mod words;

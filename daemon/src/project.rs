@@ -30,7 +30,6 @@ pub use self::naming::Reserved;
 use crate::ask::Desk;
 use crate::belt::Gauge;
 use crate::build::{Build, Recipe};
-use crate::embedder::{Embedder, StaticModel, Unrounded, WordPiece};
 use crate::health::Health;
 use crate::llm::Llms;
 use crate::notes::Notes;
@@ -40,11 +39,12 @@ use crate::pipeline::recognize::tagger::TaggerRecognizer;
 use crate::pipeline::relate::Vocabulary;
 use crate::pipeline::watch::WatcherHandle;
 use crate::pipeline::write::Command;
-use crate::reranker::Reranker;
 use crate::serve::{Activity, Tallies};
 use crate::store::{Breakers, Readers, Snapshot, StoreError};
 use crate::vectors::Layer;
 use crate::worker::Workers;
+use embed::reranker::Reranker;
+use embed::{Embedder, StaticModel, Unrounded, WordPiece};
 use model::terms::Tick;
 
 /// What a project is opened with.
@@ -122,7 +122,7 @@ impl Project {
         let tokens = WordPiece::builtin();
         let embedder: Arc<dyn Embedder> = Arc::new(StaticModel::builtin(tokens.clone()));
         let mut made_with = settings.clone();
-        let (better, missing_model) = match crate::embedder::better(&settings.embed) {
+        let (better, missing_model) = match embed::better(&settings.embed) {
             Ok(better) => (better, None),
             Err(error) => {
                 tracing::warn!(%error, "the static vectors answer alone");
@@ -131,7 +131,7 @@ impl Project {
                 (None, Some(format!("{error}; then `kgctl restart`")))
             }
         };
-        let ignored = crate::embedder::ignored(&settings.embed);
+        let ignored = embed::ignored(&settings.embed);
         if let Some(ignored) = &ignored {
             tracing::warn!(ignored, "a setting counts nothing");
         }

@@ -19,8 +19,8 @@ use std::time::Instant;
 use anyhow::{Context, Result, anyhow, bail};
 use config::Settings;
 use config::settings::Background;
-use daemon::embedder::Embedder;
 use daemon::project::Project;
+use embed::Embedder;
 use model::terms::ContentHash;
 use proto::tool::core::HybridQuery;
 use support::at_once::at_once;
@@ -82,7 +82,7 @@ fn main() -> Result<()> {
 /// Gives every window that lacks one a vector of MiniLM's size.
 fn make_up(state: &Path) -> Result<()> {
     let spaces = daemon::store::Spaces::open(state)?;
-    let model = daemon::embedder::MiniLm::default();
+    let model = embed::MiniLm::default();
     let space = spaces.space(model.space(), "minilm-l6")?.id;
     let db = daemon::store::open_for_reading(&state.join("index.sqlite"))?;
     let mut statement = db.prepare("SELECT hash FROM chunk_vec_map")?;

@@ -229,7 +229,7 @@ fn recognized(path: &str, bytes: &[u8]) -> Result<MentionedDoc> {
     };
     let fault = |fault| anyhow::anyhow!("{fault:?}");
     let doc = Normalizer::new(&settings.watch, &settings.privacy).run(source).map_err(fault)?;
-    let tokens = daemon::embedder::WordPiece::builtin();
+    let tokens = embed::WordPiece::builtin();
     let doc = Chunker::new(&settings.chunk, &settings.embed, tokens).run(doc).map_err(fault)?;
     let known = Arc::new(ArcSwap::from_pointee(Gazetteer::build(1, std::iter::empty())));
     RecognizeStage::new(&settings.recognize, known).run(doc).map_err(fault)
@@ -344,7 +344,7 @@ impl Counted {
 fn chunked(texts: &[Text]) -> Result<Vec<ChunkedDoc>> {
     let settings = Settings::default();
     let mut normalizer = Normalizer::new(&settings.watch, &settings.privacy);
-    let tokens = daemon::embedder::WordPiece::builtin();
+    let tokens = embed::WordPiece::builtin();
     let mut chunker = Chunker::new(&settings.chunk, &settings.embed, tokens);
     let mut out = Vec::with_capacity(texts.len());
     for (n, text) in texts.iter().enumerate() {

@@ -15,8 +15,8 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use anyhow::{Context, Result};
-use daemon::embedder::{StaticModel, WordPiece, unit_vector};
 use daemon::vectors::{Apart, Form, Nearest, View, load, nearest_in_table};
+use embed::{StaticModel, WordPiece, unit_vector};
 use model::parcel::UnitVector;
 use model::terms::Tick;
 use rusqlite::{Connection, params};

@@ -103,7 +103,7 @@ fn every_stage_tells_what_goes_in_and_out_and_what_is_elsewhere() {
         "daemon/src/pipeline/recognize/mod.rs",
         "daemon/src/pipeline/link/mod.rs",
         "daemon/src/pipeline/relate/mod.rs",
-        "daemon/src/pipeline/embed/mod.rs",
+        "daemon/embed/src/stage/mod.rs",
         "daemon/src/pipeline/write/mod.rs",
     ] {
         let text = fs::read_to_string(workspace().join(stage)).expect("a stage");

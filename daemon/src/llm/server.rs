@@ -13,7 +13,7 @@ use web::{Patience, Web, WebError};
 
 use super::dialect::{self, Limit};
 use super::{Limits, Prompt, Provider, Said, Trouble};
-use crate::servers::{KeyPlace, complaint};
+use embed::servers::{KeyPlace, complaint};
 
 /// Longest wait for a connection.
 const CONNECT: Duration = Duration::from_secs(10);

@@ -22,10 +22,10 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 pub use self::pace::{Again, Pace, Stand, Trouble};
 pub use self::run::{Backfilling, Gate, start};
-use crate::embedder::{EmbedError, Embedder, Unrounded, unit_vector};
-use crate::pipeline::embed::better_text;
 use crate::store::{Readers, Space, Spaces, StoreError};
 use crate::vectors::{Form, Layer};
+use embed::better_text;
+use embed::{EmbedError, Embedder, Unrounded, unit_vector};
 use model::parcel::UnitVector;
 use model::terms::{ContentHash, Tick};
 
@@ -115,7 +115,7 @@ impl Backfill {
                 dimensions: dimensions_of(&space.name).unwrap_or(settings.dimensions),
                 ..settings.clone()
             };
-            crate::embedder::better(&before).ok().flatten()
+            embed::better(&before).ok().flatten()
         };
         // The built-in table may be kept unrounded without a better model.
         let own = better.space().split('@').next().unwrap_or_default().to_string();

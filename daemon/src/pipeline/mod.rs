@@ -4,7 +4,6 @@
 
 pub mod backfill;
 pub mod chunk;
-pub mod embed;
 pub mod link;
 pub mod normalize;
 pub mod recognize;
@@ -18,7 +17,7 @@ use arc_swap::ArcSwap;
 use config::Settings;
 
 use crate::belt::{Gauge, Inlet, Lanes, StationArgs, lanes};
-use crate::embedder::{Embedder, WordPiece};
+use embed::{Embedder, WordPiece};
 use model::Stage;
 use model::parcel::{
     ChunkedDoc, EmbeddedDoc, LinkedDoc, MentionedDoc, NormalDoc, RelatedDoc, SourceDoc,

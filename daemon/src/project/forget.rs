@@ -32,7 +32,6 @@ use crate::store::{
 };
 use crate::words::Indexer;
 use model::terms::RelPath;
-use sys::crew;
 
 mod unasked;
 

@@ -11,9 +11,9 @@ use rustc_hash::FxHashMap;
 
 use super::StoreError;
 use super::ledger::{Verdict, link_key};
-use crate::embedder::Embedder;
 use crate::pipeline::link::features::context_overlap;
 use crate::pipeline::link::resolve::{NameFacts, Surroundings, Usage};
+use embed::Embedder;
 use model::parcel::AliasSource;
 use model::parcel::UnitVector;
 use model::terms::tokens_of;
@@ -171,7 +171,7 @@ impl Likeness<'_> {
 
 impl Surroundings for Likeness<'_> {
     fn cosine(&self, a: &NameFacts, b: &NameFacts) -> f32 {
-        crate::embedder::cosine(&self.vector(&a.surface), &self.vector(&b.surface))
+        embed::cosine(&self.vector(&a.surface), &self.vector(&b.surface))
     }
 
     fn context(&self, a: &NameFacts, b: &NameFacts) -> f32 {

@@ -6,7 +6,7 @@
 
 use model::parcel::{Block, BlockKind};
 use model::terms::SpanMap;
-use model::terms::line_of;
+pub use model::terms::line_of;
 
 /// Formats whose lines mean nothing to a reader, or are not shown to him: their places are told by headings, too.
 const SHOWN_BY_HEADING: [&str; 8] = ["pdf", "docx", "docm", "dotx", "dotm", "html", "htm", "xhtml"];

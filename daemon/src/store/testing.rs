@@ -8,8 +8,8 @@ use config::Settings;
 
 use super::canon;
 use super::writer::{IndexWriter, RippleStep};
-use crate::embedder::{Embedder, StaticModel, WordPiece};
-use crate::pipeline::{chunk, embed, link, normalize, recognize, relate};
+use crate::pipeline::{chunk, link, normalize, recognize, relate};
+use embed::{Embedder, StaticModel, WordPiece};
 use model::parcel::{EmbeddedDoc, SourceDoc};
 use model::terms::{ContentHash, Generation, Lane, RelPath};
 use model::{Item, Stage, Ticket};

@@ -8,7 +8,7 @@ use std::collections::BinaryHeap;
 pub struct Nearest {
     /// Row of `chunk_vec` and `chunk_vec_map`.
     pub id: i64,
-    /// The cosine, -1 to 1, as [`crate::embedder::cosine`] has it.
+    /// The cosine, -1 to 1, as [`embed::cosine`] has it.
     pub cosine: f32,
 }
 

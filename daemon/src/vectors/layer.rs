@@ -15,7 +15,7 @@ use arc_swap::ArcSwapOption;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{Form, VectorChange, View};
-use crate::embedder::{EmbedError, Embedder, Unrounded, unit_vector};
+use embed::{EmbedError, Embedder, Unrounded, unit_vector};
 use model::parcel::UnitVector;
 use model::terms::{ContentHash, Tick};
 

@@ -13,7 +13,7 @@ use super::question::Asked;
 use super::rows::{Form, Workbench};
 use super::segment::Segment;
 use super::view::View;
-use crate::embedder::cosine;
+use embed::cosine;
 use model::parcel::UnitVector;
 use model::terms::Tick;
 

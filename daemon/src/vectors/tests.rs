@@ -8,7 +8,7 @@ use rustc_hash::FxHashSet;
 
 use super::segment::FULL;
 use super::*;
-use crate::embedder::{UNIT, cosine, unit_vector};
+use embed::{UNIT, cosine, unit_vector};
 use model::parcel::UnitVector;
 
 const WIDTH: usize = 8;
@@ -305,8 +305,7 @@ fn bits_find_nearly_what_bytes_find_and_score_it_alike() {
         let folder = tempfile::tempdir().expect("a folder");
         let apart = Apart::within(folder.path()).expect("a file");
         let texts = topical(4_000, width);
-        let rounded: Vec<UnitVector> =
-            texts.iter().map(|it| crate::embedder::unit_vector(it)).collect();
+        let rounded: Vec<UnitVector> = texts.iter().map(|it| embed::unit_vector(it)).collect();
         let rows = rounded.iter().zip(1i64..).map(|(it, id)| (id, bytes_of(it)));
         let rows: Vec<(i64, Vec<u8>)> = rows.collect();
         let view = |form| View::empty(Tick(1), form).with_more(&rows);

@@ -7,14 +7,14 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result, anyhow};
 use config::Settings;
-use daemon::embedder::{Embedder, StaticModel, WordPiece};
 use daemon::pipeline::chunk::Chunker;
-use daemon::pipeline::embed::EmbedStage;
 use daemon::pipeline::link::LinkStage;
 use daemon::pipeline::normalize::Normalizer;
 use daemon::pipeline::recognize::RecognizeStage;
 use daemon::pipeline::relate::RelateStage;
 use daemon::store::{IndexWriter, RippleStep};
+use embed::EmbedStage;
+use embed::{Embedder, StaticModel, WordPiece};
 use model::parcel::{EmbeddedDoc, SourceDoc};
 use model::terms::{ContentHash, Generation, Lane, RelPath};
 use model::{Item, Stage, Ticket};

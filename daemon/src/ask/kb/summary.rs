@@ -18,9 +18,9 @@ use proto::tool::kb::{CitedSentence, ConflictOfEntries};
 use super::Library;
 use super::shelf::EntryRow;
 use crate::ask::{AskError, Desk, is_stop_word};
-use crate::embedder::{Embedder, cosine};
 use crate::pipeline::chunk::sentences;
 use crate::words::Indexer;
+use embed::{Embedder, cosine};
 use model::parcel::UnitVector;
 
 /// Most sentences of an answer, and of those that are compared with each other.
@@ -359,7 +359,7 @@ pub(in crate::ask) fn words_of(text: &str) -> BTreeSet<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::embedder::{StaticModel, WordPiece};
+    use embed::{StaticModel, WordPiece};
 
     fn summary(question: &str, texts: &[(u64, &str)], pairs: &[(u64, u64)]) -> Summary {
         let texts: Vec<(u64, String)> =

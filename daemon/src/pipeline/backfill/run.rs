@@ -12,9 +12,9 @@ use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 
 use super::{Again, Backfill, Pace, Stand, Step, Trouble};
-use crate::embedder::EmbedError;
 use crate::health::Health;
 use crate::vectors::Layer;
+use embed::EmbedError;
 use model::terms::Tick;
 use sys::crew;
 

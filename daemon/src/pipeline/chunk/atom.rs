@@ -7,7 +7,7 @@
 
 use super::profile::Budgets;
 use super::sentence::sentences;
-use crate::embedder::wordpiece::{CachedWordPiece, Word};
+use embed::wordpiece::{CachedWordPiece, Word};
 use model::parcel::{Block, BlockKind, NormalDoc, Profile};
 use model::terms::{Norm, Span};
 

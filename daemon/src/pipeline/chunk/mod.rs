@@ -24,7 +24,7 @@ use std::sync::Arc;
 
 use config::settings;
 
-use crate::embedder::wordpiece::{CachedWordPiece, WordPiece};
+use embed::wordpiece::{CachedWordPiece, WordPiece};
 use model::parcel::{Chunk, ChunkedDoc, NormalDoc, Profile};
 use model::terms::{ContentHash, Norm, Span};
 use model::{DocFault, Stage};

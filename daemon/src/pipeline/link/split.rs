@@ -10,7 +10,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::embedder::cosine;
+use embed::cosine;
 use model::parcel::UnitVector;
 use model::terms::Kind;
 

@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use rusqlite::{OptionalExtension, Transaction, params};
 
 use super::{Identity, Late, all_tags};
-use crate::pipeline::embed::better_text;
 use crate::store::{StoreError, lines};
+use embed::better_text;
 use model::parcel::{Chunk, EmbeddedDoc, NormalDoc, UnitVector, may_be_english};
 use model::terms::ContentHash;
 

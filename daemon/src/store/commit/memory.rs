@@ -8,9 +8,9 @@ use std::collections::BTreeMap;
 use notes::resolve::name_key;
 use rusqlite::{Transaction, params};
 
-use crate::embedder::unit_vector;
 use crate::store::StoreError;
 use crate::words::Indexer;
+use embed::unit_vector;
 use model::parcel::{EmbeddedDoc, EmbeddedFact, UnitVector};
 use model::terms::ContentHash;
 

@@ -2,10 +2,10 @@
 
 use std::sync::{Arc, Mutex};
 
-use crate::embedder::{EmbedError, Embedder};
 use crate::pipeline::backfill::{Backfill, Step};
 use crate::store::testing::Bench;
 use crate::store::{Readers, Space};
+use embed::{EmbedError, Embedder};
 use model::Item;
 use model::parcel::UnitVector;
 
@@ -357,7 +357,7 @@ fn floats_are_made_beside_the_bytes_and_bytes_of_floats_are_not_made_again() {
     let folder = bench.folder.path().to_path_buf();
     let reopened = letters.clone();
     let reopen = move |_: &Space| Some(reopened.clone() as Arc<dyn Embedder>);
-    let unrounded = Arc::new(crate::embedder::Unrounded::of(letters.clone()));
+    let unrounded = Arc::new(embed::Unrounded::of(letters.clone()));
     let wanted = ("letters", unrounded.clone() as Arc<dyn Embedder>);
     let mut backfill =
         Backfill::open(&folder, wanted, readers.clone(), reopen.clone()).expect("opened");

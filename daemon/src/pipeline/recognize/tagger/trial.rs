@@ -11,7 +11,7 @@ use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
 
 use super::TaggerError;
-use crate::embedder::limit::{MAX_CPU_SECONDS, MAX_MEMORY_BYTES, limit};
+use embed::limit::{MAX_CPU_SECONDS, MAX_MEMORY_BYTES, limit};
 use onnx::Tagger;
 
 /// The program: this one, even when its file was replaced meanwhile.

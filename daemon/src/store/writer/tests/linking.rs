@@ -7,7 +7,7 @@ use expect_test::{Expect, expect};
 use proptest::prelude::*;
 
 use super::*;
-use crate::pipeline::{embed, link, relate};
+use crate::pipeline::{link, relate};
 use crate::store::{Verdict, canon};
 use model::Stage;
 use model::parcel::{Mention, PlaceFeatures, RecognizerKind};

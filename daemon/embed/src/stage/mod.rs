@@ -12,7 +12,7 @@ use std::sync::Arc;
 use config::settings::{Dedup, Memory};
 use rustc_hash::FxHashMap;
 
-use crate::embedder::Embedder;
+use crate::Embedder;
 use model::parcel::{
     Chunk, EmbeddedDoc, EmbeddedFact, MentionedDoc, NormalDoc, RelatedDoc, UnitVector,
     may_be_english,

@@ -17,13 +17,13 @@ const MAX_COMPLAINT: usize = 200;
 
 /// Where a key is, by the settings.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct KeyPlace<'a> {
+pub struct KeyPlace<'a> {
     /// Which settings these are, such as `embed.remote`.
-    pub(crate) section: &'a str,
+    pub section: &'a str,
     /// The variable that holds it; empty means none.
-    pub(crate) variable: &'a str,
+    pub variable: &'a str,
     /// The file that holds it; empty means none.
-    pub(crate) file: &'a str,
+    pub file: &'a str,
 }
 
 impl KeyPlace<'_> {
@@ -31,7 +31,7 @@ impl KeyPlace<'_> {
     ///
     /// # Errors
     /// Why it cannot be had, in words that never hold it.
-    pub(crate) fn read(self) -> Result<Option<String>, String> {
+    pub fn read(self) -> Result<Option<String>, String> {
         let KeyPlace { section, variable, file } = self;
         let found = if !variable.is_empty() {
             let not_set =
@@ -62,7 +62,7 @@ fn read_key(path: &Path) -> Result<String, String> {
 }
 
 /// What a server says of an error: the message in its JSON, else the beginning of its text.
-pub(crate) fn complaint(bytes: &[u8]) -> String {
+pub fn complaint(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(bytes);
     let json: Option<Value> = serde_json::from_slice(bytes).ok();
     let told = json.as_ref().and_then(|json| {

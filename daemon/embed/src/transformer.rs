@@ -93,7 +93,7 @@ pub(super) fn quiet(model: &dyn Embedder, texts: &[&str]) -> Vec<UnitVector> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::embedder::cosine;
+    use crate::cosine;
 
     #[test]
     fn vectors_are_of_the_text_alone() {

@@ -74,7 +74,7 @@ impl Embedder for MiniLm {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::embedder::cosine;
+    use crate::cosine;
 
     /// The one test that runs the real weights.
     #[test]

@@ -1,5 +1,17 @@
-//! Embedders: text in, unit vectors out.
+//! Embed: models that turn texts into vectors, or weigh two texts against each other, and the stage that embeds a
+//! document.
+//!
+//! It lies on `model`, and on `onnx` and `web` for what runs models; `extract` counts tokens by it, `index` and `query`
+//! compare vectors of one space.
+//! Invariants: vectors of different spaces are never compared; a model of the user's is tried in a process with limits
+//! first.
+//! Not here: where vectors are kept (`index`), or when a better model fills in (`engine`).
 
+pub mod reranker;
+pub mod servers;
+mod stage;
+
+pub use stage::{EmbedStage, better_text};
 pub mod better;
 mod error;
 mod folder;

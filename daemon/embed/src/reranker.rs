@@ -13,7 +13,7 @@ use std::sync::OnceLock;
 use config::settings::Rerank;
 use onnx::PairModel;
 
-use crate::embedder::prepare;
+use crate::prepare;
 
 /// What to do about a folder that is not there.
 const GIVE: &str = "give the whole path of a folder with `model.onnx`, `tokenizer.json` and `config.json`, then \

@@ -91,7 +91,7 @@ fn kept(vector: &[f32]) -> UnitVector {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::embedder::{StaticModel, WordPiece, unit_vector};
+    use crate::{StaticModel, WordPiece, unit_vector};
 
     #[test]
     fn floats_are_kept_whole_and_round_to_what_the_model_gives() {

@@ -9,16 +9,16 @@ use std::path::Path;
 use rustix::process::{Resource, Rlimit, Signal, setrlimit};
 
 /// Longest trial, seconds of the processor. A BERT of 24 layers reads 512 tokens in 10 s on one slow core.
-pub(crate) const MAX_CPU_SECONDS: u64 = 60;
+pub const MAX_CPU_SECONDS: u64 = 60;
 
 /// Address space that a trial may take beside six times the files, bytes.
-pub(crate) const MAX_MEMORY_BYTES: u64 = 2_000_000_000;
+pub const MAX_MEMORY_BYTES: u64 = 2_000_000_000;
 
 /// Limits this process for the model of a folder, and ends it with the one that started it.
 ///
 /// # Errors
 /// When the system refuses.
-pub(crate) fn limit(folder: &Path) -> rustix::io::Result<()> {
+pub fn limit(folder: &Path) -> rustix::io::Result<()> {
     let at_most = |n| Rlimit { current: Some(n), maximum: Some(n) };
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let n_bytes: u64 = entries.filter_map(|entry| Some(entry.metadata().ok()?.len())).sum();
