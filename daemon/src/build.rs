@@ -24,8 +24,6 @@ use self::known::KnownInIndex;
 use crate::belt::{Budget, Depth, Gauge, Plan, Supervisor};
 use crate::health::Health;
 use crate::pipeline::backfill::{self, Backfill, Backfilling, Gate};
-use crate::pipeline::normalize::GivenNames;
-use crate::pipeline::normalize::Parsing;
 use crate::pipeline::recognize::tagger::TaggerRecognizer;
 use crate::pipeline::relate::Vocabulary;
 use crate::pipeline::watch::{WatchOptions, WatchState, Watcher, WatcherHandle};
@@ -34,6 +32,8 @@ use crate::pipeline::{Queues, Stations, Tools};
 use crate::store::{Breakers, Decisions, Held, IndexWriter, Part, Readers, Spaces, StoreError};
 use crate::vectors::Layer;
 use embed::{Embedder, WordPiece};
+use formats::GivenNames;
+use formats::Parsing;
 use model::terms::{Generation, RelPath};
 
 /// Commands that may wait for the writer.

@@ -19,7 +19,5 @@ pub mod serve;
 pub mod store;
 pub mod vectors;
 pub mod words;
-pub mod worker;
-
 pub use erase::read_through;
 pub use process::{KeptJob, Options, run};

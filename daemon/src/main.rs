@@ -70,7 +70,7 @@ struct Flags {
 fn main() -> ExitCode {
     let flags = Flags::parse();
     if flags.worker {
-        return daemon::worker::run();
+        return formats::sandbox::run();
     }
     if let Some(folder) = flags.read_through {
         return daemon::read_through(&folder);

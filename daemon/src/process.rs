@@ -22,13 +22,13 @@ use config::registry::WhichError;
 use config::{Places, ProjectPaths};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-use crate::pipeline::normalize::Parsing;
 use crate::project::{OpenProject, Project};
 use crate::serve::accept::{Sessions, serve};
 use crate::serve::http::HttpDoor;
 use crate::serve::listen::{Door, from_systemd, link_to};
 use crate::serve::routes::routes;
-use crate::worker::Workers;
+use formats::Parsing;
+use formats::sandbox::Workers;
 use redact::clean;
 use sys::fail;
 

@@ -33,8 +33,6 @@ use crate::build::{Build, Recipe};
 use crate::health::Health;
 use crate::llm::Llms;
 use crate::notes::Notes;
-use crate::pipeline::normalize::GivenNames;
-use crate::pipeline::normalize::Parsing;
 use crate::pipeline::recognize::tagger::TaggerRecognizer;
 use crate::pipeline::relate::Vocabulary;
 use crate::pipeline::watch::WatcherHandle;
@@ -42,9 +40,11 @@ use crate::pipeline::write::Command;
 use crate::serve::{Activity, Tallies};
 use crate::store::{Breakers, Readers, Snapshot, StoreError};
 use crate::vectors::Layer;
-use crate::worker::Workers;
 use embed::reranker::Reranker;
 use embed::{Embedder, StaticModel, Unrounded, WordPiece};
+use formats::GivenNames;
+use formats::Parsing;
+use formats::sandbox::Workers;
 use model::terms::Tick;
 
 /// What a project is opened with.

@@ -8,7 +8,7 @@ use std::cell::RefCell;
 use std::sync::Arc;
 
 use model::Stage;
-use daemon::pipeline::normalize::Normalizer;
+use formats::Normalizer;
 use model::parcel::{NormalDoc, SourceDoc};
 use model::terms::{ContentHash, RelPath};
 

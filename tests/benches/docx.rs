@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use anyhow::{Context as _, Result};
-use daemon::pipeline::normalize::Normalizer;
+use formats::Normalizer;
 use model::Stage as _;
 use model::parcel::SourceDoc;
 use model::terms::{ContentHash, RelPath};

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use config::settings::Privacy;
-use daemon::pipeline::normalize::Normalizer;
+use formats::Normalizer;
 use model::Stage as _;
 use model::parcel::SourceDoc;
 use model::terms::{ContentHash, RelPath};

@@ -19,8 +19,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use config::Settings;
-use daemon::pipeline::normalize::{Normalizer, Parsing};
-use daemon::worker::Workers;
+use formats::sandbox::Workers;
+use formats::{Normalizer, Parsing};
 use model::Stage;
 use model::parcel::SourceDoc;
 use model::terms::{ContentHash, Lane, RelPath};
@@ -34,7 +34,7 @@ const INDEX_RUNS: usize = 5;
 
 fn main() -> ExitCode {
     if std::env::args().any(|it| it == "--worker") {
-        return daemon::worker::run();
+        return formats::sandbox::run();
     }
     match bench() {
         Ok(()) => ExitCode::SUCCESS,

@@ -25,11 +25,11 @@ use arc_swap::ArcSwap;
 use config::Settings;
 use daemon::pipeline::chunk::Chunker;
 use daemon::pipeline::link::vote::Votes;
-use daemon::pipeline::normalize::Normalizer;
 use daemon::pipeline::recognize::{
     Gazetteer, RecognizeStage, TermCount, select, statistical::StatisticalRecognizer,
 };
 use daemon::pipeline::recognize::{Recognizer, known::KnownRecognizer, pattern::PatternRecognizer};
+use formats::Normalizer;
 use model::Stage as _;
 use model::parcel::{ChunkedDoc, Mention, MentionedDoc, NormalDoc, Party, Pass, SourceDoc};
 use model::terms::{ContentHash, EntityType, RelPath, norm_of};

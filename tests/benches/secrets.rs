@@ -20,7 +20,7 @@ use std::process::Command;
 use std::time::Instant;
 
 use anyhow::{Context, Result};
-use daemon::pipeline::normalize::Normalizer;
+use formats::Normalizer;
 use model::Stage;
 use model::parcel::SourceDoc;
 use model::terms::{ContentHash, RelPath};

@@ -19,7 +19,7 @@ use std::path::PathBuf;
 
 use self::index::{Index, Tokenizer};
 use anyhow::{Context, Result};
-use daemon::pipeline::normalize::language::is_foreign;
+use formats::language::is_foreign;
 use set::Set;
 
 /// Set and the part whose queries may be tuned on.

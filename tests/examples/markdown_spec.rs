@@ -10,7 +10,7 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use anyhow::Context as _;
-use daemon::pipeline::normalize::Normalizer;
+use formats::Normalizer;
 use model::Stage as _;
 use model::parcel::{BlockKind, NormalDoc, SourceDoc};
 use model::terms::{ContentHash, RelPath};

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use daemon::pipeline::normalize::Normalizer;
+use formats::Normalizer;
 use model::Stage;
 use model::parcel::SourceDoc;
 use model::terms::{ContentHash, RelPath};

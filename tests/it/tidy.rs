@@ -98,7 +98,7 @@ fn every_stage_tells_what_goes_in_and_out_and_what_is_elsewhere() {
     let mut out = String::new();
     for stage in [
         "daemon/src/pipeline/watch/mod.rs",
-        "daemon/src/pipeline/normalize/mod.rs",
+        "daemon/formats/src/lib.rs",
         "daemon/src/pipeline/chunk/mod.rs",
         "daemon/src/pipeline/recognize/mod.rs",
         "daemon/src/pipeline/link/mod.rs",

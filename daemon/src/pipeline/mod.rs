@@ -5,7 +5,6 @@
 pub mod backfill;
 pub mod chunk;
 pub mod link;
-pub mod normalize;
 pub mod recognize;
 pub mod relate;
 pub mod watch;
@@ -18,11 +17,11 @@ use config::Settings;
 
 use crate::belt::{Gauge, Inlet, Lanes, StationArgs, lanes};
 use embed::{Embedder, WordPiece};
+use formats::GivenNames;
 use model::Stage;
 use model::parcel::{
     ChunkedDoc, EmbeddedDoc, LinkedDoc, MentionedDoc, NormalDoc, RelatedDoc, SourceDoc,
 };
-use normalize::GivenNames;
 use recognize::Gazetteer;
 use recognize::tagger::TaggerRecognizer;
 use sys::crew;
@@ -73,7 +72,7 @@ impl Queues {
     /// Makes every queue, empty.
     pub fn new() -> Self {
         Queues {
-            source: Queue::new(normalize::Normalizer::NAME, QUEUE),
+            source: Queue::new(formats::Normalizer::NAME, QUEUE),
             normal: Queue::new(chunk::Chunker::NAME, QUEUE),
             chunked: Queue::new(recognize::RecognizeStage::NAME, QUEUE),
             mentioned: Queue::new(link::LinkStage::NAME, QUEUE),
@@ -106,7 +105,7 @@ pub struct Tools {
     /// The names that the user states for documents.
     pub given: Option<Arc<GivenNames>>,
     /// Where documents are parsed.
-    pub parsing: normalize::Parsing,
+    pub parsing: formats::Parsing,
     /// The names known now.
     pub gazetteer: Arc<ArcSwap<Gazetteer>>,
 }
@@ -114,7 +113,7 @@ pub struct Tools {
 /// How each station is started, first to last.
 pub struct Stations {
     /// normalize
-    pub normalize: StationArgs<normalize::Normalizer>,
+    pub normalize: StationArgs<formats::Normalizer>,
     /// chunk
     pub chunk: StationArgs<chunk::Chunker>,
     /// recognize
@@ -152,7 +151,7 @@ impl Stations {
                 n_at_once: t1.parsing.n_at_once(),
                 recipe: Arc::new(move |lane| {
                     let settings = (&t1.settings.watch, &t1.settings.privacy);
-                    normalize::Normalizer::with(settings, t1.parsing.clone(), lane)
+                    formats::Normalizer::with(settings, t1.parsing.clone(), lane)
                         .with_given(t1.given.clone())
                 }),
                 inlet: queues.source.inlet.clone(),

@@ -8,7 +8,7 @@ use config::Settings;
 
 use super::canon;
 use super::writer::{IndexWriter, RippleStep};
-use crate::pipeline::{chunk, link, normalize, recognize, relate};
+use crate::pipeline::{chunk, link, recognize, relate};
 use embed::{Embedder, StaticModel, WordPiece};
 use model::parcel::{EmbeddedDoc, SourceDoc};
 use model::terms::{ContentHash, Generation, Lane, RelPath};
@@ -68,7 +68,7 @@ impl Bench {
             mtime_ms: 0,
             pass: Default::default(),
         };
-        let doc = normalize::Normalizer::new(&settings.watch, &settings.privacy)
+        let doc = formats::Normalizer::new(&settings.watch, &settings.privacy)
             .run(source)
             .expect("normal");
         let doc = chunk::Chunker::new(&settings.chunk, &settings.embed, self.tokens.clone())

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use anyhow::{Result, anyhow};
 use config::Settings;
-use daemon::pipeline::{chunk, link, normalize, recognize, relate};
+use daemon::pipeline::{chunk, link, recognize, relate};
 use daemon::store::{IndexWriter, RippleStep};
 use embed::{Embedder, StaticModel, WordPiece};
 use model::parcel::{Mention, MentionedDoc, NormalDoc, RecognizerKind, SourceDoc};
@@ -74,7 +74,7 @@ impl Linker {
             mtime_ms: 0,
             pass: Default::default(),
         };
-        let mut stage = normalize::Normalizer::new(&self.settings.watch, &self.settings.privacy);
+        let mut stage = formats::Normalizer::new(&self.settings.watch, &self.settings.privacy);
         stage.run(source).map_err(|fault| anyhow!("{path}: {fault}"))
     }
 

@@ -9,7 +9,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context, Result, anyhow};
-use daemon::pipeline::normalize::Normalizer;
+use formats::Normalizer;
 use model::Stage as _;
 use model::parcel::{NormalDoc, Pass, SourceDoc};
 use model::terms::{ContentHash, EntityType, RelPath, Span, norm_of};

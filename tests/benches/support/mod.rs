@@ -20,8 +20,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow, bail};
 use config::Settings;
-use daemon::pipeline::normalize::Parsing;
 use daemon::project::{OpenProject, Project};
+use formats::Parsing;
 use serde_json::{Value, json};
 use tests::{Client, TestProject};
 

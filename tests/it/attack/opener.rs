@@ -186,7 +186,7 @@ const NOT_OF_PROJECTS: [(&str, &str, &str); 14] = [
     ("daemon/src/notes/mod.rs", "", "the state folder: the lock, kept versions"),
     ("daemon/src/notes/files.rs", ".metadata()", "of an open file"),
     ("daemon/src/pipeline/recognize/", "", "the user's own models and tables"),
-    ("daemon/src/pipeline/normalize/pdf/meta.rs", ".metadata()", "of a PDF"),
+    ("daemon/formats/src/pdf/meta.rs", ".metadata()", "of a PDF"),
     ("daemon/src/pipeline/watch/events.rs", "", "which watches are set, and the system's limits"),
     ("daemon/src/pipeline/relate/vocabulary/file.rs", "", "what the user's own settings name"),
     ("daemon/src/project/", "", "the state folder"),

@@ -14,7 +14,7 @@ use super::intake::Intake;
 use super::read::{Stat, read_regular};
 use super::sent::Was;
 use super::settle::SettledChange;
-use crate::pipeline::normalize::Normalizer;
+use formats::Normalizer;
 use model::Stage as _;
 use model::parcel::{Pass, SourceDoc};
 use model::terms::{ContentHash, Lane, RelPath, SAME_DOCUMENT, Sketch};

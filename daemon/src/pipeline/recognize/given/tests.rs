@@ -8,8 +8,8 @@ use config::settings::{Privacy, Watch};
 use expect_test::{Expect, expect};
 use proptest::prelude::*;
 
-use crate::pipeline::normalize::{GivenNames, Normalizer};
 use crate::pipeline::recognize::{Gazetteer, RecognizeStage};
+use formats::{GivenNames, Normalizer};
 use model::Stage;
 use model::parcel::{ChunkedDoc, MentionedDoc, NormalDoc, Pass, SourceDoc};
 use model::terms::{ContentHash, RelPath};
