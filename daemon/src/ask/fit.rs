@@ -9,7 +9,6 @@
 use proto::tool::core::{HitView, HybridReply};
 
 use super::explain::{AS_IN, LEADING};
-use crate::serve::text;
 
 /// Room kept in the structured form for what is added after it was cut: project, tick, `building`, `truncated`.
 const ADDED_LATER_CHARS: usize = 200;
@@ -32,7 +31,7 @@ pub(super) fn fit(reply: &mut HybridReply, max_chars: usize, cursor: Option<Stri
     reply.next_cursor = cursor;
     while size(reply) > room && drop_one(reply) {}
     let mut least = MIN_LEADING_CHARS;
-    let mut n_shown = text::n_hits_shown(reply, max_chars);
+    let mut n_shown = render::n_hits_shown(reply, max_chars);
     while n_shown < reply.chunks.len() {
         if !cut_longest(reply, least) {
             if n_shown > 0 || least == MIN_SNIPPET_CHARS {
@@ -40,7 +39,7 @@ pub(super) fn fit(reply: &mut HybridReply, max_chars: usize, cursor: Option<Stri
             }
             least = MIN_SNIPPET_CHARS;
         }
-        n_shown = text::n_hits_shown(reply, max_chars);
+        n_shown = render::n_hits_shown(reply, max_chars);
     }
     let n_shown = n_shown.max(1);
     reply.chunks.truncate(n_shown);

@@ -23,7 +23,6 @@ mod prompts;
 mod resources;
 pub(crate) mod routes;
 mod session;
-pub mod text;
 pub mod tool;
 mod turns;
 mod wire;

@@ -11,7 +11,7 @@ use proto::tool::notes::{ListNotes, RecentActivity};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::{leaving, text, tool};
+use super::{leaving, tool};
 use crate::project::Project;
 use crate::store::Snapshot;
 
@@ -186,7 +186,7 @@ fn guide(project: &Project, snapshot: &Snapshot) -> Result<String, ErrorView> {
 fn told<T: Tool>(reply: &impl Serialize) -> String {
     let mut reply = serde_json::to_value(reply).unwrap_or_default();
     leaving::clean_reply(&mut reply);
-    text::render(T::NAME, &reply, PASSAGE_CHARS as usize)
+    render::render(T::NAME, &reply, PASSAGE_CHARS as usize)
 }
 
 fn invalid(message: String, hint: String) -> ErrorView {

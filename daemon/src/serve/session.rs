@@ -42,7 +42,6 @@ use super::leaving;
 use super::preamble::Preamble;
 use super::progress::{Progress, Step};
 use super::routes::{Call, Caller, Route, Routes};
-use super::text;
 use super::turns::InFlight;
 use crate::notes::NoteError;
 use crate::project::Project;
@@ -189,7 +188,7 @@ fn to_result(
                 leaving::show_reply(&mut reply);
             }
             let text = match max_chars {
-                Some(max_chars) => text::render(tool, &reply, max_chars),
+                Some(max_chars) => render::render(tool, &reply, max_chars),
                 None => reply.to_string(),
             };
             let mut result = CallToolResult::success(vec![ContentBlock::text(text)]);

@@ -1,3 +1,6 @@
+//! Render: the layer between the replies of `proto` and whoever reads them. It knows nothing else, so that `query` can
+//! ask how many hits fit and `server` can show them.
+//!
 //! Text: the readable form of a reply, for models and people.
 //!
 //! In: a tool's name, its reply as JSON, a budget in characters. Out: text.
