@@ -76,7 +76,7 @@ fn main() -> ExitCode {
         return daemon::read_through(&folder);
     }
     if let Some(folder) = flags.try_model {
-        return daemon::pipeline::recognize::tagger::trial::run(&folder);
+        return extract::recognize::tagger::trial::run(&folder);
     }
     if let Some(folder) = flags.prepare_model {
         let precision = if flags.int8 { onnx::Precision::Int8 } else { onnx::Precision::Float };

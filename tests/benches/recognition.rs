@@ -23,12 +23,13 @@ use std::sync::Arc;
 use anyhow::{Context, Result};
 use arc_swap::ArcSwap;
 use config::Settings;
-use daemon::pipeline::chunk::Chunker;
-use daemon::pipeline::link::vote::Votes;
-use daemon::pipeline::recognize::{
-    Gazetteer, RecognizeStage, TermCount, select, statistical::StatisticalRecognizer,
-};
-use daemon::pipeline::recognize::{Recognizer, known::KnownRecognizer, pattern::PatternRecognizer};
+use extract::chunk::Chunker;
+use extract::link::vote::Votes;
+use extract::recognize::Recognizer;
+use extract::recognize::known::KnownRecognizer;
+use extract::recognize::pattern::PatternRecognizer;
+use extract::recognize::statistical::StatisticalRecognizer;
+use extract::recognize::{Gazetteer, RecognizeStage, TermCount, select};
 use formats::Normalizer;
 use model::Stage as _;
 use model::parcel::{ChunkedDoc, Mention, MentionedDoc, NormalDoc, Party, Pass, SourceDoc};
@@ -259,8 +260,7 @@ fn run_set(set: &str, texts: &[Text], labels: &Labels, dump: Option<&str>) -> Re
     let known = gazetteer.load_full();
     let alone = |recognizer: &dyn Recognizer| -> Vec<Vec<Mention>> {
         let find = |doc: &ChunkedDoc| {
-            let (mut out, sentences) =
-                (Vec::new(), daemon::pipeline::chunk::sentences_of(&doc.doc));
+            let (mut out, sentences) = (Vec::new(), extract::chunk::sentences_of(&doc.doc));
             recognizer.recognize(&doc.doc, &sentences, &mut out);
             out
         };

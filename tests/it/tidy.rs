@@ -99,10 +99,10 @@ fn every_stage_tells_what_goes_in_and_out_and_what_is_elsewhere() {
     for stage in [
         "daemon/src/pipeline/watch/mod.rs",
         "daemon/formats/src/lib.rs",
-        "daemon/src/pipeline/chunk/mod.rs",
-        "daemon/src/pipeline/recognize/mod.rs",
-        "daemon/src/pipeline/link/mod.rs",
-        "daemon/src/pipeline/relate/mod.rs",
+        "daemon/extract/src/chunk/mod.rs",
+        "daemon/extract/src/recognize/mod.rs",
+        "daemon/extract/src/link/mod.rs",
+        "daemon/extract/src/relate/mod.rs",
         "daemon/embed/src/stage/mod.rs",
         "daemon/src/pipeline/write/mod.rs",
     ] {

@@ -4,7 +4,7 @@ mod support;
 
 use std::path::Path;
 
-use daemon::pipeline::recognize::tagger::TextTagger;
+use extract::recognize::tagger::TextTagger;
 use kgd_rust_bert::NamePipeline;
 use onnx::Tagger;
 use support::bert::{Head, write_onnx};
@@ -63,7 +63,7 @@ fn both_give_the_same_names_with_the_same_probabilities() {
 #[test]
 fn it_is_a_recognizer_of_the_daemon() {
     use model::parcel::RecognizerKind;
-    use daemon::pipeline::recognize::Recognizer;
+    use extract::recognize::Recognizer;
 
     let folder = tempfile::tempdir().expect("a folder");
     write_tiny(folder.path());

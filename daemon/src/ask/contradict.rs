@@ -11,7 +11,7 @@ use rusqlite::{Row, params};
 use super::entity::corroborated;
 use super::graph::Statement;
 use super::{AskError, Desk};
-use crate::pipeline::relate::DENIED;
+use extract::relate::DENIED;
 
 /// How much of the confidence is lost to what is surely said against it.
 const LOSS: f32 = 0.5;

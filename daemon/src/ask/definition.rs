@@ -12,7 +12,7 @@ use rusqlite::{OptionalExtension, Row, params};
 use super::graph::{Statement, is_rejected};
 use super::source::{Source, quote};
 use super::{AskError, Desk};
-use crate::pipeline::chunk::sentences;
+use extract::chunk::sentences;
 use model::terms::norm_of;
 
 /// Most defining statements weighed; the surest.

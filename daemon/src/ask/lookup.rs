@@ -12,7 +12,7 @@ use super::error::invalid;
 use super::explain::entity_view;
 use super::graph::name_of;
 use super::{AskError, Desk, address};
-use crate::pipeline::link::features::{popularity, string_similarity};
+use extract::link::features::{popularity, string_similarity};
 use model::terms::{EntityType, norm_of};
 
 /// Least likeness of a misspelt name that is still offered.

@@ -5,7 +5,7 @@
 //! Invariant: nothing is asked of the index where there are hits.
 //! Not here: what is near to a tag or path that is not there (`condition.rs`).
 
-use crate::pipeline::recognize::words;
+use extract::recognize::words;
 
 use super::condition::{Under, exists};
 use super::graph::name_of;

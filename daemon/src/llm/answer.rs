@@ -10,7 +10,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::{Prompt, UNTRUSTED, fenced, json};
-use crate::pipeline::chunk::sentences;
+use extract::chunk::sentences;
 use redact::clean;
 
 /// Longest answer, characters.

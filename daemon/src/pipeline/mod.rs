@@ -3,10 +3,6 @@
 //! watch ► normalize ► chunk ► recognize ► link ► relate ► embed ► write
 
 pub mod backfill;
-pub mod chunk;
-pub mod link;
-pub mod recognize;
-pub mod relate;
 pub mod watch;
 pub mod write;
 
@@ -17,13 +13,13 @@ use config::Settings;
 
 use crate::belt::{Gauge, Inlet, Lanes, StationArgs, lanes};
 use embed::{Embedder, WordPiece};
+use extract::recognize::Gazetteer;
+use extract::recognize::tagger::TaggerRecognizer;
 use formats::GivenNames;
 use model::Stage;
 use model::parcel::{
     ChunkedDoc, EmbeddedDoc, LinkedDoc, MentionedDoc, NormalDoc, RelatedDoc, SourceDoc,
 };
-use recognize::Gazetteer;
-use recognize::tagger::TaggerRecognizer;
 use sys::crew;
 
 /// Documents that may wait in front of a stage: (interactive, bulk). Small, because a parcel may hold megabytes;
@@ -73,10 +69,10 @@ impl Queues {
     pub fn new() -> Self {
         Queues {
             source: Queue::new(formats::Normalizer::NAME, QUEUE),
-            normal: Queue::new(chunk::Chunker::NAME, QUEUE),
-            chunked: Queue::new(recognize::RecognizeStage::NAME, QUEUE),
-            mentioned: Queue::new(link::LinkStage::NAME, QUEUE),
-            linked: Queue::new(relate::RelateStage::NAME, QUEUE),
+            normal: Queue::new(extract::chunk::Chunker::NAME, QUEUE),
+            chunked: Queue::new(extract::recognize::RecognizeStage::NAME, QUEUE),
+            mentioned: Queue::new(extract::link::LinkStage::NAME, QUEUE),
+            linked: Queue::new(extract::relate::RelateStage::NAME, QUEUE),
             related: Queue::new(embed::EmbedStage::NAME, QUEUE),
             embedded: Queue::new("write", WRITE_QUEUE),
         }
@@ -95,7 +91,7 @@ pub struct Tools {
     /// The project's settings.
     pub settings: Settings,
     /// The relations that are found.
-    pub vocabulary: Arc<relate::Vocabulary>,
+    pub vocabulary: Arc<extract::relate::Vocabulary>,
     /// The tokenizer that counts and cuts.
     pub tokens: Arc<WordPiece>,
     /// The model that embeds.
@@ -115,13 +111,13 @@ pub struct Stations {
     /// normalize
     pub normalize: StationArgs<formats::Normalizer>,
     /// chunk
-    pub chunk: StationArgs<chunk::Chunker>,
+    pub chunk: StationArgs<extract::chunk::Chunker>,
     /// recognize
-    pub recognize: StationArgs<recognize::RecognizeStage>,
+    pub recognize: StationArgs<extract::recognize::RecognizeStage>,
     /// link
-    pub link: StationArgs<link::LinkStage>,
+    pub link: StationArgs<extract::link::LinkStage>,
     /// relate
-    pub relate: StationArgs<relate::RelateStage>,
+    pub relate: StationArgs<extract::relate::RelateStage>,
     /// embed
     pub embed: StationArgs<embed::EmbedStage>,
 }
@@ -158,15 +154,22 @@ impl Stations {
                 outlet: queues.normal.lanes.clone(),
             },
             chunk: station(&queues.normal, &queues.chunked, move || {
-                chunk::Chunker::new(&t2.settings.chunk, &t2.settings.embed, t2.tokens.clone())
+                extract::chunk::Chunker::new(
+                    &t2.settings.chunk,
+                    &t2.settings.embed,
+                    t2.tokens.clone(),
+                )
             }),
             recognize: station(&queues.chunked, &queues.mentioned, move || {
-                recognize::RecognizeStage::new(&t3.settings.recognize, t3.gazetteer.clone())
-                    .with_model(t3.model.clone())
+                extract::recognize::RecognizeStage::new(
+                    &t3.settings.recognize,
+                    t3.gazetteer.clone(),
+                )
+                .with_model(t3.model.clone())
             }),
-            link: station(&queues.mentioned, &queues.linked, || link::LinkStage),
+            link: station(&queues.mentioned, &queues.linked, || extract::link::LinkStage),
             relate: station(&queues.linked, &queues.related, move || {
-                relate::RelateStage::new(vocabulary.clone())
+                extract::relate::RelateStage::new(vocabulary.clone())
             }),
             embed: station(&queues.related, &queues.embedded, move || {
                 embed::EmbedStage::new(t4.embedder.clone())

@@ -27,7 +27,7 @@ pub(crate) use self::note::{BLOCK, kind_of as link_kind};
 use super::schema::{PASS_ASKED, PASS_DEEP, PASS_SWIFT};
 use super::scrub::sum_of;
 use super::{StoreError, duplicates, ids, lines, links};
-use crate::pipeline::recognize::Gazetteer;
+use extract::recognize::Gazetteer;
 use model::parcel::{EmbeddedDoc, LinkedDoc, NormalDoc, Pass};
 use model::print::title_print;
 use model::terms::{EntityType, RelPath, norm_of};

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::StoreError;
 use super::lines::PageMap;
-use crate::pipeline::relate::DENIED;
+use extract::relate::DENIED;
 use model::parcel::RecognizerKind;
 use model::terms::EntityType;
 

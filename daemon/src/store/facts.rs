@@ -9,8 +9,8 @@ use rusqlite::{Connection, OptionalExtension, Row};
 use rustc_hash::FxHashMap;
 
 use super::StoreError;
-use crate::pipeline::link::resolve::NameFacts;
-use crate::pipeline::link::vote::Votes;
+use extract::link::resolve::NameFacts;
+use extract::link::vote::Votes;
 use model::parcel::StatedSource;
 use model::terms::{EntityType, Kind};
 

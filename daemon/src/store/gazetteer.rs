@@ -8,10 +8,10 @@ use config::settings::Gazetteer as GazetteerSettings;
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::StoreError;
-use crate::pipeline::recognize::gazetteer::{Gazetteer, GazetteerTerm};
-use crate::pipeline::recognize::lexicon;
-use crate::pipeline::recognize::mine::{TermCount, select};
 use crate::words::phrase_of;
+use extract::recognize::gazetteer::{Gazetteer, GazetteerTerm};
+use extract::recognize::lexicon;
+use extract::recognize::mine::{TermCount, select};
 use model::terms::{EntityType, tokens_of};
 
 /// Up to this many changed terms, the documents that contain them are looked up; for more, all are read again.

@@ -11,9 +11,9 @@ use rustc_hash::FxHashMap;
 
 use super::StoreError;
 use super::ledger::{Verdict, link_key};
-use crate::pipeline::link::features::context_overlap;
-use crate::pipeline::link::resolve::{NameFacts, Surroundings, Usage};
 use embed::Embedder;
+use extract::link::features::context_overlap;
+use extract::link::resolve::{NameFacts, Surroundings, Usage};
 use model::parcel::AliasSource;
 use model::parcel::UnitVector;
 use model::terms::tokens_of;

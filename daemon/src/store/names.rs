@@ -15,11 +15,9 @@ use super::facts::{self, Gathered};
 use super::ledger::Ledger;
 use super::likeness::Likeness;
 use super::{StoreError, ids, readings};
-use crate::pipeline::link::blocking;
-use crate::pipeline::link::resolve::{
-    Candidate, Decided, Decision, NameFacts, Surroundings, decide,
-};
 use embed::Embedder;
+use extract::link::blocking;
+use extract::link::resolve::{Candidate, Decided, Decision, NameFacts, Surroundings, decide};
 use model::terms::EntityType;
 
 /// A decided name with more mentions than these is left to the ripple when an interactive commit changes it.

@@ -9,9 +9,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use rusqlite::Connection;
 
 use super::StoreError;
-use crate::pipeline::link::split::{Group, MAX_READINGS, Reading, groups_of};
-use crate::pipeline::recognize::{defined_as, lexicon::is_technology};
 use embed::Embedder;
+use extract::link::split::{Group, MAX_READINGS, Reading, groups_of};
+use extract::recognize::defined_as;
+use extract::recognize::lexicon::is_technology;
 use model::parcel::{RecognizerKind, UnitVector};
 use model::terms::{EntityType, Kind, tokens_of};
 

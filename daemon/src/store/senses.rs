@@ -12,8 +12,8 @@ use rusqlite::{Connection, OptionalExtension, params};
 
 use super::names::Resolver;
 use super::{StoreError, facts, ids, readings};
-use crate::pipeline::link::resolve::{NameFacts, USED_SCORE, Usage};
-use crate::pipeline::link::split::Group;
+use extract::link::resolve::{NameFacts, USED_SCORE, Usage};
+use extract::link::split::Group;
 use model::terms::{EntityType, Kind};
 
 /// `names.decision` of a sense: the nearest of several notes.

@@ -8,8 +8,8 @@ use config::Settings;
 
 use super::canon;
 use super::writer::{IndexWriter, RippleStep};
-use crate::pipeline::{chunk, link, recognize, relate};
 use embed::{Embedder, StaticModel, WordPiece};
+use extract::{chunk, link, recognize, relate};
 use model::parcel::{EmbeddedDoc, SourceDoc};
 use model::terms::{ContentHash, Generation, Lane, RelPath};
 use model::{Item, Stage, Ticket};

@@ -7,13 +7,13 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result, anyhow};
 use config::Settings;
-use daemon::pipeline::chunk::Chunker;
-use daemon::pipeline::link::LinkStage;
-use daemon::pipeline::recognize::RecognizeStage;
-use daemon::pipeline::relate::RelateStage;
 use daemon::store::{IndexWriter, RippleStep};
 use embed::EmbedStage;
 use embed::{Embedder, StaticModel, WordPiece};
+use extract::chunk::Chunker;
+use extract::link::LinkStage;
+use extract::recognize::RecognizeStage;
+use extract::relate::RelateStage;
 use formats::Normalizer;
 use model::parcel::{EmbeddedDoc, SourceDoc};
 use model::terms::{ContentHash, Generation, Lane, RelPath};

@@ -4,8 +4,8 @@
 //! Not here: finding mentions.
 
 use anyhow::{Result, anyhow};
-use daemon::pipeline::chunk::sentences_of;
-use daemon::pipeline::relate::RelateStage;
+use extract::chunk::sentences_of;
+use extract::relate::RelateStage;
 use model::Stage as _;
 use model::parcel::{
     Block, BlockKind, DocHead, Evidence, LinkedDoc, Mention, MentionedDoc, NameUse, NormalDoc,

@@ -13,10 +13,10 @@ use rusqlite::Connection;
 use rustc_hash::FxHashMap;
 
 use super::{IndexWriter, Round, set_meta_number};
-use crate::pipeline::recognize::gazetteer::Gazetteer;
 use crate::store::names::Resolver;
 use crate::store::{StoreError, commit, gazetteer};
 use crate::vectors::VectorChange;
+use extract::recognize::gazetteer::Gazetteer;
 use model::terms::{RelPath, Tick};
 
 /// Names resolved in one transaction at first.

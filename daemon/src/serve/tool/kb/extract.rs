@@ -13,7 +13,7 @@ use std::ops::Range;
 use notes::parse::{Heading, parse};
 use proto::tool::kb::EntryType;
 
-use crate::pipeline::chunk::sentences;
+use extract::chunk::sentences;
 use model::print::count_words;
 
 /// Most entries of a file (S2).

@@ -7,8 +7,8 @@ use expect_test::{Expect, expect};
 use proptest::prelude::*;
 
 use super::*;
-use crate::pipeline::{link, relate};
 use crate::store::{Verdict, canon};
+use extract::{link, relate};
 use model::Stage;
 use model::parcel::{Mention, PlaceFeatures, RecognizerKind};
 use model::terms::{Confidence, EntityType, Span};
