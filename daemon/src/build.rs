@@ -27,13 +27,13 @@ use crate::pipeline::backfill::{self, Backfill, Backfilling, Gate};
 use crate::pipeline::watch::{WatchOptions, WatchState, Watcher, WatcherHandle};
 use crate::pipeline::write::{Command, Order, WriteStation, WriterArgs};
 use crate::pipeline::{Queues, Stations, Tools};
-use crate::store::{Breakers, Decisions, Held, IndexWriter, Part, Readers, Spaces, StoreError};
-use crate::vectors::Layer;
 use embed::{Embedder, WordPiece};
 use extract::recognize::tagger::TaggerRecognizer;
 use extract::relate::Vocabulary;
 use formats::GivenNames;
 use formats::Parsing;
+use index::store::{Breakers, Decisions, Held, IndexWriter, Part, Readers, Spaces, StoreError};
+use index::vectors::Layer;
 use model::terms::{Generation, RelPath};
 
 /// Commands that may wait for the writer.

@@ -12,7 +12,7 @@ use jiff::Timestamp;
 use rustc_hash::FxHashMap;
 use tokio::sync::watch;
 
-use crate::store::{Committed, Stall};
+use index::store::{Committed, Stall};
 use model::terms::{Generation, RelPath, Tick};
 
 /// The window over which the ingest rate is told.

@@ -7,17 +7,11 @@
 pub mod ask;
 pub mod belt;
 mod build;
-mod erase;
 pub mod health;
 pub mod llm;
 pub mod notes;
 pub mod pipeline;
-pub mod postings;
 pub mod process;
 pub mod project;
 pub mod serve;
-pub mod store;
-pub mod vectors;
-pub mod words;
-pub use erase::read_through;
 pub use process::{KeptJob, Options, run};

@@ -73,7 +73,7 @@ fn main() -> ExitCode {
         return formats::sandbox::run();
     }
     if let Some(folder) = flags.read_through {
-        return daemon::read_through(&folder);
+        return index::erase::read_through(&folder);
     }
     if let Some(folder) = flags.try_model {
         return extract::recognize::tagger::trial::run(&folder);

@@ -36,8 +36,6 @@ use crate::notes::Notes;
 use crate::pipeline::watch::WatcherHandle;
 use crate::pipeline::write::Command;
 use crate::serve::{Activity, Tallies};
-use crate::store::{Breakers, Readers, Snapshot, StoreError};
-use crate::vectors::Layer;
 use embed::reranker::Reranker;
 use embed::{Embedder, StaticModel, Unrounded, WordPiece};
 use extract::recognize::tagger::TaggerRecognizer;
@@ -45,6 +43,8 @@ use extract::relate::Vocabulary;
 use formats::GivenNames;
 use formats::Parsing;
 use formats::sandbox::Workers;
+use index::store::{Breakers, Readers, Snapshot, StoreError};
+use index::vectors::Layer;
 use model::terms::Tick;
 
 /// What a project is opened with.

@@ -81,10 +81,10 @@ fn main() -> Result<()> {
 
 /// Gives every window that lacks one a vector of MiniLM's size.
 fn make_up(state: &Path) -> Result<()> {
-    let spaces = daemon::store::Spaces::open(state)?;
+    let spaces = index::store::Spaces::open(state)?;
     let model = embed::MiniLm::default();
     let space = spaces.space(model.space(), "minilm-l6")?.id;
-    let db = daemon::store::open_for_reading(&state.join("index.sqlite"))?;
+    let db = index::store::open_for_reading(&state.join("index.sqlite"))?;
     let mut statement = db.prepare("SELECT hash FROM chunk_vec_map")?;
     let mut rows = statement.query([])?;
     let started = Instant::now();

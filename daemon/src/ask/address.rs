@@ -17,7 +17,7 @@ use rusqlite::{OptionalExtension, params};
 
 use super::error::invalid;
 use super::{AskError, notes as rows};
-use crate::store::Snapshot;
+use index::store::Snapshot;
 
 /// Names told where nothing goes by the one that was given, and where several do.
 const MAX_TOLD: usize = 5;

@@ -17,7 +17,7 @@ use super::condition::Under;
 use super::error::invalid;
 use super::plan::{Filter, OfNotes};
 use super::{AskError, Desk};
-use crate::store::Snapshot;
+use index::store::Snapshot;
 
 /// What is listed.
 #[derive(Debug, Clone, Default)]

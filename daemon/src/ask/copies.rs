@@ -18,7 +18,7 @@ use super::plan::Plan;
 use super::recall::Recalled;
 use super::snippet::matched;
 use super::{AskError, Desk, nearness, within};
-use crate::store::lines::{LineMap, PageMap};
+use index::store::lines::{LineMap, PageMap};
 
 /// Further sources told with a hit.
 const MAX_TOLD: usize = 3;

@@ -2,7 +2,7 @@
 
 use proto::error::{Code, ErrorView};
 
-use crate::store::StoreError;
+use index::store::StoreError;
 
 /// A request that cannot be answered.
 #[derive(Debug, thiserror::Error)]

@@ -13,7 +13,7 @@ use super::plan::{MAX_RECALL, Plan};
 use super::rank::Ranked;
 use super::recall::Recalled;
 use super::{AskError, Desk, copies, cursor, fit, passage, snippet};
-use crate::store::lines::{HeadingMap, LineMap, PageMap};
+use index::store::lines::{HeadingMap, LineMap, PageMap};
 use model::terms::EntityType;
 
 /// Characters of a hit beside its snippet, in the text form: number, path, lines, section, score.

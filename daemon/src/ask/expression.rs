@@ -11,7 +11,7 @@
 use super::condition::Under;
 use super::demand::{Demand, joined};
 use super::question::is_stop_word;
-use crate::words::{beginnings, folded, terms_of};
+use index::words::{beginnings, folded, terms_of};
 use model::terms::is_word_char;
 
 /// Deepest nesting of brackets, and most words.
@@ -278,7 +278,7 @@ fn all_terms(word: &str) -> Part {
 
 /// The words of a quotation, side by side.
 fn phrase(words: &str) -> Option<String> {
-    crate::words::quoted_phrase(words).filter(|_| !folded(words).is_empty())
+    index::words::quoted_phrase(words).filter(|_| !folded(words).is_empty())
 }
 
 #[cfg(test)]

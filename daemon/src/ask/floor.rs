@@ -20,7 +20,7 @@ use super::question::Question;
 use super::rank::Ranked;
 use super::recall::Recalled;
 use super::snippet::matched;
-use crate::postings::Scorer;
+use index::postings::Scorer;
 use model::terms::is_word_char;
 
 /// What the words of a question are worth, and how near what was recalled is.

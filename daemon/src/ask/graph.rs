@@ -3,7 +3,7 @@
 use rusqlite::{OptionalExtension, Row, params};
 
 use super::{AskError, Desk};
-use crate::store::{Verdict, note_party, relation_key};
+use index::store::{Verdict, note_party, relation_key};
 use model::terms::norm_of;
 
 /// Most statements read for one entity and direction; the surest ones.

@@ -22,7 +22,7 @@ use proto::error::{Code, ErrorView};
 use proto::tool::kb::EntryView;
 
 pub use self::shelf::{EntryRow, Shelf, Shelves};
-use crate::store::{KbFacts, KbLedger, Snapshot};
+use index::store::{KbFacts, KbLedger, Snapshot};
 
 /// When an entry was made, changed and opened; milliseconds since 1970.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

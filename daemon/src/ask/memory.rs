@@ -19,8 +19,8 @@ use proto::error::{Code, ErrorView};
 use rusqlite::{OptionalExtension, Row, params};
 
 use super::{AskError, address};
-use crate::store::links::lead;
-use crate::store::{MemoryLedger, Snapshot, StoreError};
+use index::store::links::lead;
+use index::store::{MemoryLedger, Snapshot, StoreError};
 
 /// Paths told of a name that several notes bear.
 const MAX_TOLD: usize = 5;

@@ -75,9 +75,9 @@ pub use question::{is_stop_word, text_query};
 pub use review::{list_doubtful, norm_keys_exist};
 pub use search_notes::search_notes;
 
-use crate::store::{DecisionsAt, Snapshot};
 use embed::Embedder;
 use embed::reranker::Reranker;
+use index::store::{DecisionsAt, Snapshot};
 
 /// What answering needs beside a snapshot.
 pub struct Desk<'a> {

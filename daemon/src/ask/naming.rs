@@ -15,9 +15,9 @@ use super::plan::Plan;
 use super::question::{Question, is_stop_word};
 use super::snippet::matched;
 use super::{AskError, Desk};
-use crate::words::phrase_of;
 use extract::link::blocking::{MIN_EDIT_CHARS, keys_of};
 use extract::link::features::digits_agree;
+use index::words::phrase_of;
 use model::terms::norm_of;
 
 /// Most entities a question is taken to name.

@@ -18,8 +18,8 @@ use self::scale::Scale;
 use super::plan::Plan;
 use super::text::{Among, both};
 use super::{AskError, Desk, within};
-use crate::vectors::{Layer, Nearest, View};
 use embed::{Embedder, Unrounded, cosine};
+use index::vectors::{Layer, Nearest, View};
 use model::parcel::UnitVector;
 
 /// Windows with both vectors that a scale needs before a part of the better vectors is used.

@@ -14,9 +14,9 @@ use rusqlite::{OptionalExtension, Row, params};
 use serde_json::{Map, Value};
 
 use super::AskError;
-use crate::store::Snapshot;
-use crate::store::commit::{BLOCK, link_kind};
-use crate::store::links::{BY_PATH_SLUG, place_key};
+use index::store::Snapshot;
+use index::store::commit::{BLOCK, link_kind};
+use index::store::links::{BY_PATH_SLUG, place_key};
 
 /// Most notes that an address with `*` names.
 const MAX_MATCHES: i64 = 1_000;

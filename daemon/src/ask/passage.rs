@@ -13,7 +13,7 @@ use rusqlite::{OptionalExtension, Row, params};
 use super::cursor::mark;
 use super::error::invalid;
 use super::{AskError, Desk};
-use crate::store::lines::{HeadingMap, LineMap, PageMap};
+use index::store::lines::{HeadingMap, LineMap, PageMap};
 
 /// Digits of a `ref`: of the document's uid, and of the mark.
 const UID_DIGITS: usize = 4;

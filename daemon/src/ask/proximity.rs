@@ -15,7 +15,7 @@ use super::plan::Plan;
 use super::rank::Ranked;
 use super::recall::Recalled;
 use super::{AskError, Desk};
-use crate::words::{Indexer, phrases_in};
+use index::words::{Indexer, phrases_in};
 
 /// Candidates that are looked at.
 const DEPTH: usize = 50;

@@ -1,8 +1,8 @@
 //! A question: its words, what to look for in the text index, and which runs of words may be names.
 
 use super::expression::{Expression, expression};
-use crate::words::{Term, quoted_phrase, terms_of};
 use formats::language;
+use index::words::{Term, quoted_phrase, terms_of};
 use model::terms::is_word_char;
 
 /// Longest run of words tried as a name.

@@ -11,7 +11,7 @@ use super::naming::Seed;
 use super::nearness::{self, Asked, Near};
 use super::plan::{MAX_RECALL, Plan};
 use super::{AskError, Desk, copies, naming, text};
-use crate::postings::{Scorer, Unread};
+use index::postings::{Scorer, Unread};
 
 /// What each signal found.
 #[derive(Default)]

@@ -14,7 +14,7 @@ use super::graph::{Known, Statement};
 use super::source::Source;
 use super::why::features_of;
 use super::{AskError, Desk, stated};
-use crate::store::link_key;
+use index::store::link_key;
 
 /// Doubtful links and relations without a decision, least certain first.
 pub fn list_doubtful(desk: &Desk<'_>, request: &ReviewLinks) -> Result<Vec<ReviewItem>, ErrorView> {
@@ -285,7 +285,7 @@ pub fn norm_keys_exist(desk: &Desk<'_>, keys: &[String]) -> Result<(), ErrorView
 
 #[cfg(test)]
 mod tests {
-    use crate::store::{link_key, note_party, relation_key};
+    use index::store::{link_key, note_party, relation_key};
 
     #[test]
     fn keys_name_norms_so_that_they_survive_rebuilds() {

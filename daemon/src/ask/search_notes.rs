@@ -25,8 +25,8 @@ use super::recall::Recalled;
 use super::{
     AskError, Desk, Found, browse, condition, explain, find, listing, notes as rows, stated,
 };
-use crate::words::Indexer;
 use embed::cosine;
+use index::words::Indexer;
 
 /// Results a page where nothing is said, and at most.
 const PAGE: u32 = 10;

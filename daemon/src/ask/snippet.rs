@@ -2,7 +2,7 @@
 
 use rustc_hash::FxHashSet;
 
-use crate::words::{folded, humps};
+use index::words::{folded, humps};
 use model::terms::{gram_length, is_word_char};
 
 /// Where in `text` to cut a snippet of about `max_chars`: the stretch with most different question words, else

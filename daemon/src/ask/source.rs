@@ -7,7 +7,7 @@ use proto::shape::{PlaceView, SourceView};
 use rusqlite::OptionalExtension;
 
 use super::{AskError, Desk, snippet};
-use crate::store::lines::{HeadingMap, LineMap, PageMap};
+use index::store::lines::{HeadingMap, LineMap, PageMap};
 
 /// Longest quotation, characters.
 const MAX_QUOTE_CHARS: usize = 240;

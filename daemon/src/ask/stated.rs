@@ -13,7 +13,7 @@ use rusqlite::{OptionalExtension, params};
 use super::graph::Known;
 use super::notes::{self, LinkRow, ObservationRow, observations};
 use super::{AskError, Desk};
-use crate::store::{Snapshot, Verdict, observation_key};
+use index::store::{Snapshot, Verdict, observation_key};
 use model::terms::norm_of;
 
 /// What a link is that its author gave no relation.

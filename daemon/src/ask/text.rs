@@ -15,8 +15,8 @@ use super::abbreviation::other_forms;
 use super::naming::OtherName;
 use super::plan::Plan;
 use super::{AskError, Desk, within};
-use crate::postings::{FIELDS, Postings, Scorer, Unread};
-use crate::words::{ENDINGS, Phrase, beginnings, phrases_in, terms_of};
+use index::postings::{FIELDS, Postings, Scorer, Unread};
+use index::words::{ENDINGS, Phrase, beginnings, phrases_in, terms_of};
 
 /// Shortest word that is read as another one, and shortest one that may have two slips, letters.
 const MIN_SLIPPED: usize = 6;

@@ -15,7 +15,7 @@ use super::plan::Plan;
 use super::proximity::Asked;
 use super::rank::Ranked;
 use super::{AskError, Desk, Found};
-use crate::words::Indexer;
+use index::words::Indexer;
 
 /// What the score tells of it.
 const COMPONENT: &str = "own_words";

@@ -6,9 +6,9 @@ use proto::tool::core::LinkView;
 use rusqlite::{OptionalExtension, Row};
 
 use super::{AskError, Desk};
-use crate::store::Likeness;
 use extract::link::features::{Features, type_agreement};
 use extract::link::resolve::{NameFacts, Surroundings, USED_SCORE, features};
+use index::store::Likeness;
 use model::terms::EntityType;
 
 /// How each name came to denote the entity: the features of S4 §7, computed again from the rows.

@@ -9,8 +9,8 @@ use rusqlite::{Connection, OptionalExtension};
 
 use super::now_ms;
 use crate::pipeline::watch::{KnownFile, KnownFiles, MOST_EQUAL};
-use crate::store::schema::PASS_SWIFT;
-use crate::store::{Breakers, Readers};
+use index::store::schema::PASS_SWIFT;
+use index::store::{Breakers, Readers};
 use model::parcel::Pass;
 use model::terms::{ContentHash, FileVersion, RelPath};
 

@@ -9,7 +9,7 @@ use std::io;
 
 use super::confine::{Missing, below, spot};
 use super::{Notes, files};
-use crate::erase::Rewrite;
+use index::erase::Rewrite;
 
 /// What became of kept versions.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

@@ -42,7 +42,7 @@ pub use self::kept::{Version, Why};
 pub use self::moving::{Moved, Rewrite, Rewritten, Settle};
 pub use self::secrets::MARK;
 use crate::pipeline::watch::{Rules, SkipReason, Verdict};
-use crate::store::Held;
+use index::store::Held;
 use model::terms::RelPath;
 use redact::Redactor;
 

@@ -22,10 +22,10 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 pub use self::pace::{Again, Pace, Stand, Trouble};
 pub use self::run::{Backfilling, Gate, start};
-use crate::store::{Readers, Space, Spaces, StoreError};
-use crate::vectors::{Form, Layer};
 use embed::better_text;
 use embed::{EmbedError, Embedder, Unrounded, unit_vector};
+use index::store::{Readers, Space, Spaces, StoreError};
+use index::vectors::{Form, Layer};
 use model::parcel::UnitVector;
 use model::terms::{ContentHash, Tick};
 

@@ -23,7 +23,7 @@ use crate::llm::relationships::{
 };
 use crate::llm::{Asker, LlmError, Prompt, Slot};
 use crate::pipeline::write::Command;
-use crate::store::{Enriched, KbRecord, Reading};
+use index::store::{Enriched, KbRecord, Reading};
 
 /// Most entries of one batch (S2), and the tokens of a reply that one needs.
 const MAX_BATCH: usize = 10;

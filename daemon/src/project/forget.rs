@@ -22,15 +22,16 @@ use notes::resolve::name_key;
 use serde::{Deserialize, Serialize};
 
 use super::Project;
-use crate::erase::{
-    self, Needle, Needles, OwnLines, Rewrite, Role, Scan, Secrets, Wanted, parts_of, scan_apart,
-};
 use crate::pipeline::write::Command;
-use crate::store::{
+use index::erase;
+use index::erase::{
+    Needle, Needles, OwnLines, Rewrite, Role, Scan, Secrets, Wanted, parts_of, scan_apart,
+};
+use index::store::{
     Counts, Gone, IndexWriter, LedgerError, Removal, StoreError, detectors, forget_unused,
     holds_any, read_copy, rewrite_copy, scrubbed_by,
 };
-use crate::words::Indexer;
+use index::words::Indexer;
 use model::terms::RelPath;
 
 mod unasked;

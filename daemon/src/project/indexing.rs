@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use super::Project;
 use crate::pipeline::watch::{SkipReason, Submitted};
-use crate::store::Stall;
+use index::store::Stall;
 use model::terms::{ContentHash, Generation, RelPath};
 
 /// Longest wait for what was submitted.

@@ -15,7 +15,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::Project;
 use crate::pipeline::write::Command;
-use crate::store::{Spaces, StoreError, Trouble, check_table, scrub_documents, tables_of};
+use index::store::{Spaces, StoreError, Trouble, check_table, scrub_documents, tables_of};
 use sys::crew;
 
 /// How often everything is read.

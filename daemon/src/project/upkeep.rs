@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use super::Project;
 use crate::pipeline::write::Command;
-use crate::store::{Part, Seen, StoreError, Trouble};
+use index::store::{Part, Seen, StoreError, Trouble};
 
 /// How long one wait for a settled build lasts before the project is looked for again.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -59,7 +59,7 @@ impl Project {
         let _alone = self.upkeep.lock().await;
         let (old, new) = (self.answers.load_full(), self.build.readers.clone());
         self.command(|reply| {
-            let replacement = move |writer: &mut crate::store::IndexWriter| {
+            let replacement = move |writer: &mut index::store::IndexWriter| {
                 old.alone(|| {
                     let live =
                         new.alone(|| writer.take_place().map(|live| (live.clone(), live)))?;
@@ -238,7 +238,7 @@ impl Project {
 }
 
 fn damage_of(path: &Path) -> Result<Option<String>, StoreError> {
-    let db = crate::store::open_for_reading(path)?;
+    let db = index::store::open_for_reading(path)?;
     let says: String = db.query_row("PRAGMA quick_check(1)", [], |row| row.get(0))?;
     Ok((says != "ok").then_some(says))
 }

@@ -14,8 +14,9 @@ use tokio::sync::OwnedMutexGuard;
 use super::Project;
 use crate::build::{Build, Recipe};
 use crate::pipeline::write::Command;
-use crate::store::canon::{self, PartDiff};
-use crate::store::{IndexWriter, StoreError, copy_ledger, open_for_reading};
+use index::store::canon;
+use index::store::canon::PartDiff;
+use index::store::{IndexWriter, StoreError, copy_ledger, open_for_reading};
 use model::terms::Tick;
 use sys::crew;
 

@@ -13,7 +13,7 @@ use serde_json::{Map, Value};
 
 use super::{leaving, tool};
 use crate::project::Project;
-use crate::store::Snapshot;
+use index::store::Snapshot;
 
 /// An argument of a prompt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -16,7 +16,7 @@ use serde_json::json;
 use crate::ask::{AskError, address};
 use crate::project::Project;
 use crate::serve::tool::invalid;
-use crate::store::Snapshot;
+use index::store::Snapshot;
 
 /// The address of what is known of the project (S0 §6.3).
 pub(super) const INFO: &str = "kgd://project_info";

@@ -26,7 +26,7 @@ use super::tool;
 use super::turns::{InFlight, Turn};
 use crate::llm::{Asker, Provider};
 use crate::project::Project;
-use crate::store::{CallOff, Snapshot};
+use index::store::{CallOff, Snapshot};
 
 mod asking;
 mod parameters;
@@ -342,7 +342,7 @@ fn read<R>(
     reply
 }
 
-fn suspicious(project: &Project, error: &crate::store::StoreError) -> ErrorView {
+fn suspicious(project: &Project, error: &index::store::StoreError) -> ErrorView {
     project.suspect();
     unreadable(error)
 }
@@ -468,7 +468,7 @@ fn error_view(code: Code, message: String, hint: Option<&str>) -> ErrorView {
     ErrorView { code, message, hint: hint.map(str::to_string), conflict: None }
 }
 
-fn unreadable(error: &crate::store::StoreError) -> ErrorView {
+fn unreadable(error: &index::store::StoreError) -> ErrorView {
     let hint = "see the daemon's log; `kgctl doctor` says more";
     error_view(Code::Unavailable, format!("the index cannot be read: {error}"), Some(hint))
 }

@@ -30,7 +30,7 @@ use super::routes::{Routes, reads, waits, writes};
 use super::session::Session;
 use super::wire::Wire;
 use crate::project::{OpenProject, Project};
-use crate::store::Snapshot;
+use index::store::Snapshot;
 
 mod abandoned;
 mod lifecycle;

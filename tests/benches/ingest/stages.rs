@@ -7,7 +7,6 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result, anyhow};
 use config::Settings;
-use daemon::store::{IndexWriter, RippleStep};
 use embed::EmbedStage;
 use embed::{Embedder, StaticModel, WordPiece};
 use extract::chunk::Chunker;
@@ -15,6 +14,7 @@ use extract::link::LinkStage;
 use extract::recognize::RecognizeStage;
 use extract::relate::RelateStage;
 use formats::Normalizer;
+use index::store::{IndexWriter, RippleStep};
 use model::parcel::{EmbeddedDoc, SourceDoc};
 use model::terms::{ContentHash, Generation, Lane, RelPath};
 use model::{Item, Stage, Ticket};

@@ -8,9 +8,9 @@ use std::sync::Arc;
 
 use anyhow::{Result, anyhow};
 use config::Settings;
-use daemon::store::{IndexWriter, RippleStep};
 use embed::{Embedder, StaticModel, WordPiece};
 use extract::{chunk, link, recognize, relate};
+use index::store::{IndexWriter, RippleStep};
 use model::parcel::{Mention, MentionedDoc, NormalDoc, RecognizerKind, SourceDoc};
 use model::terms::{Confidence, ContentHash, EntityType, Generation, Lane, RelPath, Span};
 use model::{Item, Stage, Ticket};

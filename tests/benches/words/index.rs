@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use daemon::ask::text_query;
-use daemon::words::{Indexer, TOKENIZER};
+use index::words::{Indexer, TOKENIZER};
 use rusqlite::Connection;
 
 use super::support;
@@ -16,7 +16,7 @@ pub(crate) enum Tokenizer {
     Porter,
     /// FTS5's own, every three signs.
     Trigram,
-    /// `daemon::words`.
+    /// `index::words`.
     Ours,
 }
 

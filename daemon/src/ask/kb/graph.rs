@@ -429,7 +429,7 @@ mod tests {
     #[test]
     fn what_a_model_read_holds_for_the_text_that_it_read() {
         let mut shelf = table();
-        let read = |hash: u8| crate::store::Enriched {
+        let read = |hash: u8| index::store::Enriched {
             entry: 1,
             hash: [hash; 16],
             relations: vec![

@@ -20,7 +20,7 @@ use serde_json::{Map, Value};
 use super::decay;
 use super::graph::Graph;
 use crate::ask::AskError;
-use crate::store::{Enriched, KbLedger, Snapshot};
+use index::store::{Enriched, KbLedger, Snapshot};
 use model::terms::{ContentHash, Tick};
 
 /// Longest part of what a person wrote that is quoted, characters.

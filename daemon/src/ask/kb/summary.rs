@@ -18,9 +18,9 @@ use proto::tool::kb::{CitedSentence, ConflictOfEntries};
 use super::Library;
 use super::shelf::EntryRow;
 use crate::ask::{AskError, Desk, is_stop_word};
-use crate::words::Indexer;
 use embed::{Embedder, cosine};
 use extract::chunk::sentences;
+use index::words::Indexer;
 use model::parcel::UnitVector;
 
 /// Most sentences of an answer, and of those that are compared with each other.

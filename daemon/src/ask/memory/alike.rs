@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::{AskError, NodeRow, Web, node};
-use crate::store::Snapshot;
+use index::store::Snapshot;
 use sys::{Rows, product};
 
 /// Rows that are compared with all others at once: enough for the product to be worth it, few enough for memory.

@@ -12,8 +12,8 @@ use aho_corasick::AhoCorasick;
 use notes::resolve::{By, fold};
 
 use super::{AskError, Web};
-use crate::store::Snapshot;
 use extract::recognize::words::is_ordinary;
+use index::store::Snapshot;
 use model::terms::{is_unspaced, is_word_char};
 
 /// Who speaks of whom.

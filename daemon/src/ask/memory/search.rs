@@ -17,9 +17,9 @@ use super::{NodeRow, node};
 use crate::ask::floor::share;
 use crate::ask::kb::summary::words_of as telling;
 use crate::ask::{AskError, Desk};
-use crate::store::Snapshot;
-use crate::vectors::Layer;
-use crate::words::Indexer;
+use index::store::Snapshot;
+use index::vectors::Layer;
+use index::words::Indexer;
 use model::parcel::UnitVector;
 use model::terms::ContentHash;
 

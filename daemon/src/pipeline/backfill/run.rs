@@ -13,8 +13,8 @@ use tokio::task::JoinHandle;
 
 use super::{Again, Backfill, Pace, Stand, Step, Trouble};
 use crate::health::Health;
-use crate::vectors::Layer;
 use embed::EmbedError;
+use index::vectors::Layer;
 use model::terms::Tick;
 use sys::crew;
 

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use tokio::sync::oneshot;
 
 use super::WriteState;
-use crate::store::{
+use index::store::{
     IndexWriter, IngestRecord, KbRecord, MemoryEvent, Part, Seen, StoreError, Verdict,
 };
 use model::terms::{Lane, RelPath, Tick};

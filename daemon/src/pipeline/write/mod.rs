@@ -25,7 +25,7 @@ pub use self::command::{Command, Order, Replacement};
 
 use crate::belt::Inlet;
 use crate::health::Health;
-use crate::store::{Held, IndexWriter, Part, Readers, RippleStep, Seen, StoreError, Trouble};
+use index::store::{Held, IndexWriter, Part, Readers, RippleStep, Seen, StoreError, Trouble};
 use model::Item;
 use model::parcel::EmbeddedDoc;
 use model::terms::{Lane, RelPath};

@@ -8,7 +8,7 @@
 use std::time::Duration;
 
 use super::WriteState;
-use crate::store::{IndexWriter, StoreError, Trouble};
+use index::store::{IndexWriter, StoreError, Trouble};
 use model::terms::Lane;
 
 /// The first rest after trouble, and the longest; each is twice the one before.

@@ -7,11 +7,10 @@
 
 use std::sync::{Arc, Weak};
 
-use super::{
-    ForgetError, Gone, Job, Needles, Project, Rewrite, Secrets, by_store, detectors, holds_any,
-    now_ms, scrubbed_by,
-};
-use crate::store::{Removal, StoreError};
+use super::{ForgetError, Job, Project, by_store, now_ms};
+use index::erase::{Needles, Rewrite, Secrets};
+use index::store::{Gone, detectors, holds_any, scrubbed_by};
+use index::store::{Removal, StoreError};
 use sys::crew;
 
 /// How long one wait lasts before the project is looked for again.

@@ -14,7 +14,7 @@ use proto::tool::{Effect, Tool};
 use super::{Patience, Route, answer, crashed, in_turn, parameters, route};
 use crate::llm::Asker;
 use crate::project::Project;
-use crate::store::Snapshot;
+use index::store::Snapshot;
 
 /// Share of a request's time that a language model may take: the rest is for the answer without it.
 const ASKING_SHARE: f64 = 0.8;

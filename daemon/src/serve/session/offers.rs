@@ -26,7 +26,7 @@ use crate::serve::leaving;
 use crate::serve::prompts::{self, PROMPTS};
 use crate::serve::resources::{self, Changes, INFO, Watched};
 use crate::serve::tool::{blocking, unreadable};
-use crate::store::Snapshot;
+use index::store::Snapshot;
 
 /// Most addresses that one session watches.
 const MAX_WATCHED: usize = 1_000;

@@ -11,10 +11,10 @@ use proto::tool::admin::{Forget, ForgetReply, Left, Proof, Removed};
 
 use super::ingest::inside;
 use super::{invalid, unreadable};
-use crate::erase::{MIN_CHARS, Scan};
 use crate::project::Project;
 use crate::project::forget::{ForgetError, Named, Receipt};
 use crate::serve::Progress;
+use index::erase::{MIN_CHARS, Scan};
 
 /// Longest string, bytes.
 const MAX_BYTES: usize = 64 << 10;

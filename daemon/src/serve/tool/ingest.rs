@@ -16,7 +16,7 @@ use crate::pipeline::write::Command;
 use crate::project::Project;
 use crate::project::indexing::{Indexed, LONGEST};
 use crate::serve::Progress;
-use crate::store::{IngestRecord, Snapshot};
+use index::store::{IngestRecord, Snapshot};
 use model::terms::RelPath;
 use redact::clean;
 

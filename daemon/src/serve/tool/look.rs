@@ -15,7 +15,7 @@ use serde_json::{Map, Value};
 use super::{blocking, unreadable};
 use crate::ask::{AskError, memory as rows};
 use crate::project::Project;
-use crate::store::Snapshot;
+use index::store::Snapshot;
 use model::terms::RelPath;
 
 /// Most notes that are looked at: each call costs a look at the size and time of every one.

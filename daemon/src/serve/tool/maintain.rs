@@ -25,8 +25,8 @@ use crate::project::Project;
 use crate::project::indexing::Indexed;
 use crate::project::verify::VerifyError;
 use crate::serve::Progress;
-use crate::store::canon::PartDiff;
-use crate::store::{Failing, LedgerError, StoreError, back_up, check_up};
+use index::store::canon::PartDiff;
+use index::store::{Failing, LedgerError, StoreError, back_up, check_up};
 use model::terms::RelPath;
 
 /// Longest wait for what a rescan found.

@@ -44,7 +44,7 @@ use crate::ask;
 use crate::notes::MARK;
 use crate::pipeline::write::Command;
 use crate::project::Project;
-use crate::store::{Snapshot, Stall, StoreError, Verdict, dump_page};
+use index::store::{Snapshot, Stall, StoreError, Verdict, dump_page};
 use model::terms::{RelPath, Tick};
 use redact::holds_secret;
 

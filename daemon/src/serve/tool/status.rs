@@ -21,7 +21,7 @@ use crate::health::Mended;
 use crate::pipeline::backfill::{Again, Trouble};
 use crate::pipeline::watch::{FileEvent, WatchMode, WatchView};
 use crate::project::Project;
-use crate::store::{Breakers, SCHEMA_VERSION, Snapshot};
+use index::store::{Breakers, SCHEMA_VERSION, Snapshot};
 use model::terms::Tick;
 
 /// Rows of each list of trouble.

@@ -1,7 +1,7 @@
 //! Links, permalinks and what else notes state: rows that follow from the files alone.
 
 use crate::ask::notes::{self, Missing};
-use crate::store::testing::Bench;
+use index::store::testing::Bench;
 use model::Item;
 use model::terms::RelPath;
 

@@ -3,9 +3,9 @@
 use std::sync::{Arc, Mutex};
 
 use crate::pipeline::backfill::{Backfill, Step};
-use crate::store::testing::Bench;
-use crate::store::{Readers, Space};
 use embed::{EmbedError, Embedder};
+use index::store::testing::Bench;
+use index::store::{Readers, Space};
 use model::Item;
 use model::parcel::UnitVector;
 
@@ -207,7 +207,7 @@ fn a_model_answers_until_the_next_one_has_all_its_vectors() {
     backfill.retire();
     backfill.tidy(bench.writer.tick()).expect("tidied");
     assert_eq!(found(&readers, &new, "lantern").len(), 3);
-    let spaces = crate::store::Spaces::open(&folder).expect("opened").list().expect("read");
+    let spaces = index::store::Spaces::open(&folder).expect("opened").list().expect("read");
     assert_eq!(spaces.iter().map(|it| it.name.as_str()).collect::<Vec<_>>(), ["letters/2"]);
 }
 
@@ -388,7 +388,7 @@ fn floats_are_made_beside_the_bytes_and_bytes_of_floats_are_not_made_again() {
 #[test]
 fn a_question_that_is_asked_again_is_not_embedded_again() {
     let letters = Letters::new("letters/1");
-    let layer = crate::vectors::Layer::new(letters.clone(), Default::default());
+    let layer = index::vectors::Layer::new(letters.clone(), Default::default());
     let first = layer.question("lantern").expect("a vector");
     assert_eq!(layer.question("lantern").expect("a vector"), first);
     assert_eq!(letters.asked(), ["lantern"]);

@@ -20,7 +20,7 @@ use crate::ask::kb::{EntryRow, Library};
 use crate::llm::plan::{self, QueryPlan, Vocabulary};
 use crate::llm::{Asker, Prompt, answer};
 use crate::project::Project;
-use crate::store::Snapshot;
+use index::store::Snapshot;
 
 /// Entries of an answer, and at most; at most of a timeline that was asked for, which lists what there is.
 const LIMITS: (u32, u32) = (20, 50);

@@ -12,7 +12,7 @@ use super::{blocking, entry_named, library, unavailable, unreadable};
 use crate::ask::kb::{EntryRow, Library};
 use crate::llm::Slot;
 use crate::project::Project;
-use crate::store::{Enriched, Reading};
+use index::store::{Enriched, Reading};
 
 fn has_model(project: &Project) -> bool {
     project.llms().extraction().is_some_and(Slot::is_server)

@@ -23,7 +23,7 @@ use crate::llm::{Asker, Prompt};
 use crate::notes::checksum;
 use crate::project::Project;
 use crate::serve::routes::Who;
-use crate::store::{IngestedFile, KbRecord};
+use ::index::store::{IngestedFile, KbRecord};
 use model::terms::RelPath;
 use redact::Redactor;
 

@@ -18,7 +18,7 @@ use crate::ask::kb::{EntryRow, Library, decay};
 use crate::notes::Overwrite;
 use crate::project::Project;
 use crate::serve::routes::Who;
-use crate::store::{KbRecord, KbVersion, NewVersion, Snapshot};
+use ::index::store::{KbRecord, KbVersion, NewVersion, Snapshot};
 use model::terms::RelPath;
 
 /// Most doubts about notes that are told.

@@ -38,7 +38,7 @@ use crate::notes::NoteError;
 use crate::pipeline::write::Command;
 use crate::project::Project;
 use crate::serve::routes::Who;
-use crate::store::{KbLedger, KbRecord, NewVersion, Snapshot};
+use index::store::{KbLedger, KbRecord, NewVersion, Snapshot};
 use model::terms::{ContentHash, RelPath};
 
 fn now_ms() -> i64 {

@@ -23,7 +23,7 @@ use crate::ask::{MAX_DRAWN, node_at};
 use crate::notes::NoteError;
 use crate::project::Project;
 use crate::serve::Progress;
-use crate::store::{KbRecord, Snapshot};
+use index::store::{KbRecord, Snapshot};
 
 /// Most ids of one call (S2).
 const MAX_IDS: usize = 20;

@@ -21,7 +21,7 @@ use crate::notes::{NoteError, Overwrite};
 use crate::pipeline::write::Command;
 use crate::project::Project;
 use crate::serve::routes::Who;
-use crate::store::{KbRecord, NewVersion};
+use ::index::store::{KbRecord, NewVersion};
 use model::terms::RelPath;
 
 /// Most entries of one batch (S2).

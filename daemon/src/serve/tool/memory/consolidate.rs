@@ -19,7 +19,7 @@ use crate::llm::{Asker, LlmError, draft};
 use crate::project::Project;
 use crate::serve::tool::notes::when;
 use crate::serve::tool::{invalid, unreadable};
-use crate::store::{DecisionsAt, MemoryLedger, Snapshot, Verdict, relation_key};
+use index::store::{DecisionsAt, MemoryLedger, Snapshot, Verdict, relation_key};
 use model::terms::norm_of;
 
 /// Rows of one page.

@@ -14,7 +14,7 @@ use crate::notes::{Overwrite, Written};
 use crate::project::Project;
 use crate::serve::routes::Who;
 use crate::serve::tool::{blocking, unreadable};
-use crate::store::{Operation, Snapshot};
+use index::store::{Operation, Snapshot};
 
 /// Deletes entities.
 pub async fn delete_entities(

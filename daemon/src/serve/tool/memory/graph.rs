@@ -15,7 +15,7 @@ use crate::ask::browse::rfc3339;
 use crate::ask::memory::{self as rows, Edge, Listed, NodeRow, Web};
 use crate::project::Project;
 use crate::serve::tool::{invalid, unreadable};
-use crate::store::{MemoryLedger, Snapshot};
+use index::store::{MemoryLedger, Snapshot};
 
 /// Entities of one page of a list, and of one that tells them whole.
 const LIST_PAGE: usize = 200;

@@ -48,7 +48,7 @@ use crate::notes::NoteError;
 use crate::pipeline::write::Command;
 use crate::project::Project;
 use crate::serve::routes::Who;
-use crate::store::{MemoryEvent, MemoryLedger, Operation, Snapshot};
+use index::store::{MemoryEvent, MemoryLedger, Operation, Snapshot};
 use model::terms::RelPath;
 
 /// Most items of one batch.

@@ -17,7 +17,7 @@ use crate::notes::{NoteError, Written};
 use crate::project::Project;
 use crate::serve::routes::Who;
 use crate::serve::tool::{blocking, invalid, parted, unreadable};
-use crate::store::Operation;
+use index::store::Operation;
 
 /// Both ends of a relation, and what links of the one to the other are written as.
 struct Ends {

@@ -14,7 +14,7 @@ use crate::ask::memory::search::{Found, by_meaning, by_words, nodes_by_meaning, 
 use crate::ask::memory::{self as rows, NodeRow};
 use crate::project::Project;
 use crate::serve::tool::invalid;
-use crate::store::Snapshot;
+use index::store::Snapshot;
 
 /// Longest question, bytes.
 const MAX_QUESTION: usize = 1_000;

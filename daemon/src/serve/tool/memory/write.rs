@@ -26,7 +26,7 @@ use crate::notes::{NoteError, Overwrite};
 use crate::project::Project;
 use crate::serve::routes::Who;
 use crate::serve::tool::{blocking, invalid, parted, unreadable};
-use crate::store::Operation;
+use index::store::Operation;
 
 /// Files of one name that are tried before one is given up.
 const MAX_FILES: usize = 100;

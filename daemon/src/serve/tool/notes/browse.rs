@@ -17,7 +17,7 @@ use crate::ask::notes::{self as rows, LinkRow, Missing};
 use crate::ask::{AskError, stated};
 use crate::project::Project;
 use crate::serve::tool::{found_at, invalid, within};
-use crate::store::Snapshot;
+use index::store::Snapshot;
 
 /// How far back `recent_activity` looks where nothing is said (S0 §6.2.8).
 const USUAL_TIMEFRAME: &str = "1 day";

@@ -11,7 +11,7 @@ use super::super::{blocking, kb, memory::Aftermath, unreadable};
 use crate::ask::memory as rows;
 use crate::project::Project;
 use crate::serve::routes::Who;
-use crate::store::{Operation, Snapshot};
+use index::store::{Operation, Snapshot};
 
 /// The event of what is done to a note, where that is an entity.
 pub(super) fn event_of(

@@ -35,7 +35,7 @@ use crate::ask::stated::{accepted, relations};
 use crate::ask::{address, notes as rows};
 use crate::project::Project;
 use crate::project::indexing::Indexed;
-use crate::store::Snapshot;
+use index::store::Snapshot;
 use model::terms::RelPath;
 
 /// Where a note lies that a caller names.

@@ -22,7 +22,7 @@ use crate::project::Project;
 use crate::serve::routes::Who;
 use crate::serve::tool::look::look;
 use crate::serve::tool::{blocking, invalid, unreadable};
-use crate::store::{Operation, Snapshot};
+use ::index::store::{Operation, Snapshot};
 use model::terms::RelPath;
 
 /// Most links of other notes that are rewritten by one move.

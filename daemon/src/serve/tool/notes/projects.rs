@@ -21,7 +21,7 @@ use crate::ask::AskError;
 use crate::project::Project;
 use crate::serve::Progress;
 use crate::serve::tool::{blocking, invalid, unreadable};
-use crate::store::Snapshot;
+use index::store::Snapshot;
 
 /// How to use and to set up this server.
 const INSTRUCTIONS: &str = include_str!("instructions.md");

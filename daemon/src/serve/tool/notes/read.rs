@@ -20,7 +20,7 @@ use crate::ask::{self, AskError, Desk, address, notes as rows};
 use crate::project::Project;
 use crate::serve::Progress;
 use crate::serve::tool::{blocking, found_at, invalid, unreadable};
-use crate::store::Snapshot;
+use ::index::store::Snapshot;
 use model::terms::RelPath;
 
 /// Notes that lead to a note told with it.

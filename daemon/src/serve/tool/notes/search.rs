@@ -10,7 +10,7 @@ use super::when;
 use crate::ask::{self, AskError, browse};
 use crate::project::Project;
 use crate::serve::tool::invalid;
-use crate::store::Snapshot;
+use index::store::Snapshot;
 
 /// Passages asked for, for each note that is wanted: several may be of one note.
 const PASSAGES_A_NOTE: u32 = 3;

@@ -13,8 +13,8 @@ use rusqlite::{OptionalExtension, params};
 use super::moving::MAX_BACKLINKS;
 use super::write::stem;
 use crate::ask::{AskError, notes as rows};
-use crate::store::Snapshot;
-use crate::store::links::lead;
+use index::store::Snapshot;
+use index::store::links::lead;
 use model::terms::RelPath;
 
 /// A link that would lead elsewhere.

@@ -17,7 +17,7 @@ use crate::notes::{Notes, Overwrite, Written};
 use crate::project::{Project, Reserved};
 use crate::serve::routes::Who;
 use crate::serve::tool::{blocking, invalid, unreadable};
-use crate::store::Operation;
+use ::index::store::Operation;
 use model::terms::RelPath;
 
 /// Stretches of an edit that are told, and how much of each, characters.

@@ -14,16 +14,16 @@ use super::forms::{Form, forms_of};
 
 /// A string to look for.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub(crate) struct Needle {
+pub struct Needle {
     /// The string.
-    pub(crate) text: String,
+    pub text: String,
     /// It is the name or path of something: as a part of a longer word or path it means something else.
-    pub(crate) is_name: bool,
+    pub is_name: bool,
 }
 
 /// Strings to look for.
 #[derive(Debug)]
-pub(crate) struct Needles {
+pub struct Needles {
     finder: Option<AhoCorasick>,
     forms: Vec<(Form, bool)>,
     longest: usize,
@@ -34,7 +34,7 @@ impl Needles {
     ///
     /// # Errors
     /// When they are too many or too long for one.
-    pub(crate) fn new<'n>(
+    pub fn new<'n>(
         needles: impl IntoIterator<Item = &'n Needle>,
     ) -> Result<Self, aho_corasick::BuildError> {
         let each = needles.into_iter().flat_map(|it| {
@@ -53,15 +53,12 @@ impl Needles {
     }
 
     /// Bytes that must be seen together so that none is missed at a cut: the longest, and what stands around it.
-    pub(crate) fn overlap(&self) -> usize {
+    pub fn overlap(&self) -> usize {
         self.longest + 2
     }
 
     /// Where they stand, in order, without overlap.
-    pub(crate) fn places<'a>(
-        &'a self,
-        bytes: &'a [u8],
-    ) -> impl Iterator<Item = (Range<usize>, &'a [u8])> {
+    pub fn places<'a>(&'a self, bytes: &'a [u8]) -> impl Iterator<Item = (Range<usize>, &'a [u8])> {
         let mut from = 0;
         std::iter::from_fn(move || {
             let finder = self.finder.as_ref()?;
@@ -79,7 +76,7 @@ impl Needles {
     }
 
     /// Whether any of them stands in these bytes.
-    pub(crate) fn are_in(&self, bytes: &[u8]) -> bool {
+    pub fn are_in(&self, bytes: &[u8]) -> bool {
         self.places(bytes).next().is_some()
     }
 

@@ -19,7 +19,7 @@ use super::{StoreError, open};
 use crate::erase::Rewrite;
 
 /// Rows that went, and texts that were rewritten, by table.
-pub(crate) type Counts = BTreeMap<String, u64>;
+pub type Counts = BTreeMap<String, u64>;
 
 /// Tables of the ledger that keep something by a document's uid; with `true`, as long as its file is there.
 const BY_UID: [(&str, bool); 3] =
@@ -37,28 +37,28 @@ const OWN: [&str; 2] = ["removals", "scrubbed"];
 
 /// Documents that are to be gone.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
-pub(crate) struct Gone {
+pub struct Gone {
     /// Paths; what lies below one is meant, too.
-    pub(crate) paths: BTreeSet<String>,
+    pub paths: BTreeSet<String>,
     /// Names of entities, as [`name_key`] has them.
-    pub(crate) names: BTreeSet<String>,
+    pub names: BTreeSet<String>,
     /// Uids.
-    pub(crate) uids: BTreeSet<String>,
+    pub uids: BTreeSet<String>,
     /// Numbers of entries.
-    pub(crate) entries: BTreeSet<u64>,
+    pub entries: BTreeSet<u64>,
     /// Paths and uids of documents whose files are still there.
-    pub(crate) present: BTreeSet<String>,
+    pub present: BTreeSet<String>,
 }
 
 impl Gone {
     /// Whether a path is meant, or a folder around it.
-    pub(crate) fn holds_path(&self, path: &str) -> bool {
+    pub fn holds_path(&self, path: &str) -> bool {
         let ends = path.match_indices('/').map(|(at, _)| at).chain([path.len()]);
         ends.filter_map(|end| path.get(..end)).any(|it| self.paths.contains(it))
     }
 
     /// Adds the uids and paths by which this ledger knows what is meant.
-    pub(crate) fn resolve(&mut self, db: &Connection) -> rusqlite::Result<()> {
+    pub fn resolve(&mut self, db: &Connection) -> rusqlite::Result<()> {
         if !self.names.is_empty() && has_table(db, "memory_events")? {
             let mut statement = db.prepare("SELECT DISTINCT uid, node FROM memory_events")?;
             for row in statement.query_map([], |row| Ok((row.get(0)?, row.get::<_, String>(1)?)))? {
@@ -80,7 +80,7 @@ impl Gone {
     }
 
     /// The texts of entries that are meant.
-    pub(crate) fn texts(&self, db: &Connection) -> rusqlite::Result<Vec<String>> {
+    pub fn texts(&self, db: &Connection) -> rusqlite::Result<Vec<String>> {
         let mut found = Vec::new();
         if self.entries.is_empty() || !has_table(db, "kb_versions")? {
             return Ok(found);
@@ -113,7 +113,7 @@ pub(super) fn erase(
 }
 
 /// Whether a ledger holds a text that would be rewritten. Writes nothing.
-pub(crate) fn holds_any(path: &Path, rewrite: &dyn Rewrite) -> Result<bool, StoreError> {
+pub fn holds_any(path: &Path, rewrite: &dyn Rewrite) -> Result<bool, StoreError> {
     let db = open::plain_reader(path).map_err(|why| open::open_error(path, why))?;
     for table in tables(&db)? {
         if !changes_of(&db, &table, rewrite)?.is_empty() {
@@ -264,10 +264,7 @@ fn has_table(db: &Connection, name: &str) -> rusqlite::Result<bool> {
 
 /// Shows every text and blob of every table of a database, with the table's name, and whether it is a text. Virtual
 /// tables are seen in the tables that hold them.
-pub(crate) fn each_value(
-    path: &Path,
-    see: &mut dyn FnMut(&str, &[u8], bool),
-) -> Result<(), StoreError> {
+pub fn each_value(path: &Path, see: &mut dyn FnMut(&str, &[u8], bool)) -> Result<(), StoreError> {
     let db = open::plain_reader(path).map_err(|why| open::open_error(path, why))?;
     let names =
         "SELECT name FROM sqlite_schema WHERE type = 'table' AND rootpage > 0 ORDER BY name";
@@ -292,7 +289,7 @@ pub(crate) fn each_value(
 }
 
 /// How many of these words the text index still has although no row does: what is left of deleted rows.
-pub(crate) fn index_words_without_rows(path: &Path, words: &[String]) -> Result<u64, StoreError> {
+pub fn index_words_without_rows(path: &Path, words: &[String]) -> Result<u64, StoreError> {
     let db = open::reader(path)?;
     db.execute_batch(
         "CREATE VIRTUAL TABLE temp.vocabulary USING fts5vocab('main', 'chunk_fts', 'row')",

@@ -4,7 +4,7 @@
 //! Not here: what to write (the stages decided that), or how to rank (`ask/`).
 
 pub mod canon;
-pub(crate) mod commit;
+pub mod commit;
 mod deep;
 mod dump;
 mod duplicates;
@@ -17,26 +17,26 @@ mod ids;
 mod ledger;
 mod likeness;
 pub mod lines;
-pub(crate) mod links;
+pub mod links;
 mod names;
 mod open;
 mod quarantine;
 mod readings;
 mod replace;
 mod said;
-pub(crate) mod schema;
+pub mod schema;
 mod scrub;
 mod senses;
 mod snapshot;
 mod spaces;
-#[cfg(test)]
+#[cfg(any(test, feature = "testing"))]
 pub mod testing;
 mod trouble;
 mod writer;
 
 pub use deep::NextDeep;
 pub use dump::dump_page;
-pub(crate) use erase::{Counts, Gone, each_value, holds_any, index_words_without_rows};
+pub use erase::{Counts, Gone, each_value, holds_any, index_words_without_rows};
 pub use error::StoreError;
 pub use held::{Held, Part, Seen};
 pub use ledger::{
@@ -45,13 +45,13 @@ pub use ledger::{
     LedgerError, MemoryEvent, MemoryLedger, NewVersion, Operation, Reading, Restored, Verdict,
     back_up, check_backup, check_up, link_key, note_party, observation_key, relation_key, restore,
 };
-pub(crate) use ledger::{Removal, detectors, read_copy, rewrite_copy, scrubbed_by};
+pub use ledger::{Removal, detectors, read_copy, rewrite_copy, scrubbed_by};
 pub use likeness::Likeness;
 pub use replace::copy_ledger;
 pub use schema::SCHEMA_VERSION;
 pub use scrub::{Scrubbed, check_table, scrub_documents, tables_of};
 pub use snapshot::{CallOff, Readers, Snapshot, open_for_reading};
-pub(crate) use spaces::forget_unused;
+pub use spaces::forget_unused;
 pub use spaces::{Space, Spaces};
 pub use trouble::{Stall, Trouble};
 pub use writer::{Committed, IndexWriter, RippleStep};

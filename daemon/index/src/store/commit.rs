@@ -23,7 +23,7 @@ use self::names::{
     intern_names, mark_dirty, mark_stated_terms, mentions_hash, names_of_doc, write_aliases,
     write_evidence, write_mentions, write_stated,
 };
-pub(crate) use self::note::{BLOCK, kind_of as link_kind};
+pub use self::note::{BLOCK, kind_of as link_kind};
 use super::schema::{PASS_ASKED, PASS_DEEP, PASS_SWIFT};
 use super::scrub::sum_of;
 use super::{StoreError, duplicates, ids, lines, links};

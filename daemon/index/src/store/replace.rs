@@ -66,7 +66,7 @@ impl IndexWriter {
     }
 
     /// Takes out of the ledger what is meant; see [`Gone`]. How much went, by table.
-    pub(crate) fn erase(
+    pub fn erase(
         &mut self,
         gone: &Gone,
         rewrite: &dyn Rewrite,
@@ -86,12 +86,12 @@ impl IndexWriter {
     }
 
     /// Notes in the ledger that something was forgotten.
-    pub(crate) fn record_removal(&self, removal: &Removal, now_ms: i64) -> Result<(), StoreError> {
+    pub fn record_removal(&self, removal: &Removal, now_ms: i64) -> Result<(), StoreError> {
         self.ledger().record_removal(removal, now_ms)
     }
 
     /// Notes in the ledger that the present detectors have seen all that is kept.
-    pub(crate) fn mark_scrubbed(&self) -> Result<(), StoreError> {
+    pub fn mark_scrubbed(&self) -> Result<(), StoreError> {
         self.ledger().mark_scrubbed()
     }
 

@@ -27,40 +27,40 @@ const BLOCK_BYTES: usize = 1 << 20;
 
 /// A file that still holds what was to be gone.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Hit {
+pub struct Hit {
     /// Its path in the state folder.
-    pub(crate) file: String,
+    pub file: String,
     /// Where in it: `name`, `bytes`, `index words`, or the name of a table.
-    pub(crate) place: String,
+    pub place: String,
     /// How often.
-    pub(crate) n: u64,
+    pub n: u64,
 }
 
 /// What a scan saw.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Scan {
+pub struct Scan {
     /// Files that were read.
-    pub(crate) n_files: u64,
+    pub n_files: u64,
     /// Their bytes.
-    pub(crate) n_bytes: u64,
+    pub n_bytes: u64,
     /// What was found.
-    pub(crate) hits: Vec<Hit>,
+    pub hits: Vec<Hit>,
 }
 
 /// What a scan looks for.
 #[derive(Debug, Serialize, Deserialize)]
-pub(crate) struct Wanted {
+pub struct Wanted {
     /// Strings.
-    pub(crate) needles: BTreeSet<Needle>,
+    pub needles: BTreeSet<Needle>,
     /// Index words.
-    pub(crate) words: Vec<String>,
+    pub words: Vec<String>,
 }
 
 /// Scans a state folder from another process.
 ///
 /// # Errors
 /// As [`scan`], or when there is no process for it.
-pub(crate) fn scan_apart(state_dir: &Path, wanted: &Wanted) -> io::Result<Scan> {
+pub fn scan_apart(state_dir: &Path, wanted: &Wanted) -> io::Result<Scan> {
     let mut command = Command::new(PROGRAM);
     command.arg("--read-through").arg(state_dir).stdin(Stdio::piped()).stdout(Stdio::piped());
     let mut child = command.spawn()?;

@@ -20,7 +20,7 @@ use model::parcel::{NormalDoc, StatedNote};
 /// `note_places.kind`.
 const HEADING: i64 = 0;
 /// See [`HEADING`].
-pub(crate) const BLOCK: i64 = 1;
+pub const BLOCK: i64 = 1;
 /// See [`HEADING`].
 const ANCHOR: i64 = 2;
 
@@ -286,7 +286,7 @@ fn write_links(
 }
 
 /// The kind of a link as stored.
-pub(crate) fn kind_of(code: i64) -> LinkKind {
+pub fn kind_of(code: i64) -> LinkKind {
     match code {
         0 => LinkKind::Wiki,
         1 => LinkKind::Embed,

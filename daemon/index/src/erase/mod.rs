@@ -14,17 +14,17 @@ mod needles;
 mod scan;
 mod secrets;
 
-pub(crate) use distinctive::{MIN_CHARS, OwnLines, parts_of};
-pub(crate) use folder::{Role, clean_logs, files_in, remove_leftovers, remove_pages, role_of};
-pub(crate) use needles::{Needle, Needles};
+pub use distinctive::{MIN_CHARS, OwnLines, parts_of};
+pub use folder::{Role, clean_logs, files_in, remove_leftovers, remove_pages, role_of};
+pub use needles::{Needle, Needles};
 pub use scan::read_through;
 #[cfg(test)]
 pub(crate) use scan::scan;
-pub(crate) use scan::{Scan, Wanted, scan_apart};
-pub(crate) use secrets::Secrets;
+pub use scan::{Scan, Wanted, scan_apart};
+pub use secrets::Secrets;
 
 /// Takes out of texts what is to be gone.
-pub(crate) trait Rewrite: Send + Sync {
+pub trait Rewrite: Send + Sync {
     /// A text without it; `None` when it is not in there.
     fn text(&self, text: &str) -> Option<String>;
 

@@ -6,7 +6,7 @@
 pub const SCHEMA_VERSION: u32 = 15;
 
 /// `docs.pass`: read swiftly; to be read deeply from now on; read deeply.
-pub(crate) const PASS_SWIFT: i64 = 0;
+pub const PASS_SWIFT: i64 = 0;
 /// See [`PASS_SWIFT`].
 pub(crate) const PASS_ASKED: i64 = 1;
 /// See [`PASS_SWIFT`].

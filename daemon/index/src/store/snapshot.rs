@@ -89,7 +89,7 @@ impl Readers {
     }
 
     /// The vectors in memory.
-    pub(crate) fn vectors(&self) -> &Arc<Vectors> {
+    pub fn vectors(&self) -> &Arc<Vectors> {
         &self.vectors
     }
 

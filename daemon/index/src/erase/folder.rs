@@ -13,7 +13,7 @@ use super::Rewrite;
 
 /// What a file of the state folder is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Role {
+pub enum Role {
     /// A database or lock in use.
     Live,
     /// A copy of the ledger: a backup, or what a migration or a restore left.
@@ -46,7 +46,7 @@ const LIVE: [&str; 11] = [
 ];
 
 /// The role of a file, by its path in the state folder.
-pub(crate) fn role_of(path: &str) -> Role {
+pub fn role_of(path: &str) -> Role {
     let name = path.rsplit('/').next().unwrap_or(path);
     let folder = path.split_once('/').map(|(folder, _)| folder);
     match folder {
@@ -72,7 +72,7 @@ fn is_page(name: &str) -> bool {
 ///
 /// # Errors
 /// When a folder cannot be read.
-pub(crate) fn files_in(folder: &Path) -> io::Result<Vec<(String, PathBuf)>> {
+pub fn files_in(folder: &Path) -> io::Result<Vec<(String, PathBuf)>> {
     let mut found = Vec::new();
     let mut open = vec![(String::new(), folder.to_path_buf())];
     while let Some((path, folder)) = open.pop() {
@@ -99,7 +99,7 @@ pub(crate) fn files_in(folder: &Path) -> io::Result<Vec<(String, PathBuf)>> {
 ///
 /// # Errors
 /// When one cannot be read or written.
-pub(crate) fn clean_logs(state_dir: &Path, rewrite: &dyn Rewrite) -> io::Result<u64> {
+pub fn clean_logs(state_dir: &Path, rewrite: &dyn Rewrite) -> io::Result<u64> {
     let mut n_changed = 0;
     for (path, file) in files_in(state_dir)? {
         if role_of(&path) != Role::Log {
@@ -124,7 +124,7 @@ pub(crate) fn clean_logs(state_dir: &Path, rewrite: &dyn Rewrite) -> io::Result<
 ///
 /// # Errors
 /// When one cannot be removed.
-pub(crate) fn remove_leftovers(state_dir: &Path) -> io::Result<u64> {
+pub fn remove_leftovers(state_dir: &Path) -> io::Result<u64> {
     // A copy that this very process makes now is none.
     let own = format!(".part-{}", std::process::id());
     let mut n_removed = 0;
@@ -141,7 +141,7 @@ pub(crate) fn remove_leftovers(state_dir: &Path) -> io::Result<u64> {
 ///
 /// # Errors
 /// When one cannot be read or removed.
-pub(crate) fn remove_pages(state_dir: &Path, rewrite: &dyn Rewrite) -> io::Result<u64> {
+pub fn remove_pages(state_dir: &Path, rewrite: &dyn Rewrite) -> io::Result<u64> {
     let mut n_removed = 0;
     for (path, file) in files_in(state_dir)? {
         if role_of(&path) != Role::Page {

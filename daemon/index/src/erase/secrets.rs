@@ -11,13 +11,13 @@ use redact::{Redactor, clean};
 
 /// The present detectors.
 #[derive(Debug)]
-pub(crate) struct Secrets {
+pub struct Secrets {
     redactor: Redactor,
 }
 
 impl Secrets {
     /// Detectors by the user's settings.
-    pub(crate) fn new(settings: &Privacy) -> Self {
+    pub fn new(settings: &Privacy) -> Self {
         Secrets { redactor: Redactor::new(settings) }
     }
 }

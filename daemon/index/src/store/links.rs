@@ -23,7 +23,7 @@ use model::parcel::RecognizerKind;
 use model::terms::Tick;
 
 /// `doc_names.kind` of the slug of a path; smaller ones are [`By`].
-pub(crate) const BY_PATH_SLUG: i64 = 5;
+pub const BY_PATH_SLUG: i64 = 5;
 /// `doc_names.kind` of the path as it is.
 pub(crate) const BY_PATH: i64 = 6;
 
@@ -42,7 +42,7 @@ pub(super) fn distinct(keys: Keys) -> (Option<String>, Option<String>, Option<St
 }
 
 /// What a heading is compared by: as Obsidian and web pages name it.
-pub(crate) fn place_key(heading: &str) -> String {
+pub fn place_key(heading: &str) -> String {
     slug(heading)
 }
 
@@ -62,7 +62,7 @@ pub(super) fn mark(tx: &Connection, key: &str) -> Result<(), StoreError> {
 }
 
 /// The document that a link leads to.
-pub(crate) fn lead(
+pub fn lead(
     db: &Connection,
     from: &str,
     (kind, target): (LinkKind, &str),

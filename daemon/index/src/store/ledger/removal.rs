@@ -21,13 +21,13 @@ const SALT_BYTES: usize = 16;
 
 /// What was forgotten.
 #[derive(Debug, Clone)]
-pub(crate) struct Removal {
+pub struct Removal {
     /// `path`, `entity` or `text`; `secrets` where the detectors asked for it.
-    pub(crate) kind: &'static str,
+    pub kind: &'static str,
     /// What was named; only its hash is written.
-    pub(crate) named: String,
+    pub named: String,
     /// What went, by store.
-    pub(crate) counts: Counts,
+    pub counts: Counts,
 }
 
 impl Ledger {
@@ -91,7 +91,7 @@ fn salt() -> std::io::Result<[u8; SALT_BYTES]> {
 }
 
 /// What the present detectors are called.
-pub(crate) fn detectors() -> String {
+pub fn detectors() -> String {
     DETECTORS.to_string()
 }
 
@@ -103,7 +103,7 @@ pub(super) fn mark_scrubbed(db: &Connection, detectors: &str) -> rusqlite::Resul
 ///
 /// # Errors
 /// When the ledger cannot be read.
-pub(crate) fn scrubbed_by(state_dir: &Path) -> Result<Option<String>, StoreError> {
+pub fn scrubbed_by(state_dir: &Path) -> Result<Option<String>, StoreError> {
     let db = open::plain_reader(&state_dir.join(open::LEDGER_FILE))?;
     let sql = "SELECT detectors FROM scrubbed WHERE id = 1";
     Ok(db.query_row(sql, [], |row| row.get(0)).optional()?)

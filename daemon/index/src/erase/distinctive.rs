@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use aho_corasick::{AhoCorasick, BuildError};
 
 /// Shortest string that can be forgotten, characters: a shorter one stands in bytes by chance.
-pub(crate) const MIN_CHARS: usize = 6;
+pub const MIN_CHARS: usize = 6;
 
 /// Shortest part that says whose it is, characters.
 const MIN_PART_CHARS: usize = 16;
@@ -19,7 +19,7 @@ const MAX_LINES: usize = 2_000;
 
 /// Lines of documents that are to be forgotten, as long as no other text has them.
 #[derive(Debug)]
-pub(crate) struct OwnLines {
+pub struct OwnLines {
     finder: AhoCorasick,
     lines: Vec<String>,
     is_own: Vec<bool>,
@@ -30,7 +30,7 @@ impl OwnLines {
     ///
     /// # Errors
     /// When they are too many for one finder.
-    pub(crate) fn of<'t>(texts: impl IntoIterator<Item = &'t str>) -> Result<Self, BuildError> {
+    pub fn of<'t>(texts: impl IntoIterator<Item = &'t str>) -> Result<Self, BuildError> {
         let lines: BTreeSet<&str> = texts.into_iter().flat_map(lines_of).collect();
         let lines: Vec<String> = lines.into_iter().take(MAX_LINES).map(str::to_string).collect();
         let finder = AhoCorasick::builder().ascii_case_insensitive(true).build(&lines)?;
@@ -38,7 +38,7 @@ impl OwnLines {
     }
 
     /// Gives up the lines that stand in a text of another document.
-    pub(crate) fn leave_out(&mut self, text: &str) {
+    pub fn leave_out(&mut self, text: &str) {
         for found in self.finder.find_overlapping_iter(text) {
             if let Some(is_own) = self.is_own.get_mut(found.pattern().as_usize()) {
                 *is_own = false;
@@ -47,7 +47,7 @@ impl OwnLines {
     }
 
     /// Those that are left.
-    pub(crate) fn into_lines(self) -> impl Iterator<Item = String> {
+    pub fn into_lines(self) -> impl Iterator<Item = String> {
         self.lines.into_iter().zip(self.is_own).filter_map(|(line, is_own)| is_own.then_some(line))
     }
 }
@@ -58,7 +58,7 @@ fn lines_of(text: &str) -> impl Iterator<Item = &str> {
 }
 
 /// The parts of a string that may be stored apart: its lines and sentences, where it has several.
-pub(crate) fn parts_of(text: &str) -> Vec<&str> {
+pub fn parts_of(text: &str) -> Vec<&str> {
     let sentences = |line| str::split_inclusive(line, ['.', '!', '?', ';']).map(str::trim);
     let lines: Vec<&str> = lines_of(text).collect();
     let parts = lines.iter().copied().chain(lines.iter().flat_map(|line| sentences(*line)));

@@ -209,7 +209,7 @@ impl Spaces {
 ///
 /// # Errors
 /// When a file cannot be read or written.
-pub(crate) fn forget_unused(state_dir: &Path) -> Result<u64, StoreError> {
+pub fn forget_unused(state_dir: &Path) -> Result<u64, StoreError> {
     let path = state_dir.join(FILE);
     if !path.exists() {
         return Ok(0);

@@ -28,14 +28,14 @@ use super::StoreError;
 use model::terms::{RelPath, Tick, norm_of};
 
 pub use backup::{Backup, Checkup, Restored, back_up, check as check_backup, check_up, restore};
-pub(crate) use backup::{read_copy, rewrite_copy};
+pub use backup::{read_copy, rewrite_copy};
 pub use breaker::{Breakers, Failing};
 pub use enriched::{Enriched, Reading};
 pub use error::LedgerError;
 pub use kb::{IngestedFile, KbFacts, KbLedger, KbRecord, KbVersion, NewVersion};
 pub use memory::{EventCounts, LastWrites, MemoryEvent, MemoryLedger, Operation};
 pub(super) use migrate::check as check_file;
-pub(crate) use removal::{Removal, detectors, scrubbed_by};
+pub use removal::{Removal, detectors, scrubbed_by};
 
 /// Bytes of a hash in a key.
 const KEY_BYTES: usize = 8;

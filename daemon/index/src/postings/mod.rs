@@ -24,7 +24,7 @@ use segment::{Segment, Structure};
 use crate::words::Phrase;
 
 /// Columns of the text index and what a word in each counts.
-pub(crate) const FIELDS: [f64; 3] = [2.0, 1.5, 1.0];
+pub const FIELDS: [f64; 3] = [2.0, 1.5, 1.0];
 
 /// Longest position list that is believed, bytes.
 const MAX_POSITIONS: usize = 1 << 26;

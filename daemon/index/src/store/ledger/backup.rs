@@ -165,7 +165,7 @@ fn copy_rows(db: &Connection, draft: &Path) -> Result<BTreeMap<String, u64>, Sto
 }
 
 /// Reads something of a copy of the ledger; `None` when it is not a sound one.
-pub(crate) fn read_copy<T>(
+pub fn read_copy<T>(
     path: &Path,
     read: impl FnOnce(&Connection) -> rusqlite::Result<T>,
 ) -> Option<T> {
@@ -178,11 +178,7 @@ pub(crate) fn read_copy<T>(
 ///
 /// # Errors
 /// When it is no sound ledger, or cannot be written; then it is as it was.
-pub(crate) fn rewrite_copy(
-    path: &Path,
-    gone: &Gone,
-    rewrite: &dyn Rewrite,
-) -> Result<Counts, StoreError> {
+pub fn rewrite_copy(path: &Path, gone: &Gone, rewrite: &dyn Rewrite) -> Result<Counts, StoreError> {
     let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     look(path)?;
     let source = open::plain_reader(path).map_err(|why| open::open_error(path, why))?;
