@@ -4,7 +4,6 @@
 //! `serve/` the socket. `project.rs` joins them, `process.rs` gives them a life.
 //! It is not: a server for many projects (one daemon a folder), an editor of notes, or a client of any network.
 
-pub mod ask;
 pub mod belt;
 mod build;
 pub mod health;

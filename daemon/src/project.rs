@@ -27,7 +27,6 @@ use proto::tool::core::SettledView;
 use tokio::sync::{Notify, oneshot};
 
 pub use self::naming::Reserved;
-use crate::ask::Desk;
 use crate::belt::Gauge;
 use crate::build::{Build, Recipe};
 use crate::health::Health;
@@ -46,6 +45,7 @@ use formats::sandbox::Workers;
 use index::store::{Breakers, Readers, Snapshot, StoreError};
 use index::vectors::Layer;
 use model::terms::Tick;
+use query::Desk;
 
 /// What a project is opened with.
 pub struct OpenProject {
@@ -96,7 +96,7 @@ pub struct Project {
     /// What counting the rows gave.
     pub(crate) tallies: Tallies,
     /// The entries of the last commit that was asked for.
-    pub(crate) shelves: crate::ask::kb::Shelves,
+    pub(crate) shelves: query::kb::Shelves,
     /// What whoever has a model read entries is told.
     enrichment: Arc<enrichment::Enrichment>,
     /// Held from the write of an entry to its record: versions are kept in the order of writes.
@@ -166,7 +166,7 @@ impl Project {
         let before = build.answers.as_ref().and_then(|_| answers.snapshot().ok());
         let tick_before = before.map(|snapshot| snapshot.tick());
         let notes = Notes::open(&root, &state_dir, &settings).guarded_by(build.held.clone());
-        let shelves = crate::ask::kb::Shelves::new(&state_dir);
+        let shelves = query::kb::Shelves::new(&state_dir);
         let scrub = scrub::Scrub::open(&state_dir);
         let project = Arc::new(Project {
             root,

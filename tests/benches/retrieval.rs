@@ -36,9 +36,9 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, anyhow, bail};
 use config::{Places, Settings};
-use daemon::ask::hybrid_query;
 use daemon::project::Project;
 use proto::tool::core::HybridQuery;
+use query::hybrid_query;
 use ranking::Ranking;
 use set::{Query, Set};
 

@@ -59,7 +59,7 @@ enum Pending {
 
 impl<'a> TextBuilder<'a> {
     /// A builder over the text given to [`super::format::Format::read`]; all ranges are byte ranges of it.
-    pub fn new(source: &'a str, limits: &FormatLimits) -> Self {
+    pub(crate) fn new(source: &'a str, limits: &FormatLimits) -> Self {
         TextBuilder {
             source,
             max_bytes: limits.max_output_bytes,
@@ -117,7 +117,7 @@ impl<'a> TextBuilder<'a> {
 
     /// Text that stands for a source range but differs from it: a decoded entity, a resolved escape. White
     /// space alone is taken as a space; other white space in `text` is kept as given.
-    pub fn replaced(&mut self, text: &str, range: Range<usize>) {
+    pub(crate) fn replaced(&mut self, text: &str, range: Range<usize>) {
         if text.trim_ascii().is_empty() {
             if !text.is_empty() {
                 self.space_inserted();
@@ -142,7 +142,7 @@ impl<'a> TextBuilder<'a> {
     }
 
     /// Preformatted text of a code block: everything is kept, but blank lines at the ends of the block.
-    pub fn code(&mut self, range: Range<usize>) {
+    pub(crate) fn code(&mut self, range: Range<usize>) {
         let Some(piece) = self.source.get(range.clone()) else { return };
         if self.structure.in_row() {
             return self.flow(range);
@@ -186,7 +186,7 @@ impl<'a> TextBuilder<'a> {
     }
 
     /// Closes what is open and gives the outcome; title and metadata are left to the format.
-    pub fn finish(mut self) -> Parsed {
+    pub(crate) fn finish(mut self) -> Parsed {
         self.close_block();
         while !self.marks.is_empty() {
             self.end_mark();

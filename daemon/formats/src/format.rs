@@ -60,7 +60,7 @@ pub(crate) enum Reader {
 
 impl Reader {
     /// The extensions it reads, lowercase, without dot.
-    pub fn extensions(self) -> &'static [&'static str] {
+    pub(crate) fn extensions(self) -> &'static [&'static str] {
         match self {
             Reader::Text(format) => format.extensions(),
             Reader::Bytes(format) => format.extensions(),
@@ -68,7 +68,7 @@ impl Reader {
     }
 
     /// Reads a document: decoded text as its bytes, or the bytes of the file.
-    pub fn read(self, source: &[u8], limits: &FormatLimits) -> Result<Parsed, String> {
+    pub(crate) fn read(self, source: &[u8], limits: &FormatLimits) -> Result<Parsed, String> {
         match self {
             Reader::Text(format) => {
                 let text = std::str::from_utf8(source).map_err(|error| error.to_string())?;

@@ -17,13 +17,13 @@ use notes::entry::id_text;
 use tokio::sync::{Mutex, Notify};
 
 use super::Project;
-use crate::ask::kb::EntryRow;
 use crate::llm::relationships::{
     EntryText, Nodes, Relationship, batch_prompt, parse, parse_batch, prompt,
 };
 use crate::llm::{Asker, LlmError, Prompt, Slot};
 use crate::pipeline::write::Command;
 use index::store::{Enriched, KbRecord, Reading};
+use query::kb::EntryRow;
 
 /// Most entries of one batch (S2), and the tokens of a reply that one needs.
 const MAX_BATCH: usize = 10;

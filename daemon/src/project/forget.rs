@@ -24,12 +24,10 @@ use serde::{Deserialize, Serialize};
 use super::Project;
 use crate::pipeline::write::Command;
 use index::erase;
-use index::erase::{
-    Needle, Needles, OwnLines, Rewrite, Role, Scan, Secrets, Wanted, parts_of, scan_apart,
-};
+use index::erase::{Needle, Needles, OwnLines, Rewrite, Role, Scan, Wanted, parts_of, scan_apart};
 use index::store::{
-    Counts, Gone, IndexWriter, LedgerError, Removal, StoreError, detectors, forget_unused,
-    holds_any, read_copy, rewrite_copy, scrubbed_by,
+    Counts, Gone, IndexWriter, LedgerError, Removal, StoreError, forget_unused, read_copy,
+    rewrite_copy,
 };
 use index::words::Indexer;
 use model::terms::RelPath;

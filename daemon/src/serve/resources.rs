@@ -13,10 +13,10 @@ use proto::error::{Code, ErrorView};
 use rusqlite::{OptionalExtension, params};
 use serde_json::json;
 
-use crate::ask::{AskError, address};
 use crate::project::Project;
 use crate::serve::tool::invalid;
 use index::store::Snapshot;
+use query::{AskError, address};
 
 /// The address of what is known of the project (S0 §6.3).
 pub(super) const INFO: &str = "kgd://project_info";

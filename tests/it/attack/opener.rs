@@ -164,7 +164,7 @@ const BY_PATH: [&str; 12] = [
 
 /// Where files of projects are read or written.
 const OF_PROJECTS: [&str; 12] = [
-    "daemon/src/ask/",
+    "daemon/query/src/",
     "daemon/src/notes/",
     "daemon/src/pipeline/",
     "daemon/src/project",

@@ -44,7 +44,7 @@ impl TextBuilder<'_> {
     }
 
     /// A link without visible text of its own (`![[Target]]`, an image) at the current place.
-    pub fn embed(&mut self, target: Target) {
+    pub(crate) fn embed(&mut self, target: Target) {
         let here = self.text.len();
         self.links.push(target.into_embed().into_link(Span::new(here, here)));
     }

@@ -163,7 +163,7 @@ impl TextBuilder<'_> {
     }
 
     /// Ends the innermost list.
-    pub fn end_list(&mut self) {
+    pub(crate) fn end_list(&mut self) {
         self.end_container();
     }
 

@@ -13,10 +13,10 @@ use std::time::Duration;
 use serde_json::{Map, Value};
 
 use super::{blocking, unreadable};
-use crate::ask::{AskError, memory as rows};
 use crate::project::Project;
 use index::store::Snapshot;
 use model::terms::RelPath;
+use query::{AskError, memory as rows};
 
 /// Most notes that are looked at: each call costs a look at the size and time of every one.
 const MAX_LOOKED: usize = 5_000;

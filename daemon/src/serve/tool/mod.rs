@@ -40,7 +40,6 @@ pub use notes::{
 pub use status::{Tallies, status};
 
 use super::Progress;
-use crate::ask;
 use crate::notes::MARK;
 use crate::pipeline::write::Command;
 use crate::project::Project;
@@ -58,7 +57,7 @@ pub fn hybrid_query(
     mut request: HybridQuery,
 ) -> Result<HybridReply, ErrorView> {
     request.path = request.path.map(|path| within(project, path));
-    let mut reply = ask::hybrid_query(&project.desk(snapshot), &request)?;
+    let mut reply = query::hybrid_query(&project.desk(snapshot), &request)?;
     reply.freshness = project.freshness(snapshot);
     Ok(reply)
 }
@@ -89,7 +88,7 @@ pub fn read_passage(
     request: ReadPassage,
 ) -> Result<PassageReply, ErrorView> {
     let at = within(project, request.at);
-    let mut reply = ask::read_passage(&project.desk(snapshot), &ReadPassage { at, ..request })?;
+    let mut reply = query::read_passage(&project.desk(snapshot), &ReadPassage { at, ..request })?;
     reply.freshness = project.freshness(snapshot);
     Ok(reply)
 }
@@ -100,7 +99,7 @@ pub fn entity_lookup(
     snapshot: &Snapshot,
     request: EntityLookup,
 ) -> Result<EntityReply, ErrorView> {
-    let mut reply = ask::entity_lookup(&project.desk(snapshot), &request)?;
+    let mut reply = query::entity_lookup(&project.desk(snapshot), &request)?;
     reply.freshness = project.freshness(snapshot);
     Ok(reply)
 }
@@ -113,7 +112,7 @@ pub fn explain_entity(
 ) -> Result<ExplainReply, ErrorView> {
     let explained = |name: Option<String>| {
         let request = ExplainEntity { name, ..request.clone() };
-        ask::explain_entity(&project.desk(snapshot), &request)
+        query::explain_entity(&project.desk(snapshot), &request)
     };
     let mut reply = match &request.name {
         Some(name) => found_at(project, name, |name| explained(Some(name.to_string()))),
@@ -129,7 +128,7 @@ pub fn graph(
     snapshot: &Snapshot,
     request: Graph,
 ) -> Result<GraphReply, ErrorView> {
-    let mut reply = ask::neighborhood(&project.desk(snapshot), &request)?;
+    let mut reply = query::neighborhood(&project.desk(snapshot), &request)?;
     kb::add_entries(project, snapshot, &request, &mut reply)?;
     reply.freshness = project.freshness(snapshot);
     Ok(reply)
@@ -146,7 +145,7 @@ pub async fn review_links(
     let keys: Vec<String> = decisions.iter().map(|(key, _)| key.clone()).collect();
     blocking(move || {
         let snapshot = worker.snapshot().map_err(unreadable)?;
-        ask::norm_keys_exist(&worker.desk(&snapshot), &keys)
+        query::norm_keys_exist(&worker.desk(&snapshot), &keys)
     })
     .await?;
     let decided = decisions.len() as u64;
@@ -155,7 +154,7 @@ pub async fn review_links(
     }
     let listed = blocking(move || {
         let snapshot = project.snapshot().map_err(unreadable)?;
-        let items = ask::list_doubtful(&project.desk(&snapshot), &request)?;
+        let items = query::list_doubtful(&project.desk(&snapshot), &request)?;
         Ok(ReviewReply { items, decided, freshness: project.freshness(&snapshot) })
     });
     listed.await

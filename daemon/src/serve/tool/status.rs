@@ -15,7 +15,6 @@ use proto::tool::core::{
 use rusqlite::Connection;
 
 use super::unreadable;
-use crate::ask;
 use crate::health::Mended;
 
 use crate::pipeline::backfill::{Again, Trouble};
@@ -359,7 +358,7 @@ fn warnings(
     let general = failed.into_iter().chain(unranked).chain(ignored).chain(of_http);
     out.extend(general.map(|warning| WarningView { path: ".".into(), warning }));
     let rels = &project.settings.retrieval.rels;
-    let unknown = ask::unknown_relations(&project.desk(db), rels).unwrap_or_default();
+    let unknown = query::unknown_relations(&project.desk(db), rels).unwrap_or_default();
     out.extend(unknown.into_iter().map(|rel| WarningView {
         path: ".".into(),
         warning: format!(

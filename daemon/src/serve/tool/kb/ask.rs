@@ -10,17 +10,18 @@ use proto::tool::kb::{
 
 use super::library;
 use super::search::{check_question, limit_of};
-use crate::ask::Desk;
-use crate::ask::browse::rfc3339;
-use crate::ask::kb::graph::By;
-use crate::ask::kb::planner::Planned;
-use crate::ask::kb::strategy::{self, Question, Told, ask};
-use crate::ask::kb::summary::{summarize, text_of};
-use crate::ask::kb::{EntryRow, Library};
 use crate::llm::plan::{self, QueryPlan, Vocabulary};
 use crate::llm::{Asker, Prompt, answer};
 use crate::project::Project;
 use index::store::Snapshot;
+use query::Desk;
+use query::browse::rfc3339;
+use query::kb::graph::By;
+use query::kb::planner::Planned;
+use query::kb::strategy;
+use query::kb::strategy::{Question, Told, ask};
+use query::kb::summary::{summarize, text_of};
+use query::kb::{EntryRow, Library};
 
 /// Entries of an answer, and at most; at most of a timeline that was asked for, which lists what there is.
 const LIMITS: (u32, u32) = (20, 50);

@@ -9,10 +9,10 @@ use proto::error::{Code, ErrorView};
 use proto::tool::kb::{Enrichment, KbMaintainReply};
 
 use super::{blocking, entry_named, library, unavailable, unreadable};
-use crate::ask::kb::{EntryRow, Library};
 use crate::llm::Slot;
 use crate::project::Project;
 use index::store::{Enriched, Reading};
+use query::kb::{EntryRow, Library};
 
 fn has_model(project: &Project) -> bool {
     project.llms().extraction().is_some_and(Slot::is_server)

@@ -13,13 +13,13 @@ use super::{
     blocking, by_hand, check_id, enrich, entry_named, folder, index, invalid, ledger, library,
     record, refused, stalled, unreadable, version_of,
 };
-use crate::ask::browse::rfc3339;
-use crate::ask::kb::{EntryRow, Library, decay};
 use crate::notes::Overwrite;
 use crate::project::Project;
 use crate::serve::routes::Who;
 use ::index::store::{KbRecord, KbVersion, NewVersion, Snapshot};
 use model::terms::RelPath;
+use query::browse::rfc3339;
+use query::kb::{EntryRow, Library, decay};
 
 /// Most doubts about notes that are told.
 const MAX_DOUBTS: usize = 100;

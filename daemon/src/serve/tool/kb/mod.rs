@@ -33,13 +33,13 @@ use super::{
     batch_of, blocking, check_secrets, invalid, item_error, parted, stalled, though_written,
     unavailable, unreadable,
 };
-use crate::ask::kb::{EntryRow, Library, decay, graph};
 use crate::notes::NoteError;
 use crate::pipeline::write::Command;
 use crate::project::Project;
 use crate::serve::routes::Who;
 use index::store::{KbLedger, KbRecord, NewVersion, Snapshot};
 use model::terms::{ContentHash, RelPath};
+use query::kb::{EntryRow, Library, decay, graph};
 
 fn now_ms() -> i64 {
     Timestamp::now().as_millisecond()

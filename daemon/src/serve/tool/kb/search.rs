@@ -13,17 +13,15 @@ use proto::tool::memory::ItemError;
 use super::{
     blocking, check_id, edges_of, invalid, item_error, library, record, refreshed, unreadable,
 };
-use crate::ask::browse::rfc3339;
-use crate::ask::kb::graph::{SUPERSEDES, node_id};
-use crate::ask::kb::search::{
-    Hit, SPARSE_UNDER, Searched, Wanted, behind_successors, hints, search,
-};
-use crate::ask::kb::{EntryRow, Library};
-use crate::ask::{MAX_DRAWN, node_at};
 use crate::notes::NoteError;
 use crate::project::Project;
 use crate::serve::Progress;
 use index::store::{KbRecord, Snapshot};
+use query::browse::rfc3339;
+use query::kb::graph::{SUPERSEDES, node_id};
+use query::kb::search::{Hit, SPARSE_UNDER, Searched, Wanted, behind_successors, hints, search};
+use query::kb::{EntryRow, Library};
+use query::{MAX_DRAWN, node_at};
 
 /// Most ids of one call (S2).
 const MAX_IDS: usize = 20;

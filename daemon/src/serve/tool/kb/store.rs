@@ -16,13 +16,13 @@ use super::{
     index, invalid, item_error, library, parted, record, record_written, refused, type_text,
     unavailable, unreadable, version_of,
 };
-use crate::ask::kb::{Library, decay};
 use crate::notes::{NoteError, Overwrite};
 use crate::pipeline::write::Command;
 use crate::project::Project;
 use crate::serve::routes::Who;
 use ::index::store::{KbRecord, NewVersion};
 use model::terms::RelPath;
+use query::kb::{Library, decay};
 
 /// Most entries of one batch (S2).
 const MAX_BATCH: usize = 10;

@@ -11,16 +11,18 @@ use proto::tool::memory::{
 
 use super::graph::{limit_of, page_of};
 use super::{ledger, node_view};
-use crate::ask::browse::rfc3339;
-use crate::ask::memory::alike::{self, Means, Pair};
-use crate::ask::memory::gaps::gaps;
-use crate::ask::memory::{self as rows, Listed, NodeRow, Web};
 use crate::llm::{Asker, LlmError, draft};
 use crate::project::Project;
 use crate::serve::tool::notes::when;
 use crate::serve::tool::{invalid, unreadable};
 use index::store::{DecisionsAt, MemoryLedger, Snapshot, Verdict, relation_key};
 use model::terms::norm_of;
+use query::browse::rfc3339;
+use query::memory as rows;
+use query::memory::alike;
+use query::memory::alike::{Means, Pair};
+use query::memory::gaps::gaps;
+use query::memory::{Listed, NodeRow, Web};
 
 /// Rows of one page.
 const PAGE: usize = 200;
@@ -61,7 +63,7 @@ pub fn get_relation_gaps(
     let mut all = gaps(snapshot)?;
     all.retain(|it| !is_rejected(decisions, &it.node, &it.other));
     let (rows, next_page) = paged(all, page);
-    let view = |it: crate::ask::memory::gaps::Gap| RelationGap {
+    let view = |it: query::memory::gaps::Gap| RelationGap {
         key: Some(key_of(&it.node, &it.other)),
         node: it.node,
         referenced_name: it.other,

@@ -9,12 +9,13 @@ use proto::error::{Code, ErrorView};
 use proto::tool::memory::{DeleteEntities, DeletedEntitiesReply, MemoryRelation};
 
 use super::{Aftermath, MAX_ITEMS, check_count, is_missing, item_error, refused, relation_views};
-use crate::ask::memory::{self as rows, NodeRow};
 use crate::notes::{Overwrite, Written};
 use crate::project::Project;
 use crate::serve::routes::Who;
 use crate::serve::tool::{blocking, unreadable};
 use index::store::{Operation, Snapshot};
+use query::memory as rows;
+use query::memory::NodeRow;
 
 /// Deletes entities.
 pub async fn delete_entities(

@@ -11,11 +11,12 @@ use proto::tool::memory::{
 };
 
 use super::{fact_view, is_missing, item_error, ledger, node_view, relation_views};
-use crate::ask::browse::rfc3339;
-use crate::ask::memory::{self as rows, Edge, Listed, NodeRow, Web};
 use crate::project::Project;
 use crate::serve::tool::{invalid, unreadable};
 use index::store::{MemoryLedger, Snapshot};
+use query::browse::rfc3339;
+use query::memory as rows;
+use query::memory::{Edge, Listed, NodeRow, Web};
 
 /// Entities of one page of a list, and of one that tells them whole.
 const LIST_PAGE: usize = 200;

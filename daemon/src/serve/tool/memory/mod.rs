@@ -42,14 +42,15 @@ use super::{
     batch_of, blocking, check_count, check_secrets, invalid, item_error, stalled, though_written,
     unavailable, unreadable,
 };
-use crate::ask::browse::rfc3339;
-use crate::ask::memory::{self as rows, Edge, FactRow, NodeRow};
 use crate::notes::NoteError;
 use crate::pipeline::write::Command;
 use crate::project::Project;
 use crate::serve::routes::Who;
 use index::store::{MemoryEvent, MemoryLedger, Operation, Snapshot};
 use model::terms::RelPath;
+use query::browse::rfc3339;
+use query::memory as rows;
+use query::memory::{Edge, FactRow, NodeRow};
 
 /// Most items of one batch.
 const MAX_ITEMS: usize = 1_000;

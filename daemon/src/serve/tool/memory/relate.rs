@@ -12,12 +12,13 @@ use proto::tool::memory::{
 };
 
 use super::{Aftermath, batch, check_secrets, is_missing, item_error, ledger, refused, scope_of};
-use crate::ask::memory::{self as rows, Edge, NodeRow};
 use crate::notes::{NoteError, Written};
 use crate::project::Project;
 use crate::serve::routes::Who;
 use crate::serve::tool::{blocking, invalid, parted, unreadable};
 use index::store::Operation;
+use query::memory as rows;
+use query::memory::{Edge, NodeRow};
 
 /// Both ends of a relation, and what links of the one to the other are written as.
 struct Ends {

@@ -19,10 +19,10 @@ use proto::tool::memory::{
 };
 
 use super::{blocking, consolidate, invalid, ledger, stalled, unreadable};
-use crate::ask::browse::rfc3339;
 use crate::notes::{NoteError, Overwrite};
 use crate::project::Project;
 use crate::serve::routes::Who;
+use query::browse::rfc3339;
 
 /// How often it is looked whether a week has begun.
 const LOOK_EVERY: Duration = Duration::from_secs(3_600);

@@ -10,11 +10,12 @@ use proto::tool::memory::{
 
 use super::graph::{Bounds, limit_of, tell};
 use super::ledger;
-use crate::ask::memory::search::{Found, by_meaning, by_words, nodes_by_meaning, nodes_by_words};
-use crate::ask::memory::{self as rows, NodeRow};
 use crate::project::Project;
 use crate::serve::tool::invalid;
 use index::store::Snapshot;
+use query::memory as rows;
+use query::memory::NodeRow;
+use query::memory::search::{Found, by_meaning, by_words, nodes_by_meaning, nodes_by_words};
 
 /// Longest question, bytes.
 const MAX_QUESTION: usize = 1_000;

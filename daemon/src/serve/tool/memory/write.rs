@@ -20,13 +20,14 @@ use proto::tool::memory::{
 };
 
 use super::{Aftermath, batch, check_secrets, item_error, ledger, on_node, refused, scope_of};
-use crate::ask::browse::rfc3339;
-use crate::ask::memory::{self as rows, NodeRow};
 use crate::notes::{NoteError, Overwrite};
 use crate::project::Project;
 use crate::serve::routes::Who;
 use crate::serve::tool::{blocking, invalid, parted, unreadable};
 use index::store::Operation;
+use query::browse::rfc3339;
+use query::memory as rows;
+use query::memory::NodeRow;
 
 /// Files of one name that are tried before one is given up.
 const MAX_FILES: usize = 100;

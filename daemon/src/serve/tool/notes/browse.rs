@@ -12,12 +12,14 @@ use proto::tool::notes::{
 
 use super::moving::MAX_BACKLINKS;
 use super::{Named, named, when};
-use crate::ask::browse::{self, Page, Wanted};
-use crate::ask::notes::{self as rows, LinkRow, Missing};
-use crate::ask::{AskError, stated};
 use crate::project::Project;
 use crate::serve::tool::{found_at, invalid, within};
 use index::store::Snapshot;
+use query::browse;
+use query::browse::{Page, Wanted};
+use query::notes as rows;
+use query::notes::{LinkRow, Missing};
+use query::{AskError, stated};
 
 /// How far back `recent_activity` looks where nothing is said (S0 §6.2.8).
 const USUAL_TIMEFRAME: &str = "1 day";

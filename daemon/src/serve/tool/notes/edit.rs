@@ -10,11 +10,11 @@ use super::write::{
     Lasting, MAX_COUNTED, changed_lines, check_permalink, lasting_permalink, lost_links, stem, told,
 };
 use super::{named, path_to_change};
-use crate::ask::notes as rows;
 use crate::project::{Project, Reserved};
 use crate::serve::routes::Who;
 use crate::serve::tool::{blocking, invalid, unreadable};
 use model::terms::RelPath;
+use query::notes as rows;
 
 /// Changes a part of a note.
 pub async fn edit_note(

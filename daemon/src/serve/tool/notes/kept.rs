@@ -8,10 +8,10 @@ use std::sync::Arc;
 use proto::error::ErrorView;
 
 use super::super::{blocking, kb, memory::Aftermath, unreadable};
-use crate::ask::memory as rows;
 use crate::project::Project;
 use crate::serve::routes::Who;
 use index::store::{Operation, Snapshot};
+use query::memory as rows;
 
 /// The event of what is done to a note, where that is an entity.
 pub(super) fn event_of(

@@ -1,4 +1,4 @@
-//! Tools of notes: S0 §6.2 and S3, over the writer of files (`crate::notes`) and the read path (`crate::ask`).
+//! Tools of notes: S0 §6.2 and S3, over the writer of files (`crate::notes`) and the read path (`query`).
 //!
 //! In: requests. Out: replies, or refusals with code and hint.
 //! Invariants: what a caller wrote, edited or read is indexed as it is now before the answer is made, so every answer
@@ -30,13 +30,13 @@ use proto::error::{Code, ErrorView};
 use proto::tool::notes::{LinkView, ObservationView};
 
 use super::{blocking, stalled, though_written, unreadable};
-use crate::ask::notes::{LinkRow, ObservationRow};
-use crate::ask::stated::{accepted, relations};
-use crate::ask::{address, notes as rows};
 use crate::project::Project;
 use crate::project::indexing::Indexed;
 use index::store::Snapshot;
 use model::terms::RelPath;
+use query::notes::{LinkRow, ObservationRow};
+use query::stated::{accepted, relations};
+use query::{address, notes as rows};
 
 /// Where a note lies that a caller names.
 #[derive(Debug, Clone)]
@@ -107,7 +107,7 @@ async fn path_by(
 
 fn path_at(snapshot: &Snapshot, doc: i64) -> Result<String, ErrorView> {
     let path = snapshot.query_row("SELECT path FROM docs WHERE id = ?1", [doc], |row| row.get(0));
-    Ok(path.map_err(crate::ask::AskError::from)?)
+    Ok(path.map_err(query::AskError::from)?)
 }
 
 /// Has the index show files as they are now; tells what could not be read.

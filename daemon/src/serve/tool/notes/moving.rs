@@ -16,7 +16,6 @@ use tokio::runtime::Handle;
 use super::kept::keep;
 use super::write::changed_lines;
 use super::{index, path_to_remove, taken};
-use crate::ask::{AskError, browse, notes as rows};
 use crate::notes::{Moved, NoteError, Notes, Rewrite, Written};
 use crate::project::Project;
 use crate::serve::routes::Who;
@@ -24,6 +23,7 @@ use crate::serve::tool::look::look;
 use crate::serve::tool::{blocking, invalid, unreadable};
 use ::index::store::{Operation, Snapshot};
 use model::terms::RelPath;
+use query::{AskError, browse, notes as rows};
 
 /// Most links of other notes that are rewritten by one move.
 pub(super) const MAX_BACKLINKS: usize = 100_000;

@@ -17,11 +17,11 @@ use proto::tool::notes::{
 };
 use rusqlite::{Connection, OpenFlags};
 
-use crate::ask::AskError;
 use crate::project::Project;
 use crate::serve::Progress;
 use crate::serve::tool::{blocking, invalid, unreadable};
 use index::store::Snapshot;
+use query::AskError;
 
 /// How to use and to set up this server.
 const INSTRUCTIONS: &str = include_str!("instructions.md");

@@ -15,13 +15,14 @@ use proto::tool::notes::{
 use super::browse::backlink_view;
 use super::search::tags_of;
 use super::{Named, index, named, path_of, stated, when};
-use crate::ask::browse::{self, Page};
-use crate::ask::{self, AskError, Desk, address, notes as rows};
 use crate::project::Project;
 use crate::serve::Progress;
 use crate::serve::tool::{blocking, found_at, invalid, unreadable};
 use ::index::store::Snapshot;
 use model::terms::RelPath;
+use query::browse;
+use query::browse::Page;
+use query::{AskError, Desk, address, notes as rows};
 
 /// Notes that lead to a note told with it.
 const MAX_BACKLINKS: usize = 20;
@@ -117,7 +118,7 @@ fn read(
     reply.fields = rows::fields(snapshot, note.doc)?;
     (reply.observations, reply.relations) =
         stated(project, snapshot, (note.doc, view.permalink.as_deref()))?;
-    let leading = ask::stated::backlinks(&project.desk(snapshot), note.doc, (0, MAX_BACKLINKS))?;
+    let leading = query::stated::backlinks(&project.desk(snapshot), note.doc, (0, MAX_BACKLINKS))?;
     reply.backlinks = leading.into_iter().map(backlink_view).collect();
     reply.note = view;
     reply.truncated = fit(&mut reply, room * 2);
@@ -288,7 +289,7 @@ fn context_note(
     let mut stated_elsewhere = Vec::new();
     if let Some(id) = note.entity_id {
         let request = ExplainEntity { entity_id: Some(id), ..ExplainEntity::default() };
-        if let Ok(told) = ask::explain_entity(&project.desk(snapshot), &request) {
+        if let Ok(told) = query::explain_entity(&project.desk(snapshot), &request) {
             let is_elsewhere = |path: &String| path != &note.path;
             stated_elsewhere = told.relations;
             stated_elsewhere
@@ -315,16 +316,17 @@ fn around(
         let mut next = Vec::new();
         for doc in &edge {
             let from = browse::brief(snapshot, *doc)?;
-            let out = ask::stated::relations(desk, *doc)?.into_iter().take(MAX_LINKS);
+            let out = query::stated::relations(desk, *doc)?.into_iter().take(MAX_LINKS);
             let out = out.filter_map(|it| {
                 let by = format!("{} →", it.relation.as_deref().unwrap_or(rows::EMBEDS));
                 Some((it.to?, by))
             });
-            let back = ask::stated::backlinks(desk, *doc, (0, MAX_LINKS))?.into_iter().map(|it| {
-                let by =
-                    format!("← {}", it.relation.clone().unwrap_or_else(|| rows::EMBEDS.into()));
-                (it.from_path, by)
-            });
+            let back =
+                query::stated::backlinks(desk, *doc, (0, MAX_LINKS))?.into_iter().map(|it| {
+                    let by =
+                        format!("← {}", it.relation.clone().unwrap_or_else(|| rows::EMBEDS.into()));
+                    (it.from_path, by)
+                });
             let mut steps: Vec<(i64, String)> = out.collect();
             for (path, by) in back {
                 let doc = snapshot

@@ -7,10 +7,10 @@ use proto::tool::notes::{FoundNote, FoundReply, Search, SearchNotes, SearchReply
 use rusqlite::{OptionalExtension, params};
 
 use super::when;
-use crate::ask::{self, AskError, browse};
 use crate::project::Project;
 use crate::serve::tool::invalid;
 use index::store::Snapshot;
+use query::{AskError, browse};
 
 /// Passages asked for, for each note that is wanted: several may be of one note.
 const PASSAGES_A_NOTE: u32 = 3;
@@ -28,7 +28,7 @@ pub fn search_notes(
     let after = request.after_date.as_deref();
     let after = after.map(|text| when::since("after_date", text, &Zoned::now())).transpose()?;
     let after = after.map(|moment| moment.as_millisecond());
-    let mut reply = ask::search_notes(&project.desk(snapshot), &request, after)?;
+    let mut reply = query::search_notes(&project.desk(snapshot), &request, after)?;
     reply.freshness = project.freshness(snapshot);
     Ok(reply)
 }
@@ -50,7 +50,7 @@ pub fn search(
         ..HybridQuery::default()
     };
     let room = core::budget(request.max_chars, request.max_tokens, core::PASSAGE_CHARS) as usize;
-    let found = ask::hybrid_query(&project.desk(snapshot), &question).map_err(|error| {
+    let found = query::hybrid_query(&project.desk(snapshot), &question).map_err(|error| {
         ErrorView { message: error.message.replace("`q` has", "`query` has"), ..error }
     })?;
     let mut notes: Vec<FoundNote> = Vec::new();

@@ -12,10 +12,10 @@ use rusqlite::{OptionalExtension, params};
 
 use super::moving::MAX_BACKLINKS;
 use super::write::stem;
-use crate::ask::{AskError, notes as rows};
 use index::store::Snapshot;
 use index::store::links::lead;
 use model::terms::RelPath;
+use query::{AskError, notes as rows};
 
 /// A link that would lead elsewhere.
 pub(super) struct Taken {

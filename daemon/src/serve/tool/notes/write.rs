@@ -11,14 +11,14 @@ use proto::tool::notes::{ChangedLines, DeleteNote, WriteNote, WrittenReply};
 
 use super::kept::{event_of, keep};
 use super::{index, path_to_remove};
-use crate::ask::stated::{accepted, relations};
-use crate::ask::{browse, notes as rows};
 use crate::notes::{Notes, Overwrite, Written};
 use crate::project::{Project, Reserved};
 use crate::serve::routes::Who;
 use crate::serve::tool::{blocking, invalid, unreadable};
 use ::index::store::Operation;
 use model::terms::RelPath;
+use query::stated::{accepted, relations};
+use query::{browse, notes as rows};
 
 /// Stretches of an edit that are told, and how much of each, characters.
 const MAX_CHANGES: usize = 50;

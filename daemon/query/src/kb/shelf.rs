@@ -19,7 +19,7 @@ use serde_json::{Map, Value};
 
 use super::decay;
 use super::graph::Graph;
-use crate::ask::AskError;
+use crate::AskError;
 use index::store::{Enriched, KbLedger, Snapshot};
 use model::terms::{ContentHash, Tick};
 

@@ -1,6 +1,7 @@
 //! Links, permalinks and what else notes state: rows that follow from the files alone.
 
-use crate::ask::notes::{self, Missing};
+use crate::notes;
+use crate::notes::Missing;
 use index::store::testing::Bench;
 use model::Item;
 use model::terms::RelPath;

@@ -17,7 +17,7 @@ use proto::tool::kb::{CitedSentence, ConflictOfEntries};
 
 use super::Library;
 use super::shelf::EntryRow;
-use crate::ask::{AskError, Desk, is_stop_word};
+use crate::{AskError, Desk, is_stop_word};
 use embed::{Embedder, cosine};
 use extract::chunk::sentences;
 use index::words::Indexer;
@@ -341,7 +341,7 @@ fn sentences_of(entry: u64, text: &str) -> Vec<Sentence> {
 }
 
 /// The stems of the words of a text that say something.
-pub(in crate::ask) fn words_of(text: &str) -> BTreeSet<String> {
+pub(crate) fn words_of(text: &str) -> BTreeSet<String> {
     let mut indexer = Indexer::new();
     let mut out = String::new();
     let plain: Vec<&str> = text

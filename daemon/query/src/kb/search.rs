@@ -16,10 +16,10 @@ use rustc_hash::FxHashSet;
 use super::Library;
 use super::graph::{By, Neighbor};
 use super::shelf::EntryRow;
-use crate::ask::floor::share;
-use crate::ask::plan::{MAX_RECALL, Plan, plan};
-use crate::ask::recall::{Recalled, recall};
-use crate::ask::{AskError, Desk};
+use crate::floor::share;
+use crate::plan::{MAX_RECALL, Plan, plan};
+use crate::recall::{Recalled, recall};
+use crate::{AskError, Desk};
 
 /// S2's constant of reciprocal rank fusion.
 const K: f64 = 60.0;

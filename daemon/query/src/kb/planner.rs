@@ -15,7 +15,7 @@ use proto::tool::kb::{EntryType, Strategy};
 
 use super::graph::{Graph, KINDS, node_id};
 use super::shelf::{EntryRow, Shelf};
-use crate::ask::is_stop_word;
+use crate::is_stop_word;
 
 /// Longest name of a node that is looked for, words.
 const MAX_WORDS: usize = 6;

@@ -17,7 +17,7 @@ use super::search::{Wanted, search};
 use super::shelf::{EntryRow, Shelf};
 use super::strategy::{Answer, Question, Told, scoped};
 use super::summary::{text_of, words_of};
-use crate::ask::Desk;
+use crate::Desk;
 
 /// Decisions that are told where none holds a word of what is asked.
 const MAX_NEAR: usize = 3;

@@ -14,9 +14,9 @@ use proto::error::{Code, ErrorView};
 use rusqlite::params;
 
 use super::{NodeRow, node};
-use crate::ask::floor::share;
-use crate::ask::kb::summary::words_of as telling;
-use crate::ask::{AskError, Desk};
+use crate::floor::share;
+use crate::kb::summary::words_of as telling;
+use crate::{AskError, Desk};
 use index::store::Snapshot;
 use index::vectors::Layer;
 use index::words::Indexer;

@@ -15,7 +15,7 @@ use super::planner::{Planned, around, asks_how_many, named_entries, plan, resolv
 use super::search::{Wanted, behind_successors, search};
 use super::shelf::EntryRow;
 use super::{Library, story};
-use crate::ask::Desk;
+use crate::Desk;
 
 /// Steps of `related` and of `connection`.
 const RELATED_STEPS: usize = 2;
@@ -352,7 +352,7 @@ fn dated<'l>(
         library.shelf.entries().filter(|row| row.entry.is_active && scope.holds(row)).collect();
     found.sort_by_key(|row| (library.times(row).created_ms, row.number));
     for row in found {
-        let day = crate::ask::browse::rfc3339(library.times(row).created_ms);
+        let day = crate::browse::rfc3339(library.times(row).created_ms);
         let context = format!("created {}", day.get(..10).unwrap_or(&day));
         answer.entries.push(Told { row, context, via: vec![] });
     }

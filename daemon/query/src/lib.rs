@@ -1,3 +1,5 @@
+//! Query: the layer that answers. It lies on `index` and reads snapshots only; it never sees the engine.
+//!
 //! The read path: how a question becomes a ranked, explained, cited answer.
 //!
 //! plan → recall → expand → rank → explain. Everything reads one snapshot; nothing here writes.
