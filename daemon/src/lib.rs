@@ -4,12 +4,8 @@
 //! `serve/` the socket. `project.rs` joins them, `process.rs` gives them a life.
 //! It is not: a server for many projects (one daemon a folder), an editor of notes, or a client of any network.
 
-pub mod belt;
-mod build;
-pub mod health;
 pub mod llm;
 pub mod notes;
-pub mod pipeline;
 pub mod process;
 pub mod project;
 pub mod serve;

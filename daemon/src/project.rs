@@ -27,16 +27,16 @@ use proto::tool::core::SettledView;
 use tokio::sync::{Notify, oneshot};
 
 pub use self::naming::Reserved;
-use crate::belt::Gauge;
-use crate::build::{Build, Recipe};
-use crate::health::Health;
 use crate::llm::Llms;
 use crate::notes::Notes;
-use crate::pipeline::watch::WatcherHandle;
-use crate::pipeline::write::Command;
 use crate::serve::{Activity, Tallies};
 use embed::reranker::Reranker;
 use embed::{Embedder, StaticModel, Unrounded, WordPiece};
+use engine::belt::Gauge;
+use engine::build::{Build, Recipe};
+use engine::health::Health;
+use engine::watch::WatcherHandle;
+use engine::write::Command;
 use extract::recognize::tagger::TaggerRecognizer;
 use extract::relate::Vocabulary;
 use formats::GivenNames;
@@ -347,7 +347,7 @@ impl Project {
     }
 
     /// How far the better model's vectors are, where there is such a model.
-    pub fn backfilled(&self) -> Option<crate::pipeline::backfill::Stand> {
+    pub fn backfilled(&self) -> Option<engine::backfill::Stand> {
         self.build.backfilled()
     }
 

@@ -97,14 +97,14 @@ fn every_module_says_what_it_is() {
 fn every_stage_tells_what_goes_in_and_out_and_what_is_elsewhere() {
     let mut out = String::new();
     for stage in [
-        "daemon/src/pipeline/watch/mod.rs",
+        "daemon/engine/src/watch/mod.rs",
         "daemon/formats/src/lib.rs",
         "daemon/extract/src/chunk/mod.rs",
         "daemon/extract/src/recognize/mod.rs",
         "daemon/extract/src/link/mod.rs",
         "daemon/extract/src/relate/mod.rs",
         "daemon/embed/src/stage/mod.rs",
-        "daemon/src/pipeline/write/mod.rs",
+        "daemon/engine/src/write/mod.rs",
     ] {
         let text = fs::read_to_string(workspace().join(stage)).expect("a stage");
         let head: String = text.lines().take_while(|line| line.starts_with("//!")).collect();

@@ -6,7 +6,7 @@
 use notes::edit::EditError;
 use proto::error::{Code, ConflictView, ErrorView};
 
-use crate::pipeline::watch::SkipReason;
+use engine::watch::SkipReason;
 
 /// Why a note was not written.
 #[derive(Debug, thiserror::Error)]

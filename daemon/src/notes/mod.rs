@@ -41,7 +41,7 @@ use self::kept::Kept;
 pub use self::kept::{Version, Why};
 pub use self::moving::{Moved, Rewrite, Rewritten, Settle};
 pub use self::secrets::MARK;
-use crate::pipeline::watch::{Rules, SkipReason, Verdict};
+use engine::watch::{Rules, SkipReason, Verdict};
 use index::store::Held;
 use model::terms::RelPath;
 use redact::Redactor;

@@ -21,7 +21,7 @@ use crate::llm::relationships::{
     EntryText, Nodes, Relationship, batch_prompt, parse, parse_batch, prompt,
 };
 use crate::llm::{Asker, LlmError, Prompt, Slot};
-use crate::pipeline::write::Command;
+use engine::write::Command;
 use index::store::{Enriched, KbRecord, Reading};
 use query::kb::EntryRow;
 

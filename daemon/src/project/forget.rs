@@ -22,7 +22,7 @@ use notes::resolve::name_key;
 use serde::{Deserialize, Serialize};
 
 use super::Project;
-use crate::pipeline::write::Command;
+use engine::write::Command;
 use index::erase;
 use index::erase::{Needle, Needles, OwnLines, Rewrite, Role, Scan, Wanted, parts_of, scan_apart};
 use index::store::{

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use super::Project;
-use crate::pipeline::watch::{SkipReason, Submitted};
+use engine::watch::{SkipReason, Submitted};
 use index::store::Stall;
 use model::terms::{ContentHash, Generation, RelPath};
 

@@ -14,7 +14,7 @@ use std::time::Duration;
 use jiff::{SignedDuration, Timestamp};
 
 use super::Project;
-use crate::pipeline::write::Command;
+use engine::write::Command;
 use index::store::{Spaces, StoreError, Trouble, check_table, scrub_documents, tables_of};
 use sys::crew;
 

@@ -11,7 +11,7 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use super::Project;
-use crate::pipeline::write::Command;
+use engine::write::Command;
 use index::store::{Part, Seen, StoreError, Trouble};
 
 /// How long one wait for a settled build lasts before the project is looked for again.

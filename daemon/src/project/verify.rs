@@ -12,8 +12,8 @@ use std::time::{Duration, Instant};
 use tokio::sync::OwnedMutexGuard;
 
 use super::Project;
-use crate::build::{Build, Recipe};
-use crate::pipeline::write::Command;
+use engine::build::{Build, Recipe};
+use engine::write::Command;
 use index::store::canon;
 use index::store::canon::PartDiff;
 use index::store::{IndexWriter, StoreError, copy_ledger, open_for_reading};

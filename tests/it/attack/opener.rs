@@ -166,7 +166,7 @@ const BY_PATH: [&str; 12] = [
 const OF_PROJECTS: [&str; 12] = [
     "daemon/query/src/",
     "daemon/src/notes/",
-    "daemon/src/pipeline/",
+    "daemon/engine/src/",
     "daemon/src/project",
     "daemon/src/serve/resources.rs",
     "daemon/src/serve/prompts.rs",
@@ -187,7 +187,7 @@ const NOT_OF_PROJECTS: [(&str, &str, &str); 14] = [
     ("daemon/src/notes/files.rs", ".metadata()", "of an open file"),
     ("daemon/extract/src/recognize/", "", "the user's own models and tables"),
     ("daemon/formats/src/pdf/meta.rs", ".metadata()", "of a PDF"),
-    ("daemon/src/pipeline/watch/events.rs", "", "which watches are set, and the system's limits"),
+    ("daemon/engine/src/watch/events.rs", "", "which watches are set, and the system's limits"),
     ("daemon/extract/src/relate/vocabulary/file.rs", "", "what the user's own settings name"),
     ("daemon/src/project/", "", "the state folder"),
     ("daemon/src/serve/tool/maintain.rs", ".canonicalize()", "where a backup goes"),

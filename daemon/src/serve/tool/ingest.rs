@@ -11,11 +11,11 @@ use proto::tool::core::{ExtractAndLink, ExtractReply, IngestDocs, IngestError, I
 use rustc_hash::FxHashSet;
 
 use super::{blocking, invalid, stalled, unavailable, unreadable};
-use crate::pipeline::watch::Verdict;
-use crate::pipeline::write::Command;
 use crate::project::Project;
 use crate::project::indexing::{Indexed, LONGEST};
 use crate::serve::Progress;
+use engine::watch::Verdict;
+use engine::write::Command;
 use index::store::{IngestRecord, Snapshot};
 use model::terms::RelPath;
 use redact::clean;

@@ -41,8 +41,8 @@ pub use status::{Tallies, status};
 
 use super::Progress;
 use crate::notes::MARK;
-use crate::pipeline::write::Command;
 use crate::project::Project;
+use engine::write::Command;
 use index::store::{Snapshot, Stall, StoreError, Verdict, dump_page};
 use model::terms::{RelPath, Tick};
 use redact::holds_secret;

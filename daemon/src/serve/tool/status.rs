@@ -15,11 +15,11 @@ use proto::tool::core::{
 use rusqlite::Connection;
 
 use super::unreadable;
-use crate::health::Mended;
+use engine::health::Mended;
 
-use crate::pipeline::backfill::{Again, Trouble};
-use crate::pipeline::watch::{FileEvent, WatchMode, WatchView};
 use crate::project::Project;
+use engine::backfill::{Again, Trouble};
+use engine::watch::{FileEvent, WatchMode, WatchView};
 use index::store::{Breakers, SCHEMA_VERSION, Snapshot};
 use model::terms::Tick;
 
@@ -281,7 +281,7 @@ fn findings(db: &Connection, which: &str) -> rusqlite::Result<BTreeMap<String, u
 }
 
 fn queues(project: &Project) -> Vec<QueueView> {
-    let view = |gauge: &crate::belt::Gauge| {
+    let view = |gauge: &engine::belt::Gauge| {
         let depth = gauge.depth();
         QueueView {
             stage: gauge.stage().into(),

@@ -11,8 +11,8 @@ use proto::error::{Code, ErrorView};
 use proto::tool::kb::KbIngest;
 
 use super::{folder, invalid};
-use crate::pipeline::watch::{SkipReason, Verdict};
 use crate::project::Project;
+use engine::watch::{SkipReason, Verdict};
 
 /// Most files of one call.
 const MAX_FILES: usize = 2_000;

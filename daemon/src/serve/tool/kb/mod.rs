@@ -34,9 +34,9 @@ use super::{
     unavailable, unreadable,
 };
 use crate::notes::NoteError;
-use crate::pipeline::write::Command;
 use crate::project::Project;
 use crate::serve::routes::Who;
+use engine::write::Command;
 use index::store::{KbLedger, KbRecord, NewVersion, Snapshot};
 use model::terms::{ContentHash, RelPath};
 use query::kb::{EntryRow, Library, decay, graph};

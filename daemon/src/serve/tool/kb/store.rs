@@ -17,10 +17,10 @@ use super::{
     unavailable, unreadable, version_of,
 };
 use crate::notes::{NoteError, Overwrite};
-use crate::pipeline::write::Command;
 use crate::project::Project;
 use crate::serve::routes::Who;
 use ::index::store::{KbRecord, NewVersion};
+use engine::write::Command;
 use model::terms::RelPath;
 use query::kb::{Library, decay};
 

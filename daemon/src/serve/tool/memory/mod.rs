@@ -43,9 +43,9 @@ use super::{
     unavailable, unreadable,
 };
 use crate::notes::NoteError;
-use crate::pipeline::write::Command;
 use crate::project::Project;
 use crate::serve::routes::Who;
+use engine::write::Command;
 use index::store::{MemoryEvent, MemoryLedger, Operation, Snapshot};
 use model::terms::RelPath;
 use query::browse::rfc3339;

@@ -103,7 +103,7 @@ impl Backfill {
     ///
     /// # Errors
     /// When the file of spaces can neither be used nor made.
-    pub(crate) fn new(
+    pub fn new(
         state_dir: &Path,
         (better, settings): (Arc<dyn Embedder>, &Embed),
         readers: &Arc<Readers>,

@@ -21,12 +21,13 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 
 use self::known::KnownInIndex;
+use crate::backfill;
+use crate::backfill::{Backfill, Backfilling, Gate};
 use crate::belt::{Budget, Depth, Gauge, Plan, Supervisor};
 use crate::health::Health;
-use crate::pipeline::backfill::{self, Backfill, Backfilling, Gate};
-use crate::pipeline::watch::{WatchOptions, WatchState, Watcher, WatcherHandle};
-use crate::pipeline::write::{Command, Order, WriteStation, WriterArgs};
-use crate::pipeline::{Queues, Stations, Tools};
+use crate::watch::{WatchOptions, WatchState, Watcher, WatcherHandle};
+use crate::write::{Command, Order, WriteStation, WriterArgs};
+use crate::{Queues, Stations, Tools};
 use embed::{Embedder, WordPiece};
 use extract::recognize::tagger::TaggerRecognizer;
 use extract::relate::Vocabulary;
@@ -47,27 +48,27 @@ const LOOK_AGAIN: Duration = Duration::from_millis(10);
 
 /// What a build is made from.
 #[derive(Clone)]
-pub(crate) struct Recipe {
+pub struct Recipe {
     /// The folder that is read.
-    pub(crate) root: PathBuf,
+    pub root: PathBuf,
     /// Where index and ledger lie; exists.
-    pub(crate) state_dir: PathBuf,
+    pub state_dir: PathBuf,
     /// What decides about the rows.
-    pub(crate) settings: Settings,
+    pub settings: Settings,
     /// The relations that are found.
-    pub(crate) vocabulary: Arc<Vocabulary>,
+    pub vocabulary: Arc<Vocabulary>,
     /// The tokenizer.
-    pub(crate) tokens: Arc<WordPiece>,
+    pub tokens: Arc<WordPiece>,
     /// The model.
-    pub(crate) embedder: Arc<dyn Embedder>,
+    pub embedder: Arc<dyn Embedder>,
     /// The better model, whose vectors come later.
-    pub(crate) better: Option<Arc<dyn Embedder>>,
+    pub better: Option<Arc<dyn Embedder>>,
     /// The user's own model that finds names.
-    pub(crate) model: Option<Arc<TaggerRecognizer>>,
+    pub model: Option<Arc<TaggerRecognizer>>,
     /// The names that the user states for documents.
-    pub(crate) given: Option<Arc<GivenNames>>,
+    pub given: Option<Arc<GivenNames>>,
     /// Where documents are parsed.
-    pub(crate) parsing: Parsing,
+    pub parsing: Parsing,
 }
 
 impl Recipe {
@@ -88,25 +89,25 @@ impl Recipe {
 }
 
 /// One index that is kept equal to the folder.
-pub(crate) struct Build {
+pub struct Build {
     /// Snapshots of this build's index.
-    pub(crate) readers: Arc<Readers>,
+    pub readers: Arc<Readers>,
     /// The index that answers until this one is whole, if that is another.
-    pub(crate) answers: Option<PathBuf>,
+    pub answers: Option<PathBuf>,
     /// Review decisions.
-    pub(crate) decisions: Decisions,
+    pub decisions: Decisions,
     /// Files that failed last.
-    pub(crate) breakers: Breakers,
+    pub breakers: Breakers,
     /// Numbers kept by the writer.
-    pub(crate) health: Arc<Health>,
+    pub health: Arc<Health>,
     /// The queues, first to last.
-    pub(crate) gauges: Arc<Vec<Gauge>>,
+    pub gauges: Arc<Vec<Gauge>>,
     /// The bytes of source files that may be on the belt.
-    pub(crate) budget: Arc<Budget>,
+    pub budget: Arc<Budget>,
     /// Commands to the watcher.
-    pub(crate) watcher: WatcherHandle,
+    pub watcher: WatcherHandle,
     /// Whether the databases' files are the ones that were opened.
-    pub(crate) held: Held,
+    pub held: Held,
     commands: mpsc::Sender<Order>,
     belt: Mutex<Option<JoinHandle<()>>>,
     backfilling: Mutex<Option<Backfilling>>,
@@ -117,7 +118,7 @@ impl Build {
     ///
     /// # Errors
     /// When a database cannot be opened or an actor cannot be started.
-    pub(crate) async fn start(recipe: Recipe) -> anyhow::Result<Build> {
+    pub async fn start(recipe: Recipe) -> anyhow::Result<Build> {
         let fingerprint = config::fingerprint::rows(&recipe.settings, &recipe.made_with());
         let Recipe {
             root,
@@ -251,7 +252,7 @@ impl Build {
     ///
     /// # Errors
     /// When that cannot be made.
-    pub(crate) fn backfill_again(&self, recipe: &Recipe) -> Result<(), StoreError> {
+    pub fn backfill_again(&self, recipe: &Recipe) -> Result<(), StoreError> {
         drop(self.backfilling.lock().unwrap_or_else(PoisonError::into_inner).take());
         self.held.release(Part::Vectors);
         Spaces::give_up(&recipe.state_dir)?;
@@ -259,30 +260,30 @@ impl Build {
     }
 
     /// How far the better model's vectors are, where there is such a model.
-    pub(crate) fn backfilled(&self) -> Option<backfill::Stand> {
+    pub fn backfilled(&self) -> Option<backfill::Stand> {
         let backfilling = self.backfilling.lock().unwrap_or_else(PoisonError::into_inner);
         backfilling.as_ref().map(Backfilling::stand)
     }
 
     /// Asks a better model again that could not be used; false where there is none that waits for that.
-    pub(crate) fn try_embedding_again(&self) -> bool {
+    pub fn try_embedding_again(&self) -> bool {
         let backfilling = self.backfilling.lock().unwrap_or_else(PoisonError::into_inner);
         backfilling.as_ref().is_some_and(Backfilling::try_again)
     }
 
     /// The layer of a better model that gave no vector for the last question.
-    pub(crate) fn unanswered(&self) -> Option<Arc<Layer>> {
+    pub fn unanswered(&self) -> Option<Arc<Layer>> {
         let backfilling = self.backfilling.lock().unwrap_or_else(PoisonError::into_inner);
         backfilling.as_ref().and_then(Backfilling::unanswered)
     }
 
     /// Everything on the belt.
-    pub(crate) fn depth(&self) -> Depth {
+    pub fn depth(&self) -> Depth {
         sum(&self.gauges)
     }
 
     /// Documents in this build's index.
-    pub(crate) fn n_documents(&self) -> Result<u64, StoreError> {
+    pub fn n_documents(&self) -> Result<u64, StoreError> {
         let n: i64 = self
             .readers
             .look(|db| db.query_row("SELECT count(*) FROM docs", [], |row| row.get(0)))?;
@@ -290,7 +291,7 @@ impl Build {
     }
 
     /// Whether everything that was noticed is searchable, resolved, and has its vectors.
-    pub(crate) fn settled(&self) -> SettledView {
+    pub fn settled(&self) -> SettledView {
         // In the order work flows: what left one place is found in a later one.
         let state = self.watcher.state();
         // What is on its way only to be read more closely is searchable and linked already.
@@ -305,11 +306,7 @@ impl Build {
     }
 
     /// Waits until `reached` says so, or until the time is over or the writer has stopped; false then.
-    pub(crate) async fn wait_until(
-        &self,
-        limit: Duration,
-        mut reached: impl FnMut() -> bool,
-    ) -> bool {
+    pub async fn wait_until(&self, limit: Duration, mut reached: impl FnMut() -> bool) -> bool {
         let deadline = Instant::now() + limit;
         let mut changes = self.health.changes();
         loop {
@@ -330,7 +327,7 @@ impl Build {
     ///
     /// # Errors
     /// The writer's words, that it has stopped, or why it can write nothing; then the command is not carried out.
-    pub(crate) async fn command<T>(
+    pub async fn command<T>(
         &self,
         make: impl FnOnce(oneshot::Sender<Result<T, String>>) -> Command,
     ) -> Result<T, String> {
@@ -356,7 +353,7 @@ impl Build {
 
     /// Stops watching, lets the belt run empty, and closes. What is left when the limit is over is found again at
     /// the next start.
-    pub(crate) async fn drain(&self, limit: Duration) {
+    pub async fn drain(&self, limit: Duration) {
         sys::fail::point("drain.begun");
         drop(self.backfilling.lock().unwrap_or_else(PoisonError::into_inner).take());
         self.watcher.stop().await;

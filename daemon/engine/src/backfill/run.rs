@@ -102,7 +102,7 @@ pub struct Gate {
 
 impl Gate {
     /// By `embed.background`. `is_quiet` says that no document is on its way.
-    pub(crate) fn new(
+    pub fn new(
         background: Background,
         is_quiet: Arc<dyn Fn() -> bool + Send + Sync>,
         health: Arc<Health>,

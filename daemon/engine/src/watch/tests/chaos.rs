@@ -1,7 +1,7 @@
 //! Random changes, random commits: in the end the index holds what the folder holds.
 
 use super::*;
-use crate::pipeline::watch::crawl::crawl;
+use crate::watch::crawl::crawl;
 
 /// A small generator of numbers; the same seed gives the same folder, if not the same timing.
 struct Dice(u64);

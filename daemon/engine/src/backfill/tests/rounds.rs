@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use crate::pipeline::backfill::{Backfill, Step};
+use crate::backfill::{Backfill, Step};
 use embed::{EmbedError, Embedder};
 use index::store::testing::Bench;
 use index::store::{Readers, Space};

@@ -1,8 +1,14 @@
+//! Engine: the layer that keeps the index current. It lies on `formats`, `extract` and `index`; `server` starts it. The
+//! read path (`query`) never sees it.
+//!
 //! The write path on one screen: the stages in the order a document meets them, with the capacity of each queue.
 //!
 //! watch ► normalize ► chunk ► recognize ► link ► relate ► embed ► write
 
 pub mod backfill;
+pub mod belt;
+pub mod build;
+pub mod health;
 pub mod watch;
 pub mod write;
 

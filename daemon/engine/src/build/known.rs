@@ -8,7 +8,7 @@ use std::sync::Arc;
 use rusqlite::{Connection, OptionalExtension};
 
 use super::now_ms;
-use crate::pipeline::watch::{KnownFile, KnownFiles, MOST_EQUAL};
+use crate::watch::{KnownFile, KnownFiles, MOST_EQUAL};
 use index::store::schema::PASS_SWIFT;
 use index::store::{Breakers, Readers};
 use model::parcel::Pass;

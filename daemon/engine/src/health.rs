@@ -34,7 +34,7 @@ pub struct Health {
 }
 
 /// Somebody is being answered, until it is dropped.
-pub(crate) struct Answering<'a>(&'a AtomicUsize);
+pub struct Answering<'a>(&'a AtomicUsize);
 
 impl Drop for Answering<'_> {
     fn drop(&mut self) {
@@ -115,7 +115,7 @@ impl Health {
     }
 
     /// A commit happened.
-    pub(crate) fn committed(&self, done: &Committed, took: Duration) {
+    pub fn committed(&self, done: &Committed, took: Duration) {
         self.n_written.fetch_add(done.n_written as u64, Ordering::Relaxed);
         self.n_transactions.fetch_add(1, Ordering::Relaxed);
         self.transaction_micros.fetch_add(took.as_micros() as u64, Ordering::Relaxed);
@@ -155,7 +155,7 @@ impl Health {
     }
 
     /// Wakes those who wait for the belt to settle.
-    pub(crate) fn changed(&self) {
+    pub fn changed(&self) {
         self.changes.send_modify(|n| *n = n.wrapping_add(1));
     }
 
@@ -165,7 +165,7 @@ impl Health {
     }
 
     /// Counts somebody in who is being answered.
-    pub(crate) fn answering(&self) -> Answering<'_> {
+    pub fn answering(&self) -> Answering<'_> {
         self.n_answering.fetch_add(1, Ordering::Relaxed);
         Answering(&self.n_answering)
     }
@@ -259,7 +259,7 @@ impl Health {
     }
 
     /// Something of the daemon's own was lost or damaged: which part, and what became of it.
-    pub(crate) fn mended(&self, part: &'static str, what: String) {
+    pub fn mended(&self, part: &'static str, what: String) {
         let mut recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
         recent.last_error = Some(format!("{part}: {what}"));
         if recent.mended.len() >= MAX_MENDED {
@@ -284,7 +284,7 @@ impl Health {
     }
 
     /// The writer waits until some trouble has passed, or goes on.
-    pub(crate) fn stall(&self, why: Option<Stall>) {
+    pub fn stall(&self, why: Option<Stall>) {
         let has_changed = self.stalled.send_if_modified(|known| {
             if known.as_ref().map(|(known, _)| known) == why.as_ref() {
                 return false;
