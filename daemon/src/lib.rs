@@ -4,9 +4,5 @@
 //! `serve/` the socket. `project.rs` joins them, `process.rs` gives them a life.
 //! It is not: a server for many projects (one daemon a folder), an editor of notes, or a client of any network.
 
-pub mod llm;
-pub mod notes;
 pub mod process;
-pub mod project;
-pub mod serve;
 pub use process::{KeptJob, Options, run};

@@ -22,14 +22,14 @@ use config::registry::WhichError;
 use config::{Places, ProjectPaths};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-use crate::project::{OpenProject, Project};
-use crate::serve::accept::{Sessions, serve};
-use crate::serve::http::HttpDoor;
-use crate::serve::listen::{Door, from_systemd, link_to};
-use crate::serve::routes::routes;
 use formats::Parsing;
 use formats::sandbox::Workers;
 use redact::clean;
+use server::project::{OpenProject, Project};
+use server::serve::accept::{Sessions, serve};
+use server::serve::http::HttpDoor;
+use server::serve::listen::{Door, from_systemd, link_to};
+use server::serve::routes::routes;
 use sys::fail;
 
 mod kept;

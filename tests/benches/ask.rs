@@ -13,9 +13,9 @@ use std::path::Path;
 use std::time::Instant;
 
 use anyhow::{Result, anyhow, bail};
-use daemon::project::Project;
 use proto::tool::core::{EntityLookup, ExplainEntity, HybridQuery};
 use serde_json::json;
+use server::project::Project;
 use support::at_once::at_once;
 use support::{Scratch, spread};
 use tests::TestProject;

@@ -121,7 +121,7 @@ fn walk(folder: &Path, each: &mut dyn FnMut(&Path, &fs::Metadata) -> Result<()>)
     Ok(())
 }
 
-/// What the index knows, asked as the daemon asks it (`daemon/src/project.rs`).
+/// What the index knows, asked as the daemon asks it (`daemon/server/src/project.rs`).
 struct Known(Mutex<Connection>);
 
 impl Known {

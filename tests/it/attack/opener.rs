@@ -165,12 +165,12 @@ const BY_PATH: [&str; 12] = [
 /// Where files of projects are read or written.
 const OF_PROJECTS: [&str; 12] = [
     "daemon/query/src/",
-    "daemon/src/notes/",
+    "daemon/server/src/notes/",
     "daemon/engine/src/",
     "daemon/src/project",
-    "daemon/src/serve/resources.rs",
-    "daemon/src/serve/prompts.rs",
-    "daemon/src/serve/tool/",
+    "daemon/server/src/serve/resources.rs",
+    "daemon/server/src/serve/prompts.rs",
+    "daemon/server/src/serve/tool/",
     "config/src/load",
     "client/src/interchange/vault.rs",
     "client/src/interchange/shelf.rs",
@@ -180,18 +180,18 @@ const OF_PROJECTS: [&str; 12] = [
 
 /// What is opened by its path there, by any call or one, because it is no file of a project.
 const NOT_OF_PROJECTS: [(&str, &str, &str); 14] = [
-    ("daemon/src/notes/forget.rs", "fs::read(&version.file)", "the state folder"),
-    ("daemon/src/notes/journal.rs", "", "the state folder"),
-    ("daemon/src/notes/kept.rs", "", "the state folder"),
-    ("daemon/src/notes/mod.rs", "", "the state folder: the lock, kept versions"),
-    ("daemon/src/notes/files.rs", ".metadata()", "of an open file"),
+    ("daemon/server/src/notes/forget.rs", "fs::read(&version.file)", "the state folder"),
+    ("daemon/server/src/notes/journal.rs", "", "the state folder"),
+    ("daemon/server/src/notes/kept.rs", "", "the state folder"),
+    ("daemon/server/src/notes/mod.rs", "", "the state folder: the lock, kept versions"),
+    ("daemon/server/src/notes/files.rs", ".metadata()", "of an open file"),
     ("daemon/extract/src/recognize/", "", "the user's own models and tables"),
     ("daemon/formats/src/pdf/meta.rs", ".metadata()", "of a PDF"),
     ("daemon/engine/src/watch/events.rs", "", "which watches are set, and the system's limits"),
     ("daemon/extract/src/relate/vocabulary/file.rs", "", "what the user's own settings name"),
-    ("daemon/src/project/", "", "the state folder"),
-    ("daemon/src/serve/tool/maintain.rs", ".canonicalize()", "where a backup goes"),
-    ("daemon/src/serve/tool/notes/projects.rs", "", "folders that are to be projects"),
+    ("daemon/server/src/project/", "", "the state folder"),
+    ("daemon/server/src/serve/tool/maintain.rs", ".canonicalize()", "where a backup goes"),
+    ("daemon/server/src/serve/tool/notes/projects.rs", "", "folders that are to be projects"),
     ("config/src/load/edit.rs", "", "the user's own settings"),
     ("config/src/load/tree.rs", ".canonicalize()", "the user's own settings"),
 ];

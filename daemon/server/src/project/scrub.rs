@@ -69,7 +69,7 @@ impl Scrub {
     }
 
     /// How far it is.
-    pub(crate) fn progress(&self) -> Progress {
+    pub fn progress(&self) -> Progress {
         self.lock().clone()
     }
 

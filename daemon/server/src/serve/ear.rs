@@ -27,7 +27,7 @@ impl Gone {
     }
 
     /// Returns once it was said. Cancel-safe.
-    pub(crate) async fn said(&self) {
+    pub async fn said(&self) {
         self.0.notified().await;
     }
 }
@@ -41,7 +41,7 @@ pub(crate) struct Ear {
 
 impl Ear {
     /// Reads from `inner`.
-    pub(crate) fn new(inner: OwnedReadHalf, gone: Gone) -> Self {
+    pub fn new(inner: OwnedReadHalf, gone: Gone) -> Self {
         Ear { inner, gone }
     }
 }

@@ -23,9 +23,9 @@ const MAX_CLIENT_CHARS: usize = 60;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Preamble {
     /// Sets of tools that are listed and may be called.
-    pub(crate) sets: Vec<ToolSet>,
+    pub sets: Vec<ToolSet>,
     /// Who calls, for the log.
-    pub(crate) client: String,
+    pub client: String,
 }
 
 impl Default for Preamble {
@@ -63,7 +63,7 @@ fn of_version(theirs: u64) -> String {
 
 impl PreambleError {
     /// As the client is told.
-    pub(crate) fn view(&self) -> ErrorView {
+    pub fn view(&self) -> ErrorView {
         let code = match self {
             PreambleError::Version(_) => Code::VersionMismatch,
             PreambleError::Malformed(_) | PreambleError::UnknownSet(_) => Code::InvalidParams,

@@ -28,7 +28,7 @@ use sys::fail;
 const MAX_WAITING: usize = 64;
 
 /// Where HTTP is served, and for whom.
-pub(crate) struct HttpDoor {
+pub struct HttpDoor {
     server: Server,
     sessions: Sessions,
     warning: Option<String>,
@@ -49,7 +49,7 @@ impl HttpDoor {
     ///
     /// # Errors
     /// What is wrong with the address or the settings.
-    pub(crate) async fn bind(
+    pub async fn bind(
         flag: Option<&str>,
         settings: &Http,
         (project, token): (&str, &Path),
@@ -82,17 +82,17 @@ impl HttpDoor {
     }
 
     /// Where it serves.
-    pub(crate) fn address(&self) -> String {
+    pub fn address(&self) -> String {
         format!("http://{}{MCP_PATH}", self.server.address())
     }
 
     /// What the user should know about who may ask.
-    pub(crate) fn warning(&self) -> Option<String> {
+    pub fn warning(&self) -> Option<String> {
         self.warning.clone()
     }
 
     /// Answers until told to stop.
-    pub(crate) async fn serve(mut self, project: Arc<Project>, stop: impl Future<Output = ()>) {
+    pub async fn serve(mut self, project: Arc<Project>, stop: impl Future<Output = ()>) {
         self.sessions.serves = Some(project);
         self.server.serve(Arc::new(self.sessions), stop).await;
     }

@@ -46,7 +46,7 @@ const REFUSED_PAUSE: Duration = Duration::from_millis(200);
 
 /// Everybody who is connected.
 #[derive(Debug)]
-pub(crate) struct Sessions {
+pub struct Sessions {
     tasks: JoinSet<()>,
     hang_up: watch::Sender<bool>,
 }
@@ -54,7 +54,7 @@ pub(crate) struct Sessions {
 impl Sessions {
     /// Hangs up on everybody, once their last replies are written, and waits at most `limit` for
     /// that.
-    pub(crate) async fn end(mut self, limit: Duration) {
+    pub async fn end(mut self, limit: Duration) {
         self.hang_up.send_replace(true);
         let all_gone = async { while self.tasks.join_next().await.is_some() {} };
         if tokio::time::timeout(limit, all_gone).await.is_err() {
@@ -65,7 +65,7 @@ impl Sessions {
 
 /// Lets clients in until `stop` returns, then closes the door and gives back those who are still
 /// here.
-pub(crate) async fn serve(
+pub async fn serve(
     (mut door, mut visitors): (Door, mpsc::Receiver<UnixStream>),
     project: Arc<Project>,
     routes: Arc<Routes>,

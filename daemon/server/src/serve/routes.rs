@@ -51,7 +51,7 @@ const MEMORY: fn(&Settings) -> &str = |settings| &settings.memory.folder;
 const ENTRIES: fn(&Settings) -> &str = |settings| &settings.kb.folder;
 
 /// Every tool, in the order of the catalog.
-pub(crate) fn routes() -> Routes {
+pub fn routes() -> Routes {
     Routes::new(vec![
         reads(tool::hybrid_query),
         reads(tool::read_passage),
@@ -128,13 +128,13 @@ pub(crate) fn routes() -> Routes {
 }
 
 /// What a handler is called with.
-pub(crate) struct Call {
+pub struct Call {
     /// The project that is asked.
-    pub(crate) project: Arc<Project>,
+    pub project: Arc<Project>,
     /// As they came.
-    pub(crate) arguments: Map<String, Value>,
+    pub arguments: Map<String, Value>,
     /// Where a long call tells how far it is.
-    pub(crate) progress: Progress,
+    pub progress: Progress,
     /// Who asks.
     pub(crate) caller: Caller,
 }
@@ -144,11 +144,11 @@ pub(crate) struct Caller {
     /// What this client has under way.
     pub(crate) in_flight: InFlight,
     /// This request's id.
-    pub(crate) request: RequestId,
+    pub request: RequestId,
     /// What the client calls itself.
-    pub(crate) client: String,
+    pub client: String,
     /// The client's own model, where it offers that.
-    pub(crate) model: Option<Arc<dyn Provider>>,
+    pub model: Option<Arc<dyn Provider>>,
 }
 
 impl Caller {
@@ -166,8 +166,8 @@ type Answer = Result<Value, ErrorView>;
 type Running = Pin<Box<dyn Future<Output = Answer> + Send>>;
 
 /// One tool's handler.
-pub(crate) struct Route {
-    pub(crate) name: &'static str,
+pub struct Route {
+    pub name: &'static str,
     patience: Patience,
     run: Box<dyn Fn(Call, Arc<Semaphore>) -> Running + Send + Sync>,
 }
@@ -217,19 +217,19 @@ impl Route {
 }
 
 /// The table.
-pub(crate) struct Routes {
+pub struct Routes {
     routes: Vec<Route>,
     readers: Arc<Semaphore>,
 }
 
 impl Routes {
     /// A table of these tools.
-    pub(crate) fn new(routes: Vec<Route>) -> Self {
+    pub fn new(routes: Vec<Route>) -> Self {
         Routes { routes, readers: Arc::new(Semaphore::new(max_readers())) }
     }
 
     /// The route of that name.
-    pub(crate) fn find(&self, name: &str) -> Option<&Route> {
+    pub fn find(&self, name: &str) -> Option<&Route> {
         self.routes.iter().find(|route| route.name == name)
     }
 
@@ -237,7 +237,7 @@ impl Routes {
     ///
     /// # Errors
     /// The handler's own, or `invalid_params`, `deadline_exceeded`, `cancelled`, `internal`.
-    pub(crate) async fn call(
+    pub async fn call(
         &self,
         route: &Route,
         call: Call,
@@ -267,7 +267,7 @@ impl Routes {
     }
 
     #[cfg(test)]
-    pub(crate) fn iter(&self) -> impl Iterator<Item = &Route> {
+    pub fn iter(&self) -> impl Iterator<Item = &Route> {
         self.routes.iter()
     }
 }

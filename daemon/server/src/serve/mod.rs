@@ -9,10 +9,10 @@
 //! memory stays bounded and the others are answered; only the owner of the daemon gets in.
 //! Not here: how a question is answered (`ask/`), or when the daemon ends (`process.rs`).
 
-pub(crate) mod accept;
+pub mod accept;
 pub mod activity;
 mod ear;
-pub(crate) mod http;
+pub mod http;
 mod leaving;
 mod limits;
 mod lines;
@@ -21,7 +21,7 @@ mod preamble;
 pub mod progress;
 mod prompts;
 mod resources;
-pub(crate) mod routes;
+pub mod routes;
 mod session;
 pub mod tool;
 mod turns;

@@ -11,11 +11,11 @@ use tokio::sync::watch;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Step {
     /// Units of work that are done.
-    pub(crate) done: u64,
+    pub done: u64,
     /// Units of work in all, when known.
-    pub(crate) total: Option<u64>,
+    pub total: Option<u64>,
     /// What is being done.
-    pub(crate) message: String,
+    pub message: String,
 }
 
 /// Where a handler reports. Cheap to clone; does nothing when nobody asked.
@@ -52,7 +52,7 @@ pub(crate) struct Reports {
 impl Reports {
     /// The next report that is further than the last one; `None` when there will be none.
     /// Cancel-safe.
-    pub(crate) async fn next(&mut self) -> Option<Step> {
+    pub async fn next(&mut self) -> Option<Step> {
         loop {
             self.reports.changed().await.ok()?;
             let step = self.reports.borrow_and_update().clone()?;
