@@ -57,6 +57,7 @@ pub(super) struct Ask {
 
 /// What a look gave.
 #[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "one is alive at a time, and most are items")]
 pub(super) enum Look {
     /// Something for the belt.
     Item(Item<SourceDoc>),

@@ -311,7 +311,7 @@ fn a_power_above_an_index_stays_in_its_line() {
 
 #[test]
 fn hostile_files_end_and_ask_for_no_more_than_is_allowed() {
-    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../corpus/hostile/pdf");
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus/hostile/pdf");
     let mut n_files = 0;
     for entry in std::fs::read_dir(folder).expect("a folder").flatten() {
         let bytes = std::fs::read(entry.path()).expect("a file");

@@ -17,7 +17,7 @@ use std::sync::Mutex;
 use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recvmsg};
 
 use super::message::{HEAD_BYTES, Job, MAX_SMALL_BYTES, Opening, Reply, TooLong, decode, encode};
-use super::{misdeed, sandbox};
+use super::{misdeed, restrict};
 use crate::reader_for;
 
 /// Where the last panic was.
@@ -44,7 +44,7 @@ fn serve(is_alone: bool) -> io::Result<()> {
     if opening.niceness > 0 {
         let _ = rustix::process::nice(opening.niceness);
     }
-    let mut sandbox = sandbox::enter(opening.max_memory_bytes);
+    let mut sandbox = restrict::enter(opening.max_memory_bytes);
     if !is_alone {
         sandbox.missing.push("no inherited files (Linux before 5.9)".to_string());
     }

@@ -13,7 +13,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::sandbox::Sandbox;
+use super::restrict::Sandbox;
 use crate::FormatLimits;
 use model::parcel::Parsed;
 use model::parcel::{Block, BlockKind, DocMeta, Inline, InlineKind, Link, LinkKind};

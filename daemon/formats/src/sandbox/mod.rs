@@ -3,7 +3,7 @@
 //! In: a document's bytes or text, and which lane it rides in. Out: what its format makes of it, or the document's
 //! fault. `pool.rs` holds the daemon's side together: a fixed number of processes (`process.rs`), each of which takes
 //! one document at a time (`message.rs`) and whose answers are looked over before they are used (`check.rs`).
-//! `child.rs` is what runs inside: it gives up all rights (`sandbox.rs`, `calls.rs`), then reads documents until its
+//! `child.rs` is what runs inside: it gives up all rights (`restrict.rs`, `calls.rs`), then reads documents until its
 //! socket ends.
 //! Invariants: a document that crashes, hangs or swells costs itself and its worker, never the daemon or another
 //! document; what is written down about it never quotes it.
@@ -16,13 +16,13 @@ mod message;
 mod misdeed;
 mod pool;
 mod process;
-mod sandbox;
+mod restrict;
 #[cfg(test)]
 mod tests;
 
 pub use child::run;
 pub(crate) use pool::Request;
 pub use pool::{Workers, WorkersNow};
-pub use sandbox::Sandbox;
+pub use restrict::Sandbox;
 #[cfg(test)]
 pub(crate) use tests::assert_passes;

@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 use super::check::{self, Bounds};
 use super::message::{Job, Opening, Reply, decode};
 use super::process::{Budget, Failure, Process};
-use super::sandbox::Sandbox;
+use super::restrict::Sandbox;
 use crate::FormatLimits;
 use model::DocFault;
 use model::parcel::Parsed;

@@ -22,7 +22,7 @@ use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg}
 use rustix::process::{Pid, PidfdFlags, Signal};
 
 use super::message::{HEAD_BYTES, Job, MAX_SMALL_BYTES, Opening, Reply, decode, encode};
-use super::sandbox::Sandbox;
+use super::restrict::Sandbox;
 
 /// The program: this one, even when its file was replaced meanwhile.
 const PROGRAM: &str = "/proc/self/exe";

@@ -23,14 +23,4 @@ pub(crate) use scan::scan;
 pub use scan::{Scan, Wanted, scan_apart};
 pub use secrets::Secrets;
 
-/// Takes out of texts what is to be gone.
-pub trait Rewrite: Send + Sync {
-    /// A text without it; `None` when it is not in there.
-    fn text(&self, text: &str) -> Option<String>;
-
-    /// The bytes of the kept version of a note without it; `None` when it is not in there.
-    fn version(&self, path: &str, bytes: &[u8]) -> Option<Vec<u8>>;
-
-    /// Whether rows and files go that are named by it. Otherwise names stay: no version is ever lost for its name.
-    fn takes_names(&self) -> bool;
-}
+pub use crate::store::Rewrite;

@@ -16,7 +16,18 @@ use rusqlite::{Connection, params_from_iter};
 use serde::{Deserialize, Serialize};
 
 use super::{StoreError, open};
-use crate::erase::Rewrite;
+
+/// Takes out of texts what is to be gone.
+pub trait Rewrite: Send + Sync {
+    /// A text without it; `None` when it is not in there.
+    fn text(&self, text: &str) -> Option<String>;
+
+    /// The bytes of the kept version of a note without it; `None` when it is not in there.
+    fn version(&self, path: &str, bytes: &[u8]) -> Option<Vec<u8>>;
+
+    /// Whether rows and files go that are named by it. Otherwise names stay: no version is ever lost for its name.
+    fn takes_names(&self) -> bool;
+}
 
 /// Rows that went, and texts that were rewritten, by table.
 pub type Counts = BTreeMap<String, u64>;

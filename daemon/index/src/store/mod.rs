@@ -36,7 +36,7 @@ mod writer;
 
 pub use deep::NextDeep;
 pub use dump::dump_page;
-pub use erase::{Counts, Gone, each_value, holds_any, index_words_without_rows};
+pub use erase::{Counts, Gone, Rewrite, each_value, holds_any, index_words_without_rows};
 pub use error::StoreError;
 pub use held::{Held, Part, Seen};
 pub use ledger::{

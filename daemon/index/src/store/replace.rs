@@ -11,7 +11,7 @@ use rusqlite::Connection;
 
 use super::writer::{IndexWriter, heed, meta_number, set_meta_number};
 use super::{Counts, Gone, Part, Readers, Removal, StoreError, gazetteer, open};
-use crate::erase::Rewrite;
+use crate::store::Rewrite;
 use model::terms::Tick;
 
 impl IndexWriter {

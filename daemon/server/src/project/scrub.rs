@@ -69,7 +69,7 @@ impl Scrub {
     }
 
     /// How far it is.
-    pub fn progress(&self) -> Progress {
+    pub(crate) fn progress(&self) -> Progress {
         self.lock().clone()
     }
 

@@ -27,7 +27,7 @@ impl Gone {
     }
 
     /// Returns once it was said. Cancel-safe.
-    pub async fn said(&self) {
+    pub(super) async fn said(&self) {
         self.0.notified().await;
     }
 }
@@ -41,7 +41,7 @@ pub(crate) struct Ear {
 
 impl Ear {
     /// Reads from `inner`.
-    pub fn new(inner: OwnedReadHalf, gone: Gone) -> Self {
+    pub(super) fn new(inner: OwnedReadHalf, gone: Gone) -> Self {
         Ear { inner, gone }
     }
 }

@@ -25,7 +25,7 @@ pub(crate) struct TimedWriter<W> {
 
 impl<W: AsyncWrite + Unpin> TimedWriter<W> {
     /// Wraps `inner`; `limit` counts from the moment a write cannot go on.
-    pub fn new(inner: W, limit: Duration) -> Self {
+    pub(super) fn new(inner: W, limit: Duration) -> Self {
         TimedWriter { inner, limit, stuck: None }
     }
 

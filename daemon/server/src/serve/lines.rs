@@ -38,7 +38,7 @@ pub(crate) struct Lines<R> {
 
 impl<R: AsyncRead + Unpin> Lines<R> {
     /// Reads lines of at most `max_bytes`, counted without their end.
-    pub fn new(reader: R, max_bytes: usize) -> Self {
+    pub(super) fn new(reader: R, max_bytes: usize) -> Self {
         let reader = BufReader::new(reader);
         Lines {
             reader,
@@ -65,7 +65,7 @@ impl<R: AsyncRead + Unpin> Lines<R> {
     ///
     /// # Errors
     /// What the socket says; `TimedOut` when a line that was begun does not go on.
-    pub async fn next(&mut self) -> io::Result<Line> {
+    pub(super) async fn next(&mut self) -> io::Result<Line> {
         if let Some(line) = self.put_back.take() {
             return Ok(line);
         }

@@ -63,7 +63,7 @@ fn of_version(theirs: u64) -> String {
 
 impl PreambleError {
     /// As the client is told.
-    pub fn view(&self) -> ErrorView {
+    pub(super) fn view(&self) -> ErrorView {
         let code = match self {
             PreambleError::Version(_) => Code::VersionMismatch,
             PreambleError::Malformed(_) | PreambleError::UnknownSet(_) => Code::InvalidParams,

@@ -52,7 +52,7 @@ pub(crate) struct Reports {
 impl Reports {
     /// The next report that is further than the last one; `None` when there will be none.
     /// Cancel-safe.
-    pub async fn next(&mut self) -> Option<Step> {
+    pub(crate) async fn next(&mut self) -> Option<Step> {
         loop {
             self.reports.changed().await.ok()?;
             let step = self.reports.borrow_and_update().clone()?;

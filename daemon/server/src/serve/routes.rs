@@ -167,6 +167,7 @@ type Running = Pin<Box<dyn Future<Output = Answer> + Send>>;
 
 /// One tool's handler.
 pub struct Route {
+    /// What clients call it by.
     pub name: &'static str,
     patience: Patience,
     run: Box<dyn Fn(Call, Arc<Semaphore>) -> Running + Send + Sync>,
@@ -267,6 +268,7 @@ impl Routes {
     }
 
     #[cfg(test)]
+    /// Every tool, in the order of the catalog.
     pub fn iter(&self) -> impl Iterator<Item = &Route> {
         self.routes.iter()
     }

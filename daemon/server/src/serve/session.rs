@@ -76,7 +76,7 @@ pub(crate) struct Session {
 
 impl Session {
     /// A conversation about `project` with what the preamble asked for.
-    pub fn new(
+    pub(super) fn new(
         project: Arc<Project>,
         routes: Arc<Routes>,
         preamble: &Preamble,

@@ -70,7 +70,7 @@ impl InFlight {
     }
 
     /// Keeps a turn until the request is counted out; drops it when that has happened already.
-    pub fn keep(&self, id: &RequestId, turn: Option<Turn>) {
+    pub(crate) fn keep(&self, id: &RequestId, turn: Option<Turn>) {
         if let Some(place) = self.locked().get_mut(id) {
             *place = turn;
         }

@@ -55,7 +55,7 @@ pub(crate) struct Wire<R> {
 
 impl<R: AsyncRead + Unpin + Send> Wire<R> {
     /// Speaks over `lines` and `writer`; the writer gets a task of its own, which says when the client is `gone`.
-    pub fn new(
+    pub(super) fn new(
         lines: Lines<R>,
         writer: impl AsyncWrite + Unpin + Send + 'static,
         gone: Gone,

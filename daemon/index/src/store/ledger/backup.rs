@@ -19,7 +19,7 @@ use rusqlite::backup::{Backup as Online, StepResult};
 
 use super::LedgerError;
 use super::migrate::{TABLES, VERSION, inspect, is_damage};
-use crate::erase::Rewrite;
+use crate::store::Rewrite;
 use crate::store::erase::{Counts, Gone, erase};
 use crate::store::{StoreError, open};
 

@@ -11,7 +11,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 use sha2::{Digest, Sha256};
 
 use super::{Ledger, note_party};
-use crate::erase::Rewrite;
+use crate::store::Rewrite;
 use crate::store::erase::{Counts, Gone, erase};
 use crate::store::{StoreError, open};
 use redact::DETECTORS;
